@@ -131,7 +131,7 @@ test('what a resumed run was served, and what that saved, is told', async () => 
   const { stdout } = await retake(['audit', 'last'])
   expect(stdout).toMatch(/^1 .* served +default +pay/m)
   expect(stdout).toContain('2 calls, 2 done, 1 of them served')
-  expect(stdout).toMatch(/^saved 1 call \(1 served\) · 120 tokens · \d+ ms · \$0\.25$/m)
+  expect(stdout).toMatch(/^saved 1 call \(1 served\) · 120 tokens · [\d.]+ ms · \$0\.25$/m)
   const { savings } = JSON.parse((await retake(['audit', 'last', '--json'])).stdout) as {
     savings: object
   }

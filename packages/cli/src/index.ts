@@ -9,7 +9,7 @@ import './guard/json-schema.js'
 export { loadPolicy } from './policy/load-policy.js'
 export { defineConfig } from './config/define-config.js'
 export type { BlameConfig, ModelPrice, RetakeConfig } from './config/define-config.js'
-export type { JudgeOptions } from './oracle/judge/judge-check.js'
+export type { JudgeOptions } from './oracle/judge.js'
 export type { OracleAnswer, OracleFunction, RunOutcome, Verdict } from './oracle/oracle.js'
 
 export {

@@ -1,5 +1,5 @@
 import { WRONG_USAGE } from './command-line/exit-codes.js'
-import { version } from './command-line/version.js'
+import { version } from './package-root.js'
 import { verbs } from './verbs/index.js'
 
 /** Runs one command line and leaves its exit code in `process.exitCode`. */

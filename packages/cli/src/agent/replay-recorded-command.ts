@@ -13,7 +13,7 @@ import {
 } from '@retake/engine/proxy'
 import type { ProxyDetails, Tape } from '@retake/tape'
 import { duration, plural } from '@retake/tape/present'
-import { Interrupted } from './agent-process.js'
+import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
 import {
   COMMAND_DEFAULTS,
   proxyVariables,
@@ -22,14 +22,12 @@ import {
   trustCertificate,
   waysOut,
 } from './command-process.js'
-import { askedMatchers } from '../config/project.js'
+import { askedMatchers } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import type { Replayed } from './replay-agent.js'
 import { requireTrust } from './trust.js'
-import { runInSandbox } from '../sandbox/run-in-sandbox.js'
-import { divergenceAdvice, recordCommand } from './divergence-advice.js'
-import { divergenceReport } from './divergence-report.js'
-import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
+import { runInSandbox } from './run-in-sandbox.js'
+import { divergenceAdvice, divergenceReport, recordCommand } from './divergence.js'
 import { flag, type OptionValues } from '../command-line/verb.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 

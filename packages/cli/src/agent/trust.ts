@@ -1,8 +1,7 @@
 import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { askOnTerminal } from '../terminal/ask-on-terminal.js'
+import { askOnTerminal, painter, printableLine } from '../terminal/terminal.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'
-import { painter, printableLine } from '../terminal/terminal.js'
 
 /** Digests of the runs that this process may start besides those that were recorded here. */
 const granted = new Set<string>()

@@ -1,7 +1,7 @@
 import { blameRun, classicView, flakyRun, type PlantedModel, SCENARIOS } from '@retake/diagnose'
 import { expect, test } from 'vitest'
 import { blameLines } from './blame-lines.js'
-import type { FindingsFile } from './findings-file.js'
+import type { FindingsFile } from './findings.js'
 
 async function searched(model: PlantedModel, maxForks = 2000): Promise<FindingsFile> {
   const findings = await blameRun(model, { maxForks })

@@ -8,8 +8,7 @@ import {
   wrap,
   wrapFacts,
 } from '../terminal/terminal.js'
-import type { FindingsFile, SearchedStep } from './findings-file.js'
-import { rangesToNumbers } from './step-value.js'
+import { type FindingsFile, rangesToNumbers, type SearchedStep } from './findings.js'
 import type { ClassicView } from '@retake/diagnose'
 import {
   PURPOSE_WORDS,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ForkJob, LocalForkPool } from './process-forks.js'
+import { type ForkJob, LocalForkPool } from './forks.js'
 import type { ForkRun } from './fork-run.js'
 
 const job = (seed: number): ForkJob => ({

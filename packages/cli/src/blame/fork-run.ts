@@ -5,14 +5,12 @@ import { type Divergence, planKept, RetakeError } from '@retake/engine'
 import { originOf, type RecordedError, type Step, type StepKind, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
-import { readOutcome } from '../oracle/read-outcome.js'
-import type { RunOutcome } from '../oracle/oracle.js'
+import { readOutcome, retryAfterMs, type RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { tokensOf } from './estimate.js'
-import type { ForkJob } from './process-forks.js'
-import { stepValue } from './step-value.js'
+import { tokensOf } from './search-run.js'
+import type { ForkJob } from './forks.js'
+import { stepValue } from './findings.js'
 import { createHash } from 'node:crypto'
-import { retryAfterMs } from '../retry-after.js'
 
 /** Too many requests, and what busy servers say instead. */
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529])

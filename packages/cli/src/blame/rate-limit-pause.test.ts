@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ForkRun } from './fork-run.js'
-import { RateLimitPause } from './process-forks.js'
+import { RateLimitPause } from './forks.js'
 
 const run = (rateLimit?: ForkRun['rateLimit']): ForkRun => ({
   outcome: { stdout: '', ended: true },

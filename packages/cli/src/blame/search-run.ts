@@ -5,20 +5,188 @@ import {
   blameSpans,
   classicView,
   type ClassicView,
+  type Coalition,
+  confidenceSequence,
   stepPrior,
 } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
-import { sourceFiles } from '../agent/changed-sources.js'
+import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
-import { hashOfCode } from '../agent/hash-of-code.js'
-import type { Oracle } from '../oracle/oracle.js'
+import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { checkOracle } from './check-oracle.js'
-import type { FindingsFile, SearchedStep } from './findings-file.js'
-import { type ForkPool, ProcessForks, questionOf, StoredForks } from './process-forks.js'
-import type { Interventions } from './interventions/plan-interventions.js'
+import type { FindingsFile, SearchedStep } from './findings.js'
+import { type ForkPool, ProcessForks, questionOf, StoredForks } from './forks.js'
+import type { Interventions } from './interventions.js'
 import path from 'node:path'
+import { cost, plural } from '@retake/tape/present'
+
+/** What a search will probably take, known before any fork. */
+export interface Estimate {
+  readonly steps: number
+  /** For one cause, when the agent does the same each time. */
+  readonly forks: number
+  /** When it does not, and for several causes. */
+  readonly forksMost: number
+  /** Steps that are asked again in all of `forks`. */
+  readonly liveSteps: number
+  readonly tokens: number
+  /** Missing when the cost of a step is not known. */
+  readonly costUsd?: number
+}
+
+/** Forks that a question takes when the agent does the same each time, and when it is noisy. */
+const STEADY = 2.2
+const NOISY = 7
+/** Probes beside those for causes: anchors, and the audit at the end. */
+const FIXED_PROBES = 2 + 9
+/** Part of the steps that is live in a fork, on average: probes keep prefixes. */
+const LIVE_PART = 0.5
+
+/** `isPaid`: whether a step that is free is really asked. */
+export function estimateSearch(
+  steps: readonly Step[],
+  isPaid: (step: Step) => boolean = () => true,
+): Estimate {
+  const count = steps.length
+  const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
+  const echoes = Math.ceil(count / 7)
+  const forks = Math.ceil((forCause + echoes + FIXED_PROBES) * STEADY)
+  const forksMost = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
+  const paid = steps.filter(isPaid)
+  const times = forks * LIVE_PART
+  const tokens = paid.reduce((sum, step) => sum + tokensOf(step), 0)
+  const costs = paid.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
+  const isKnown = !costs.includes(undefined)
+  const costUsd = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+  return {
+    steps: count,
+    forks,
+    forksMost,
+    liveSteps: Math.round(paid.length * times),
+    tokens: Math.round(tokens * times),
+    ...(isKnown && { costUsd: costUsd * times }),
+  }
+}
+
+/** All tokens of a step, in and out. */
+export function tokensOf({ usage }: Pick<Step, 'usage'>): number {
+  if (usage === undefined) return 0
+  return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
+}
+
+/** The estimate in one sentence, with the limits that hold. */
+export function estimateLine(
+  estimate: Estimate,
+  { maxForks, maxUsd }: { readonly maxForks: number; readonly maxUsd?: number },
+): string {
+  const { steps, forks, forksMost, liveSteps, tokens, costUsd } = estimate
+  const limits = [
+    `at most ${plural(maxForks, 'fork')}`,
+    ...(maxUsd === undefined ? [] : [`at most $${maxUsd}`]),
+  ]
+  return [
+    plural(steps, 'step'),
+    `about ${forks} to ${forksMost} forks`,
+    `about ${plural(liveSteps, 'live step')}`,
+    `${tokens} tokens`,
+    costUsd === undefined ? 'cost unknown' : `about ${cost(costUsd)}`,
+    limits.join(', '),
+  ].join(' · ')
+}
+
+/** How often an oracle is asked about the unchanged run before anything else. */
+const CHECKS = 4
+/** And when it does not say the same each time. */
+const CHECKS_UNSTEADY = 20
+/** An oracle that fails the unchanged run less often than this is called flaky. */
+const STEADY_PART = 0.8
+
+/** What the oracle says of the recording itself: a run that passes needs no search. */
+export async function judgeRecording(
+  { tape, oracle }: Pick<Search, 'tape' | 'oracle'>,
+  signal: AbortSignal,
+): Promise<Judgement> {
+  const said: Judgement[] = []
+  while (said.length < CHECKS) {
+    const judgement = await oracle(readOutcome(tape), signal)
+    if (judgement.verdict === 'fail') return judgement
+    said.push(judgement)
+  }
+  const passed = said.find(({ verdict }) => verdict === 'pass')
+  if (passed !== undefined) return passed
+  throw cliErrors.BLAME_CANNOT_TELL(oracle.text, said[0]?.reason ?? 'it said nothing')
+}
+
+/** An oracle that says now this and now that about the unchanged run can blame nobody. */
+async function checkOracle(
+  source: ProcessForks,
+  { steps, maxForks, signal }: Search,
+): Promise<BlameFindings | undefined> {
+  if (maxForks <= 0) return undefined
+  const all: Coalition = { kept: steps.map((_, index) => index), mode: 'free' }
+  let fails = 0
+  let passes = 0
+  const most = Math.min(CHECKS_UNSTEADY, maxForks)
+  for (let draw = 0; draw < most; draw++) {
+    const fork = await unlessStopped(source.fork(all, draw), signal)
+    if (fork === undefined) return undefined
+    const { outcome } = fork
+    if (outcome === 'fail') fails += 1
+    if (outcome === 'pass') passes += 1
+    if (draw === CHECKS - 1 && passes === 0) return undefined
+  }
+  if (passes === 0 || fails / (fails + passes) >= STEADY_PART) return undefined
+  return unsteadyFindings(steps, { fails, forks: fails + passes, asked: most })
+}
+
+/** Undefined when it came to nothing because the search was stopped. */
+async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (signal.aborted) return undefined
+    throw error
+  }
+}
+
+/** What is found when the oracle itself is not steady: nobody is blamed, and the measured rate is said. */
+function unsteadyFindings(
+  steps: readonly Step[],
+  { fails, forks, asked }: { readonly fails: number; forks: number; asked: number },
+): BlameFindings {
+  const { low, high } = confidenceSequence(fails, forks)
+  const kept = { fails, forks, low, high }
+  return {
+    version: 1,
+    verdict: 'flaky',
+    why: `the oracle fails the unchanged run ${fails} of ${forks} times, and passes it the others`,
+    causes: [],
+    steps: steps.map(({ label }) => ({
+      label,
+      role: 'unknown',
+      isNecessary: false,
+      isSufficient: false,
+      responsibility: 0,
+    })),
+    minimalRepair: [],
+    confidence: 0,
+    anchors: { kept, free: { fails: 0, forks: 0, low: 0, high: 1 } },
+    riskCurve: [],
+    mode: 'free',
+    evidence: [
+      {
+        purpose: 'anchor',
+        mode: 'free',
+        kept: steps.length === 1 ? '0' : `0-${steps.length - 1}`,
+        rate: kept,
+        undefinedForks: asked - forks,
+      },
+    ],
+    forks: { asked, served: 0, undefined: asked - forks, liveSteps: 0 },
+    notes: ['Each time it was asked about the same output: make the oracle steady first.'],
+  }
+}
 
 const READS = /\.(readFile|read|readv)(Sync)?$/
 const WRITES = /\.(writeFile|appendFile|write|writev|copyFile|cp|rename)(Sync)?$/

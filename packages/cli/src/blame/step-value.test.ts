@@ -1,6 +1,6 @@
 import type { Message, Step } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { stepValue } from './step-value.js'
+import { stepValue } from './findings.js'
 
 const step = (facts: Partial<Step>): Step =>
   ({

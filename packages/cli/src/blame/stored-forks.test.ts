@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, truncateSync, statSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { coalitionKey, type StoredFork, StoredForks } from './process-forks.js'
+import { coalitionKey, type StoredFork, StoredForks } from './forks.js'
 
 const fork = (outcome: StoredFork['outcome']): StoredFork => ({
   outcome,

@@ -8,3 +8,11 @@ export const WRONG_USAGE = 2
 /** A divergence, a damaged tape, something not captured. */
 export const FOUND = 3
 export const CREDENTIALS_MISSING = 4
+
+/** The user stopped a command that has nothing to show yet. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  constructor(readonly signal: NodeJS.Signals) {
+    super(`interrupted by ${signal}`)
+  }
+}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterAll, expect, test } from 'vitest'
-import { sharedDescent } from './shared-descent.js'
+import { sharedDescent } from './diff-lines.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'retake-descent-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { excerpts } from './text-diff.js'
+import { excerpts } from './diff-lines.js'
 
 const shown = (recorded: string, current: string, width = 60): string[] =>
   excerpts(recorded, current, width).map(

@@ -4,8 +4,12 @@ import { pathToFileURL } from 'node:url'
 import { cliErrors } from '../errors.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
-import type { BlameConfig, RetakeConfig } from './define-config.js'
-import { type ProjectBlame, useProject } from './project.js'
+import {
+  type BlameConfig,
+  type ProjectBlame,
+  type RetakeConfig,
+  useProject,
+} from './define-config.js'
 
 const NAMES = ['ts', 'mts', 'mjs', 'js', 'json'].map((extension) => `retake.config.${extension}`)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkExpression } from './step-commands.js'
+import { checkExpression } from './step-prompt.js'
 
 test.each([
   'a + b',

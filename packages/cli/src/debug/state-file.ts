@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Stop, Variable } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
 import { cliErrors } from '../errors.js'
-import { sourceLine } from './source-excerpt.js'
+import { sourceLine } from './stop-lines.js'
 
 /** First line of a state file. */
 interface Header {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { onceAProgram } from './once-a-program.js'
+import { onceAProgram } from './adapter.js'
 
 test('done again, it is done once and has the same undo; undone, it can be done again', () => {
   const said: string[] = []

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wrapCalls } from './once-a-program.js'
+import { wrapCalls } from './adapter.js'
 
 class Counter {
   #count = 0

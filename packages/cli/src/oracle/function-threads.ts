@@ -9,7 +9,7 @@ import {
   type WrongOracle,
 } from './oracle.js'
 import { fromHere } from '../terminal/terminal.js'
-import { hashOfCode } from '../agent/hash-of-code.js'
+import { hashOfCode } from '../agent/source-code.js'
 import { cliEntry } from '../package-root.js'
 
 /** Where a function of the user's is: the default export of a file, or a member of it. */

@@ -8,26 +8,98 @@ import {
 } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { clipText, type Tape } from '@retake/tape'
+import { clipText, getPath, readPath, type Tape } from '@retake/tape'
 import {
   cannotTell,
   type Check,
   judged,
   type Judgement,
   type Oracle,
+  readOutcome,
   type RunOutcome,
   type Verdict,
   type WrongOracle,
 } from './oracle.js'
 import { functionCheck, type FunctionPlace } from './function-threads.js'
-import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge/judge-check.js'
-import { jsonCheck } from './json-check.js'
-import { readOutcome } from './read-outcome.js'
-import { stdoutCheck } from './stdout-check.js'
+import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
 import { RetakeError } from '@retake/engine'
-import { hashOfCode } from '../agent/hash-of-code.js'
+import { hashOfCode } from '../agent/source-code.js'
 import { runCommand } from '../agent/run-command.js'
-import { project } from '../config/project.js'
+import { project } from '../config/define-config.js'
+import { isDeepStrictEqual } from 'node:util'
+
+/**
+ * `json:<path>=<json>` passes when that stands there, `json:<path>` when something does
+ * that is not empty: not null, false, 0, "" or an empty list. It looks into what a
+ * function returned, else into stdout, else into its last line that is JSON.
+ */
+function jsonCheck(text: string, wrong: WrongOracle): Check {
+  const { path, wanted } = parse(text, wrong)
+  return {
+    prepare: () => (outcome) => {
+      const document = documentOf(outcome)
+      if (document === undefined) return cannotTell('stdout holds no JSON')
+      const found = at(document.value, path)
+      if (found === undefined) return cannotTell(`the JSON has no ${path}`)
+      const is = `${path} is ${shortened(found.value)}`
+      if (wanted === undefined) return judged(!isEmpty(found.value), is)
+      return judged(isDeepStrictEqual(found.value, wanted.value), is)
+    },
+  }
+}
+
+function parse(text: string, wrong: WrongOracle): { path: string; wanted?: { value: unknown } } {
+  const example = `For example: --oracle 'json:order.status="refunded"'.`
+  let rest: string
+  try {
+    rest = readPath(text).rest
+  } catch {
+    throw wrong(`"json:${text}" does not start with a path.`, example)
+  }
+  const path = text.slice(0, text.length - rest.length)
+  if (rest === '') return { path }
+  try {
+    if (rest.startsWith('=')) return { path, wanted: { value: JSON.parse(rest.slice(1)) } }
+  } catch {
+    throw wrong(`"${clipText(rest.slice(1), SHOWN_MAX)}" is not JSON.`, example)
+  }
+  throw wrong(`"json:${text}" does not compare with =.`, example)
+}
+
+/** The JSON that a run came to, if it came to some. */
+function documentOf({ stdout, result }: RunOutcome): { readonly value: unknown } | undefined {
+  if (result !== undefined) return { value: result }
+  const whole = parseJson(stdout)
+  if (whole !== undefined) return whole
+  const lines = stdout.trimEnd().split('\n')
+  for (let index = lines.length - 1; index >= 0; index--) {
+    const found = parseJson(lines[index] ?? '')
+    // A number or a word alone on a line is more likely prose.
+    if (found !== undefined && typeof found.value === 'object' && found.value !== null) return found
+  }
+  return undefined
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch {
+    return undefined
+  }
+}
+
+function at(document: unknown, path: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: getPath(document, path) }
+  } catch {
+    return undefined
+  }
+}
+
+const isEmpty = (value: unknown): boolean => (Array.isArray(value) ? value.length === 0 : !value)
+
+const shortened = (value: unknown): string =>
+  clipText(JSON.stringify(value) ?? 'nothing', SHOWN_MAX)
 
 /** Options of every command that asks an oracle, beside `--oracle`. */
 export const ORACLE_OPTIONS: Verb['options'] = {
@@ -320,5 +392,58 @@ function exitCheck(code: string, wrong: WrongOracle): Check {
               ? 'it did not come to an end'
               : `killed by ${signal}`,
         ),
+  }
+}
+
+/** `stdout:/regex/flags` or `stdout:some text`: passes when it matches, or stands in the output. */
+function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
+  if (wanted === '')
+    throw wrong('"stdout:" names no text.', "For example: --oracle 'stdout:order refunded'.")
+  if (!wanted.startsWith('/')) {
+    const shown = JSON.stringify(clipText(wanted, SHOWN_MAX))
+    return {
+      prepare:
+        () =>
+        ({ stdout }) => {
+          const holds = stdout.includes(wanted)
+          return judged(holds, `stdout ${holds ? 'holds' : 'does not hold'} ${shown}`)
+        },
+    }
+  }
+  const pattern = patternOf(wanted)
+  if (pattern === undefined)
+    throw wrong(
+      `"stdout:${wanted}" holds no regular expression.`,
+      "For example: --oracle 'stdout:/order \\d+ refunded/i'.",
+    )
+  return {
+    prepare:
+      () =>
+      ({ stdout }) => {
+        const matches = matchesText(pattern, stdout)
+        return judged(
+          matches,
+          `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`,
+        )
+      },
+  }
+}
+
+/**
+ * `$` also matches before the final newline, as in grep, Perl and Python: nearly all
+ * output ends with one, and JavaScript's `$` would match only behind it.
+ */
+function matchesText(pattern: RegExp, text: string): boolean {
+  if (text.search(pattern) >= 0) return true
+  return pattern.source.includes('$') && text.replace(/\r?\n$/, '').search(pattern) >= 0
+}
+
+function patternOf(text: string): RegExp | undefined {
+  const parts = /^\/(.+)\/([a-z]*)$/s.exec(text)
+  if (parts === null) return undefined
+  try {
+    return new RegExp(parts[1] ?? '', parts[2] ?? '')
+  } catch {
+    return undefined
   }
 }

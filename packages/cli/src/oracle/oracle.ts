@@ -1,4 +1,8 @@
-import type { Agreement } from './judge/judge-check.js'
+import type { Agreement } from './judge.js'
+import path from 'node:path'
+import { overlayOf } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { viewRun } from '../runs/view-run.js'
 
 /** What a run came to, as far as an oracle may know. */
 export interface RunOutcome {
@@ -79,3 +83,46 @@ export interface Check {
 
 /** Says that an oracle on the command line or in a configuration is wrong. */
 export type WrongOracle = (what: string, why: string) => Error
+
+/** What a run came to, by its tape. */
+export function readOutcome(tape: Tape): RunOutcome {
+  const view = viewRun(tape)
+  const { exit } = view
+  const written = (stream: 'stdout' | 'stderr'): Buffer =>
+    Buffer.concat(
+      view.outputs
+        .filter((output) => output.stream === stream)
+        .map((output) => view.outputBytes(output)),
+    )
+  const stdoutBytes = written('stdout')
+  const result = view.result()
+  return {
+    stdout: stdoutBytes.toString(),
+    stdoutBytes,
+    stderr: written('stderr').toString(),
+    ended: exit !== undefined && exit.signal === undefined,
+    ...(exit?.code !== undefined && { exitCode: exit.code }),
+    ...(exit?.signal !== undefined && { signal: exit.signal }),
+    ...(exit?.error && { error: { class: exit.error.class, message: exit.error.message } }),
+    ...(result !== undefined && { result }),
+    tape: tape.path,
+    files: filesOf(tape),
+  }
+}
+
+/** A branch leaves the disk as it is: what it wrote lies beside its tape, at the path it has on disk. */
+function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape): string {
+  if (branch === undefined) return cwd
+  const { root } = path.parse(cwd)
+  const tree = path.join(overlayOf(path.resolve(file)), 'tree')
+  return path.join(tree, root.replaceAll(/[:\\/]/g, ''), cwd.slice(root.length))
+}
+
+/** Milliseconds that a `Retry-After` header asks to wait: seconds, or a date. */
+export function retryAfterMs(value: string | null | undefined, now: number): number | undefined {
+  if (value === null || value === undefined || value.trim() === '') return undefined
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}

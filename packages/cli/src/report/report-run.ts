@@ -7,11 +7,11 @@ import {
   type RunBlame,
   type SourceExcerpt,
 } from '@retake/web'
-import { project } from '../config/project.js'
-import type { Pattern } from '../redact/patterns.js'
-import { maskBlame, maskStates } from '../redact/mask-states.js'
-import { type RedactedRun, redactRun, tapeLine } from '../redact/redact-run.js'
-import { version } from '../command-line/version.js'
+import { project } from '../config/define-config.js'
+import type { Pattern } from './patterns.js'
+import { maskBlame, maskStates } from './mask-states.js'
+import { type RedactedRun, redactRun, tapeLine } from './redact-run.js'
+import { version } from '../package-root.js'
 import { statusOf } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
 import {
@@ -27,7 +27,7 @@ import {
 import os from 'node:os'
 import path from 'node:path'
 import { plural } from '@retake/tape/present'
-import { rewriteLine } from '../redact/mask.js'
+import { rewriteLine } from './mask.js'
 import { storedBlame } from '../ui/runs/stored-blame.js'
 import { readStates } from '../debug/state-file.js'
 import { sourceNear } from '../ui/runs/source-near.js'

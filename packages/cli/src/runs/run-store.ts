@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import path from 'node:path'
 import { prepareRunsFolder } from '@retake/engine'
 import { isLocked, openTape } from '@retake/tape/node'
-import { project } from '../config/project.js'
+import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
 import type { RunEvent } from '@retake/tape'

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { type ReadOptions, readRun, type RunView, type Step, type Tape } from '@retake/tape'
-import { project } from '../config/project.js'
+import { project } from '../config/define-config.js'
 import { errors } from '@retake/engine/errors'
 
 /** The step of a number or label, or an error that says which there are. */

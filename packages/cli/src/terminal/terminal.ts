@@ -1,6 +1,8 @@
 import { maskKeys, plainJson, toWire } from '@retake/tape'
 import type { Tone } from '@retake/tape/present'
 import path from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { Interrupted } from '../command-line/exit-codes.js'
 
 /** Any value that was recorded, as JSON can say it: a BigInt as text, a Map as a list of pairs. */
 export const plainValue = (value: unknown): unknown => plainJson(toWire(value))
@@ -212,3 +214,22 @@ export const lookOf = (stream: NodeJS.WriteStream): Look => ({
   paint: painter(stream),
   width: widthOf(stream),
 })
+
+type Ask = (question: string) => Promise<string>
+
+/** Lets `work` put questions to whoever sits at the terminal. Ctrl-C, or the end of the input, ends it as interrupted. */
+export async function askOnTerminal<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const stopped = new AbortController()
+  lines.on('SIGINT', () => stopped.abort())
+  lines.on('close', () => stopped.abort())
+  try {
+    return await work((question) => lines.question(question, { signal: stopped.signal }))
+  } catch (error) {
+    if (stopped.signal.aborted) throw new Interrupted('SIGINT')
+    throw error
+  } finally {
+    lines.removeAllListeners('close')
+    lines.close()
+  }
+}

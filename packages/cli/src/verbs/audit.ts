@@ -29,7 +29,7 @@ import {
 } from '@retake/tape'
 import { createHash } from 'node:crypto'
 import { cost, duration, localTime, plural } from '@retake/tape/present'
-import { version } from '../command-line/version.js'
+import { version } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
 
 /** What there is to say about a call beside its state and its rule, a remark each. */

@@ -17,15 +17,15 @@ import {
   Progress,
   printJson,
 } from '../terminal/terminal.js'
-import { type Bisected, bisectRun, Interruption } from '../bisect/bisect-run.js'
+import { type Bisected, bisectRun, Interruption } from '../prove/bisect-run.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
-import { divergenceReport } from '../agent/divergence-report.js'
+import { divergenceReport } from '../agent/divergence.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
-import type { Commit } from '../bisect/git-repository.js'
-import type { Tried } from '../bisect/try-commit.js'
+import type { Commit } from '../prove/git-repository.js'
+import type { Tried } from '../prove/try-commit.js'
 
 export default {
   arguments: '<run>',

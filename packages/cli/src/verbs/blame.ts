@@ -8,6 +8,7 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import {
+  askOnTerminal,
   lookOf,
   printable,
   printJson,
@@ -19,19 +20,22 @@ import {
 import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
 import { cost } from '@retake/tape/present'
-import { Interruption } from '../bisect/bisect-run.js'
+import { Interruption } from '../prove/bisect-run.js'
 import { blameLines } from '../blame/blame-lines.js'
-import { type Estimate, estimateLine, estimateSearch } from '../blame/estimate.js'
-import { type FindingsFile, writeFindings } from '../blame/findings-file.js'
+import {
+  type Estimate,
+  estimateLine,
+  estimateSearch,
+  judgeRecording,
+  type Search,
+  searchRun,
+} from '../blame/search-run.js'
+import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { FORKS, readSearch } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
-import { judgeRecording } from '../blame/check-oracle.js'
-import { type Search, searchRun } from '../blame/search-run.js'
-import { FOUND } from '../command-line/exit-codes.js'
+import { FOUND, Interrupted } from '../command-line/exit-codes.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { requireTrust } from '../agent/trust.js'
-import { Interrupted } from '../agent/agent-process.js'
-import { askOnTerminal } from '../terminal/ask-on-terminal.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
 import { copyShipped } from '../demo/shipped-folder.js'
 import { recordAgent } from '../agent/record-agent.js'

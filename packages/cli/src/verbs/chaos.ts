@@ -8,28 +8,164 @@ import {
   usageError,
   type Verb,
 } from '../command-line/verb.js'
-import { lookOf, Progress } from '../terminal/terminal.js'
-import { renameSync, copyFileSync } from 'node:fs'
+import { fromHere, type Look, lookOf, printable, Progress, wrap } from '../terminal/terminal.js'
+import { copyFileSync, renameSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { trustRecording, trustedRunsFile } from '@retake/engine'
-import type { Tape } from '@retake/tape'
+import { trustedRunsFile, trustRecording } from '@retake/engine'
+import { clipText, isDelivery, type RunView, type Tape, type TapeEvent } from '@retake/tape'
 import {
   findRaces,
   type Judge,
   judgeByOracle,
   judgeByOutcome,
+  type OutcomeDifference,
   outcomeOf,
+  type Race,
   type Races,
   tryOrder,
-} from '../chaos/find-races.js'
-import { type RaceContext, raceLines } from '../chaos/race-lines.js'
+} from '../prove/find-races.js'
 import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { startOf } from '../agent/replay-command.js'
+import { startOf } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
+import { plural } from '@retake/tape/present'
+
+/** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */
+function deliveryName(tape: Tape, view: RunView, seq: number): string {
+  if (seq >= tape.count) return 'the end of local work'
+  const event = tape.event(seq)
+  if (!isDelivery(event)) return `event ${seq}`
+  // The messages of a server are steps after the one of its process.
+  const step = view.recordedSteps.findLast(
+    (one) => one.seq === event.op || one.answerSeqs.includes(seq),
+  )
+  const started = tape.event(event.op)
+  if (step !== undefined) {
+    return `${partOfAnswer(event)} step ${step.label} (${shortTitle(step.title)})`
+  }
+  if (started.type === 'timer')
+    return started.kind === 'immediate' ? 'an immediate' : `the ${started.kind} of ${started.ms} ms`
+  if (started.type === 'work') return `the end of ${started.name}`
+  if (started.type === 'call') return `the answer to ${started.name}`
+  if (started.type === 'socket') return `a part of a connection to ${started.host ?? started.path}`
+  return `event ${seq}`
+}
+
+const TITLE_MAX = 40
+const shortTitle = (title: string): string => clipText(title, TITLE_MAX)
+
+function partOfAnswer(event: TapeEvent): string {
+  if (event.type === 'response') return 'the start of the answer to'
+  if (event.type !== 'deliver') return 'the answer to'
+  return event.part === 'end' ? 'the end of the answer to' : 'a part of the answer to'
+}
+
+/** More lines of output than this are only counted. */
+const SHOWN_MAX = 5
+
+interface RaceContext {
+  readonly tape: Tape
+  readonly view: RunView
+  /** How the user named the run. */
+  readonly name: string
+  /** Ids of the tapes that were kept, by seed. */
+  readonly kept: ReadonlyMap<number, string>
+}
+
+/** What other orders came to, for a person. */
+function raceLines(found: Races, context: RaceContext, look: Look): string[] {
+  const { paint } = look
+  const { tried, reordered, races, outputOrderChanges, unclear } = found
+  const facts = [
+    plural(tried, 'order'),
+    ...(reordered < tried ? [`${reordered} of them other than recorded`] : []),
+    '0 requests',
+  ].join(' · ')
+  const head =
+    races.length > 0
+      ? `${paint('red', plural(races.length, 'changed outcome'))} · ${facts}`
+      : `${paint('green', 'no race found')} · ${facts}`
+  return [
+    head,
+    ...races.flatMap((race) => ['', ...oneRace(race, context, look)]),
+    ...keptLines(found, context),
+    ...(outputOrderChanges > 0
+      ? [
+          '',
+          `output order changes in ${plural(outputOrderChanges, 'order')}; the lines are the same`,
+        ]
+      : []),
+    ...(unclear.length > 0 ? ['', ...unclearLines(found)] : []),
+    ...(reordered === 0 && tried > 1 ? ['', 'nothing in this run happens at the same time'] : []),
+  ]
+}
+
+/** Tapes that were asked for although nothing changed. */
+function keptLines({ races }: Races, { kept }: RaceContext): string[] {
+  const shown = new Set(races.map(({ order }) => order.seed))
+  return [...kept]
+    .filter(([seed]) => !shown.has(seed))
+    .map(([seed, id]) => `kept ${id} · seed ${seed}`)
+}
+
+function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look): string[] {
+  const { paint, width } = look
+  const { seeds, decides, order } = race
+  const [seed = 0] = seeds
+  const id = kept.get(seed)
+  const site = order.divergence?.site
+  const why = decides && [
+    `${deliveryName(tape, view, decides.chosen)} came before`,
+    deliveryName(tape, view, decides.passed),
+  ]
+  return [
+    `${paint('bold', plural(seeds.length, 'order'))} · smallest seed ${seed}`,
+    ...race.differences.slice(0, SHOWN_MAX).flatMap((one) => differenceLines(one, look)),
+    ...more(race.differences.length - SHOWN_MAX, 'difference'),
+    ...(site === undefined ? [] : [`  at    ${paint('cyan', fromHere(site))}`]),
+    ...(why
+      ? wrap(printable(why.join(' ')), width - 8).map(
+          (line, index) => `  ${index === 0 ? 'when ' : '     '} ${line}`,
+        )
+      : []),
+    `  again retake chaos ${name} --seed ${seed}${id === undefined ? ' --keep' : ''}`,
+    ...(id === undefined ? [] : [`  kept  ${id}`]),
+  ]
+}
+
+function differenceLines(one: OutcomeDifference, { paint, width }: Look): string[] {
+  const { what, recorded, now } = one
+  if (what === 'asks') return ['  it asks for something else:', ...indented(now, width)]
+  if (what === 'does not ask') return ['  it does not ask for:', ...indented(recorded, width)]
+  if (what !== 'stdout') return [`  ${what}: ${printable(recorded)} → ${printable(now)}`]
+  const side = (sign: '-' | '+', text: string): string[] => {
+    const lines = text === '' ? [] : text.split('\n')
+    return [
+      ...lines
+        .slice(0, SHOWN_MAX)
+        .map((line) => `  ${paint(sign === '-' ? 'red' : 'green', `${sign} ${printable(line)}`)}`),
+      ...more(lines.length - SHOWN_MAX, 'line'),
+    ]
+  }
+  return ['  stdout:', ...side('-', recorded), ...side('+', now)]
+}
+
+const indented = (text: string, width: number): string[] =>
+  wrap(printable(text), width - 4).map((line) => `    ${line}`)
+
+const more = (count: number, word: string): string[] =>
+  count > 0 ? [`  and ${plural(count, `more ${word}`)}`] : []
+
+function unclearLines({ unclear }: Races): string[] {
+  const what = unclear.flatMap(({ cutShort }) => cutShort.map((one) => one.what))
+  return [
+    `${plural(unclear.length, 'order')} could not be followed to the end; the tape has no rest of`,
+    ...[...new Set(what)].slice(0, SHOWN_MAX).map((one) => `  ${printable(one)}`),
+  ]
+}
 
 const SEEDS = 50
 const SEEDS_MAX = 100_000
@@ -108,10 +244,10 @@ async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> 
   return oracle === undefined ? byOutcome : judgeByOracle(oracle, recorded)
 }
 
-const SHOWN_MAX = 80
+const DIFFERENCE_MAX = 80
 const shortened = (text: string): string => {
   const [line = ''] = text.split('\n')
-  return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
+  return line.length > DIFFERENCE_MAX ? `${line.slice(0, DIFFERENCE_MAX)}…` : line
 }
 
 /** Runs the orders to keep once more: tapes of orders nobody asked for are thrown away. */

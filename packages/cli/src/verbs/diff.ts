@@ -2,11 +2,10 @@ import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/v
 import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
 import type { RunView } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { diffLines, stepDiffLines } from '../compare/diff-lines.js'
+import { diffLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
 import { errors } from '@retake/engine/errors'
 import { FOUND } from '../command-line/exit-codes.js'
 import { RunStore } from '../runs/run-store.js'
-import { sharedDescent } from '../compare/shared-descent.js'
 import { painter, widthOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 

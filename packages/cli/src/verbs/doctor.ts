@@ -4,10 +4,9 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { Interrupted } from '../agent/agent-process.js'
-import { FOUND } from '../command-line/exit-codes.js'
+import { FOUND, Interrupted } from '../command-line/exit-codes.js'
 import { recordAgent, type Recording } from '../agent/record-agent.js'
-import { replayAgent, type Replayed } from '../agent/replay-agent.js'
+import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import {
@@ -18,8 +17,7 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
-import { notCapturedDetail } from '../agent/not-captured.js'
-import { replayReceipt } from '../agent/replay-receipt.js'
+import { notCapturedDetail } from '../agent/divergence.js'
 import type { CallSites } from '@retake/engine'
 import { plural } from '@retake/tape/present'
 

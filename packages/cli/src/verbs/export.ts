@@ -10,8 +10,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type EventLine, eventLines, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { askedPatterns } from '../redact/patterns.js'
-import { redactRun } from '../redact/redact-run.js'
+import { askedPatterns } from '../report/patterns.js'
+import { redactRun } from '../report/redact-run.js'
 import { RunStore } from '../runs/run-store.js'
 
 export default {

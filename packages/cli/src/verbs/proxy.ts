@@ -21,12 +21,12 @@ import {
   ProxyServer,
   RecordingProxy,
   ReplayingProxy,
+  type Route,
   SecretMask,
   WayOut,
 } from '@retake/engine/proxy'
-import { askedMatchers, recordedMatchers } from '../config/project.js'
-import { listeningLines, nextSignal } from '../proxy-lines.js'
-import { recordingJson, recordingLine } from '../agent/recording-line.js'
+import { askedMatchers, recordedMatchers } from '../config/define-config.js'
+import { recordingJson, recordingLine } from '../agent/record-agent.js'
 import { markRecording, RunStore } from '../runs/run-store.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
 import { FOUND } from '../command-line/exit-codes.js'
@@ -158,4 +158,30 @@ async function replayProxy(values: OptionValues, port: number, name: string): Pr
     process.stderr.write(`${facts.join(' · ')}\n`)
   }
   return misses.length > 0 ? FOUND : 0
+}
+
+/** Where the proxy listens and what leads where, for a person. */
+function listeningLines(
+  doing: 'recording' | 'replaying',
+  url: string,
+  run: string,
+  routes: readonly Route[],
+): string {
+  const leads = routes.map(({ name, upstream }) => `  ${url}/${name} → ${upstream}`)
+  const [only] = routes
+  const all = routes.length === 1 && only ? [`  ${url} → ${only.upstream}`] : []
+  const where = doing === 'replaying' ? ' from the tape, nothing leaves' : ''
+  return [`${doing} ${run} at ${url}${where} · Ctrl-C ends it`, ...all, ...leads, ''].join('\n')
+}
+
+/** Resolves at the first signal that asks to stop. */
+export function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+    const listener = (signal: NodeJS.Signals): void => {
+      for (const each of signals) process.off(each, listener)
+      resolve(signal)
+    }
+    for (const signal of signals) process.on(signal, listener)
+  })
 }

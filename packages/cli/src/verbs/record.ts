@@ -10,15 +10,21 @@ import {
 import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
-import { recordedMatchers } from '../config/project.js'
-import { recordAgent, type Recording, type RecordingOptions } from '../agent/record-agent.js'
+import { recordedMatchers } from '../config/define-config.js'
+import {
+  recordAgent,
+  type Recording,
+  recordingFacts,
+  recordingJson,
+  recordingLine,
+  type RecordingOptions,
+} from '../agent/record-agent.js'
 import {
   type CommandRecording,
   type CommandRecordingOptions,
   recordCommand,
 } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { recordingFacts, recordingJson, recordingLine } from '../agent/recording-line.js'
 import { RunStore } from '../runs/run-store.js'
 import { painter } from '../terminal/terminal.js'
 

@@ -1,6 +1,6 @@
 import { openRun, type Verb } from '../command-line/verb.js'
 import { planRerun } from '@retake/engine'
-import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
+import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 
 export default {
   arguments: '<run>',

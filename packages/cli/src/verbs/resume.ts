@@ -1,12 +1,11 @@
 import { openRun, text, usageError, type Verb } from '../command-line/verb.js'
 import { findInDoubt, type InDoubt, type InDoubtPolicy, planResume } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
-import { refuseProxyRun } from '../agent/replay-command.js'
+import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
+import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
-import { Interrupted } from '../agent/agent-process.js'
-import { askOnTerminal } from '../terminal/ask-on-terminal.js'
-import { fromHere, painter, printable } from '../terminal/terminal.js'
+import { Interrupted } from '../command-line/exit-codes.js'
+import { askOnTerminal, fromHere, painter, printable } from '../terminal/terminal.js'
 
 const POLICIES = ['ask', 'retry', 'skip', 'fail']
 

@@ -22,10 +22,9 @@ import {
   type Tape,
 } from '@retake/tape'
 import { branchFacts, branchLines, stepBranchLines } from '../runs/branch-tree.js'
-import { checkTape } from '../runs/check-tape.js'
+import { checkTape, statusOf } from '../runs/run-summary.js'
 import { cliErrors } from '../errors.js'
 import { findStep, viewRun } from '../runs/view-run.js'
-import { statusOf } from '../runs/run-summary.js'
 import { readStates } from '../debug/state-file.js'
 import { stateWord, stepJson, stepLines } from '../runs/step-lines.js'
 import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
@@ -43,9 +42,8 @@ import {
   tokensText,
   type StepRow,
 } from '@retake/tape/present'
-import { sourceExcerpt, sourceLine } from '../debug/source-excerpt.js'
-import { place, variableLines } from '../debug/stop-lines.js'
-import { notCapturedDetail } from '../agent/not-captured.js'
+import { place, sourceExcerpt, sourceLine, variableLines } from '../debug/stop-lines.js'
+import { notCapturedDetail } from '../agent/divergence.js'
 
 /** Columns that a narrow terminal leaves out, the first of them first. */
 const SPARE = ['at', 'took'] as const

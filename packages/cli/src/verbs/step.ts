@@ -10,10 +10,10 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import { Timeline } from '@retake/engine/inspect'
-import { warnOfChangedSources } from '../agent/changed-sources.js'
-import { Interrupted } from '../agent/agent-process.js'
+import { warnOfChangedSources } from '../agent/source-code.js'
+import { Interrupted } from '../command-line/exit-codes.js'
 import { plural } from '@retake/tape/present'
-import { startOf } from '../agent/replay-command.js'
+import { startOf } from '../agent/replay-agent.js'
 import { spawnProbe } from '../debug/probe-agent.js'
 import { StepPrompt } from '../debug/step-prompt.js'
 import { viewRun } from '../runs/view-run.js'

@@ -15,7 +15,7 @@ import {
   widthOf,
   printJson,
 } from '../terminal/terminal.js'
-import { notCapturedLines } from '../agent/not-captured.js'
+import { notCapturedLines } from '../agent/divergence.js'
 import { explain } from '../command-line/print-error.js'
 import { RunStore } from '../runs/run-store.js'
 import { requireTrust } from '../agent/trust.js'
@@ -27,8 +27,8 @@ import {
   summaryOf,
   type Verdict,
   verdictOf,
-} from '../verify/verdict.js'
-import { type Verified, verifyTape } from '../verify/verify-tape.js'
+} from '../prove/verdict.js'
+import { type Verified, verifyTape } from '../prove/verify-tape.js'
 
 export default {
   arguments: '<run|folder...>',

@@ -1,7 +1,7 @@
 import { setPath } from '@retake/tape'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { changedPaths } from './plan-of.js'
+import { changedPaths } from './plan-change.js'
 
 test('changes are told at the deepest places that both sides have', () => {
   const before = { a: { b: [1, { c: 'x' }] }, same: 1 }

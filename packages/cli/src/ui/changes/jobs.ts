@@ -3,13 +3,17 @@ import { existsSync } from 'node:fs'
 import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
-import { checkContinuable, continueAgent, type Continued } from '../../agent/continue-agent.js'
+import {
+  checkContinuable,
+  continueAgent,
+  type Continued,
+  continuedFacts,
+} from '../../agent/continue-agent.js'
 import { ReplayDiverged, offlineTailEnded } from '@retake/engine/errors'
 import { cliErrors } from '../../errors.js'
 import { explain, type Explained } from '../../command-line/print-error.js'
 import { openTape } from '@retake/tape/node'
 import { cost, plural } from '@retake/tape/present'
-import { continuedFacts } from '../../agent/continued-lines.js'
 import { fromHere } from '../../terminal/terminal.js'
 import { stepAt, viewRun } from '../../runs/view-run.js'
 import type { BranchFacts } from '../../runs/branch-tree.js'

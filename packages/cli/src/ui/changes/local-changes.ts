@@ -4,23 +4,98 @@ import type {
   Abilities,
   ApprovalDecisionRequest,
   BranchFile,
+  BranchNodeView,
   RunActions,
   Job,
   WaitingApproval,
 } from '@retake/web'
 import type { RunStore } from '../../runs/run-store.js'
-import { editableOf, planOf } from './plan-of.js'
-import { Jobs } from './jobs.js'
-import { openFinished, openStored } from '../runs/open-stored.js'
+import { editableOf, planOf } from './plan-change.js'
+import { factsView, Jobs } from './jobs.js'
+import { FileStamps, openFinished, openStored } from '../runs/run-models.js'
 import { Sessions } from '../sessions/sessions.js'
 import type { Tape } from '@retake/tape'
 import { cliErrors, RunNotTrusted } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
-import { startOf } from '../../agent/replay-command.js'
+import { startOf } from '../../agent/replay-agent.js'
 import { decideApproval, pendingApprovals, userName } from '@retake/guard'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fromHere } from '../../terminal/terminal.js'
+import {
+  type BranchNode,
+  branchTree,
+  editText,
+  howText,
+  type OwnNode,
+  readNode,
+  readRun,
+  type TreeReader,
+} from '../../runs/branch-tree.js'
+
+/** How much of an edit is shown in a line; the whole stands in `branch.edits`. */
+const EDIT_MAX = 400
+
+interface Remembered<T> {
+  readonly stamps: FileStamps
+  readonly value: T
+}
+
+/**
+ * The trees that runs belong to, for a page, which asks again whenever something
+ * changes. Of each tape is remembered what was read, until the file is another one.
+ */
+export class Branches {
+  readonly #store: RunStore
+  readonly #runs = new Map<string, Remembered<ReturnType<typeof readRun>>>()
+  readonly #nodes = new Map<string, Remembered<OwnNode>>()
+
+  constructor(store: RunStore) {
+    this.#store = store
+  }
+
+  treeOf(id: string): BranchNodeView {
+    const ids = this.#store.ids()
+    if (!ids.includes(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
+    this.#forgetOthers(ids)
+    const { root, unreadable } = branchTree(this.#store, id, this.#reader)
+    return { ...nodeView(root), ...(unreadable.length > 0 && { unreadable }) }
+  }
+
+  readonly #reader: TreeReader = {
+    readRun: (file) => remembering(this.#runs, file, () => readRun(file)),
+    readNode: (id, file, run) => remembering(this.#nodes, file, () => readNode(id, file, run)),
+  }
+
+  #forgetOthers(ids: readonly string[]): void {
+    const files = new Set(ids.map((id) => this.#store.pathOf(id)))
+    for (const known of [this.#runs, this.#nodes])
+      for (const file of known.keys()) if (!files.has(file)) known.delete(file)
+  }
+}
+
+/** The mark beside a tape goes when its recording ends, also without a word on the tape. */
+function remembering<T>(known: Map<string, Remembered<T>>, file: string, read: () => T): T {
+  const found = known.get(file)
+  if (found && !found.stamps.areOld()) return found.value
+  const stamps = new FileStamps([file, `${file}.pid`])
+  const value = read()
+  known.set(file, { stamps, value })
+  return value
+}
+
+function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): BranchNodeView {
+  const { branch } = node
+  return {
+    ...node,
+    ...(parent && { parent }),
+    how: branch === undefined ? 'recorded' : howText(branch),
+    edits: branch?.edits.map((edit) => editText(edit, EDIT_MAX)) ?? [],
+    ...(costUsd !== undefined && { costUsd }),
+    ...(facts && { facts: factsView(facts) }),
+    branches: branches.map(nodeView),
+  }
+}
 
 /** Larger files are told of, and not shown. */
 const BYTES_MAX = 200_000

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { PriceTable } from '@retake/tape'
 import type { Explained, RunComparison } from '@retake/web'
-import { project, useProject } from '../../config/project.js'
+import { project, useProject } from '../../config/define-config.js'
 import { explain } from '../../command-line/print-error.js'
 import { RunStore } from '../../runs/run-store.js'
-import { compareRuns } from './compare.js'
+import { compareRuns } from './compared-rows.js'
 
 /** What a comparison in a thread of its own is asked. */
 export interface CompareTask {

@@ -1,7 +1,91 @@
-import type { FieldDiff, RunDiff, StepDiff, ValueDiff } from '@retake/diagnose'
-import type { RunView, Step } from '@retake/tape'
-import type { ComparedStep, ComparedText } from '@retake/web'
-import { shownMessage } from '../../compare/diff-lines.js'
+import {
+  diffRuns,
+  type FieldDiff,
+  type LineDiff,
+  type PrintedLine,
+  type RunDiff,
+  type StepDiff,
+  type ValueDiff,
+} from '@retake/diagnose'
+import type { RunView, Step, Tape } from '@retake/tape'
+import type {
+  ComparedLine,
+  ComparedPrinted,
+  ComparedStep,
+  ComparedText,
+  RunCard,
+  RunComparison,
+} from '@retake/web'
+import {
+  descentText,
+  placeOf,
+  sharedDescent,
+  shownMessage,
+  totalsOf,
+} from '../../compare/diff-lines.js'
+import { openStored } from '../runs/run-models.js'
+import type { RunStore } from '../../runs/run-store.js'
+import { statusOf } from '../../runs/run-summary.js'
+import { viewRun } from '../../runs/view-run.js'
+
+/** Longer lines of output are cut. */
+const LINE_MAX = 2000
+
+/** Two runs side by side: all steps in pairs, and everything that differs. */
+export function compareRuns(store: RunStore, idA: string, idB: string): RunComparison {
+  const [tapeA, tapeB] = [openStored(store, idA), openStored(store, idB)]
+  const [a, b] = [viewRun(tapeA), viewRun(tapeB)]
+  const diff = diffRuns(a, b, { shared: sharedDescent(tapeA, tapeB) })
+  const rows = comparedRows(a, b, diff)
+  const { same, changed, moved, removed, added } = diff.counts
+  const firstDifferent = rows.findIndex(
+    ({ verdict, moved: isMoved }) => verdict !== 'same' || isMoved,
+  )
+  const sameUntil = rows[(firstDifferent < 0 ? rows.length : firstDifferent) - 1]?.a
+  const descent = descentText(diff)
+  return {
+    // The file's name is its address; a copy of a tape still says the name it had.
+    a: { ...cardOf(tapeA, a), id: idA },
+    b: { ...cardOf(tapeB, b), id: idB },
+    equal: diff.equal,
+    ...(descent !== undefined && { descent }),
+    ...(sameUntil !== undefined && { sameUntil }),
+    ...(diff.first && { first: placeOf(diff.first) }),
+    counts: { same, changed, moved, onlyA: removed, onlyB: added },
+    rows,
+    totals: totalsOf(diff),
+    console: diff.output.map(comparedLine),
+    outcome: diff.outcome.map(comparedText),
+  }
+}
+
+function cardOf(tape: Tape, view: ReturnType<typeof viewRun>): RunCard {
+  const { branch } = tape.details
+  const { parent } = tape.run
+  const { modelCalls, costUsd } = view.totals
+  return {
+    id: view.id,
+    name: view.name,
+    startedAt: view.startedAt,
+    durationMs: view.durationMs,
+    status: statusOf(view, tape),
+    steps: view.recordedSteps.length,
+    ...(modelCalls > 0 && costUsd !== undefined && { costUsd }),
+    ...(branch && parent && { branch: { kind: branch.kind, parent: parent.run } }),
+  }
+}
+
+const comparedLine = ({ stream, a, b }: LineDiff): ComparedLine => ({
+  stream,
+  ...(a && { a: printed(a) }),
+  ...(b && { b: printed(b) }),
+})
+
+const printed = ({ line, text, step }: PrintedLine): ComparedPrinted => ({
+  line,
+  text: text.length > LINE_MAX ? `${text.slice(0, LINE_MAX)}…` : text,
+  ...(step !== undefined && { step }),
+})
 
 /** All steps of two runs in pairs, in order. `diff` tells those that differ; the others are the same. */
 export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedStep[] {

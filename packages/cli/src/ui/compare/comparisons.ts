@@ -1,12 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { RetakeError } from '@retake/engine'
 import type { RunComparison } from '@retake/web'
-import { project } from '../../config/project.js'
+import { project } from '../../config/define-config.js'
 import { cliErrors } from '../../errors.js'
 import type { RunStore } from '../../runs/run-store.js'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
-import { FileStamps } from '../runs/file-stamps.js'
-import { openStored } from '../runs/open-stored.js'
+import { FileStamps, openStored } from '../runs/run-models.js'
 import { cliEntry } from '../../package-root.js'
 
 /** Results that are kept; each holds the texts of all differences. */

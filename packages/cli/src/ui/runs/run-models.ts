@@ -5,7 +5,26 @@ import type { RunStatus } from '@retake/tape/present'
 import { isRecording, type RunStore } from '../../runs/run-store.js'
 import { statusOf } from '../../runs/run-summary.js'
 import { readOptions } from '../../runs/view-run.js'
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import type { Tape } from '@retake/tape'
+
+/** Tells whether files were saved, replaced or removed since it was made. Reads no content. */
+export class FileStamps {
+  readonly #stamps: ReadonlyMap<string, string>
+
+  constructor(files: readonly string[]) {
+    this.#stamps = new Map(files.map((file) => [file, metadataOf(file)]))
+  }
+
+  areOld(): boolean {
+    return [...this.#stamps].some(([file, stamp]) => metadataOf(file) !== stamp)
+  }
+}
+
+function metadataOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found === undefined ? 'gone' : `${found.ino} ${found.size} ${found.mtimeMs}`
+}
 
 /** A run as it was read last. */
 export interface ReadRun {
@@ -193,4 +212,21 @@ function idsIn({ folder }: RunStore): string[] {
   } catch {
     return []
   }
+}
+
+/** Ids hold nothing with which one could leave the folder. */
+
+/** The tape of a run that a page named, as it is now. Only whole ids: nothing outside of the folder is opened. */
+export function openStored(store: RunStore, id: string): Tape {
+  const file = store.pathOf(id)
+  if (!ID.test(id) || !existsSync(file)) throw cliErrors.UNKNOWN_RUN(id, store.folder)
+  return openTape(file)
+}
+
+/** The same, for those who run the program again: a tape that still grows is no ground to stand on. */
+export function openFinished(store: RunStore, id: string): Tape {
+  const tape = openStored(store, id)
+  if (tape.status === 'truncated' && isRecording(tape.path, tape.run.scope))
+    throw cliErrors.RUN_STILL_RECORDING(id)
+  return tape
 }

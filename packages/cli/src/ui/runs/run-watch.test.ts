@@ -5,9 +5,8 @@ import { TapeWriter } from '@retake/tape/node'
 import type { RepositoryChange } from '@retake/web'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { markRecording, RunStore } from '../../runs/run-store.js'
-import { RunCards } from './run-cards.js'
+import { RunCards, RunWatch } from './run-watch.js'
 import { RunModels } from './run-models.js'
-import { RunWatch } from './run-watch.js'
 
 let folder: string
 let unwatch = (): void => {}

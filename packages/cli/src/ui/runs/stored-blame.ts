@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { CapturedState, Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
-import { findingsPath } from '../../blame/findings-file.js'
+import { findingsPath } from '../../blame/findings.js'
 import { cliErrors } from '../../errors.js'
 import { stampOf } from './run-models.js'
 import { readStates, stateFileOf } from '../../debug/state-file.js'

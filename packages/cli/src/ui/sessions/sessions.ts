@@ -1,8 +1,229 @@
 import { randomUUID } from 'node:crypto'
-import type { Tape } from '@retake/tape'
-import type { Move, OpenedSession, SessionPosition, SessionValue } from '@retake/web'
+import type { CapturedState, Tape } from '@retake/tape'
+import {
+  compareStates,
+  type Move,
+  type OpenedSession,
+  type SessionPosition,
+  type SessionValue,
+  type StackLineView,
+} from '@retake/web'
 import { cliErrors } from '../../errors.js'
-import { RunSession } from './run-session.js'
+import { RetakeError } from '@retake/engine'
+import {
+  type Position,
+  type StackLine,
+  type StoppedPosition,
+  Timeline,
+  type Variable,
+} from '@retake/engine/inspect'
+import { changedSources, sourceFiles } from '../../agent/source-code.js'
+import { checkExpression } from '../../debug/step-prompt.js'
+import { fromHere } from '../../terminal/terminal.js'
+import { spawnProbe } from '../../debug/probe-agent.js'
+import { startOf } from '../../agent/replay-agent.js'
+import { viewRun } from '../../runs/view-run.js'
+import { FileStamps } from '../runs/run-models.js'
+import { sourceLine } from '../../debug/stop-lines.js'
+
+/** A stop of a timeline as a captured state: user code only, and no functions among its variables. */
+async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {
+  const { moment, isDirect, location, stack } = stop
+  const source = location && sourceLine(location)
+  const frames = await Promise.all(
+    stack.map(async ({ name, location: at, isUser, isAsync }, index) =>
+      isUser && !isAsync
+        ? [{ name, location: at, variables: (await timeline.locals(index)).filter(isState) }]
+        : [],
+    ),
+  )
+  return {
+    step: moment.label,
+    seq: moment.seq,
+    isDirect,
+    location,
+    ...(source !== undefined && { source }),
+    frames: frames.flat(),
+    asyncFrames: stack
+      .filter(({ isAsync, isUser }) => isAsync && isUser)
+      .map(({ name, location: at }) => ({ name, location: at })),
+  }
+}
+
+/** Functions and imports are code, not state. */
+const isState = ({ type }: Variable): boolean => type !== 'function' && type !== 'Module'
+
+/** Where a timeline stands, for a page; `state` is that of the stop, `before` that of the stop before. */
+function sessionPosition(
+  position: Position,
+  state: CapturedState | undefined,
+  before: CapturedState | undefined,
+): SessionPosition {
+  if (position.kind === 'start') return { kind: 'start' }
+  if (position.kind === 'end' || state === undefined)
+    return { kind: 'end', ...(position.moment && { step: position.moment.label }) }
+  const { moment, stack } = position
+  return {
+    kind: 'stop',
+    step: moment.label,
+    index: moment.index,
+    title: moment.title,
+    state: compareStates(before, state),
+    stack: stack.map(stackLineView),
+  }
+}
+
+const stackLineView = ({ name, location, isUser, isAsync }: StackLine): StackLineView => ({
+  name,
+  file: fromHere(location.file),
+  line: location.line,
+  column: location.column,
+  isUser,
+  isAsync,
+})
+
+/** Processes parked along the run for each session, and memory of all of them. */
+const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
+
+/**
+ * A place in a run that one can move, with the program really standing there. Moves
+ * are done one after another. When the agent's code is saved meanwhile, the program
+ * is replayed anew: what is shown is never a mixture of two versions.
+ */
+class RunSession {
+  readonly #tape: Tape
+  readonly #tapeFile: FileStamps
+  readonly #files: readonly string[]
+  #sources: FileStamps
+  #timeline: Timeline
+  /** Of the last stop. */
+  #state: CapturedState | undefined
+  #position: SessionPosition = { kind: 'start' }
+  #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  /** Throws when the recorded program cannot be started here. */
+  constructor(tape: Tape) {
+    startOf(tape)
+    this.#tape = tape
+    this.#tapeFile = new FileStamps([tape.path])
+    this.#files = sourceFiles(tape)
+    this.#sources = new FileStamps(this.#files)
+    this.#timeline = this.#start()
+  }
+
+  get steps(): number {
+    return this.#timeline.count
+  }
+
+  /** The tape was written to, replaced or removed: what is shown would not be of this run any more. */
+  get isOutdated(): boolean {
+    return this.#tapeFile.areOld()
+  }
+
+  /** Files of the agent that were saved after the recording. */
+  changedSources(): string[] {
+    return changedSources(this.#tape).map(fromHere)
+  }
+
+  /** Whoever gives up before it is their turn has not moved it: pages go fast past many steps. */
+  move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
+    return this.#inTurn(async () => {
+      if (signal?.aborted) return this.#position
+      await this.#useCodeOfNow(to.to !== 'step')
+      const position = await this.#goTo(to)
+      // Where it stands already: what changed on the way here is still of interest.
+      if (isAt(this.#position, position)) return this.#position
+      const before = this.#state
+      this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
+      return (this.#position = sessionPosition(position, this.#state, before))
+    })
+  }
+
+  /** Cannot change anything: an expression that would is refused by the program itself. */
+  evaluate(expression: string): Promise<SessionValue> {
+    const checked = checkExpression(expression)
+    return this.#inTurn(async () => {
+      await this.#useCodeOfNow(true)
+      const evaluation = await this.#timeline.print(checked)
+      if (!evaluation.ok) return { ok: false, type: 'error', text: evaluation.message, json: null }
+      const { type, text, json, cut } = evaluation.value
+      return { ok: true, type, text, json: json ?? null, cut }
+    })
+  }
+
+  /** Resolves when all its processes are gone. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#timeline.close()
+  }
+
+  #start(): Timeline {
+    const tape = this.#tape
+    return new Timeline({
+      tape,
+      steps: viewRun(tape).recordedSteps,
+      spawn: () => spawnProbe(tape),
+      ...LIMITS,
+    })
+  }
+
+  /** `standing`: at the same step as before. */
+  async #useCodeOfNow(standing: boolean): Promise<void> {
+    if (!this.#sources.areOld()) return
+    const { position } = this.#timeline
+    await this.#timeline.close()
+    // The timeline that is closed says so, whatever is asked of it.
+    if (this.#isClosed) return
+    this.#sources = new FileStamps(this.#files)
+    this.#timeline = this.#start()
+    this.#position = { kind: 'start' }
+    this.#state = undefined
+    const step = 'moment' in position ? position.moment?.label : undefined
+    if (standing && step !== undefined) await this.#goTo({ to: 'step', step })
+  }
+
+  async #goTo(to: Move): Promise<Position> {
+    try {
+      return await this.#travel(to)
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
+  #travel(to: Move): Promise<Position> {
+    switch (to.to) {
+      case 'next':
+        return this.#timeline.next()
+      case 'back':
+        return this.#timeline.back()
+      case 'next in lane':
+        return this.#timeline.nextInLane()
+      case 'back in lane':
+        return this.#timeline.backInLane()
+      case 'step':
+        return this.#timeline.jump(to.step)
+    }
+  }
+
+  /** A replay that left the tape says why: most often, because the code is another one. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') return error
+    const changed = this.changedSources()
+    if (changed.length === 0) return error
+    const why = `${error.why} Saved since the recording: ${changed.join(', ')}.`
+    return new RetakeError(error.code, error.what, why, error.fix, { cause: error })
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(act)
+    this.#last = done.catch(() => {})
+    return done
+  }
+}
+
+const isAt = (shown: SessionPosition, position: Position): boolean =>
+  shown.kind === 'stop' && position.kind === 'stop' && shown.step === position.moment.label
 
 /** Each is a handful of processes. */
 const SESSIONS_MAX = 4

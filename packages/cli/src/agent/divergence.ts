@@ -1,0 +1,223 @@
+import type { Divergence, Mismatch, MovedRoot } from '@retake/engine'
+import type { NotCaptured, Tape } from '@retake/tape'
+import { changedPackages, changedSources } from './source-code.js'
+import {
+  fromHere,
+  type Look,
+  type Paint,
+  printable,
+  printableLine,
+  type Style,
+  wrap,
+} from '../terminal/terminal.js'
+import { q } from './mount-script.js'
+import { viewRun } from '../runs/view-run.js'
+import { type Excerpt, excerpts } from '../compare/diff-lines.js'
+
+/** Items beyond this limit are only counted; `retake show` lists all of them. */
+const SHOWN_MAX = 5
+
+/** One thing that was not captured: name, location, count, and the consequence for a replay. */
+function notCapturedFact({ what, at, isOutside, count, consequence }: NotCaptured): string {
+  const unknown = isOutside ? '' : ' in a library'
+  const where = at === undefined ? unknown : ` at ${lineOf(at)}`
+  const times = count > 1 ? ` (${count} times)` : ''
+  return printableLine(`${what}${where}${times} — ${consequence}`)
+}
+
+/** The same for a list, on a few lines; `show` is the command that lists all of them. */
+export function notCapturedLines(list: readonly NotCaptured[], show: string): string[] {
+  const more = list.length - SHOWN_MAX
+  return [
+    ...list.slice(0, SHOWN_MAX).map((each) => `not captured: ${notCapturedFact(each)}`),
+    ...(more > 0 ? [`and ${more} more: ${show}`] : []),
+  ]
+}
+
+/** The same in full, indented, with the reason below. */
+export function notCapturedDetail(each: NotCaptured, width: number): string[] {
+  return [
+    `  ${notCapturedFact(each)}`,
+    ...wrap(printable(each.why ?? ''), width - 4).map((line) => `    ${line}`),
+  ]
+}
+
+/** `file:line` of a call site. */
+const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
+
+interface DivergencePlace {
+  /** Number of events on the tape. */
+  readonly events: number
+  /** The step it happened in, in words. */
+  readonly step?: string
+  /** What to do about it, a line each. */
+  readonly fix: readonly string[]
+}
+
+/** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
+export function divergenceReport(
+  divergence: Divergence,
+  place: DivergencePlace,
+  { paint, width }: Look,
+): string[] {
+  const { explanation, mismatches, seq, site, summary } = divergence
+  const fix = divergence.fix === undefined ? place.fix : wrap(divergence.fix, width - 7)
+  const step = place.step === undefined ? '' : ` · ${place.step}`
+  return [
+    `${paint('red', 'diverged')} at event ${seq} of ${place.events}${step}`,
+    ...wrap(printable(upperFirst(summary)), width - 2).map((line) => `  ${line}`),
+    // Where the same call differs, the fields below say it better.
+    ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
+      (line) => `  ${line}`,
+    ),
+    ...mismatches
+      .filter(({ field }) => !field.endsWith('(sha256)'))
+      .flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
+    '',
+    ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),
+    ...fix.map((line, index) => `  ${index === 0 ? 'fix ' : '    '} ${line}`),
+  ]
+}
+
+function mismatchLines(
+  { field, recorded, current }: Mismatch,
+  paint: Paint,
+  width: number,
+): string[] {
+  const [before, now] = excerpts(show(recorded), show(current), width - 6)
+  return [
+    `  ${paint('bold', printable(field))}`,
+    line('-', 'red', before, paint),
+    line('+', 'green', now, paint),
+  ]
+}
+
+function line(
+  sign: string,
+  style: Style,
+  { before, differs, after }: Excerpt,
+  paint: Paint,
+): string {
+  return `  ${paint(style, `${sign} ${before}`)}${differs && paint('bold', paint(style, differs))}${paint(style, after)}`
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return '(nothing)'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+export interface AdviceOptions {
+  /** Command that records the run again. */
+  readonly again: string
+  /** Variables and files for which the replayed program got placeholders, where that is known. */
+  readonly placeholders?: readonly string[]
+  /** The program is replayed in a copy of its folder. */
+  readonly root?: MovedRoot
+}
+
+/** The command line that records a run again. */
+export function recordCommand({ details }: Tape): string {
+  const { entry = '', args = [], command, proxy } = details
+  if (command === undefined) return ['retake record', entry, ...args].join(' ')
+  const matchers = (proxy?.matchers ?? []).flatMap((matcher) => ['--matcher', matcher])
+  return [
+    'retake record',
+    ...(proxy?.tls ? ['--tls'] : []),
+    ...[...matchers, '--', ...command].map((word) => (PLAIN_WORD.test(word) ? word : q(word))),
+  ].join(' ')
+}
+
+/** Matches text that needs no quotes in a shell. */
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/
+
+/** Maximum number of named suspects; `retake show` lists everything that was not captured. */
+const SUSPECTS_MAX = 5
+
+/**
+ * Advice about a divergence, one line each. If code has changed, that is the reason;
+ * if not, something is not captured, and the advice names what it may be.
+ */
+export function divergenceAdvice(
+  tape: Tape,
+  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
+  { again, placeholders, root }: AdviceOptions,
+): string[] {
+  if (tape.details.command !== undefined) return commandAdvice(tape, divergence, again)
+  const files = changedSources(tape, root).map(fromHere)
+  const changes = [...files, ...changedPackages(tape, root)]
+  const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
+  if (changes.length > 0)
+    return [
+      `Changed since the recording: ${changes.join(', ')}.`,
+      'Undo the change, or record again:',
+      again,
+    ]
+  return [
+    'The code is as recorded, so something is not captured.',
+    ...(suspects.length === 0 ? [lookFor(tape)] : suspects.slice(0, SUSPECTS_MAX)),
+  ]
+}
+
+/** The sources of a command are unknown, so a change to them cannot be detected. */
+function commandAdvice(
+  tape: Tape,
+  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
+  again: string,
+): string[] {
+  return [
+    'The command did something else than when it was recorded.',
+    ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
+    'Not recorded for a command: clock, random values, files, connections outside the proxy.',
+    ...(divergence.kind === 'different'
+      ? ['--matcher names what may differ in a request: see `retake docs proxy`.']
+      : []),
+    'If it is meant to differ, record again:',
+    again,
+  ]
+}
+
+const lookFor = ({ details: { entry } }: Tape): string =>
+  entry === undefined
+    ? 'Wrap what it depends on in tool(), so that its result is recorded.'
+    : `\`retake doctor ${entry}\` looks for it.`
+
+function suspectsOf(
+  tape: Tape,
+  { seq, mismatches, summary }: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
+  placeholders: readonly string[],
+): string[] {
+  // Without a mismatch the program did something else entirely: a key may have been refused.
+  const isUsed =
+    mismatches.length === 0 ||
+    mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
+  return [
+    ...(isUsed && placeholders.length > 0
+      ? [
+          `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
+        ]
+      : []),
+    ...usedBefore(tape, seq).map((each) => `Not captured before that: ${notCapturedFact(each)}.`),
+    ...(tape.run.scope === 'function' && summary.includes('waits')
+      ? ['An AbortSignal or timer from outside the run may have ended the wait.']
+      : []),
+    ...(tape.run.node === process.version || tape.details.command !== undefined
+      ? []
+      : [`Recorded with Node ${tape.run.node}, replayed with ${process.version}.`]),
+  ]
+}
+
+/** Uncaptured things that the run used up to this event. */
+function usedBefore(tape: Tape, seq: number): NotCaptured[] {
+  const names = new Set<string>()
+  for (const event of tape.events()) {
+    if (event.seq >= seq) break
+    if (event.type === 'note' && event.kind === 'boundary') names.add(`${event.name} ${event.site}`)
+  }
+  return viewRun(tape).notCaptured.filter(({ what, at }) => names.has(`${what} ${at}`))
+}
+
+/** Names of variables that hold placeholders on the tape. */
+const maskedVariables = ({ details: { env = {} } }: Tape): string[] =>
+  Object.keys(env).filter((name) => env[name]?.includes('retake-h'))

@@ -1,0 +1,223 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { RetakeError } from '@retake/engine/errors'
+import type { ProxyServer } from '@retake/engine/proxy'
+import type { AgentEnd } from './agent-process.js'
+import { type CommandProcess, runCommand } from './command-process.js'
+import { cliErrors } from '../errors.js'
+import { listeningSockets, mountScript, q } from './mount-script.js'
+import { cliEntry } from '../package-root.js'
+
+/** How far a replayed command was isolated. */
+export interface Isolation {
+  /** `blocked`: it could reach nothing but the replay proxy. */
+  readonly network: 'blocked' | 'open'
+  /** `discarded`: it saw its own writes, and no file was changed. */
+  readonly files: 'discarded' | 'kept'
+  readonly by?: 'bubblewrap' | 'unshare'
+  /** Folders and sockets that could not be isolated despite the sandbox. */
+  readonly except?: readonly string[]
+  /** Reason that the sandbox could not be set up. */
+  readonly why?: string
+}
+
+/** Task of the first process of a sandbox. */
+export interface SandboxTask {
+  readonly port: number
+  /** Path of the proxy's socket. */
+  readonly socket: string
+  readonly command: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+export interface SandboxedCommand extends Omit<CommandProcess, 'stdin'> {
+  readonly server: ProxyServer
+  /** Port of the proxy inside; nothing else listens there. */
+  readonly port: number
+  /** Created for each attempt. */
+  readonly stdin: () => Extract<CommandProcess['stdin'], object>
+}
+
+interface Launcher {
+  readonly by: 'bubblewrap' | 'unshare'
+  /** Starts a shell with namespaces of its own and the rights to mount in them. */
+  readonly start: readonly string[]
+  /** Runs the rest as the user again. */
+  readonly asUser: string
+  /** The loopback of a new network has to be switched on. */
+  readonly prepare: string
+}
+
+type Attempt = (AgentEnd & { readonly except: readonly string[] }) | { readonly why: string }
+
+/**
+ * Runs a command that reaches nothing but the proxy and whose writes are discarded when
+ * it ends, with bubblewrap or unshare, whichever works. If neither does, the
+ * command is not started and the result says why.
+ */
+export async function runInSandbox(
+  command: SandboxedCommand,
+): Promise<{ readonly end?: AgentEnd; readonly isolation: Isolation }> {
+  const open = { network: 'open', files: 'kept' } as const
+  if (process.platform !== 'linux')
+    return {
+      isolation: { ...open, why: `there is no sandbox for commands on ${process.platform}` },
+    }
+  const whys: string[] = []
+  for (const launcher of launchers()) {
+    const attempt = await attemptWith(launcher, command)
+    if (!('why' in attempt)) {
+      const { except, ...end } = attempt
+      const held = { network: 'blocked', files: 'discarded', by: launcher.by } as const
+      return { end, isolation: { ...held, ...(except.length > 0 && { except }) } }
+    }
+    whys.push(`${launcher.by}: ${attempt.why}`)
+  }
+  return { isolation: { ...open, why: whys.join('; ') } }
+}
+
+function launchers(): Launcher[] {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+  const isRoot = uid === 0
+  return [
+    {
+      by: 'bubblewrap',
+      start: words(
+        `bwrap ${isRoot ? '' : '--unshare-user --uid 0 --gid 0'} --unshare-net --unshare-pid`,
+        '--unshare-ipc --die-with-parent --cap-add ALL --dev-bind / / --proc /proc --',
+      ),
+      asUser: isRoot ? '' : `bwrap --unshare-user --uid ${uid} --gid ${gid} --dev-bind / / --`,
+      prepare: ':',
+    },
+    {
+      by: 'unshare',
+      start: words(
+        `unshare ${isRoot ? '' : '--user --map-root-user'} --mount --net --pid --ipc`,
+        '--fork --kill-child --mount-proc',
+      ),
+      asUser: isRoot ? '' : `unshare --user --map-user=${uid} --map-group=${gid} --`,
+      prepare: 'ip link set lo up || ifconfig lo up',
+    },
+  ]
+}
+
+const words = (...texts: readonly string[]): string[] => texts.join(' ').split(/ +/)
+
+async function attemptWith(launcher: Launcher, command: SandboxedCommand): Promise<Attempt> {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'retake-sandbox-')))
+  try {
+    const script = prepare(folder, launcher, command)
+    await command.server.listenAt(path.join(folder, 'share/proxy.sock'), command.port)
+    const attempt = await start([...launcher.start, 'sh', script], command)
+    if (!('why' in attempt)) return attempt
+    const said = readFileSync(path.join(folder, 'share/said'), 'utf8').trim().split('\n')
+    return { why: said[0] || attempt.why }
+  } catch (error) {
+    if (error instanceof RetakeError && error.code === 'COMMAND_NOT_STARTED') throw error
+    return { why: error instanceof Error ? error.message : String(error) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Writes what the sandbox needs to a folder; returns the path of the script. */
+function prepare(folder: string, launcher: Launcher, command: SandboxedCommand): string {
+  // Root inside a user namespace is not the owner outside, but may enter.
+  chmodSync(folder, 0o755)
+  for (const name of ['rw', 'root', 'share']) mkdirSync(path.join(folder, name))
+  const share = path.join(folder, 'share')
+  const task: SandboxTask = {
+    port: command.port,
+    socket: path.join(share, 'proxy.sock'),
+    command: command.command,
+    cwd: command.cwd,
+    env: command.env,
+  }
+  const file = path.join(share, 'task.json')
+  writeFileSync(file, JSON.stringify(task), { mode: 0o600 })
+  const entry = fileURLToPath(cliEntry('sandbox-entry'))
+  const run = [process.execPath, entry, file].map(q).join(' ')
+  const script = path.join(share, 'mount.sh')
+  const mounts = mountScript(folder, {
+    needed: [command.cwd, homedir(), tmpdir()].map((each) => `${each}/`),
+    isUnprivileged: process.getuid?.() !== 0,
+    sockets: listeningSockets(),
+    last: `exec ${launcher.asUser} ${run}`,
+  })
+  // The shell reports what fails; only a failure of the last line belongs to the command.
+  const said = q(path.join(share, 'said'))
+  writeFileSync(path.join(share, 'said'), '')
+  writeFileSync(script, `exec 4>&2 2>${said}\n${launcher.prepare}\n${mounts} 2>&4 4>&-\n`)
+  return script
+}
+
+/** Runs it until it ends or reports failure. Shows no output before the command begins. */
+async function start(argv: readonly string[], command: SandboxedCommand): Promise<Attempt> {
+  const said: string[] = []
+  let isReady = false
+  let heard = ''
+  const before: Buffer[] = []
+  const ending = runCommand({
+    command: argv,
+    cwd: '/',
+    // The user's own value, not the recorded one.
+    env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin` },
+    stdin: command.stdin(),
+    ...(command.onStart && { onStart: command.onStart }),
+    onOutput: (stream, bytes) => {
+      if (isReady) command.onOutput(stream, bytes)
+      else before.push(bytes)
+    },
+    onSaid: (bytes) => {
+      heard += bytes.toString()
+      const lines = heard.split('\n')
+      heard = lines.pop() ?? ''
+      said.push(...lines)
+      isReady ||= lines.some((line) => line.includes('"ready"'))
+    },
+  })
+  const end = await ending.catch(() => undefined)
+  if (end === undefined) return { why: 'it is not installed' }
+  return outcome(end, said, Buffer.concat(before).toString(), command)
+}
+
+function outcome(
+  end: AgentEnd,
+  said: readonly string[],
+  before: string,
+  { command }: SandboxedCommand,
+): Attempt {
+  const facts = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Fact)
+  const [failed] = facts.flatMap((fact) => fact.failed ?? [])
+  if (failed !== undefined) throw cliErrors.COMMAND_NOT_STARTED(command[0] ?? '', new Error(failed))
+  if (!facts.some(({ ready }) => ready))
+    return { why: before.trim().split('\n')[0] || `it ended with code ${end.code}` }
+  const last = facts.at(-1)
+  const except = said.flatMap((line) => (line.startsWith('open ') ? [line.slice(5)] : []))
+  const { interruptedBy } = end
+  return {
+    code: last?.code ?? end.code,
+    ...(last?.signal ? { signal: last.signal } : end.signal && { signal: end.signal }),
+    ...(interruptedBy && { interruptedBy }),
+    except,
+  }
+}
+
+/** A line of the sandbox's first process. */
+interface Fact {
+  readonly ready?: boolean
+  readonly failed?: string
+  readonly code?: number | null
+  readonly signal?: NodeJS.Signals | null
+}

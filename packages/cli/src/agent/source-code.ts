@@ -1,0 +1,150 @@
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { MovedRoot } from '@retake/engine'
+import type { RecordedCode, Tape } from '@retake/tape'
+import { fromHere, painter } from '../terminal/terminal.js'
+import { createHash } from 'node:crypto'
+
+/** What a file asks for by a relative path: `import … from`, `export … from`, `import()`, `require()`. */
+const ASKED_FOR = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
+/** The same for packages: their names, without Node's own modules. */
+const PACKAGE =
+  /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/[^'"\n]*)?\1/g
+const CODE = /\.[cm]?[jt]sx?$/
+/** As Node and those who write TypeScript leave them out, or write them otherwise. */
+const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
+/** Larger files are no code that somebody wrote. */
+const BYTES_MAX = 16 * 1024 * 1024
+
+/**
+ * Differs where the content of one of these files differs, or of one that they import by a
+ * relative path, also by way of others. A path without a file counts for nothing. Not
+ * seen: packages, and paths that are put together while the program runs.
+ */
+export function hashOfCode(files: Iterable<string>): string {
+  const hash = createHash('sha256')
+  for (const [file, bytes] of reachableCode(files))
+    hash.update(`${file}\0${bytes.length}\0`).update(bytes)
+  return hash.digest('hex')
+}
+
+/** More files would make the first record of a tape slow to read. */
+const FILES_MAX = 2000
+
+/** The code that starts with this file, as it is on disk now; paths are from `cwd`. */
+export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
+  const files: Record<string, string> = {}
+  const packages: Record<string, string> = {}
+  let count = 0
+  for (const [file, bytes] of reachableCode([entry])) {
+    files[path.relative(cwd, file)] = shaOf(bytes)
+    if (CODE.test(file))
+      for (const [, , name = ''] of bytes.toString().matchAll(PACKAGE))
+        packages[name] ??= versionOf(name, file) ?? ''
+    if (++count >= FILES_MAX) break
+  }
+  const installed = Object.entries(packages).filter(([, version]) => version !== '')
+  return { files, packages: Object.fromEntries(installed) }
+}
+
+/** sha256 of a file; undefined if the file does not exist. */
+function shaOfFile(file: string): string | undefined {
+  const bytes = contentOf(file)
+  return bytes && shaOf(bytes)
+}
+
+const shaOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** The version of an installed package, as a file that imports it would find it. */
+function versionOf(name: string, file: string): string | undefined {
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    const bytes = contentOf(path.join(folder, 'node_modules', name, 'package.json'))
+    if (bytes !== undefined) return /"version"\s*:\s*"([^"]*)"/.exec(bytes.toString())?.[1]
+    if (path.dirname(folder) === folder) return undefined
+  }
+}
+
+function* reachableCode(files: Iterable<string>): Generator<readonly [string, Buffer]> {
+  const seen = new Set<string>()
+  const waiting = [...files].map((file) => path.resolve(file))
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    if (seen.has(file)) continue
+    seen.add(file)
+    const bytes = contentOf(file)
+    if (bytes === undefined) continue
+    yield [file, bytes]
+    if (CODE.test(file)) waiting.push(...importedBy(file, bytes.toString()))
+  }
+}
+
+function importedBy(file: string, code: string): string[] {
+  return [...code.matchAll(ASKED_FOR)].flatMap(([, , asked = '']) => {
+    const target = path.resolve(path.dirname(file), asked)
+    const typed = target.replace(/\.([cm]?)js$/, '.$1ts')
+    return [...ENDINGS.map((ending) => target + ending), typed]
+  })
+}
+
+function contentOf(file: string): Buffer | undefined {
+  try {
+    const found = statSync(file, { throwIfNoEntry: false })
+    return found?.isFile() && found.size <= BYTES_MAX ? readFileSync(file) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
+export function sourceFiles(tape: Tape): string[] {
+  const { entry, cwd = '.' } = tape.details
+  const files = new Set(entry === undefined ? [] : [path.resolve(cwd, entry)])
+  for (const event of tape.events()) {
+    const site = 'site' in event ? event.site : undefined
+    const file = site?.replace(/:\d+:\d+$/, '')
+    if (file !== undefined) files.add(path.resolve(cwd, file))
+  }
+  return [...files]
+}
+
+/**
+ * Files of the agent that differ from the recorded code. A tape without the code's digests
+ * names every file that was saved after the run began, with or without a change.
+ */
+export function changedSources(tape: Tape, root?: MovedRoot): string[] {
+  const { code, cwd = '.' } = tape.details
+  if (code !== undefined)
+    return Object.entries(code.files)
+      .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
+      .filter(({ file, sha }) => shaOfFile(file) !== sha)
+      .map(({ file }) => file)
+  const { startedAt } = tape.run
+  return sourceFiles(tape).filter((file) => {
+    const found = statSync(file, { throwIfNoEntry: false })
+    return found !== undefined && found.mtimeMs > startedAt
+  })
+}
+
+/** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
+export function changedPackages(
+  { details: { code, cwd = '.', entry } }: Tape,
+  root?: MovedRoot,
+): string[] {
+  if (code === undefined || entry === undefined) return []
+  const file = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry)))
+  return Object.entries(code.packages).flatMap(([name, recorded]) => {
+    const now = versionOf(name, file) ?? 'not installed'
+    return now === recorded ? [] : [`${name} ${recorded} → ${now}`]
+  })
+}
+
+/** Says so on stderr: lines and variables are those of today's code. The replay goes on, and stops where it differs. */
+export function warnOfChangedSources(tape: Tape): void {
+  const changed = changedSources(tape)
+  if (changed.length === 0) return
+  const names = changed.map(fromHere).join(', ')
+  const note = painter(process.stderr)('yellow', 'note')
+  process.stderr.write(
+    `${note}  changed since the recording: ${names}\n` +
+      '      Lines are those of now; a replay that differs from the tape stops there.\n',
+  )
+}

@@ -1,0 +1,421 @@
+import { createHash, randomInt } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
+import type { FreeAnswer, KeptPlan } from '@retake/engine'
+import type { Step, Tape } from '@retake/tape'
+import { cliErrors } from '../errors.js'
+import { type Oracle, readOutcome } from '../oracle/oracle.js'
+import { replayAgent } from '../agent/replay-agent.js'
+import type { ForkRun } from './fork-run.js'
+import { blameFolder, canonical, stepRanges, stepValue } from './findings.js'
+import { setTimeout } from 'node:timers/promises'
+
+/** What one fork came to, as it is kept. */
+export interface StoredFork {
+  readonly outcome: ForkOutcome
+  /** Why it came to no verdict. */
+  readonly why?: string
+  /** What each step came to; null where it did not happen. */
+  readonly values: readonly (string | null)[]
+  /** Steps that were run again. */
+  readonly liveSteps: number
+  /** Recorded answers that were given to a changed question. */
+  readonly forced: number
+  readonly tokens?: number
+  readonly costUsd?: number
+  /** The tape of the fork, where it was kept. */
+  readonly tape?: string
+}
+
+/**
+ * The forks of one question about one run, by what was held and the number of the draw. A fork is on
+ * disk before the search sees it, so a search that is stopped loses nothing. Those that came to
+ * no verdict are not found by a later search: a provider that was down then may be up now.
+ */
+export class StoredForks {
+  readonly file: string
+  readonly #known = new Map<string, StoredFork>()
+
+  constructor(tapeFile: string, run: string, question: string) {
+    this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
+    for (const line of linesOf(this.file)) {
+      const read = parsed(line)
+      // Nothing is known of a fork without a verdict: what kept it from one may be over.
+      if (read !== undefined && read.fork.outcome !== 'undefined')
+        this.#known.set(read.key, read.fork)
+    }
+  }
+
+  get size(): number {
+    return this.#known.size
+  }
+
+  /** `key` as `coalitionKey` makes it, or any other that names what was forked. */
+  find(key: string): StoredFork | undefined {
+    return this.#known.get(key)
+  }
+
+  add(key: string, fork: StoredFork): void {
+    mkdirSync(path.dirname(this.file), { recursive: true })
+    // The line end stands first: what was torn off by a crash spoils only itself.
+    appendFileSync(this.file, `\n${JSON.stringify({ key, fork })}`)
+    this.#known.set(key, fork)
+  }
+}
+
+export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
+  `${mode} ${stepRanges(kept)} #${draw}`
+
+/** What is asked, as a short name: forks of another question say nothing about this one. */
+export const questionOf = (asked: unknown): string =>
+  createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 12)
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+function parsed(line: string): { key: string; fork: StoredFork } | undefined {
+  try {
+    const read = JSON.parse(line) as { key?: unknown; fork?: StoredFork }
+    const isWhole = typeof read.key === 'string' && Array.isArray(read.fork?.values)
+    return isWhole ? (read as { key: string; fork: StoredFork }) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** One fork to be run. Plain data: it may be run on another machine that has the tape and the program. */
+export interface ForkJob {
+  /** Path of the tape of the failed run. */
+  readonly tape: string
+  readonly plan: KeptPlan
+  readonly timeoutMs: number
+  /** Variables that differ from the recorded ones. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Runs forks, several at a time. It judges nothing, keeps nothing and tries nothing twice. */
+export interface ForkPool {
+  /** How many it runs at once. */
+  readonly size: number
+  /** Waits for its turn. An aborted signal ends it: the promise is rejected then. */
+  run(job: ForkJob, signal: AbortSignal): Promise<ForkRun>
+}
+
+/** Runs forks as processes of this machine, at most `size` at once, in the order they were asked for. */
+export class LocalForkPool implements ForkPool {
+  readonly size: number
+  readonly #runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
+  readonly #waiting: (() => void)[] = []
+  #busy = 0
+
+  constructor(size: number, runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>) {
+    this.size = size
+    this.#runFork = runFork
+  }
+
+  async run(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
+    if (this.#busy >= this.size) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#busy += 1
+    try {
+      signal.throwIfAborted()
+      return await this.#runFork(job, signal)
+    } finally {
+      // The next in line takes over this place.
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#busy -= 1
+      else next()
+    }
+  }
+}
+
+const FIRST_MS = 1000
+const LONGEST_MS = 60_000
+const TRIES_MAX = 6
+
+/**
+ * Runs forks again that a provider has refused because there were too many. All
+ * wait together: as long as the provider says, or longer each time, each a little
+ * differently. After six times the fork counts as one without a verdict.
+ */
+export class RateLimitPause {
+  readonly #signal: AbortSignal
+  readonly #onPause: ((ms: number) => void) | undefined
+  #until = 0
+
+  constructor(signal: AbortSignal, onPause?: (ms: number) => void) {
+    this.#signal = signal
+    this.#onPause = onPause
+  }
+
+  async retrying(run: () => Promise<ForkRun>): Promise<ForkRun> {
+    let turnedAway: Spent = { tokens: 0, costUsd: 0 }
+    for (let tries = 1; ; tries++) {
+      await this.#wait()
+      const result = withSpent(await run(), turnedAway)
+      if (result.rateLimit === undefined || result.changed !== undefined) return result
+      if (tries === TRIES_MAX) return { ...result, broke: 'the provider limits the rate' }
+      result.remove()
+      turnedAway = result
+      this.#slowDown(tries, result.rateLimit.retryAfterMs)
+    }
+  }
+
+  #slowDown(tries: number, retryAfterMs: number | undefined): void {
+    const grown = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
+    // What a provider asks for is honoured, within reason.
+    const wanted = Math.min(retryAfterMs ?? grown, 10 * LONGEST_MS)
+    const ms = wanted + randomInt(0, Math.ceil(grown / 4))
+    this.#onPause?.(ms)
+    this.#until = Math.max(this.#until, Date.now() + ms)
+  }
+
+  async #wait(): Promise<void> {
+    for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
+      await setTimeout(left, undefined, { signal: this.#signal })
+  }
+}
+
+type Spent = Pick<ForkRun, 'tokens' | 'costUsd'>
+
+/** What was paid for tries that came to nothing is paid all the same. */
+function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
+  const isKnown = costUsd !== undefined && before.costUsd !== undefined
+  return {
+    ...run,
+    tokens: run.tokens + before.tokens,
+    ...(isKnown && { costUsd: costUsd + before.costUsd }),
+  }
+}
+
+export interface ProcessForksOptions {
+  readonly tape: Tape
+  /** The steps that are searched, in order. */
+  readonly steps: readonly Step[]
+  readonly oracle: Oracle
+  readonly pool: ForkPool
+  readonly stored: StoredForks
+  /** By label, how a free step is answered; live unless named. */
+  readonly answers?: Readonly<Record<string, FreeAnswer>>
+  /** File of a module that answers free steps. */
+  readonly simulator?: string
+  readonly seed: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** Ends everything that is under way. */
+  readonly signal: AbortSignal
+  /** Folder for the tapes of forks; they are thrown away unless set. */
+  readonly keepIn?: string
+  readonly onPause?: (ms: number) => void
+}
+
+/**
+ * Forks of a recorded run, each a process of its own, judged by an oracle. What a
+ * fork came to is stored before it is handed on, and never run a second time.
+ */
+export class ProcessForks implements ForkSource {
+  readonly stepCount: number
+  readonly recorded: readonly string[]
+  readonly concurrency: number
+  /** Forks that were run and not found among the stored ones. */
+  newForks = 0
+  /** Forks that were already stored. */
+  storedForks = 0
+  /** Why forks came to no verdict, with how often; stored ones count as well. */
+  readonly undefinedBy: Record<string, number> = {}
+  forced = 0
+  liveSteps = 0
+  /** Of all forks, those of the comparison and of words, too. */
+  tokens = 0
+  costUsd = 0
+  isCostKnown = true
+  /** What the new forks have cost, as far as it is known. */
+  spentUsd = 0
+  readonly #options: ProcessForksOptions
+  readonly #underWay = new Map<string, Promise<Fork>>()
+  readonly #pause: RateLimitPause
+  readonly #closing = new AbortController()
+  readonly #signal: AbortSignal
+  #replay: Promise<void> | undefined
+
+  constructor(options: ProcessForksOptions) {
+    this.#options = options
+    this.stepCount = options.steps.length
+    this.recorded = options.steps.map(stepValue)
+    this.concurrency = options.pool.size
+    this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
+    // Every fork under way listens to them.
+    setMaxListeners(0, options.signal, this.#signal)
+    this.#pause = new RateLimitPause(this.#signal, options.onPause)
+  }
+
+  /** Ends what is under way; nothing can be forked after it. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** Nothing is under way any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underWay.values())
+  }
+
+  fork(coalition: Coalition, draw: number): Promise<Fork> {
+    const isReplay = coalition.kept.length === this.stepCount
+    return this.#once(coalitionKey(coalition, draw), () =>
+      isReplay ? this.#judgeReplay() : this.#runLive(this.#planOf(coalition, draw)),
+    )
+  }
+
+  /** A step is asked something else; what follows happens anew. */
+  ask(at: string, request: unknown, draw: number): Promise<Fork> {
+    const asked = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
+    const key = `asked ${at} ${asked} #${draw}`
+    return this.#once(key, () => this.#runLive(this.#askedPlan(at, request, key)))
+  }
+
+  #askedPlan(at: string, request: unknown, key: string): KeptPlan {
+    const { steps, answers = {}, simulator, seed } = this.#options
+    const labels = steps.map(({ label }) => label)
+    const { [at]: _, ...others } = answers
+    return {
+      kept: labels.slice(0, labels.indexOf(at)),
+      mode: 'free',
+      answers: others,
+      questions: { [at]: request },
+      ...(simulator !== undefined && { simulator }),
+      seed: seedOf(`${seed} ${key}`),
+    }
+  }
+
+  /** Repeating a fork that ran before costs nothing. */
+  async #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+    const known = this.#underWay.get(key)
+    if (known !== undefined) return { ...(await known), isServed: true }
+    const fork = this.#forkOnce(key, run)
+    this.#underWay.set(key, fork)
+    return fork
+  }
+
+  async #forkOnce(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+    const stored = this.#options.stored.find(key)
+    const fork = stored ?? (await this.#runAndStore(key, run))
+    if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
+    this.forced += fork.forced
+    this.liveSteps += fork.liveSteps
+    this.tokens += fork.tokens ?? 0
+    this.costUsd += fork.costUsd ?? 0
+    if (fork.costUsd === undefined) this.isCostKnown = false
+    if (stored === undefined) this.spentUsd += fork.costUsd ?? 0
+    else this.storedForks += 1
+    return {
+      outcome: fork.outcome,
+      values: fork.values.map((value) => value ?? undefined),
+      ...(stored && { isServed: true }),
+      ...(fork.tokens !== undefined && { tokens: fork.tokens }),
+      ...(fork.costUsd !== undefined && { costUsd: fork.costUsd }),
+    }
+  }
+
+  async #runAndStore(key: string, run: () => Promise<StoredFork>): Promise<StoredFork> {
+    const fork = await run()
+    this.#signal.throwIfAborted()
+    this.newForks += 1
+    this.#options.stored.add(key, fork)
+    return fork
+  }
+
+  /** Everything kept is a replay. It comes to the same each time, so only the oracle is asked again. */
+  async #judgeReplay(): Promise<StoredFork> {
+    const { tape, oracle } = this.#options
+    await this.#checkProgram()
+    const { verdict, reason } = await oracle(readOutcome(tape), this.#signal)
+    return {
+      outcome: verdict,
+      ...(verdict === 'undefined' && { why: reason }),
+      values: this.recorded,
+      liveSteps: 0,
+      forced: 0,
+      tokens: 0,
+      costUsd: 0,
+    }
+  }
+
+  /** Once, also where all replays are stored: forks of another program must not be added to them. */
+  #checkProgram(): Promise<void> {
+    this.#replay ??= replayRun(this.#options)
+    return this.#replay
+  }
+
+  async #runLive(plan: KeptPlan): Promise<StoredFork> {
+    const { pool, tape, env = {}, timeoutMs } = this.#options
+    const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
+    await this.#checkProgram()
+    const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
+    try {
+      if (run.changed !== undefined)
+        throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
+      const judged = await this.#judge(run)
+      const kept = this.#keepTape(run)
+      return { ...judged, ...(kept !== undefined && { tape: kept }) }
+    } finally {
+      run.remove()
+    }
+  }
+
+  async #judge(run: ForkRun): Promise<StoredFork> {
+    const { steps, oracle } = this.#options
+    const { verdict, reason } =
+      run.broke === undefined
+        ? await oracle(run.outcome, this.#signal)
+        : { verdict: 'undefined' as const, reason: run.broke }
+    return {
+      outcome: verdict,
+      ...(verdict === 'undefined' && { why: reason }),
+      values: steps.map(({ label }) => run.values[label] ?? null),
+      liveSteps: run.liveSteps,
+      forced: run.forced,
+      tokens: run.tokens,
+      ...(run.costUsd !== undefined && { costUsd: run.costUsd }),
+    }
+  }
+
+  #planOf({ kept, mode }: Coalition, draw: number): KeptPlan {
+    const { steps, answers, simulator, seed } = this.#options
+    return {
+      kept: kept.flatMap((index) => steps[index]?.label ?? []),
+      mode,
+      ...(answers && { answers }),
+      ...(simulator !== undefined && { simulator }),
+      seed: seedOf(`${seed} ${mode} ${stepRanges(kept)} ${draw}`),
+    }
+  }
+
+  #keepTape({ tape }: ForkRun): string | undefined {
+    const { keepIn } = this.#options
+    if (keepIn === undefined || tape === undefined) return undefined
+    mkdirSync(keepIn, { recursive: true })
+    const target = path.join(keepIn, path.basename(tape))
+    copyFileSync(tape, target)
+    return path.basename(target, '.tape')
+  }
+}
+
+/** Two forks that differ in anything have seeds that differ. */
+const seedOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE(0)
+
+/** A limit for forks that may hang; a replay has nothing to wait for. */
+const REPLAY_MS = 120_000
+
+/** Shows that the program still is the one that was recorded. */
+async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<void> {
+  const timeoutMs = Math.max(forkMs, REPLAY_MS)
+  const { divergences } = await replayAgent(tape, { stdio: 'ignore', timeoutMs })
+  const [divergence] = divergences
+  if (divergence !== undefined) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
+}

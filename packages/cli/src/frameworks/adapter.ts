@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { outsideRuns } from '@retake/engine'
+import { cliErrors } from '../errors.js'
+
+/** Calls that are wrapped already. */
+const wrapped = new WeakSet<object>()
+
+/**
+ * Runs `around` in place of methods of an object, each of which it can then call.
+ * Changes the object itself. A method that it does not have is left out, one that
+ * is wrapped already stays as it is.
+ */
+export function wrapCalls(
+  object: object,
+  names: readonly string[],
+  around: (call: () => unknown) => unknown,
+): void {
+  for (const name of names) {
+    const original: unknown = Reflect.get(object, name)
+    if (typeof original !== 'function' || wrapped.has(original)) continue
+    const value = (...args: unknown[]): unknown =>
+      around(() => Reflect.apply(original, object, args) as unknown)
+    wrapped.add(value)
+    Object.defineProperty(object, name, { value, configurable: true, writable: true })
+  }
+}
+
+/**
+ * Something that holds for the whole program and returns its undo. Done again
+ * before that, it changes nothing and hands back the same undo.
+ */
+export function onceAProgram<A extends readonly unknown[]>(
+  setUp: (...args: A) => () => void,
+): (...args: A) => () => void {
+  let undo: (() => void) | undefined
+  return (...args) => {
+    if (undo !== undefined) return undo
+    const undoSetUp = setUp(...args)
+    undo = () => {
+      undo = undefined
+      undoSetUp()
+    }
+    return undo
+  }
+}
+
+/** What an adapter was written for, by the package that users install. */
+export interface SupportedVersion {
+  readonly package: string
+  /** From this version on, for example `1.2`. */
+  readonly from: string
+  /** Up to the last release of this major version. */
+  readonly to: string
+}
+
+/**
+ * Refuses a framework that the adapter does not know, by name and range. A
+ * framework whose version cannot be found is taken as it is.
+ */
+export function requireVersion({ package: name, from, to }: SupportedVersion): void {
+  const version = outsideRuns(() => installedVersion(name))
+  if (version === undefined) return
+  const isNewEnough = compare(version, from) >= 0
+  const isKnown = compare(version.split('.').slice(0, 1).join('.'), to) <= 0
+  if (!isNewEnough || !isKnown)
+    throw cliErrors.FRAMEWORK_NOT_SUPPORTED(name, version, `${from} to ${to}.x`)
+}
+
+/** The version the program itself would load, else the one next to Retake. */
+function installedVersion(name: string): string | undefined {
+  const starts = [dirname(process.argv[1] ?? ''), process.cwd(), dirname(here)]
+  for (const start of starts) {
+    for (let folder = start; ; folder = dirname(folder)) {
+      const version = versionIn(join(folder, 'node_modules', name, 'package.json'))
+      if (version !== undefined) return version
+      if (folder === dirname(folder)) break
+    }
+  }
+  return undefined
+}
+
+const here = fileURLToPath(import.meta.url)
+
+function versionIn(file: string): string | undefined {
+  try {
+    return (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }).version
+  } catch {
+    return undefined
+  }
+}
+
+/** Compares dotted numbers; what is missing counts as 0, a suffix like `-beta.1` is not looked at. */
+function compare(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => text.split('-')[0]?.split('.').map(Number) ?? [])
+  for (let at = 0; at < Math.max(left?.length ?? 0, right?.length ?? 0); at += 1) {
+    const difference = (left?.[at] ?? 0) - (right?.[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}

@@ -1,0 +1,308 @@
+/**
+ * `retake/ai-sdk`: names for the steps of the AI SDK. Version 7 has a telemetry
+ * integration (`retakeTelemetry`), version 6 settings of a call
+ * (`retakeTelemetrySettings`); agents of both can be named by their id (`nameAgent`).
+ * `guardTools` puts tools behind a guard.
+ */
+import { within } from '@retake/engine'
+import {
+  GuardError,
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+  type StandardSchema,
+} from '@retake/guard'
+import {
+  denialText,
+  FrameworkTool,
+  type GuardToolsOptions,
+  rethrow,
+} from '../guard/framework-tool.js'
+import type { Place } from '@retake/tape'
+import { compileJsonSchema } from '../guard/json-schema.js'
+import { requireVersion, wrapCalls } from './adapter.js'
+
+/** The versions this adapter was written for. */
+const requireAiSdk = (): void => requireVersion({ package: 'ai', from: '6.0', to: '7' })
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What `jsonSchema()` and `zodSchema()` of the AI SDK return. */
+interface AiSchema {
+  readonly jsonSchema: Json | PromiseLike<Json>
+  readonly validate?: unknown
+}
+
+/** What a tool of the AI SDK says of its input, and whether the SDK has checked it already. */
+function toolInput(given: unknown): {
+  readonly schema: Schema | undefined
+  readonly isChecked: boolean
+} {
+  if ((typeof given !== 'object' && typeof given !== 'function') || given === null)
+    return { schema: undefined, isChecked: false }
+  if ('~standard' in given) return { schema: given, isChecked: true }
+  if (typeof given === 'function') return toolInput((given as () => unknown)())
+  const { jsonSchema, validate } = given as AiSchema
+  const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
+  // Without a function of its own a JSON Schema is only sent to the model; the SDK checks nothing.
+  return { schema, isChecked: typeof validate === 'function' }
+}
+
+const later = (schema: PromiseLike<Json>): StandardSchema => ({
+  '~standard': {
+    version: 1,
+    vendor: 'ai-sdk',
+    validate: async (value) => {
+      const issues = compileJsonSchema(await schema)(value)
+      return issues.length === 0 ? { value } : { issues }
+    },
+  },
+})
+
+/** An OpenTelemetry span that keeps nothing, in the shape of `Span` of `@opentelemetry/api`. */
+interface NoSpan {
+  spanContext(): { traceId: string; spanId: string; traceFlags: number }
+  setAttribute(...args: unknown[]): this
+  setAttributes(...args: unknown[]): this
+  addEvent(...args: unknown[]): this
+  addLink(...args: unknown[]): this
+  addLinks(...args: unknown[]): this
+  setStatus(...args: unknown[]): this
+  updateName(...args: unknown[]): this
+  end(): void
+  isRecording(): boolean
+  recordException(): void
+}
+
+const itself = function (this: NoSpan) {
+  return this
+} as () => never
+
+const NO_SPAN: NoSpan = {
+  spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }),
+  setAttribute: itself,
+  setAttributes: itself,
+  addEvent: itself,
+  addLink: itself,
+  addLinks: itself,
+  setStatus: itself,
+  updateName: itself,
+  end: () => {},
+  isRecording: () => false,
+  recordException: () => {},
+}
+
+interface SpanOptions {
+  readonly attributes?: Readonly<Record<string, unknown>>
+}
+
+/** An OpenTelemetry tracer, as far as AI SDK 6 uses one. */
+export interface RetakeTracer {
+  startSpan(...args: unknown[]): NoSpan
+  // The overloads of OpenTelemetry: options and context may be left out.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  startActiveSpan(...args: any[]): any
+}
+
+/**
+ * For calls of AI SDK 6 that have telemetry on already: does what
+ * `retakeTelemetrySettings` does and hands every span on to `inner`, the tracer
+ * they had. Without one, spans go nowhere.
+ */
+export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
+  requireAiSdk()
+  return {
+    startSpan: (...args) => inner?.startSpan(...args) ?? NO_SPAN,
+    startActiveSpan: (...args: unknown[]) => {
+      const start = () =>
+        inner === undefined
+          ? (args.at(-1) as (span: NoSpan) => unknown)(NO_SPAN)
+          : (inner.startActiveSpan(...args) as unknown)
+      const place = placeOf(args[0] as string, args[1] as SpanOptions)
+      return place === undefined ? start() : within(place, start)
+    },
+  }
+}
+
+/** Operations are `ai.generateText`, `ai.embed`, …; what is inside them has one more part. */
+const OPERATION = /^ai\.\w+$/
+
+function placeOf(span: string, { attributes = {} }: SpanOptions): Place | undefined {
+  if (span === 'ai.toolCall')
+    return placeNamed('tool', attributes['ai.toolCall.name'], attributes['ai.toolCall.id'])
+  return OPERATION.test(span)
+    ? placeNamed('agent', attributes['ai.telemetry.functionId'])
+    : undefined
+}
+
+function placeNamed(kind: Place['kind'], name: unknown, id?: unknown): Place | undefined {
+  if (typeof name !== 'string') return undefined
+  return typeof id === 'string' ? { kind, name, id } : { kind, name }
+}
+
+/** Settings of one call or agent of AI SDK 6. */
+export interface RetakeTelemetrySettings {
+  readonly isEnabled: true
+  readonly functionId: string
+  readonly recordInputs: false
+  readonly recordOutputs: false
+  readonly tracer: RetakeTracer
+}
+
+/**
+ * For AI SDK 6: `experimental_telemetry: retakeTelemetrySettings('planner')`.
+ * Steps of the call carry the name as their agent, and the tool they are made by.
+ */
+export function retakeTelemetrySettings(functionId: string): RetakeTelemetrySettings {
+  // Collecting texts would change the order in which concurrent calls get on.
+  const nothing = { recordInputs: false, recordOutputs: false } as const
+  return { isEnabled: true, functionId, ...nothing, tracer: retakeTracer() }
+}
+
+/** What is used of a tool of the AI SDK. */
+interface AiSdkTool {
+  readonly inputSchema?: unknown
+  readonly execute?: (input: unknown, options: ExecuteOptions) => unknown
+}
+
+interface ExecuteOptions {
+  readonly abortSignal?: AbortSignal | undefined
+  readonly [key: string]: unknown
+}
+
+/** A denied call is always told to the model: the AI SDK lets nothing that a tool throws end a run. */
+export type AiSdkGuardOptions = Omit<GuardToolsOptions, 'onDenied'>
+
+/**
+ * The same tools behind a guard: `generateText({ tools: guardTools(run, { weather }) })`.
+ * What the guard denies is a tool error of the AI SDK, with the text of the denial, and
+ * `execute` is not called. Tools without `execute` run elsewhere and stay as they are.
+ *
+ * A result that comes in pieces is waited for: what is handed on is the last of them.
+ */
+export function guardTools<T extends Readonly<Record<string, object>>>(
+  run: GuardRun,
+  tools: T,
+  options: AiSdkGuardOptions = {},
+): T {
+  requireAiSdk()
+  checkGuardToolsArguments(run, tools, 'an object')
+  checkGuardToolsOptions(options, ['tools'])
+  const guarded = Object.entries(tools).map(([name, tool]) => [
+    name,
+    guardTool(run, name, tool as AiSdkTool, options),
+  ])
+  return Object.fromEntries(guarded) as T
+}
+
+function guardTool(
+  run: GuardRun,
+  name: string,
+  tool: AiSdkTool,
+  options: AiSdkGuardOptions,
+): AiSdkTool {
+  const { execute } = tool
+  if (execute === undefined) return tool
+  const start = (input: unknown, told: ExecuteOptions): unknown =>
+    lastOf(Reflect.apply(execute, tool, [input, told]))
+  const { schema, isChecked } = toolInput(tool.inputSchema)
+  const gate = new FrameworkTool({
+    run,
+    name,
+    input: schema,
+    isChecked,
+    alone: (input, { signal }) =>
+      start(input, { toolCallId: name, messages: [], abortSignal: signal }),
+    options,
+  })
+  const guardedExecute = async (input: unknown, told: ExecuteOptions): Promise<unknown> => {
+    const { status, error, output } = await gate.call({
+      args: input,
+      signal: told.abortSignal,
+      work: (args, { signal }) => start(args, { ...told, abortSignal: signal }),
+    })
+    if (status === 'done') return output
+    return rethrow(error instanceof GuardError ? telling(error) : error)
+  }
+  return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null), tool, {
+    execute: guardedExecute,
+  }) as AiSdkTool
+}
+
+/** The SDK tells a model the message of an error, so all that is to be known must stand there. */
+function telling(error: GuardError): GuardError {
+  const { code, rule, what, why, allowed, exitReason } = error
+  const told = new GuardError(
+    { code, rule, what, why, allowed, ...(exitReason && { exitReason }) },
+    { cause: error },
+  )
+  told.message = denialText(error)
+  return told
+}
+
+async function lastOf(result: unknown): Promise<unknown> {
+  const settled: unknown = await result
+  if (typeof settled !== 'object' || settled === null || !(Symbol.asyncIterator in settled))
+    return settled
+  let last: unknown
+  for await (const piece of settled as AsyncIterable<unknown>) last = piece
+  return last
+}
+
+/** What is read of a call that AI SDK 7 is about to make. */
+interface Work<T> {
+  readonly callId: string
+  readonly functionId?: string | undefined
+  readonly execute: () => PromiseLike<T>
+}
+interface ToolWork<T> extends Work<T> {
+  readonly toolCallId: string
+  readonly toolCall?: { readonly toolName?: string } | undefined
+}
+
+/** The part of AI SDK 7's `Telemetry` that runs work in a context. */
+export interface RetakeTelemetry {
+  executeLanguageModelCall<T>(work: Work<T>): PromiseLike<T>
+  executeTool<T>(work: ToolWork<T>): PromiseLike<T>
+}
+
+/**
+ * For AI SDK 7: `registerTelemetry(retakeTelemetry())`. Steps carry the
+ * `functionId` of the call as their agent, and the tool they are made by.
+ * Nothing is sent anywhere.
+ */
+export function retakeTelemetry(): RetakeTelemetry {
+  requireAiSdk()
+  return {
+    executeLanguageModelCall: (work) => inAgent(work, work.execute),
+    executeTool: (work) => inAgent(work, () => inTool(work)),
+  }
+}
+
+function inAgent<T>({ functionId: name, callId: id }: Work<T>, body: () => PromiseLike<T>) {
+  return name === undefined ? body() : within({ kind: 'agent', name, id }, body)
+}
+
+function inTool<T>({ toolCall, toolCallId: id, execute }: ToolWork<T>): PromiseLike<T> {
+  const name = toolCall?.toolName
+  return name === undefined ? execute() : within({ kind: 'tool', name, id }, execute)
+}
+
+/** An agent of the AI SDK, such as `ToolLoopAgent`. */
+export interface AiSdkAgent {
+  readonly id?: string | undefined
+  generate(...args: never[]): unknown
+  stream(...args: never[]): unknown
+}
+
+/**
+ * Lets the steps of an agent carry its name, which is its id unless one is given.
+ * Changes the agent itself and hands it back. What its tools do is told apart by
+ * `retakeTelemetry` and `retakeTracer`, not by this.
+ */
+export function nameAgent<A extends AiSdkAgent>(agent: A, name = agent.id ?? 'agent'): A {
+  requireAiSdk()
+  wrapCalls(agent, ['generate', 'stream'], (call) => within({ kind: 'agent', name }, call))
+  return agent
+}

@@ -1,0 +1,132 @@
+/** `retake/claude-agent`: the model calls of the Claude Agent SDK's subprocess, on a tape. */
+import { currentRecording, newRunId, outsideRuns, type Recording } from '@retake/engine'
+import { requireVersion } from './adapter.js'
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import type { ProxyTask, ProxyWord } from './model-proxy-thread.js'
+import { cliEntry } from '../package-root.js'
+
+interface ModelProxy {
+  readonly url: string
+  /** Of its tape, from the folder that holds the tape of the run. */
+  readonly name: string
+  /** Ends the recording and seals its tape, within two seconds. */
+  readonly stop: () => void
+}
+
+/** How long a start and an end may take. */
+const PATIENCE_MS = { start: 10_000, stop: 2000 }
+
+/**
+ * Starts a recording proxy in a thread of its own and waits for it: for the program
+ * it takes no time, as on replay, where there is none. The thread keeps no process
+ * alive.
+ */
+function startModelProxy(options: {
+  readonly upstream: string
+  readonly runTape: string
+  readonly number: number
+}): ModelProxy | { readonly problem: string } {
+  const { upstream, runTape, number } = options
+  const run = path.basename(runTape, path.extname(runTape))
+  const name = path.join(`${run}.claude`, `${number}.tape`)
+  const { port1: port, port2: theirs } = new MessageChannel()
+  const turn = new Int32Array(new SharedArrayBuffer(4))
+  const task: ProxyTask = {
+    upstream,
+    tape: path.join(path.dirname(runTape), name),
+    id: newRunId(),
+    name: `claude of ${run}`,
+    port: theirs,
+    turn,
+  }
+  try {
+    mkdirSync(path.dirname(task.tape), { recursive: true })
+    const thread = new Worker(cliEntry('model-proxy-thread'), {
+      workerData: task,
+      transferList: [theirs],
+      // Not under Retake, whatever the program itself was started with.
+      execArgv: [],
+      env: { ...process.env, NODE_OPTIONS: '' },
+    })
+    thread.unref()
+    thread.on('error', () => {})
+  } catch (error) {
+    return { problem: String(error) }
+  }
+  Atomics.wait(turn, 0, 0, PATIENCE_MS.start)
+  const word = receiveMessageOnPort(port)?.message as ProxyWord | undefined
+  if (word === undefined) return { problem: 'the proxy did not start' }
+  if ('problem' in word) return word
+  return {
+    url: word.url,
+    name,
+    stop: () => {
+      port.postMessage('stop')
+      Atomics.wait(turn, 0, 1, PATIENCE_MS.stop)
+    },
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where Claude Code asks unless it is told otherwise. */
+const ANTHROPIC = 'https://api.anthropic.com'
+
+/** With one of these it asks a cloud provider, whose requests are signed for its own address. */
+const OTHER_CLOUDS = [
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_VERTEX',
+  'CLAUDE_CODE_USE_FOUNDRY',
+]
+
+const isOn = (value = ''): boolean => /^(1|true|yes|on)$/i.test(value.trim())
+
+const MARK = 'claude-agent'
+
+/**
+ * Options for `query()` of the Claude Agent SDK that let the model calls of its
+ * subprocess be seen: `query({ prompt, options: recordedClaude({ … }) })`.
+ *
+ * The subprocess itself is recorded and replayed without this. Here its requests go
+ * through a proxy that writes them to a tape of their own, in a folder beside the
+ * tape of the run; a mark in the run names it. In a replay, and outside of runs,
+ * the options are handed back as they are and no proxy is started.
+ */
+export function recordedClaude<O extends object>(options: O = {} as O): O {
+  requireVersion({ package: '@anthropic-ai/claude-agent-sdk', from: '0.3', to: '0' })
+  const recording = currentRecording()
+  if (recording === undefined) return options
+  // The program has not read all of it: Retake copies it, as Node would.
+  const env =
+    (options as { readonly env?: Environment }).env ?? outsideRuns(() => ({ ...process.env }))
+  const cloud = OTHER_CLOUDS.find((variable) => isOn(env[variable]))
+  if (cloud !== undefined) {
+    recording.mark(MARK, `its model calls are not recorded: ${cloud} is set`)
+    return options
+  }
+  const url = proxyTo(env['ANTHROPIC_BASE_URL'] ?? ANTHROPIC, recording)
+  return url === undefined ? options : { ...options, env: { ...env, ANTHROPIC_BASE_URL: url } }
+}
+
+/** Proxies of a run, by where they lead; undefined for one that could not be started. */
+const proxies = new WeakMap<Recording, Map<string, string | undefined>>()
+
+function proxyTo(upstream: string, recording: Recording): string | undefined {
+  const ofRun = proxies.get(recording) ?? new Map<string, string | undefined>()
+  proxies.set(recording, ofRun)
+  if (ofRun.has(upstream)) return ofRun.get(upstream)
+  const started = outsideRuns(() =>
+    startModelProxy({ upstream, runTape: recording.tape, number: ofRun.size + 1 }),
+  )
+  if ('problem' in started) {
+    recording.mark(MARK, `its model calls are not recorded: ${started.problem}`)
+    ofRun.set(upstream, undefined)
+    return undefined
+  }
+  recording.onEnd(started.stop)
+  recording.mark(MARK, `its model calls are on ${started.name}, beside this tape`)
+  ofRun.set(upstream, started.url)
+  return started.url
+}

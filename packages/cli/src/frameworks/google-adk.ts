@@ -1,0 +1,219 @@
+/** `retake/google-adk`: names for the steps of Google's Agent Development Kit. */
+import { outsideRuns, placesFrom } from '@retake/engine'
+import { onceAProgram, requireVersion } from './adapter.js'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Place } from '@retake/tape'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { cliErrors } from '../errors.js'
+
+/** What ADK's spans are called, before the name of what they are about. */
+const KINDS: Readonly<Record<string, Place['kind']>> = {
+  invoke_workflow: 'workflow',
+  execute_node: 'node',
+  invoke_agent: 'agent',
+  execute_tool: 'tool',
+}
+
+const ADK_TRACER = 'gcp.vertex.agent'
+
+interface Known {
+  readonly place: Place | undefined
+  readonly parent: Span | undefined
+}
+
+/**
+ * Stands before the tracers of a program and notes which span lies in which. The
+ * spans are those of the tracers behind it, if there are any.
+ */
+class SpanPlaces implements TracerProvider {
+  readonly #known = new WeakMap<Span, Known>()
+
+  constructor(
+    readonly api: OpenTelemetry,
+    /** Asked each time: a program may set up its telemetry later. */
+    readonly behind: () => TracerProvider,
+  ) {}
+
+  getTracer(tracerName: string, ...rest: unknown[]): Tracer {
+    const { api } = this
+    const startSpan: Tracer['startSpan'] = (name, options, context = api.context.active()) => {
+      const span = this.behind()
+        .getTracer(tracerName, ...rest)
+        .startSpan(name, options, context)
+      const place = tracerName === ADK_TRACER ? placeOf(name) : undefined
+      this.#known.set(span, { place, parent: api.trace.getSpan(context) })
+      return span
+    }
+    return {
+      startSpan,
+      startActiveSpan: (name, ...given) => {
+        const body = given.at(-1) as (span: Span) => unknown
+        const [options, context = api.context.active()] = given.slice(0, -1) as [object?, Context?]
+        const span = startSpan(name, options, context)
+        return api.context.with(api.trace.setSpan(context, span), () => body(span))
+      },
+    }
+  }
+
+  /** The places around the caller, outermost first. */
+  current(): Place[] {
+    const places: Place[] = []
+    let span = this.api.trace.getSpan(this.api.context.active())
+    while (span !== undefined) {
+      const known = this.#known.get(span)
+      if (known?.place !== undefined && !isShellOf(known.place, places[0]))
+        places.unshift(known.place)
+      span = known?.parent
+    }
+    return places
+  }
+}
+
+/** An agent or workflow that runs as a node has a span of each kind, under one name. */
+const isShellOf = (outer: Place, inner: Place | undefined): boolean =>
+  outer.kind === 'node' &&
+  outer.name === inner?.name &&
+  (inner.kind === 'agent' || inner.kind === 'workflow')
+
+function placeOf(spanName: string): Place | undefined {
+  const at = spanName.indexOf(' ')
+  const kind = KINDS[spanName.slice(0, Math.max(0, at))]
+  const name = spanName.slice(at + 1)
+  return kind === undefined || name === '(merged)' ? undefined : { kind, name }
+}
+
+/** Hands OpenTelemetry's context on to what is started in it, as the manager of its Node SDK does. */
+class AsyncContextManager implements ContextManager {
+  readonly #storage = new AsyncLocalStorage<Context>()
+
+  constructor(readonly root: Context) {}
+
+  active(): Context {
+    return this.#storage.getStore() ?? this.root
+  }
+
+  with<R>(
+    context: Context,
+    body: (...args: unknown[]) => R,
+    self?: unknown,
+    ...args: unknown[]
+  ): R {
+    return this.#storage.run(context, () => body.apply(self, args))
+  }
+
+  /** Functions only: listeners of an emitter run where they are called. */
+  bind<T>(context: Context, target: T): T {
+    if (typeof target !== 'function') return target
+    const inContext = (self: unknown, args: unknown[]): unknown =>
+      this.with(context, target as unknown as (...args: unknown[]) => unknown, self, ...args)
+    return function bound(this: unknown, ...args: unknown[]) {
+      return inContext(this, args)
+    } as T
+  }
+
+  enable(): this {
+    return this
+  }
+
+  disable(): this {
+    this.#storage.disable()
+    return this
+  }
+}
+
+/**
+ * From now on steps carry the agents, tools, workflows and nodes of Google's ADK
+ * they start in. Nothing of the agents has to change. Returns its undo.
+ *
+ * ADK tells OpenTelemetry where it is, around each agent and tool, streams and
+ * parallel agents included; its plugins are only told before and after. This
+ * listens there. It sends nothing, draws no value and adds no promise, so a tape
+ * does not depend on it. A program with telemetry of its own keeps it: set that
+ * up first, then call this.
+ */
+export const nameSteps = onceAProgram(() => {
+  requireVersion({ package: '@google/adk', from: '2.0', to: '2' })
+  const api = openTelemetryOfAdk()
+  // False when the program has set one: then that one is as good.
+  api.context.setGlobalContextManager(new AsyncContextManager(api.ROOT_CONTEXT))
+  const provider = api.trace.getTracerProvider()
+  const before = provider.getDelegate()
+  const places: SpanPlaces = new SpanPlaces(api, () =>
+    provider.getDelegate() === places ? before : provider.getDelegate(),
+  )
+  provider.setDelegate(places)
+  const unask = placesFrom(() => places.current())
+  return () => {
+    unask()
+    if (provider.getDelegate() === places) provider.setDelegate(before)
+  }
+})
+
+/** What is needed of `@opentelemetry/api`. ADK brings it along; Retake does not depend on it. */
+interface OpenTelemetry {
+  readonly ROOT_CONTEXT: Context
+  readonly context: {
+    active(): Context
+    with<R>(
+      context: Context,
+      body: (...args: unknown[]) => R,
+      self?: unknown,
+      ...args: unknown[]
+    ): R
+    /** False when there is one already. */
+    setGlobalContextManager(manager: ContextManager): boolean
+  }
+  readonly trace: {
+    getTracerProvider(): ProxyProvider
+    getSpan(context: Context): Span | undefined
+    setSpan(context: Context, span: Span): Context
+  }
+}
+
+type Context = object
+type Span = object
+
+interface Tracer {
+  startSpan(name: string, options?: object, context?: Context): Span
+  startActiveSpan(name: string, ...rest: unknown[]): unknown
+}
+
+interface TracerProvider {
+  getTracer(name: string, ...rest: unknown[]): Tracer
+}
+
+/** The provider that tracers are handed out by before the real one is known. */
+interface ProxyProvider extends TracerProvider {
+  getDelegate(): TracerProvider
+  setDelegate(provider: TracerProvider): void
+}
+
+interface ContextManager {
+  active(): Context
+  with<R>(context: Context, body: (...args: unknown[]) => R, self?: unknown, ...args: unknown[]): R
+  bind<T>(context: Context, target: T): T
+  enable(): this
+  disable(): this
+}
+
+/** The copy that ADK itself uses: spans and contexts of another one would not meet its own. */
+function openTelemetryOfAdk(): OpenTelemetry {
+  return outsideRuns(() => createRequire(findAdk())('@opentelemetry/api') as OpenTelemetry)
+}
+
+/** The ADK that the program itself would load, else the one next to Retake. */
+function findAdk(): string {
+  for (const start of [process.argv[1], join(process.cwd(), 'program.js')]) {
+    try {
+      if (start !== undefined) return createRequire(start).resolve('@google/adk')
+    } catch {
+      // Not from there.
+    }
+  }
+  try {
+    return createRequire(import.meta.url).resolve('@google/adk')
+  } catch (cause) {
+    throw cliErrors.FRAMEWORK_MISSING('@google/adk', 'retake/google-adk', cause)
+  }
+}

@@ -1,0 +1,340 @@
+/** `retake/langchain`: names for the steps, and a guard for the tools, of LangChain agents and LangGraph graphs. */
+import {
+  isBaseMessage,
+  mapStoredMessagesToChatMessages,
+  type StoredMessage,
+  ToolMessage,
+} from '@langchain/core/messages'
+import { placesFrom } from '@retake/engine'
+import {
+  GuardError,
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+} from '@retake/guard'
+import {
+  denialText,
+  FrameworkTool,
+  type GuardToolsOptions,
+  rethrow,
+} from '../guard/framework-tool.js'
+import { cliErrors } from '../errors.js'
+import { onceAProgram, requireVersion } from './adapter.js'
+import type { Place } from '@retake/tape'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorageProviderSingleton as provider } from '@langchain/core/singletons'
+
+export type { GuardToolsOptions } from '../guard/framework-tool.js'
+
+const current = new AsyncLocalStorage<GraphPlaces>()
+
+/**
+ * From now on steps carry the agents, nodes and tools of LangChain and LangGraph
+ * they start in. Nothing of the graph has to change. Returns its undo.
+ *
+ * LangChain hands its config down in an AsyncLocalStorage that a program may
+ * provide; this one notes the places on the way. It draws no value and adds no
+ * promise, so a tape does not depend on it.
+ */
+export const nameSteps = onceAProgram(() => {
+  requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
+  requireVersion({ package: '@langchain/langgraph', from: '1.0', to: '1' })
+  const unwatch = watchConfigs()
+  const unask = placesFrom(() => current.getStore()?.frames.map(({ place }) => place))
+  return () => {
+    unask()
+    unwatch()
+  }
+})
+
+/** Notes where each config leads. Streams run without one: for them the place they were made in stays. */
+function watchConfigs(): () => void {
+  provider.initializeGlobalInstance(new AsyncLocalStorage())
+  const instance = provider.getInstance() as AsyncLocalStorage<unknown>
+  const own = Object.getOwnPropertyDescriptor(instance, 'run')
+  const run = instance.run.bind(instance)
+  instance.run = <R, Args extends unknown[]>(
+    store: unknown,
+    body: (...args: Args) => R,
+    ...args: Args
+  ): R => run(store, () => withPlaces(() => body(...args)))
+  return () => {
+    if (own === undefined) Reflect.deleteProperty(instance, 'run')
+    else Object.defineProperty(instance, 'run', own)
+  }
+}
+
+function withPlaces<R>(body: () => R): R {
+  const config = provider.getRunnableConfig() as WhereConfig | undefined
+  if (config === undefined) return body()
+  return current.run(placesIn(config, current.getStore() ?? NOWHERE), body)
+}
+
+/** What a runnable's config says about where it runs; the part that is looked at. */
+interface WhereConfig {
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** A place, and how many graphs deep it lies: agents outside the node they run, tools inside. */
+interface Frame {
+  readonly place: Place
+  readonly depth: number
+}
+
+/** Where a runnable runs, with all that is around it. */
+interface GraphPlaces {
+  /** Nodes from the outermost graph to the innermost, each as `name:task`. */
+  readonly path: readonly string[]
+  readonly frames: readonly Frame[]
+}
+
+const NOWHERE: GraphPlaces = { path: [], frames: [] }
+
+/** Metadata that marks a tool ends in its name, so that a tool inside a tool adds to it. */
+const TOOL_MARK = 'retake_tool:'
+
+/**
+ * Where a config leads, coming from `around`. LangGraph's own config names the
+ * nodes of all graphs around it, but only the innermost agent, and does not say
+ * inside which of the nodes a tool runs: that follows from where we come from.
+ */
+function placesIn({ metadata = {} }: WhereConfig, around: GraphPlaces): GraphPlaces {
+  const path = nodesOf(metadata['langgraph_checkpoint_ns'])
+  const agent = metadata['lc_agent_name']
+  const tools = Object.keys(metadata)
+    .filter((key) => key.startsWith(TOOL_MARK))
+    .map((key) => key.slice(TOOL_MARK.length))
+  const shared = sharedLength(path, around.path)
+  const kept = around.frames.filter(({ depth }) => depth <= shared)
+  const frames = leaveOthers(kept, { agent, tools, depth: path.length })
+  const isNewAgent = typeof agent === 'string' && lastOf('agent', frames) !== agent
+  // The nodes of an agent lie directly in it, also where the agent itself is a node.
+  const agentAt = Math.max(shared, path.length - 1)
+  for (let index = shared; index <= path.length; index += 1) {
+    if (isNewAgent && index === agentAt)
+      frames.push({ place: { kind: 'agent', name: agent }, depth: index })
+    const node = path[index]
+    if (node !== undefined) frames.push({ place: placeOfNode(node), depth: index + 1 })
+  }
+  for (const name of tools)
+    if (!frames.some(({ place }) => place.kind === 'tool' && place.name === name))
+      frames.push({ place: { kind: 'tool', name }, depth: path.length })
+  return { path, frames }
+}
+
+/**
+ * Cuts off what the config is no longer inside of. A graph does not inherit the
+ * metadata around it, so one that runs deeper than a tool need not mention it.
+ */
+function leaveOthers(
+  frames: readonly Frame[],
+  config: { readonly agent: unknown; readonly tools: readonly string[]; readonly depth: number },
+): Frame[] {
+  const { agent, tools } = config
+  const isKnown = frames.some(({ place }) => place.kind === 'agent' && place.name === agent)
+  const isLeft = ({ place, depth }: Frame, index: number): boolean =>
+    (place.kind === 'tool' && depth === config.depth && !tools.includes(place.name)) ||
+    (place.kind === 'agent' && place.name !== agent && isKnown && isAfter(agent, frames, index))
+  const end = frames.findIndex(isLeft)
+  return end < 0 ? [...frames] : frames.slice(0, end)
+}
+
+/** Whether the agent's last frame comes before this one. */
+const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
+  frames.findLastIndex(({ place }) => place.kind === 'agent' && place.name === agent) < index
+
+const lastOf = (kind: Place['kind'], frames: readonly Frame[]): string | undefined =>
+  frames.findLast(({ place }) => place.kind === kind)?.place.name
+
+/** `tools:8f0c…|model_request:1b2d…`; a number between counts calls of one graph in one node. */
+function nodesOf(namespace: unknown): string[] {
+  if (typeof namespace !== 'string') return []
+  return namespace.split('|').filter((part) => part !== '' && !/^\d+$/.test(part))
+}
+
+function placeOfNode(node: string): Place {
+  const at = node.lastIndexOf(':')
+  if (at < 0) return { kind: 'node', name: node }
+  return { kind: 'node', name: node.slice(0, at), id: node.slice(at + 1, at + 9) }
+}
+
+function sharedLength(a: readonly string[], b: readonly string[]): number {
+  const different = a.findIndex((part, index) => part !== b[index])
+  return different < 0 ? a.length : different
+}
+
+/** Stand for what is more than plain data, on a tape. */
+const MESSAGE = 'retake:message'
+const COMMAND = 'retake:command'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A `Command` or `Send` of LangGraph, by the mark it carries. */
+interface GraphObject {
+  readonly lg_name?: unknown
+  readonly toJSON?: () => object
+}
+
+/** The output of a tool as a tape can hold it: messages in it, and what it tells a graph to do. */
+const toTape = (output: unknown): unknown =>
+  mapped(output, (each) => {
+    if (isBaseMessage(each)) return { [MESSAGE]: each.toDict() }
+    const { lg_name: mark, toJSON } = each as GraphObject
+    if (toJSON === undefined || (mark !== 'Command' && mark !== 'Send')) return undefined
+    const written = toTape({ ...toJSON.call(each) })
+    return mark === 'Command' ? { [COMMAND]: written } : written
+  })
+
+/** The output of a tool, from a tape. LangGraph is only needed where a tool has used it. */
+async function fromTape(output: unknown): Promise<unknown> {
+  let holdsCommand = false
+  const plain = mapped(output, (each) => {
+    if (COMMAND in each) holdsCommand = true
+    return MESSAGE in each
+      ? mapStoredMessagesToChatMessages([(each as Json)[MESSAGE] as StoredMessage])[0]
+      : undefined
+  })
+  if (!holdsCommand) return plain
+  const { Command } = await import('@langchain/langgraph')
+  return mapped(plain, (each) =>
+    COMMAND in each ? new Command((each as Json)[COMMAND] as object) : undefined,
+  )
+}
+
+/** What a tool throws to hold a graph, as LangGraph knows it: a tape has its name and its data. */
+async function asGraphError(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || error.name !== 'GraphInterrupt') return error
+  const { GraphInterrupt } = await import('@langchain/langgraph')
+  return error instanceof GraphInterrupt
+    ? error
+    : (Object.setPrototypeOf(error, GraphInterrupt.prototype) as unknown)
+}
+
+/** Replaces what `change` answers for, in lists and plain objects; everything else stays itself. */
+function mapped(value: unknown, change: (each: object) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const changed = change(value)
+  if (changed !== undefined) return changed
+  if (Array.isArray(value)) return value.map((each) => mapped(each, change))
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  const entries = Object.entries(value).map(([key, each]) => [key, mapped(each, change)])
+  return Object.fromEntries(entries) as unknown
+}
+
+/** What is used of a LangChain tool. */
+interface LangChainTool {
+  readonly name: string
+  readonly schema?: unknown
+  readonly responseFormat?: string
+  _call(args: unknown, runManager?: unknown, config?: ToolConfig): unknown
+  invoke(args: unknown, config?: ToolConfig): Promise<unknown>
+}
+
+interface ToolConfig {
+  readonly signal?: AbortSignal | undefined
+  readonly toolCall?: { readonly id?: string | undefined } | undefined
+}
+
+/**
+ * The same tools behind a guard: `createAgent({ tools: guardTools(run, [weather]) })`, also
+ * for a `ToolNode`. What the guard denies is a `ToolMessage` with status `error` and the text
+ * of the denial, and the tool does not start. Where no model has asked, by `tool.invoke(args)`,
+ * it is thrown.
+ *
+ * A result that comes in pieces is waited for and handed on whole.
+ */
+export function guardTools<T extends readonly { readonly name: string }[]>(
+  run: GuardRun,
+  tools: T,
+  options: GuardToolsOptions = {},
+): T {
+  requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
+  checkGuardToolsArguments(run, tools, 'a list')
+  checkGuardToolsOptions(options)
+  return tools.map((tool) => guardTool(run, tool as LangChainTool, options)) as unknown as T
+}
+
+function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOptions): LangChainTool {
+  const { name } = tool
+  if (typeof tool._call !== 'function')
+    throw cliErrors.TOOL_NOT_GUARDABLE(name, 'a tool that a provider or another program runs')
+  const start = async (...args: Parameters<LangChainTool['_call']>): Promise<unknown> =>
+    toTape(await wholeOf(tool._call(...args)))
+  const gate = new FrameworkTool({
+    run,
+    name,
+    ...inputOf(tool.schema),
+    alone: (args, { signal }) => start(args, undefined, { signal }),
+    options,
+  })
+  const call = async (
+    args: unknown,
+    runManager?: unknown,
+    config?: ToolConfig,
+  ): Promise<unknown> => {
+    const { status, error, output } = await gate.call({
+      args,
+      signal: config?.signal,
+      work: (given, { signal }) => start(given, runManager, { ...config, signal }),
+    })
+    if (status === 'done') return await fromTape(output)
+    const toolCallId = config?.toolCall?.id
+    const isTold = options.onDenied !== 'throw' && config?.signal?.aborted !== true
+    if (!isTold || toolCallId === undefined || !(error instanceof GuardError))
+      return rethrow(await asGraphError(error))
+    const message = new ToolMessage({
+      content: denialText(error),
+      tool_call_id: toolCallId,
+      name,
+      status: 'error',
+    })
+    return tool.responseFormat === 'content_and_artifact' ? [message, undefined] : message
+  }
+  // The tool itself stays as it is, behind one that differs only in this.
+  return Object.create(tool, {
+    _call: { value: call, writable: true, configurable: true },
+    ...('func' in tool && { func: { value: call, writable: true, configurable: true } }),
+  }) as LangChainTool
+}
+
+/** LangChain has put arguments through a zod schema before it calls a tool; a JSON Schema changes nothing. */
+function inputOf(schema: unknown): { input?: Schema; isChecked: boolean } {
+  if (typeof schema !== 'object' || schema === null) return { isChecked: true }
+  if ('~standard' in schema) return { input: schema, isChecked: true }
+  // Schemas of zod before it had Standard Schema.
+  return '_def' in schema ? { isChecked: true } : { input: schema as Schema, isChecked: false }
+}
+
+async function wholeOf(result: unknown): Promise<unknown> {
+  const settled: unknown = await result
+  if (typeof settled !== 'object' || settled === null || !(Symbol.asyncIterator in settled))
+    return settled
+  const pieces = (settled as AsyncIterable<unknown>)[Symbol.asyncIterator]()
+  for (;;) {
+    const next: IteratorResult<unknown, unknown> = await pieces.next()
+    if (next.done === true) return next.value
+  }
+}
+
+/** What is needed of a LangChain tool. */
+interface NamedTool {
+  readonly name: string
+  defaultConfig?: { metadata?: Record<string, unknown> } | undefined
+}
+
+/**
+ * Marks tools so that steps inside carry their names, too: LangChain's config does
+ * not say in which tool it is. The mark is metadata of the tool, inherited by what
+ * it calls. Returns the same tools.
+ */
+export function nameTools<T extends readonly NamedTool[]>(tools: T): T {
+  for (const tool of tools) {
+    const { metadata, ...config } = tool.defaultConfig ?? {}
+    tool.defaultConfig = {
+      ...config,
+      metadata: { ...metadata, [`${TOOL_MARK}${tool.name}`]: true },
+    }
+  }
+  return tools
+}

@@ -1,0 +1,428 @@
+/** `retake/langgraph`: a checkpointer whose checkpoints are part of the tape. */
+import type { RunnableConfig } from '@langchain/core/runnables'
+import {
+  BaseCheckpointSaver,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  copyCheckpoint,
+  type PendingWrite,
+  type SerializerProtocol,
+  WRITES_IDX_MAP,
+} from '@langchain/langgraph-checkpoint'
+import { currentRun, type CurrentRun, outsideRuns } from '@retake/engine'
+import { cliErrors } from '../errors.js'
+import { requireVersion } from './adapter.js'
+import { openTape } from '@retake/tape/node'
+import type { Tape } from '@retake/tape'
+
+/** A write that waits for its step, with the task it is of. */
+interface StoredWrite extends PendingWriteEntry {
+  readonly task: string
+}
+
+type Saved = CheckpointEntry & { readonly seq?: number }
+
+/** The checkpoints of one thread, as its entries left them. */
+class CheckpointThread {
+  readonly #checkpoints = new Map<string, Map<string, Saved>>()
+  readonly #writes = new Map<string, Map<string, StoredWrite>>()
+
+  constructor(readonly id: string) {}
+
+  get namespaces(): string[] {
+    return [...this.#checkpoints.keys()]
+  }
+
+  /** Newest first: ids grow with time. */
+  checkpoints(namespace: string): Saved[] {
+    const all = [...(this.#checkpoints.get(namespace)?.values() ?? [])]
+    return all.toSorted((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0))
+  }
+
+  checkpoint(namespace: string, id: string): Saved | undefined {
+    return this.#checkpoints.get(namespace)?.get(id)
+  }
+
+  writes(namespace: string, id: string): StoredWrite[] {
+    return [...(this.#writes.get(keyOf(namespace, id))?.values() ?? [])]
+  }
+
+  /** Entries that lead to the same thread. */
+  entries(): SavedEntry[] {
+    const checkpoints = [...this.#checkpoints.values()].flatMap((saved) => [...saved.values()])
+    const writes = [...this.#writes].flatMap(([key, all]) => {
+      const [namespace, id] = JSON.parse(key) as [string, string]
+      return [...all.values()].map(({ task, ...write }): WritesEntry => ({
+        kind: 'writes',
+        thread: this.id,
+        namespace,
+        id,
+        task,
+        writes: [write],
+      }))
+    })
+    return [...checkpoints, ...writes]
+  }
+
+  apply(entry: SavedEntry): void {
+    if (entry.kind === 'checkpoint') this.#put(entry)
+    else if (entry.kind === 'writes') this.#putWrites(entry)
+    else {
+      this.#checkpoints.clear()
+      this.#writes.clear()
+    }
+  }
+
+  #put(entry: Saved): void {
+    const saved = this.#checkpoints.get(entry.namespace) ?? new Map<string, Saved>()
+    this.#checkpoints.set(entry.namespace, saved.set(entry.id, entry))
+  }
+
+  /** A write that is there stays; only LangGraph's own, like an error, are replaced. */
+  #putWrites({ namespace, id, task, writes }: WritesEntry): void {
+    const key = keyOf(namespace, id)
+    const pending = this.#writes.get(key) ?? new Map<string, StoredWrite>()
+    this.#writes.set(key, pending)
+    for (const write of writes) {
+      const place = `${task},${write.index}`
+      if (write.index < 0 || !pending.has(place)) pending.set(place, { ...write, task })
+    }
+  }
+}
+
+/** Threads by id. */
+class CheckpointStore {
+  readonly #threads = new Map<string, CheckpointThread>()
+
+  get ids(): string[] {
+    return [...this.#threads.keys()]
+  }
+
+  has(id: string): boolean {
+    return this.#threads.has(id)
+  }
+
+  thread(id: string): CheckpointThread {
+    const known = this.#threads.get(id)
+    if (known !== undefined) return known
+    const thread = new CheckpointThread(id)
+    this.#threads.set(id, thread)
+    return thread
+  }
+
+  apply(entry: SavedEntry): void {
+    this.thread(entry.thread).apply(entry)
+  }
+}
+
+const keyOf = (namespace: string, id: string): string => JSON.stringify([namespace, id])
+
+/** Under this name entries stand on a tape. */
+const KEPT = 'langgraph checkpoint'
+/** And this is drawn: what a thread held when the run first looked at it. */
+const FOUND = 'langgraph.thread'
+
+const stores = new WeakMap<Tape, CheckpointStore>()
+
+/** The checkpoints of the run on a tape, with those that its threads began with. */
+function readCheckpoints(tape: Tape): CheckpointStore {
+  const known = stores.get(tape)
+  if (known !== undefined) return known
+  const store = new CheckpointStore()
+  for (const event of tape.events(1)) {
+    const { seq } = event
+    if (event.type === 'draw' && event.kind === FOUND)
+      for (const entry of event.value as SavedEntry[]) store.apply({ ...entry, seq })
+    else if (event.type === 'note' && event.kind === 'kept' && event.name === KEPT)
+      store.apply({ ...(JSON.parse(Buffer.from(tape.body(seq)).toString()) as SavedEntry), seq })
+  }
+  stores.set(tape, store)
+  return store
+}
+
+/** What one run sees of the threads, and what of it is not known to the process yet. */
+interface RunView {
+  readonly store: CheckpointStore
+  unshared: SavedEntry[]
+}
+
+/**
+ * Where checkpoints are kept. Outside of runs, in memory. Inside a run, on its
+ * tape as well; and what a thread held before the run goes on the tape when it is
+ * first looked at, so that a replay finds the same. A replay leaves no traces.
+ */
+class CheckpointBook {
+  readonly #shared = new CheckpointStore()
+  readonly #views = new WeakMap<object, RunView>()
+  #unread: string | undefined
+
+  /** `tape`: a run whose checkpoints are there from the beginning. Read when they are needed. */
+  constructor(tape: string | undefined) {
+    this.#unread = tape
+  }
+
+  thread(id: string): CheckpointThread {
+    const run = currentRun()
+    return run === undefined ? this.#known().thread(id) : this.#viewOf(run, id).store.thread(id)
+  }
+
+  /** Ids of all threads that the caller can know of. */
+  get threads(): readonly string[] {
+    const run = currentRun()
+    if (run === undefined) return this.#known().ids
+    return run.draw('langgraph.threads', () => outsideRuns(() => this.#before(run).ids))
+  }
+
+  add(entry: SavedEntry): void {
+    const run = currentRun()
+    if (run === undefined) return this.#known().apply(entry)
+    const view = this.#viewOf(run, entry.thread)
+    view.store.apply(entry)
+    view.unshared.push(entry)
+    run.keep(KEPT, entry)
+    if (run.isReplay) return
+    for (const each of view.unshared) this.#shared.apply(each)
+    view.unshared = []
+  }
+
+  #viewOf(run: CurrentRun, thread: string): RunView {
+    const view = this.#views.get(run.key) ?? { store: new CheckpointStore(), unshared: [] }
+    this.#views.set(run.key, view)
+    if (view.store.has(thread)) return view
+    const found = run.draw(FOUND, () =>
+      outsideRuns(() => this.#before(run).thread(thread).entries()),
+    )
+    view.store.thread(thread)
+    for (const entry of found) view.store.apply(entry)
+    view.unshared.push(...found)
+    return view
+  }
+
+  /** What was there before the run; for a program that a tape answers, what was on that tape. */
+  #before({ answers }: CurrentRun): CheckpointStore {
+    return answers === undefined ? this.#known() : readCheckpoints(answers.tape)
+  }
+
+  #known(): CheckpointStore {
+    const path = this.#unread
+    this.#unread = undefined
+    if (path === undefined) return this.#shared
+    const store = outsideRuns(() => readCheckpoints(openTape(path)))
+    for (const id of store.ids)
+      for (const entry of store.thread(id).entries()) this.#shared.apply(entry)
+    return this.#shared
+  }
+}
+
+/** A value as LangGraph's serializer writes it: text, or base64 of bytes. */
+interface PackedValue {
+  readonly type: string
+  readonly text: string
+}
+
+/** A state of a graph, saved between two of its steps. */
+interface CheckpointEntry {
+  readonly kind: 'checkpoint'
+  readonly thread: string
+  readonly namespace: string
+  readonly id: string
+  /** Id of the checkpoint it follows. */
+  readonly parent?: string
+  readonly checkpoint: PackedValue
+  readonly metadata: PackedValue
+}
+
+/** What a task of the step after a checkpoint has written, before the step was over. */
+interface WritesEntry {
+  readonly kind: 'writes'
+  readonly thread: string
+  readonly namespace: string
+  readonly id: string
+  readonly task: string
+  readonly writes: readonly PendingWriteEntry[]
+}
+
+interface PendingWriteEntry {
+  readonly channel: string
+  /** Place among the writes of the task; below 0 for LangGraph's own, which may be overwritten. */
+  readonly index: number
+  readonly value: PackedValue
+}
+
+/** All checkpoints of a thread were deleted. */
+interface DeletedEntry {
+  readonly kind: 'deleted'
+  readonly thread: string
+}
+
+/** What a saver was told; as it stands on a tape. `seq` is where, once it was read from one. */
+type SavedEntry = (CheckpointEntry | WritesEntry | DeletedEntry) & { readonly seq?: number }
+
+/** Packs what `dumpsTyped` returns. */
+function pack([type, bytes]: [string, Uint8Array]): PackedValue {
+  return { type, text: Buffer.from(bytes).toString(type === 'json' ? 'utf8' : 'base64') }
+}
+
+/** What `loadsTyped` takes. */
+function unpack({ type, text }: PackedValue): [string, Uint8Array] {
+  return [type, new Uint8Array(Buffer.from(text, type === 'json' ? 'utf8' : 'base64'))]
+}
+
+export interface TapeSaverOptions {
+  /** A tape whose checkpoints are there from the beginning: to look at a recorded run, or to go on from it. */
+  readonly tape?: string
+  readonly serde?: SerializerProtocol
+}
+
+/**
+ * A checkpointer for LangGraph whose checkpoints are part of the run's tape.
+ *
+ * - In a recorded run it writes each checkpoint to the tape. On replay it gives the
+ *   same ones again.
+ * - In `answerFrom(tape, …)` it starts with the checkpoints of that tape: going back
+ *   to one of them also goes back in the answers, to what was asked after it.
+ * - Elsewhere it keeps checkpoints in memory, beginning with those of `tape`.
+ *
+ * It is no database: what several processes do is not put together.
+ */
+export class TapeSaver extends BaseCheckpointSaver {
+  readonly #book: CheckpointBook
+
+  constructor({ tape, serde }: TapeSaverOptions = {}) {
+    super(serde)
+    requireVersion({ package: '@langchain/langgraph-checkpoint', from: '1.0', to: '1' })
+    this.#book = new CheckpointBook(tape)
+  }
+
+  async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { thread, namespace = '', id } = readConfig(config)
+    if (thread === undefined) return undefined
+    const saved = this.#book.thread(thread)
+    const entry =
+      id === undefined ? saved.checkpoints(namespace)[0] : saved.checkpoint(namespace, id)
+    if (entry === undefined) return undefined
+    // A graph that is sent back to a checkpoint asks again what it asked after it.
+    if (id !== undefined && namespace === '' && entry.seq !== undefined)
+      currentRun()?.answers?.rewindTo(entry.seq)
+    return this.#tuple(saved, entry, id === undefined ? configOf(entry, entry.id) : config)
+  }
+
+  async *list(
+    config: RunnableConfig,
+    options: CheckpointListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    const { thread, namespace, id } = readConfig(config)
+    const before = options.before && readConfig(options.before).id
+    let left = options.limit ?? Number.POSITIVE_INFINITY
+    for (const each of thread === undefined ? this.#book.threads : [thread]) {
+      const saved = this.#book.thread(each)
+      for (const name of namespace === undefined ? saved.namespaces : [namespace]) {
+        for (const entry of saved.checkpoints(name)) {
+          if (left <= 0) return
+          if ((id !== undefined && entry.id !== id) || (before !== undefined && entry.id >= before))
+            continue
+          const tuple = await this.#tuple(saved, entry, configOf(entry, entry.id))
+          if (!fits(tuple.metadata, options.filter)) continue
+          left -= 1
+          yield tuple
+        }
+      }
+    }
+  }
+
+  async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+  ): Promise<RunnableConfig> {
+    const { thread, namespace = '', id: parent } = readConfig(config)
+    if (thread === undefined) throw cliErrors.CHECKPOINT_NEEDS_THREAD()
+    const entry: CheckpointEntry = {
+      kind: 'checkpoint',
+      thread,
+      namespace,
+      id: checkpoint.id,
+      ...(parent !== undefined && { parent }),
+      checkpoint: await this.#pack(copyCheckpoint(checkpoint)),
+      metadata: await this.#pack(metadata),
+    }
+    this.#book.add(entry)
+    return configOf(entry, checkpoint.id)
+  }
+
+  async putWrites(config: RunnableConfig, writes: PendingWrite[], task: string): Promise<void> {
+    const { thread, namespace = '', id } = readConfig(config)
+    if (thread === undefined || id === undefined) throw cliErrors.CHECKPOINT_NEEDS_THREAD()
+    const packed = await Promise.all(
+      writes.map(async ([channel, value], place) => ({
+        channel,
+        index: WRITES_IDX_MAP[channel] ?? place,
+        value: await this.#pack(value),
+      })),
+    )
+    this.#book.add({ kind: 'writes', thread, namespace, id, task, writes: packed })
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    this.#book.add({ kind: 'deleted', thread: threadId })
+  }
+
+  async #tuple(
+    saved: CheckpointThread,
+    entry: CheckpointEntry,
+    config: RunnableConfig,
+  ): Promise<CheckpointTuple> {
+    const pendingWrites = await Promise.all(
+      saved
+        .writes(entry.namespace, entry.id)
+        .map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
+          task,
+          channel,
+          await this.#unpack(value),
+        ]),
+    )
+    return {
+      config,
+      checkpoint: (await this.#unpack(entry.checkpoint)) as Checkpoint,
+      metadata: (await this.#unpack(entry.metadata)) as CheckpointMetadata,
+      pendingWrites,
+      ...(entry.parent !== undefined && { parentConfig: configOf(entry, entry.parent) }),
+    }
+  }
+
+  async #pack(value: unknown): Promise<PackedValue> {
+    return pack(await this.serde.dumpsTyped(value))
+  }
+
+  async #unpack(value: PackedValue): Promise<unknown> {
+    return (await this.serde.loadsTyped(...unpack(value))) as unknown
+  }
+}
+
+interface Wanted {
+  readonly thread: string | undefined
+  readonly namespace: string | undefined
+  readonly id: string | undefined
+}
+
+function readConfig({ configurable = {} }: RunnableConfig): Wanted {
+  const { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id } = configurable
+  const text = (value: unknown): string | undefined =>
+    typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  return { thread: text(thread), namespace: text(namespace), id: text(id) || undefined }
+}
+
+const configOf = ({ thread, namespace }: CheckpointEntry, id: string): RunnableConfig => ({
+  configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id },
+})
+
+const fits = (
+  metadata: CheckpointMetadata | undefined,
+  filter: CheckpointListOptions['filter'] = {},
+): boolean =>
+  Object.entries(filter).every(
+    ([key, value]) => (metadata as Record<string, unknown> | undefined)?.[key] === value,
+  )

@@ -1,0 +1,179 @@
+/** `retake/mastra`: names for the steps of Mastra's agents and workflows. */
+import { within } from '@retake/engine'
+import type { Place } from '@retake/tape'
+import { requireVersion, wrapCalls } from './adapter.js'
+
+/** The versions this adapter was written for. */
+const requireMastra = (): void => requireVersion({ package: '@mastra/core', from: '1.0', to: '1' })
+
+/** What is used of an agent of Mastra. */
+export interface MastraAgent {
+  readonly id: string
+  readonly name?: string
+}
+
+/** Calls of an agent that may ask a model. */
+const CALLS = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream', 'resumeNetwork']
+
+/**
+ * Lets the steps of an agent carry its name, which is its own unless one is given.
+ * Changes the agent itself and hands it back: `const helper = nameAgent(new Agent({ … }))`.
+ */
+export function nameAgent<A extends MastraAgent>(agent: A, name = agent.name ?? agent.id): A {
+  requireMastra()
+  wrapCalls(agent, CALLS, (call) => within({ kind: 'agent', name }, call))
+  return agent
+}
+
+/** What Mastra says of a span it starts, as far as it is used. */
+interface SpanOptions {
+  readonly type: string
+  readonly name: string
+  readonly entityId?: string
+  readonly entityName?: string
+  /** Parts of Mastra's own workings, such as the loop of an agent, are internal. */
+  readonly tracingPolicy?: { readonly internal?: number }
+  readonly parent?: QuietSpan
+}
+
+/**
+ * A span of Mastra that keeps and exports nothing: it only names the steps made
+ * in it. To Mastra it is a span that is not valid.
+ */
+class QuietSpan {
+  readonly id = ''
+  readonly traceId = ''
+  readonly type: string
+  readonly name: string
+  readonly entityId: string | undefined
+  readonly entityName: string | undefined
+  readonly tracingPolicy: SpanOptions['tracingPolicy']
+  readonly parent: QuietSpan | undefined
+  readonly startTime = new Date(0)
+  readonly isEvent = false
+  readonly isInternal: boolean
+  readonly isValid = false
+  readonly externalTraceId = undefined
+
+  constructor(
+    options: SpanOptions,
+    readonly observabilityInstance: object,
+    parent = options.parent,
+  ) {
+    this.type = options.type
+    this.name = options.name
+    this.entityId = options.entityId
+    this.entityName = options.entityName
+    this.tracingPolicy = options.tracingPolicy
+    this.parent = parent
+    this.isInternal = (options.tracingPolicy?.internal ?? 0) !== 0
+  }
+
+  get isRootSpan(): boolean {
+    return this.parent === undefined
+  }
+
+  createChildSpan(options: SpanOptions): QuietSpan {
+    return new QuietSpan(options, this.observabilityInstance, this)
+  }
+
+  createEventSpan(options: SpanOptions): QuietSpan {
+    return this.createChildSpan(options)
+  }
+
+  executeInContext<T>(body: () => T): T {
+    return this.#places().reduceRight<() => T>((inner, place) => () => within(place, inner), body)()
+  }
+
+  executeInContextSync<T>(body: () => T): T {
+    return this.executeInContext(body)
+  }
+
+  findParent(type: string): QuietSpan | undefined {
+    let span = this.parent
+    while (span !== undefined && span.type !== type) span = span.parent
+    return span
+  }
+
+  end(): void {}
+  endTree(): void {}
+  error(): void {}
+  update(): void {}
+  createTracker(): undefined {}
+  exportSpan(): undefined {}
+  getParentSpanId(): undefined {}
+
+  /** Agents name themselves, see `nameAgent`: their spans are not entered. */
+  #places(): Place[] {
+    if (this.isInternal) return []
+    if (this.type === 'tool_call' || this.type === 'mcp_tool_call') return [this.#place('tool')]
+    if (this.type !== 'workflow_step') return []
+    const workflow = this.findParent('workflow_run')
+    return [...(workflow === undefined ? [] : [workflow.#place('workflow')]), this.#place('node')]
+  }
+
+  #place(kind: Place['kind']): Place {
+    return { kind, name: this.entityName ?? this.entityId ?? quoted(this.name) }
+  }
+}
+
+/** `workflow step: 'write'` is called `write`. */
+const quoted = (name: string): string => /'(.*)'/.exec(name)?.[1] ?? name
+
+/** Mastra's observability without exporters: spans exist, nothing is kept of them. */
+function quietObservability(): object {
+  const instance = {
+    ...NOTHING_TO_CLOSE,
+    getConfig: () => ({ name: 'retake', serviceName: 'retake' }),
+    getExporters: () => [],
+    getSpanOutputProcessors: () => [],
+    getLogger: () => undefined,
+    getBridge: () => undefined,
+    startSpan: (options: SpanOptions) => new QuietSpan(options, instance),
+    rebuildSpan: (options: SpanOptions) => new QuietSpan(options, instance),
+    __setLogger: () => {},
+  }
+  return {
+    ...NOTHING_TO_CLOSE,
+    setMastraContext: () => {},
+    setLogger: () => {},
+    getSelectedInstance: () => instance,
+    getDefaultInstance: () => instance,
+    getInstance: () => instance,
+    hasInstance: () => true,
+    listInstances: () => new Map([['retake', instance]]),
+    registerInstance: () => {},
+    unregisterInstance: () => false,
+    setConfigSelector: () => {},
+    clear: () => {},
+  }
+}
+
+const NOTHING_TO_CLOSE = {
+  flush: () => Promise.resolve(),
+  shutdown: () => Promise.resolve(),
+}
+
+/** What is used of the configuration of `Mastra`. */
+export interface MastraConfig {
+  readonly agents?: Readonly<Record<string, MastraAgent>>
+  readonly observability?: unknown
+  /** Here so that `false` keeps its type. */
+  readonly logger?: false | object
+}
+
+/**
+ * Lets steps carry the agent, tool, workflow and workflow step of Mastra that they
+ * happen in: `new Mastra(nameConfig({ agents, workflows }))`. Agents that are not
+ * registered there, such as those below another agent, take `nameAgent`.
+ *
+ * Tools and workflows are seen through Mastra's observability. Where the program
+ * has its own, that stays as it is, and only agents are named.
+ */
+export function nameConfig<C extends MastraConfig>(config: C): C {
+  requireMastra()
+  for (const agent of Object.values(config.agents ?? {})) nameAgent(agent)
+  return config.observability === undefined
+    ? { ...config, observability: quietObservability() }
+    : config
+}

@@ -1,0 +1,271 @@
+/** `retake/mcp`: names for the steps, and a guard for the tools, of MCP clients, of both generations of the SDK. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { currentSession, tool as boundary, within } from '@retake/engine'
+import {
+  GuardError,
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+  type ToolContext,
+} from '@retake/guard'
+import { cliErrors } from '../errors.js'
+import {
+  denialText,
+  FrameworkTool,
+  type GuardToolsOptions,
+  rethrow,
+} from '../guard/framework-tool.js'
+import { requireVersion, wrapCalls } from './adapter.js'
+
+export type { GuardToolsOptions } from '../guard/framework-tool.js'
+
+/** What is used of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
+export interface McpClient {
+  connect(...args: never[]): Promise<unknown>
+  callTool(...args: never[]): Promise<unknown>
+  listTools(...args: never[]): Promise<unknown>
+}
+
+/** The client whose call is under way: calls of it that call each other are in one place. */
+const asking = new AsyncLocalStorage<McpClient>()
+
+/**
+ * Lets what is asked of a server carry a name of yours: for servers that call
+ * themselves all the same, or that are asked by several agents. Changes the client
+ * itself and hands it back: `const docs = nameMcpClient(new Client(…), 'docs')`.
+ * Without it, steps have the name that the server gives itself.
+ */
+export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
+  requireMcp(client)
+  const place = { kind: 'server', name } as const
+  wrapCalls(client, CALLS, (call) =>
+    asking.getStore() === client ? call() : asking.run(client, () => within(place, call)),
+  )
+  return client
+}
+
+/** Calls of a client that may ask its server. */
+const CALLS = [
+  'connect',
+  'discover',
+  'ping',
+  'complete',
+  'setLoggingLevel',
+  'listTools',
+  'callTool',
+  'listPrompts',
+  'getPrompt',
+  'listResources',
+  'listResourceTemplates',
+  'readResource',
+  'subscribeResource',
+  'unsubscribeResource',
+  'sendRootsListChanged',
+  'request',
+  'notification',
+]
+
+/** Both generations of the SDK are known. */
+const requireMcp = (client: object): void =>
+  requireVersion(
+    'discover' in client
+      ? { package: '@modelcontextprotocol/client', from: '2.0', to: '2' }
+      : { package: '@modelcontextprotocol/sdk', from: '1.10', to: '1' },
+  )
+
+type Method = (...args: unknown[]) => Promise<unknown>
+
+interface CallParams {
+  readonly name: string
+  readonly arguments?: unknown
+}
+
+interface CallResult {
+  readonly isError?: boolean
+  readonly content?: readonly { readonly type: string; readonly text?: string }[]
+}
+
+/** A server said that its tool failed. */
+class McpToolFailed extends Error {
+  override readonly name = 'McpToolFailed'
+  constructor(readonly result: CallResult) {
+    super(result.content?.map(({ text = '' }) => text).join('\n') ?? '')
+  }
+}
+
+/** What a client knows of its server once it is connected. */
+const FACTS = [
+  'getServerCapabilities',
+  'getServerVersion',
+  'getInstructions',
+  'getNegotiatedProtocolVersion',
+  'getProtocolEra',
+  'getDiscoverResult',
+]
+
+/** Inside of a call that has passed the guard: a client's methods call each other. */
+const passed = new AsyncLocalStorage<object>()
+
+/**
+ * Lets every call of a server's tools pass a guard. Changes the client itself and hands it
+ * back; the list of tools stays as it is, and the schemas in it are taken over once they
+ * were listed. What the guard denies is a result with `isError` and the text of the denial,
+ * and the server is not asked; results with `isError` count as failed.
+ *
+ * Inside a recording each request of a guarded client is one step, with its answer: the
+ * messages themselves are not on the tape, so it must be guarded before it connects.
+ */
+export function guardTools<C extends McpClient>(
+  run: GuardRun,
+  client: C,
+  options: GuardToolsOptions = {},
+): C {
+  checkGuardToolsArguments(run, client, 'a client')
+  requireMcp(client)
+  checkGuardToolsOptions(options)
+  const isConnected = (client as { transport?: unknown }).transport !== undefined
+  if (isConnected && currentSession() !== undefined) throw cliErrors.MCP_CLIENT_CONNECTED()
+  new GuardedClient(run, client, options).guard()
+  return client
+}
+
+class GuardedClient {
+  readonly #tools = new Map<string, FrameworkTool>()
+  readonly #schemas = new Map<string, Schema>()
+  readonly #callTool: Method
+  /** Where a call has its options: the first SDK takes a schema for results before them. */
+  readonly #optionsAt: number
+
+  constructor(
+    readonly run: GuardRun,
+    readonly client: McpClient,
+    readonly options: GuardToolsOptions,
+  ) {
+    this.#callTool = this.#method('callTool')
+    this.#optionsAt = 'discover' in client ? 1 : 2
+  }
+
+  guard(): void {
+    for (const name of [...CALLS, 'close']) {
+      if (!(name in this.client) || name === 'callTool') continue
+      this.#define(name, this.#bounded(name, this.#method(name)))
+    }
+    this.#define('callTool', (...args) => this.#call(args[0] as CallParams, args, this.#callTool))
+    this.#guardRequests()
+  }
+
+  /** What asks for a tool in other ways is a call of that tool, too. */
+  #guardRequests(): void {
+    const request = this.#method('request')
+    const asks = (asked: unknown): asked is { method: string; params: CallParams } =>
+      (asked as { method?: unknown }).method === 'tools/call' && passed.getStore() !== this.client
+    this.#define('request', (...args) => {
+      const [asked] = args
+      if (!asks(asked)) return request(...args)
+      return this.#call(asked.params, args, (params, ...rest) =>
+        request({ ...asked, params }, ...rest),
+      )
+    })
+    if (!('requestStream' in this.client)) return
+    const requestStream = this.#method('requestStream')
+    this.#define('requestStream', (...args) => {
+      const [asked] = args
+      if (asks(asked))
+        throw cliErrors.TOOL_NOT_GUARDABLE(asked.params.name, 'called for a stream of results')
+      return requestStream(...args)
+    })
+  }
+
+  async #call(params: CallParams, args: unknown[], ask: Method): Promise<unknown> {
+    const told = (args[this.#optionsAt] ?? {}) as { readonly signal?: AbortSignal }
+    const { status, error, output } = await this.#tool(params.name).call({
+      args: params.arguments ?? {},
+      signal: told.signal,
+      work: (given, context) => this.#ask(ask, { ...params, arguments: given }, args, context),
+    })
+    if (status === 'done') return output
+    if (error instanceof McpToolFailed) return error.result
+    const isTold = this.options.onDenied !== 'throw' && told.signal?.aborted !== true
+    if (!isTold || !(error instanceof GuardError)) return rethrow(error)
+    return { isError: true, content: [{ type: 'text', text: denialText(error) }] }
+  }
+
+  async #ask(
+    ask: Method,
+    params: CallParams,
+    args: readonly unknown[],
+    { signal }: Pick<ToolContext, 'signal'>,
+  ): Promise<unknown> {
+    const at = this.#optionsAt
+    const rest = args.slice(1, at)
+    while (rest.length < at - 1) rest.push(undefined)
+    const options = { ...(args[at] as object | undefined), signal }
+    const result = await passed.run(this.client, () => ask(params, ...rest, options))
+    if ((result as CallResult).isError === true) throw new McpToolFailed(result as CallResult)
+    return result
+  }
+
+  #tool(name: string): FrameworkTool {
+    let tool = this.#tools.get(name)
+    if (tool === undefined) {
+      const { tools } = this.options
+      const errors = { McpToolFailed, ...tools?.[name]?.errors }
+      tool = new FrameworkTool({
+        run: this.run,
+        name,
+        input: this.#schemas.get(name),
+        alone: (given, context) =>
+          this.#ask(this.#callTool, { name, arguments: given }, [], context),
+        options: { ...this.options, tools: { ...tools, [name]: { ...tools?.[name], errors } } },
+      })
+      this.#tools.set(name, tool)
+    }
+    return tool
+  }
+
+  /** In a recording, a request is a step with its answer; elsewhere it is simply made. */
+  #bounded(name: string, method: Method): Method {
+    if (name === 'connect') return this.#boundedConnect(method)
+    return async (...args) => {
+      const asked = args[0]
+      const ask = boundary(`mcp ${name}`, async (_asked: unknown) => await method(...args))
+      const answer = await ask(asked)
+      if (name === 'listTools') this.#learn(answer)
+      return answer
+    }
+  }
+
+  #boundedConnect(connect: Method): Method {
+    const facts = new Map<string, unknown>()
+    const readers = FACTS.filter((name) => name in this.client)
+    const natives = readers.map((name) => [name, this.#method(name) as () => unknown] as const)
+    for (const [name, native] of natives)
+      this.#define(name, () => (facts.has(name) ? facts.get(name) : native()))
+    return async (...args) => {
+      facts.clear()
+      const known = await boundary('mcp connect', async () => {
+        await connect(...args)
+        return natives.map(([name, native]) => [name, native()] as const)
+      })()
+      for (const [name, fact] of known) facts.set(name, fact)
+    }
+  }
+
+  #learn(listed: unknown): void {
+    const { tools = [] } = listed as { tools?: { name: string; inputSchema?: Schema }[] }
+    for (const { name, inputSchema } of tools) {
+      if (inputSchema === undefined) continue
+      this.#schemas.set(name, inputSchema)
+      this.#tools.delete(name)
+    }
+  }
+
+  #method(name: string): Method {
+    return (Reflect.get(this.client, name) as Method).bind(this.client)
+  }
+
+  #define(name: string, value: (...args: unknown[]) => unknown): void {
+    Object.defineProperty(this.client, name, { value, configurable: true, writable: true })
+  }
+}

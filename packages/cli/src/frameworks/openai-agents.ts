@@ -1,0 +1,181 @@
+/** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
+import { placesFrom } from '@retake/engine'
+import {
+  GuardError,
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+} from '@retake/guard'
+import {
+  denialText,
+  FrameworkTool,
+  type GuardToolsOptions,
+  rethrow,
+} from '../guard/framework-tool.js'
+import { cliErrors } from '../errors.js'
+import { onceAProgram, requireVersion } from './adapter.js'
+import type { Place } from '@retake/tape'
+
+export type { GuardToolsOptions } from '../guard/framework-tool.js'
+
+/** What is read of a span of `@openai/agents`, with tracing on or off. */
+export interface AgentsSpan {
+  readonly spanId: string
+  readonly spanData: { readonly type: string }
+  /** The span around this one; the SDK's own type has it as `any`. */
+  readonly previousSpan?: unknown
+}
+
+/** The part of `@openai/agents` that is asked where a step happens. */
+export interface AgentsContext {
+  getCurrentSpan(): AgentsSpan | null
+  getCurrentTrace(): { readonly name: string } | null
+}
+
+/**
+ * Gives every step the workflow, agent and tool of the OpenAI Agents SDK that it
+ * happens in:
+ *
+ *     import { getCurrentSpan, getCurrentTrace } from '@openai/agents'
+ *     nameSteps({ getCurrentSpan, getCurrentTrace })
+ *
+ * Only reads the SDK's own context, so it also works with tracing disabled, and
+ * nothing is exported that was not before. Returns its undo.
+ */
+export const nameSteps = onceAProgram((agents: AgentsContext) => {
+  requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
+  return placesFrom(() => [
+    ...workflowOf(agents.getCurrentTrace()?.name),
+    ...placesOf(agents.getCurrentSpan()),
+  ])
+})
+
+/** What the SDK calls a run that has no name. */
+const UNNAMED = 'Agent workflow'
+
+const workflowOf = (name: string | undefined): Place[] =>
+  name === undefined || name === UNNAMED ? [] : [{ kind: 'workflow', name }]
+
+function placesOf(innermost: AgentsSpan | null): Place[] {
+  const places: Place[] = []
+  let span: AgentsSpan | undefined = innermost ?? undefined
+  while (span !== undefined) {
+    const place = placeOf(span)
+    if (place !== undefined) places.unshift(place)
+    span = (span.previousSpan as AgentsSpan | null | undefined) ?? undefined
+  }
+  return places
+}
+
+/** What spans of the SDK carry, by type. */
+interface SpanNames {
+  readonly name?: string
+  readonly server?: string
+}
+
+/** Tasks, turns, generations and responses name no place: they are the run and its steps. */
+function placeOf(span: AgentsSpan): Place | undefined {
+  const { name, server } = span.spanData as SpanNames
+  switch (span.spanData.type) {
+    case 'agent':
+      return named('agent', name, span)
+    case 'function':
+      return named('tool', name, span)
+    case 'handoff':
+      // To whom is only known when it is over.
+      return named('node', 'handoff', span)
+    case 'guardrail':
+    case 'custom':
+      return named('node', name, span)
+    case 'mcp_tools':
+      return named('server', server, span)
+    default:
+      return undefined
+  }
+}
+
+function named(kind: Place['kind'], name: string | undefined, span: AgentsSpan): Place | undefined {
+  if (name === undefined) return undefined
+  // With tracing disabled all spans have this id.
+  return span.spanId === 'no-op' ? { kind, name } : { kind, name, id: span.spanId }
+}
+
+/** What is used of a function tool of `@openai/agents`. */
+interface FunctionTool {
+  readonly type: string
+  readonly name: string
+  readonly parameters?: Schema
+  readonly invoke: (context: unknown, input: string, details?: Details) => Promise<unknown>
+}
+
+interface Details {
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * The same tools behind a guard: `new Agent({ tools: guardTools(run, [lookUp]) })`. What the
+ * guard denies is told to the model as the output of the tool, and the tool does not start.
+ *
+ * Calls are judged by the arguments the model gave, checked against the tool's JSON Schema;
+ * what a zod schema makes of them happens inside the tool. Errors that the tool's own
+ * `errorFunction` turns into text are results to the guard. Tools that a provider runs stay as they are.
+ */
+export function guardTools<T extends readonly { readonly type: string; readonly name: string }[]>(
+  run: GuardRun,
+  tools: T,
+  options: GuardToolsOptions = {},
+): T {
+  requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
+  checkGuardToolsArguments(run, tools, 'a list')
+  checkGuardToolsOptions(options)
+  return tools.map((tool) => {
+    if (tool.type === 'hosted_tool') return tool
+    if (tool.type !== 'function')
+      throw cliErrors.TOOL_NOT_GUARDABLE(tool.name, `a tool of type "${tool.type}"`)
+    return guardTool(run, tool as FunctionTool, options)
+  }) as unknown as T
+}
+
+function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions): FunctionTool {
+  const start = async (args: unknown, context: unknown, details: Details): Promise<unknown> => {
+    const result = await tool.invoke(context, JSON.stringify(args ?? {}), details)
+    if (result === SDK_ERROR) throw new Error(SDK_ERROR)
+    return result
+  }
+  const gate = new FrameworkTool({
+    run,
+    name: tool.name,
+    input: tool.parameters,
+    alone: (args, { signal }) => start(args, undefined, { signal }),
+    options,
+  })
+  const invoke = async (context: unknown, input: string, details?: Details): Promise<unknown> => {
+    const { status, error, output } = await gate.call({
+      args: readInput(input),
+      signal: details?.signal,
+      work: (args, { signal }) => start(args, context, { ...details, signal }),
+    })
+    if (status === 'done') return output
+    const isTold = options.onDenied !== 'throw' && details?.signal?.aborted !== true
+    if (isTold && error instanceof GuardError) return denialText(error)
+    if (error instanceof Error && error.message === SDK_ERROR) return SDK_ERROR
+    return rethrow(error)
+  }
+  return Object.defineProperties(Object.create(Object.getPrototypeOf(tool) as object | null), {
+    ...Object.getOwnPropertyDescriptors(tool),
+    invoke: { value: invoke, enumerable: true, writable: true, configurable: true },
+  }) as FunctionTool
+}
+
+/** What the SDK says in place of an error of a tool, unless the tool has its own `errorFunction`. */
+const SDK_ERROR = 'An error occurred while running the tool. Please try again.'
+
+/** Text that is no JSON stays text, which no schema of a function tool accepts. */
+function readInput(input: string): unknown {
+  try {
+    return JSON.parse(input === '' ? '{}' : input) as unknown
+  } catch {
+    return input
+  }
+}

@@ -1,0 +1,151 @@
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import { cliErrors } from '../errors.js'
+import { requireTrust } from '../agent/trust.js'
+import { viewRun } from '../runs/view-run.js'
+import { type Commit, GitRepository } from './git-repository.js'
+import { type Trial, type Tried, tryCommit } from './try-commit.js'
+import { Interrupted } from '../command-line/exit-codes.js'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Holds back signals while something must be cleaned up, and says at the next chance that one came. */
+export class Interruption {
+  readonly #controller = new AbortController()
+  #by: NodeJS.Signals | undefined
+  readonly #listener = (signal: NodeJS.Signals): void => {
+    this.#by = signal
+    this.#controller.abort()
+  }
+
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#listener)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  throwIfAny(): void {
+    if (this.#by !== undefined) throw new Interrupted(this.#by)
+  }
+
+  stop(): void {
+    for (const signal of SIGNALS) process.off(signal, this.#listener)
+  }
+}
+
+export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
+  readonly good: string
+  readonly bad: string
+  readonly allowDirty: boolean
+  /** Told before a commit is tried, with the number of steps probably left after it. */
+  readonly onTry: (commit: Commit, stepsLeft: number) => void
+  readonly onTried: (commit: Commit, tried: Tried, stepsLeft: number) => void
+}
+
+export interface Bisected {
+  readonly commit: Commit
+  readonly tried: Tried
+  /** Set when it may also be one of these, which cannot be tested. */
+  readonly doubtful: readonly Commit[]
+  readonly all: readonly Tried[]
+}
+
+/** Finds the first commit at which the program is no longer what the tape says. The checkout is left alone. */
+export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bisected> {
+  // A commit that cannot be tried is skipped: without this check all of them would be.
+  requireTrust(tape)
+  const repository = await GitRepository.find(process.cwd())
+  checkTape(tape, repository.top)
+  const good = await repository.resolve(options.good)
+  const bad = await repository.resolve(options.bad)
+  if (good === bad) throw cliErrors.BISECT_SAME_COMMIT(short(good))
+  if (!(await repository.isAncestor(good, bad)))
+    throw cliErrors.NOT_AN_ANCESTOR(short(good), short(bad))
+  const changed = options.allowDirty ? [] : await repository.changedFiles()
+  if (changed.length > 0) throw cliErrors.DIRTY_TREE(changed)
+
+  const all: Tried[] = []
+  const attempt = async (hash: string, stepsLeft: number): Promise<Tried> => {
+    const commit = await repository.describe(hash)
+    options.onTry(commit, stepsLeft)
+    const tried = await tryCommit(hash, { ...options, tape, repository })
+    all.push(tried)
+    options.onTried(commit, tried, stepsLeft)
+    return tried
+  }
+  const steps = Math.ceil(Math.log2((await repository.candidates([good], bad)).length))
+  checkEnd('good', await attempt(good, steps + 1))
+  const worst = await attempt(bad, steps)
+  checkEnd('bad', worst)
+  const found = await findFirstBad({ repository, good, bad: worst, tryCommit: attempt })
+  return {
+    commit: await repository.describe(found.bad.commit),
+    tried: found.bad,
+    doubtful: await Promise.all(found.doubtful.map((hash) => repository.describe(hash))),
+    all,
+  }
+}
+
+function checkTape(tape: Tape, top: string): void {
+  const { command, cwd, entry, proxy } = tape.details
+  if (proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(tape.run.id, command)
+  if (tape.run.scope === 'function' || cwd === undefined || entry === undefined)
+    throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
+  if (tape.status === 'truncated' || viewRun(tape).exit?.signal !== undefined)
+    throw cliErrors.BISECT_CUT_OFF(tape.run.id)
+  if (!isInside(top, cwd)) throw cliErrors.OUTSIDE_REPOSITORY(`in the folder ${cwd}`, top)
+  const agent = path.resolve(cwd, entry)
+  if (!isInside(top, agent)) throw cliErrors.OUTSIDE_REPOSITORY(`the agent is ${agent}`, top)
+}
+
+function isInside(top: string, file: string): boolean {
+  const inside = path.relative(top, file)
+  return inside !== '..' && !inside.startsWith(`..${path.sep}`) && !path.isAbsolute(inside)
+}
+
+function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): void {
+  if (verdict === 'untestable') throw cliErrors.BISECT_UNTESTABLE(which, short(commit), reason)
+  if (which === 'good' && verdict === 'different')
+    throw cliErrors.BISECT_NOT_GOOD(short(commit), reason)
+  if (which === 'bad' && verdict === 'same') throw cliErrors.BISECT_NOT_BAD(short(commit), reason)
+}
+
+const short = (hash: string): string => hash.slice(0, 10)
+
+interface Search {
+  readonly repository: Pick<GitRepository, 'candidates'>
+  readonly good: string
+  readonly bad: Tried
+  /** Tries a commit; is told how many steps are probably left after it. */
+  readonly tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>
+}
+
+interface FirstBad {
+  /** The oldest commit known to be different. */
+  readonly bad: Tried
+  /** Commits before it that cannot be tested and may be the first as well; empty when `bad` is it. */
+  readonly doubtful: readonly string[]
+}
+
+/**
+ * Halves the commits between a good and a bad one, like `git bisect`. A commit
+ * that cannot be tested is passed over for the next best; only when nothing else
+ * is left does the answer stay open between it and the first bad one.
+ */
+async function findFirstBad({ repository, good, bad, tryCommit }: Search): Promise<FirstBad> {
+  const goods = [good]
+  const skipped = new Set<string>()
+  let worst = bad
+  for (;;) {
+    const before = await repository.candidates(goods, worst.commit)
+    const open = before.filter((commit) => commit !== worst.commit)
+    const next = open.find((commit) => !skipped.has(commit))
+    if (next === undefined) return { bad: worst, doubtful: open }
+    const tried = await tryCommit(next, Math.ceil(Math.log2(open.length + 1)) - 1)
+    if (tried.verdict === 'same') goods.push(next)
+    else if (tried.verdict === 'different') worst = tried
+    else skipped.add(next)
+  }
+}

@@ -1,0 +1,345 @@
+import {
+  type ChaosReport,
+  type Divergence,
+  newRunId,
+  type ProcessTask,
+  type Swap,
+  TASK_VARIABLE,
+} from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import type { Judgement, Oracle, RunOutcome } from '../oracle/oracle.js'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { openTape } from '@retake/tape/node'
+import { project } from '../config/define-config.js'
+import { Interrupted } from '../command-line/exit-codes.js'
+import { preloadFlags, runAgent } from '../agent/agent-process.js'
+import { throwFailure } from '../agent/record-agent.js'
+import { loaderEnvironment, permissionFlags, startOf } from '../agent/replay-agent.js'
+
+/** A program that takes longer than this in one order is stuck in a loop of its own. */
+const TIMEOUT_MS = 60_000
+
+interface Order {
+  /** 0 is the recorded order. */
+  readonly seed: number
+  /** After this many choices the recorded order goes on. */
+  readonly picks?: number
+}
+
+interface TriedOrder extends Omit<ChaosReport, 'divergences'> {
+  readonly seed: number
+  readonly divergence: Divergence | undefined
+  readonly outcome: Outcome
+}
+
+interface TryOptions {
+  /** Gets the path and the id of the tape before it is removed. */
+  readonly onTape?: (file: string, id: string) => void
+}
+
+/** Runs the recorded program once, with its own answers in this order. Nothing reaches the outside. */
+export async function tryOrder(
+  tape: Tape,
+  order: Order,
+  { onTape }: TryOptions = {},
+): Promise<TriedOrder> {
+  const start = startOf(tape)
+  // Resolved, because the permission to write is given for the real path.
+  const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
+  try {
+    const inside = (name: string): string => path.join(temporary, name)
+    const id = newRunId()
+    const retakeFlags = [...permissionFlags(temporary, start), ...preloadFlags(start)]
+    const task: ProcessTask = {
+      mode: 'chaos',
+      source: path.resolve(tape.path),
+      order,
+      id,
+      name: `${tape.run.name} (seed ${order.seed})`,
+      tape: inside(`${id}.tape`),
+      report: inside('report.json'),
+      failure: inside('failure.json'),
+      flagCount: retakeFlags.length,
+      pureAddons: project().pureAddons,
+    }
+    const end = await runAgent({
+      ...start,
+      retakeFlags,
+      env: {
+        ...start.env,
+        ...loaderEnvironment(temporary, start),
+        [TASK_VARIABLE]: JSON.stringify(task),
+      },
+      stdio: 'ignore',
+      timeoutMs: TIMEOUT_MS,
+    })
+    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
+    throwFailure(inside('failure.json'))
+    const { divergences, ...report } = readReport(task.report, end.code)
+    const divergence = divergences[0] as Divergence | undefined
+    if (onTape !== undefined && existsSync(task.tape)) onTape(task.tape, id)
+    const outcome = existsSync(task.tape) ? outcomeOf(openTape(task.tape)) : NOTHING
+    return { ...order, ...report, divergence, outcome }
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+const NOTHING: Outcome = { stdout: [] }
+
+/** Without a report the process was killed: it never came to an end. */
+function readReport(file: string, exitCode: number): ChaosReport {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ChaosReport
+  } catch {
+    const nothing = { divergences: [], picks: 0, swaps: [], unasked: [], cutShort: [] }
+    return { ...nothing, exitCode, contacts: {}, wallMs: 0 }
+  }
+}
+
+/** What a run came to, as far as its order of deliveries may not change it. */
+export interface Outcome {
+  readonly exitCode?: number
+  readonly signal?: string
+  /** The error that ended it. */
+  readonly error?: { readonly class: string; readonly message: string }
+  /** What it wrote to stdout, write by write. */
+  readonly stdout: readonly string[]
+}
+
+export function outcomeOf(tape: Tape): Outcome {
+  const stdout: string[] = []
+  let outcome: Omit<Outcome, 'stdout'> = {}
+  for (const event of tape.events()) {
+    if (event.type === 'output' && event.stream === 'stdout')
+      stdout.push(Buffer.from(tape.body(event.seq)).toString())
+    else if (event.type === 'end') {
+      const { exitCode, signal, error } = event
+      outcome = {
+        ...(exitCode !== undefined && { exitCode }),
+        ...(signal !== undefined && { signal }),
+        ...(error && { error: { class: error.class, message: error.message } }),
+      }
+    }
+  }
+  return { ...outcome, stdout }
+}
+
+/** One way in which an outcome differs from the recorded one. */
+export interface OutcomeDifference {
+  /** `exit code`, `error`, `stdout`, `asks`, `does not ask`, or `oracle`. */
+  readonly what: string
+  readonly recorded: string
+  readonly now: string
+}
+
+interface ComparedOutcome {
+  readonly differences: readonly OutcomeDifference[]
+  /** The same was written, in another order. */
+  readonly outputOrderDiffers: boolean
+}
+
+function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcome {
+  const differences: OutcomeDifference[] = []
+  const compare = (what: string, before?: string | number, after?: string | number): void => {
+    if (before !== after) differences.push({ what, recorded: text(before), now: text(after) })
+  }
+  compare('exit code', recorded.exitCode ?? recorded.signal, now.exitCode ?? now.signal)
+  compare('error', errorText(recorded), errorText(now))
+  const before = linesOf(recorded)
+  const after = linesOf(now)
+  const isSame = before.join('\n') === after.join('\n')
+  // Lanes that write parts of lines mix them: then the single writes tell whether it is the same.
+  if (!isSame && !isSameBag(before, after) && !isSameBag(recorded.stdout, now.stdout)) {
+    differences.push({
+      what: 'stdout',
+      recorded: without(before, after).join('\n'),
+      now: without(after, before).join('\n'),
+    })
+  }
+  return { differences, outputOrderDiffers: !isSame && !differences.some(isOutput) }
+}
+
+const errorText = ({ error }: Outcome): string | undefined =>
+  error && `${error.class}: ${error.message}`
+const isOutput = ({ what }: OutcomeDifference): boolean => what === 'stdout'
+const linesOf = ({ stdout }: Outcome): string[] => stdout.join('').split('\n')
+const text = (value: string | number | undefined): string => String(value ?? 'none')
+
+const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.toSorted().join('\u0000') === b.toSorted().join('\u0000')
+
+/** The lines of `all` that `others` does not have as often. */
+function without(all: readonly string[], others: readonly string[]): string[] {
+  const counts = new Map<string, number>()
+  for (const line of others) counts.set(line, (counts.get(line) ?? 0) + 1)
+  return all.filter((line) => {
+    const left = counts.get(line) ?? 0
+    counts.set(line, left - 1)
+    return left <= 0
+  })
+}
+
+interface JudgedOrder extends TriedOrder {
+  readonly verdict: 'same' | 'changed' | 'unclear'
+  readonly differences: readonly OutcomeDifference[]
+  readonly outputOrderDiffers: boolean
+}
+
+/** Judges what an order came to. */
+export type Judge = (tried: TriedOrder) => Promise<JudgedOrder>
+
+/**
+ * Against the recorded outcome: exit code, error, the lines of stdout, what was
+ * asked for. An order that needs an answer which the recorded run gave up on
+ * cannot be judged: nobody knows what would have come.
+ */
+export const judgeByOutcome =
+  (recorded: Outcome): Judge =>
+  async (tried) => {
+    const { divergence, unasked, cutShort, outcome } = tried
+    if (divergence !== undefined) {
+      const asks = { what: 'asks', recorded: '', now: divergence.summary }
+      return { ...tried, verdict: 'changed', differences: [asks], outputOrderDiffers: false }
+    }
+    const { differences, outputOrderDiffers } = compareOutcomes(recorded, outcome)
+    const all = [...differences, ...unasked.map(notAsked)]
+    if (all.length === 0) return { ...tried, verdict: 'same', differences: all, outputOrderDiffers }
+    const verdict = cutShort.length > 0 ? 'unclear' : 'changed'
+    return { ...tried, verdict, differences: all, outputOrderDiffers }
+  }
+
+const notAsked = ({ what }: { readonly what: string }): OutcomeDifference => ({
+  what: 'does not ask',
+  recorded: what,
+  now: '',
+})
+
+/** By what the user calls good: an order counts when it is judged otherwise than the recorded run. */
+export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<Judge> {
+  const ask = (outcome: Outcome): Promise<Judgement> =>
+    oracle(asOracleSees(outcome), new AbortController().signal)
+  const before = await ask(recorded)
+  return async (tried) => {
+    const { outputOrderDiffers } = compareOutcomes(recorded, tried.outcome)
+    if (tried.divergence !== undefined || tried.cutShort.length > 0)
+      return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers: false }
+    const now = await ask(tried.outcome)
+    if (now.verdict === 'undefined' || before.verdict === 'undefined')
+      return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers }
+    if (now.verdict === before.verdict)
+      return { ...tried, verdict: 'same', differences: [], outputOrderDiffers }
+    const flipped = { what: 'oracle', recorded: before.reason, now: now.reason }
+    return { ...tried, verdict: 'changed', differences: [flipped], outputOrderDiffers }
+  }
+}
+
+const asOracleSees = ({ stdout, exitCode, signal, error }: Outcome): RunOutcome => ({
+  stdout: stdout.join(''),
+  ended: exitCode !== undefined,
+  ...(exitCode !== undefined && { exitCode }),
+  ...(signal !== undefined && { signal }),
+  ...(error !== undefined && { error }),
+})
+
+/** An outcome that is not the recorded one, and the orders that lead to it. */
+export interface Race {
+  readonly seeds: readonly number[]
+  readonly order: JudgedOrder
+  readonly differences: readonly OutcomeDifference[]
+  /** The two deliveries whose order decides, if it was found. */
+  readonly decides?: Swap
+}
+
+export interface Races {
+  readonly tried: number
+  /** Orders that differ from the recorded one at all. */
+  readonly reordered: number
+  readonly races: readonly Race[]
+  /** Orders that only change the order of the output. */
+  readonly outputOrderChanges: number
+  /** Orders that could not be followed to their end. */
+  readonly unclear: readonly JudgedOrder[]
+}
+
+export interface FindOptions {
+  readonly seeds: readonly number[]
+  /** How many processes run at a time. */
+  readonly jobs: number
+  readonly judge: Judge
+  readonly onTried: (tried: number, found: number) => void
+}
+
+/** For more outcomes than this, which deliveries decide is not looked for. */
+const EXPLAINED_MAX = 5
+
+/** Tries every seed and says which outcomes differ from the recorded one. */
+export async function findRaces(tape: Tape, options: FindOptions): Promise<Races> {
+  const { seeds, jobs, judge, onTried } = options
+  const attempt = async (order: Order): Promise<JudgedOrder> => judge(await tryOrder(tape, order))
+  const orders: JudgedOrder[] = []
+  const left = [...seeds]
+  const work = async (): Promise<void> => {
+    for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
+      orders.push(await attempt({ seed }))
+      onTried(orders.length, orders.filter(isChanged).length)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(jobs, seeds.length) }, work))
+  orders.sort((a, b) => a.seed - b.seed)
+  const races: Race[] = []
+  for (const [index, alike] of groupByOutcome(orders.filter(isChanged)).entries()) {
+    const [order] = alike
+    const decides = index < EXPLAINED_MAX ? await decidingSwap(order, attempt) : undefined
+    races.push({
+      seeds: alike.map(({ seed }) => seed),
+      order,
+      differences: order.differences,
+      ...(decides && { decides }),
+    })
+  }
+  return {
+    tried: orders.length,
+    reordered: orders.filter(({ swaps }) => swaps.length > 0).length,
+    races,
+    outputOrderChanges: orders.filter((one) => one.verdict === 'same' && one.outputOrderDiffers)
+      .length,
+    unclear: orders.filter(({ verdict }) => verdict === 'unclear'),
+  }
+}
+
+const isChanged = ({ verdict }: JudgedOrder): boolean => verdict === 'changed'
+const keyOf = ({ differences }: JudgedOrder): string => JSON.stringify(differences)
+
+function groupByOutcome(orders: readonly JudgedOrder[]): [JudgedOrder, ...JudgedOrder[]][] {
+  const groups = new Map<string, [JudgedOrder, ...JudgedOrder[]]>()
+  for (const order of orders) {
+    const group = groups.get(keyOf(order))
+    if (group === undefined) groups.set(keyOf(order), [order])
+    else group.push(order)
+  }
+  return [...groups.values()]
+}
+
+/**
+ * Follows the order for fewer and fewer choices and then the recorded one, until
+ * one choice more or less makes the difference.
+ */
+async function decidingSwap(
+  order: JudgedOrder,
+  attempt: (order: Order) => Promise<JudgedOrder>,
+): Promise<Swap | undefined> {
+  const { swaps, seed } = order
+  let unchanged = 0
+  let changed = swaps.length
+  while (changed - unchanged > 1) {
+    const middle = (changed + unchanged) >> 1
+    const picks = (swaps[middle - 1]?.pick ?? 0) + 1
+    const tried = await attempt({ seed, picks })
+    if (keyOf(tried) === keyOf(order)) changed = middle
+    else unchanged = middle
+  }
+  return swaps[changed - 1]
+}

@@ -1,0 +1,308 @@
+import path from 'node:path'
+import { openTape } from '@retake/tape/node'
+import { divergenceAdvice, divergenceReport, recordCommand } from '../agent/divergence.js'
+import { fromHere } from '../terminal/terminal.js'
+import { movedHere } from '../agent/replay-agent.js'
+import { stepAt, viewRun } from '../runs/view-run.js'
+import type { Verified } from './verify-tape.js'
+import { appendFileSync } from 'node:fs'
+
+/**
+ * Text that may stand in XML: markup escaped, and characters that no XML 1.0
+ * document may hold, however they are written, left out.
+ */
+export const xmlText = (text: string): string =>
+  text.replaceAll(FORBIDDEN, '').replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
+
+/** The same in an attribute, where a bare line break would be read as a space. */
+export const xmlAttribute = (text: string): string =>
+  xmlText(text).replaceAll(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`)
+
+/** All but tab, line feed, return, and everything from space on without halves of characters and two others. */
+const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+}
+
+/** What was verified in the form that CI systems read: a test case for each tape, a suite for each folder. */
+export function junitReport(verdicts: readonly Verdict[], startedAt: Date): string {
+  const folders = [...new Set(verdicts.map(({ tape }) => path.dirname(tape)))]
+  const suites = folders.flatMap((folder) => {
+    const members = verdicts.filter(({ tape }) => path.dirname(tape) === folder)
+    const timestamp = startedAt.toISOString().replace(/\.\d+Z$/, '')
+    return [
+      element('testsuite', { name: folder, timestamp, ...countsOf(members) }),
+      ...members.flatMap(testCase),
+      '  </testsuite>',
+    ]
+  })
+  const head = { name: 'retake verify', ...countsOf(verdicts) }
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites${attributes(head)}>`,
+    ...suites,
+    '</testsuites>',
+    '',
+  ].join('\n')
+}
+
+function testCase(verdict: Verdict): string[] {
+  const { tape, name, seconds, verified } = verdict
+  const file = path.basename(tape)
+  const properties = {
+    tape,
+    run: verified.run,
+    integrity: verified.integrity,
+    replay: verified.replay,
+    events: verified.events,
+    served: verified.replayed?.served,
+    site: verdict.site,
+  }
+  return [
+    `    <testcase${attributes({
+      name: name === file ? file : `${name} (${file})`,
+      classname: path.dirname(tape),
+      file: tape,
+      time: seconds.toFixed(3),
+    })}>`,
+    '      <properties>',
+    ...Object.entries(properties)
+      .filter(([, value]) => value !== undefined)
+      .map(
+        ([key, value]) => `        <property${attributes({ name: key, value: String(value) })}/>`,
+      ),
+    '      </properties>',
+    ...outcomeLines(verdict),
+    '    </testcase>',
+  ]
+}
+
+function outcomeLines({ outcome, summary, text, verified }: Verdict): string[] {
+  if (outcome === 'passed') return []
+  if (outcome === 'skipped')
+    return [`      <skipped${attributes({ message: verified.notReplayed ?? summary })}/>`]
+  const tag = outcome === 'failed' ? 'failure' : 'error'
+  const type =
+    verified.error?.code ?? (verified.replay === 'diverged' ? 'diverged' : verified.integrity)
+  return [`      <${tag}${attributes({ message: summary, type })}>${xmlText(text)}</${tag}>`]
+}
+
+const element = (name: string, fields: Readonly<Record<string, string>>): string =>
+  `  <${name}${attributes(fields)}>`
+
+function countsOf(verdicts: readonly Verdict[]): Record<string, string> {
+  const count = (outcome: Verdict['outcome']): string =>
+    String(verdicts.filter((verdict) => verdict.outcome === outcome).length)
+  return {
+    tests: String(verdicts.length),
+    failures: count('failed'),
+    errors: count('error'),
+    skipped: count('skipped'),
+    time: verdicts.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3),
+  }
+}
+
+const attributes = (fields: Readonly<Record<string, string>>): string =>
+  Object.entries(fields)
+    .map(([name, value]) => ` ${name}="${xmlAttribute(value)}"`)
+    .join('')
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** GitHub shows no more of one kind for a step. */
+const ANNOTATIONS_MAX = 10
+/** A summary may have a megabyte; nobody reads that much. */
+const ROWS_MAX = 500
+
+/** Whether this is a step of a GitHub workflow. */
+export const isGithub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true'
+
+/** Workflow commands that mark what is wrong, at the line of the agent if it is known, else at the tape. */
+export function annotations(verdicts: readonly Verdict[], env: Environment): string[] {
+  const root = env['GITHUB_WORKSPACE'] ?? process.cwd()
+  return verdicts
+    .filter(isBad)
+    .slice(0, ANNOTATIONS_MAX)
+    .map((verdict) => {
+      const fields = Object.entries({
+        ...(placeOf(verdict, root) ?? { file: inRepository(verdict.tape, root) ?? verdict.tape }),
+        title: `${TITLES[verdict.outcome]}: ${verdict.name}`,
+      })
+      const properties = fields.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',')
+      return `::error ${properties}::${escapeData(verdict.text)}`
+    })
+}
+
+const TITLES = {
+  passed: '',
+  skipped: '',
+  failed: 'Does not replay',
+  error: 'Cannot be checked',
+} as const
+
+interface Place {
+  readonly file: string
+  readonly line: string
+  readonly col: string
+}
+
+function placeOf({ site }: Verdict, root: string): Place | undefined {
+  const [, file = '', line = '', col = ''] = /^(.*):(\d+):(\d+)$/s.exec(site ?? '') ?? []
+  const known = file === '' ? undefined : inRepository(file, root)
+  return known === undefined ? undefined : { file: known, line, col }
+}
+
+/** Undefined outside of the repository: GitHub could not show it. */
+function inRepository(file: string, root: string): string | undefined {
+  const relative = path.relative(root, path.resolve(file))
+  return relative.startsWith('..') || path.isAbsolute(relative)
+    ? undefined
+    : relative.replaceAll('\\', '/')
+}
+
+const escapeData = (text: string): string =>
+  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+const escapeProperty = (text: string): string =>
+  escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+
+/** Adds a table of all tapes to the summary of the job, what is wrong first. */
+export function appendSummary(verdicts: readonly Verdict[], env: Environment): void {
+  const file = env['GITHUB_STEP_SUMMARY']
+  if (file === undefined || file === '') return
+  try {
+    appendFileSync(file, markdownOf(verdicts))
+  } catch (error) {
+    process.stderr.write(`the summary could not be written: ${String(error)}\n`)
+  }
+}
+
+function markdownOf(verdicts: readonly Verdict[]): string {
+  const bad = verdicts.filter(isBad)
+  const sorted = [...bad, ...verdicts.filter((verdict) => !isBad(verdict))]
+  const rows = sorted
+    .slice(0, ROWS_MAX)
+    .map(({ outcome, name, tape, summary, verified, seconds }) =>
+      [
+        `${MARKS[outcome]} ${cell(name)}`,
+        code(tape),
+        verified.integrity,
+        verified.replay,
+        `${seconds.toFixed(1)} s`,
+        cell(summary),
+      ].join(' | '),
+    )
+  const more = sorted.length - rows.length
+  return [
+    `### Retake: ${summaryOf(verdicts.map(({ verified }) => verified))}`,
+    '',
+    '| run | tape | bytes | replay | took | |',
+    '|---|---|---|---|---|---|',
+    ...rows.map((row) => `| ${row} |`),
+    ...(more > 0 ? ['', `and ${more} more`] : []),
+    '',
+    '',
+  ].join('\n')
+}
+
+const MARKS = { passed: '✅', failed: '❌', error: '⚠️', skipped: '➖' } as const
+
+const isBad = ({ outcome }: Verdict): boolean => outcome === 'failed' || outcome === 'error'
+
+/** Text that is no markup, in one line. */
+const cell = (text: string): string =>
+  text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, '\\$&')
+
+const code = (text: string): string =>
+  `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;').replaceAll(/\s+/g, ' ')}</code>`
+
+/** Result of a set of tapes in one line: intact or not, replayed or not, and why not. */
+export function summaryOf(results: readonly Verified[]): string {
+  const count = (fits: (result: Verified) => boolean): number => results.filter(fits).length
+  const some = (number: number, words: string): string[] =>
+    number === 0 ? [] : [`${number} ${words}`]
+  const integrity = (word: Verified['integrity']): number =>
+    count((result) => result.integrity === word)
+  const replay = (word: Verified['replay']): number => count((result) => result.replay === word)
+  const reasons = new Set(results.flatMap(({ notReplayed }) => notReplayed ?? []))
+  const notReplayed = [...reasons]
+    .filter((reason) => !SAID.has(reason))
+    .map((reason) => `${count((result) => result.notReplayed === reason)} not replayed (${reason})`)
+  return [
+    `${integrity('intact')} intact`,
+    ...some(integrity('cut off'), 'cut off'),
+    ...some(integrity('damaged'), 'damaged'),
+    ...some(integrity('unreadable'), 'unreadable'),
+    ...some(integrity('recording'), 'still being recorded'),
+    ...some(replay('identical'), 'replayed identically'),
+    ...some(replay('same output'), 'replayed with the same output, not held back'),
+    ...some(replay('diverged'), 'diverged'),
+    ...some(replay('failed'), 'failed to replay'),
+    ...notReplayed,
+  ].join(', ')
+}
+
+/** Reasons that the first half of the line has given already. */
+const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
+
+/** One tape as reports tell of it. */
+export interface Verdict {
+  /** `error`: it could not be checked; `failed`: it was, and something is wrong. */
+  readonly outcome: 'passed' | 'failed' | 'error' | 'skipped'
+  readonly tape: string
+  readonly name: string
+  readonly seconds: number
+  /** One line: what is wrong, or how much was checked. */
+  readonly summary: string
+  /** All there is to say about what is wrong. */
+  readonly text: string
+  /** Where in the agent's code, as `file:line:column`. */
+  readonly site?: string
+  readonly verified: Verified
+}
+
+/** What reports say about a checked tape. `replay`: whether its program was to be run. */
+export function verdictOf(verified: Verified, ms: number, replay: boolean): Verdict {
+  const { tape, detail, name, replayed } = verified
+  const [divergence] = replayed?.divergences ?? []
+  return {
+    outcome: outcomeOf(verified, replay),
+    tape,
+    name: name ?? path.basename(tape),
+    seconds: Math.round(ms) / 1000,
+    summary: detail,
+    text: textOf(verified),
+    ...(divergence?.site !== undefined && { site: divergence.site }),
+    verified,
+  }
+}
+
+function outcomeOf({ ok, integrity, replay }: Verified, wanted: boolean): Verdict['outcome'] {
+  if (!ok) return integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
+  return wanted && replay === 'not tried' ? 'skipped' : 'passed'
+}
+
+const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
+
+function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
+  if (ok) return ''
+  if (error !== undefined)
+    return [error.what, `why  ${error.why}`, `fix  ${error.fix}`, `code ${error.code}`].join('\n')
+  if (replayed === undefined || replayed.divergences.length === 0) return detail
+  const tape = openTape(file)
+  const view = viewRun(tape)
+  const root = movedHere(tape)
+  const again = recordCommand(tape)
+  return replayed.divergences
+    .map((divergence) => {
+      const step = stepAt(view, divergence.seq)
+      const advice = divergenceAdvice(tape, divergence, { again, ...(root && { root }) })
+      const fix = [...advice, `retake replay ${fromHere(file)}`]
+      const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
+      return divergenceReport(divergence, place, plain).join('\n')
+    })
+    .join('\n\n')
+}

@@ -1,0 +1,130 @@
+import { openTape } from '@retake/tape/node'
+import type { NotCaptured } from '@retake/tape'
+import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
+import { checkTape, type Integrity } from '../runs/run-summary.js'
+import { explain, type Explained } from '../command-line/print-error.js'
+import { movedHere, type Replayed, replayHere } from '../agent/replay-agent.js'
+import { viewRun } from '../runs/view-run.js'
+import { isolationFacts, replayRecordedCommand } from '../agent/replay-recorded-command.js'
+
+/** What is known about one tape after checking it. */
+export interface Verified {
+  readonly tape: string
+  readonly run?: string
+  readonly name?: string
+  readonly integrity: Integrity | 'unreadable'
+  readonly replay: 'identical' | 'same output' | 'diverged' | 'failed' | 'not tried'
+  /** With `not tried`: why not. */
+  readonly notReplayed?: string
+  /** One line: what was found, or how much was checked. */
+  readonly detail: string
+  /** No problem was found. Says nothing about what was not tried. */
+  readonly ok: boolean
+  readonly events?: number
+  /** Names the run, for comparing. */
+  readonly digest?: string
+  readonly signature?: string
+  readonly error?: Explained
+  readonly replayed?: Replayed
+  /** Files that were served as recorded although they have changed since. */
+  readonly changedFiles?: readonly ChangedFile[]
+  readonly notCaptured?: readonly NotCaptured[]
+}
+
+export interface VerifyOptions {
+  readonly replay: boolean
+  /** A tape without an end is not a finding. */
+  readonly allowCutOff: boolean
+  /** A file that has changed since the recording is a finding. */
+  readonly strictFiles: boolean
+}
+
+/** Nothing is wrong with the bytes; they cannot be had, or not be understood here. */
+const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
+
+/** Checks every byte of a tape, then runs its program again and compares. */
+export async function verifyTape(file: string, options: VerifyOptions): Promise<Verified> {
+  let checked: Verified
+  try {
+    checked = checkIntegrity(file, options)
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined || explained.code === 'TAPE_MISSING') throw error
+    const integrity = UNREADABLE.has(explained.code) ? 'unreadable' : 'damaged'
+    return {
+      tape: file,
+      integrity,
+      replay: 'not tried',
+      notReplayed: integrity,
+      detail: `${explained.what} ${explained.why}`,
+      ok: false,
+      error: explained,
+    }
+  }
+  if (checked.notReplayed !== undefined) return checked
+  if (!options.replay) return { ...checked, notReplayed: '--integrity-only' }
+  const replayed = await checkReplay(file, checked)
+  return replayed.replay === 'not tried'
+    ? replayed
+    : { ...replayed, ...surroundings(file, replayed, options) }
+}
+
+/** Things a replay does not show: files served as recorded, and boundaries it could not serve. */
+function surroundings(
+  file: string,
+  { ok }: Verified,
+  { strictFiles }: VerifyOptions,
+): Partial<Verified> {
+  const tape = openTape(file)
+  const changed = changedFiles(tape, movedHere(tape))
+  const { notCaptured } = viewRun(tape)
+  const [first] = changedFileLines(changed)
+  return {
+    ...(changed.length > 0 && { changedFiles: changed }),
+    ...(notCaptured.length > 0 && { notCaptured }),
+    ...(strictFiles && first !== undefined && { ok: false, ...(ok && { detail: first }) }),
+  }
+}
+
+function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): Verified {
+  const tape = openTape(file)
+  const { integrity, ...found } = checkTape(tape)
+  const isUsable = integrity === 'intact' || integrity === 'cut off'
+  return {
+    tape: file,
+    run: tape.run.id,
+    name: tape.run.name,
+    integrity,
+    replay: 'not tried',
+    ...(!isUsable && { notReplayed: WHY_NOT[integrity] }),
+    ...found,
+    ok: integrity !== 'damaged' && (integrity !== 'cut off' || allowCutOff),
+  }
+}
+
+const WHY_NOT = { damaged: 'damaged', recording: 'still being recorded' } as const
+
+async function checkReplay(file: string, checked: Verified): Promise<Verified> {
+  const tape = openTape(file)
+  if (tape.run.scope === 'function')
+    return { ...checked, notReplayed: 'recorded by record(): replay it in your test' }
+  const { command, proxy } = tape.details
+  if (proxy !== undefined && command === undefined)
+    return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }
+  try {
+    const replayed = await (command === undefined ? replayHere(tape) : replayRecordedCommand(tape))
+    const [divergence] = replayed.divergences
+    if (divergence === undefined) {
+      const { isSame, gaps } = isolationFacts(replayed)
+      if (isSame) return { ...checked, replay: 'identical', replayed }
+      const detail = [checked.detail, ...gaps].join(' · ')
+      return { ...checked, replay: 'same output', detail, replayed }
+    }
+    const detail = `event ${divergence.seq}: ${divergence.summary}`
+    return { ...checked, replay: 'diverged', detail, ok: false, replayed }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    return { ...checked, replay: 'failed', detail: explained.what, ok: false, error: explained }
+  }
+}

@@ -1,0 +1,391 @@
+import type { Pattern } from './patterns.js'
+import { RangeFinder } from './find-ranges.js'
+import {
+  type BodyForm,
+  type CallEvent,
+  decodeBody,
+  Http1Scanner,
+  type ResultEvent,
+  type RunDetails,
+  type RunEvent,
+  type Step,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape'
+import path from 'node:path'
+import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
+
+/**
+ * How much of an answer is taken: what matches once the framing is undone; every text
+ * that a model said; all of its content.
+ */
+export const DEGREES = ['matches', 'texts', 'all'] as const
+export type Degree = (typeof DEGREES)[number]
+
+/** Members that hold what was said, in the streams of the providers. */
+const SAID =
+  /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output|input|response|summary|data|result|message|value)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+
+/** Overwrites what a step was answered; heads and framing of HTTP stay, so that the rest can be read. */
+export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask): ChangedBodies {
+  const changed: ChangedBodies = new Map()
+  const events = step.answerSeqs.map((seq) => tape.event(seq))
+  for (const event of events) {
+    if (event.type !== 'result' || degree === 'matches') continue
+    const body = tape.body(event.seq)
+    changed.set(event.seq, blankBody(event.as, body))
+  }
+  const chunks = events.filter(({ type, seq }) => type === 'deliver' && tape.bodySize(seq) > 0)
+  const bodies = chunks.map(({ seq }) => Buffer.from(tape.body(seq)))
+  const request = tape.event(step.seq)
+  const content = contentOf(request, bodies)
+  blankBodies(bodies, content, degree, mask)
+  for (const [index, { seq }] of chunks.entries()) {
+    const body = bodies[index]
+    if (body !== undefined) changed.set(seq, body)
+  }
+  if (request.type === 'call' && degree !== 'matches')
+    changed.set(step.seq, blankBody(request.as, tape.body(step.seq)))
+  return changed
+}
+
+/** Places of content: which piece, and which byte of it. */
+type Content = readonly (readonly [piece: number, at: number])[]
+
+/** On a socket, heads and the lengths of chunks stand between the content. */
+function contentOf(request: TapeEvent, bodies: readonly Buffer[]): Content {
+  const everything = bodies.flatMap((body, piece) =>
+    Array.from(body, (_, at) => [piece, at] as const),
+  )
+  if (request.type !== 'request' || request.socket === undefined) return everything
+  const content: [number, number][] = []
+  let isContent = false
+  const scanner = new Http1Scanner('response', {
+    dropBodies: true,
+    onBody: (part) => {
+      isContent ||= part.length > 0
+    },
+  })
+  for (const [piece, at] of everything) {
+    isContent = false
+    scanner.push(new Uint8Array([bodies[piece]?.[at] ?? 0]))
+    if (isContent) content.push([piece, at])
+  }
+  return scanner.notHttp || scanner.failure !== undefined ? everything : content
+}
+
+function blankBodies(
+  bodies: readonly Buffer[],
+  content: Content,
+  degree: Degree,
+  mask: Mask,
+): void {
+  const joined = Buffer.from(content.map(([piece, at]) => bodies[piece]?.[at] ?? 0))
+  for (const [start, end] of rangesOf(joined, degree, mask)) {
+    for (const [piece, at] of content.slice(start, end)) {
+      const body = bodies[piece]
+      if (body !== undefined) body[at] = 0x2a
+    }
+  }
+}
+
+function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][] {
+  if (degree === 'matches') return mask.byteRanges(joined)
+  if (degree === 'all') return [[0, joined.length]]
+  // Positions in latin1 are positions of bytes.
+  return [...joined.toString('latin1').matchAll(SAID)].map(({ 0: all, 1: said = '', index }) => {
+    const end = index + all.length - 1
+    return [end - said.length, end]
+  })
+}
+
+/** Members that say what an event is, not what it holds; and digests, which a guess could be checked with. */
+const KEPT = new Set(['type', 'seq', 'at', 'op', 'from', 'socket', 'kind', 'seam', 'part', 'as'])
+const DROPPED = new Set(['digest'])
+
+/** An event with every text in it masked. Its body is another matter. */
+export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
+  const members = Object.entries(event)
+    .filter(([key]) => !DROPPED.has(key))
+    .map(([key, value]) => [
+      key,
+      KEPT.has(key) || typeof value === 'number' ? (value as unknown) : mask.deep(value),
+    ])
+  return Object.fromEntries(members) as E
+}
+
+/** A body on its own. One that could not be read any more becomes a text of `*`. */
+function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array {
+  const as = 'as' in event ? event.as : undefined
+  const readable = as === 'json' ? withoutHiddenBytes(body, mask) : body
+  const [masked = readable] = mask.pieces([readable])
+  return masked === body || as !== 'json' || isReadable(as, masked) ? masked : blankBody(as, body)
+}
+
+/** The same body when there is nothing to hide in bytes that stand in it. */
+function withoutHiddenBytes(body: Uint8Array, mask: Mask): Uint8Array {
+  const json = Buffer.from(body).toString()
+  const masked = mask.wireBytes(json)
+  return masked === json ? body : Buffer.from(masked)
+}
+
+/** Nothing of a body, but its length. */
+export const blankBody = (as: BodyForm | undefined, body: Uint8Array): Uint8Array =>
+  as === 'json'
+    ? Buffer.from(JSON.stringify('*'.repeat(Math.max(0, body.length - 2))))
+    : Buffer.alloc(body.length, '*')
+
+function isReadable(as: BodyForm, body: Uint8Array): boolean {
+  try {
+    decodeBody(as, body)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const STAR = 0x2a
+/** How `toWire` of the tape writes a Buffer or another array of bytes. */
+const WIRE_BYTES = /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]+=*)"/g
+const isWireBytes = (value: object): value is { $: string; v: string } =>
+  '$' in value &&
+  'v' in value &&
+  typeof value.v === 'string' &&
+  /^(?:ArrayBuffer|Buffer|DataView|\w+Array)$/.test(String(value.$))
+const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Hides what matches behind as many `*` as it has bytes, and counts what it hid. */
+export class Mask {
+  readonly #finder: RangeFinder
+  /** Values hidden so far. */
+  hidden = 0
+
+  constructor(patterns: readonly Pattern[]) {
+    this.#finder = new RangeFinder(patterns)
+  }
+
+  matches(text: string): boolean {
+    return this.#finder.find(text).length > 0
+  }
+
+  text(text: string): string {
+    const ranges = this.#finder.find(text)
+    if (ranges.length === 0) return text
+    let masked = ''
+    let from = 0
+    for (const [start, end] of ranges) {
+      masked += text.slice(from, start) + '*'.repeat(Buffer.byteLength(text.slice(start, end)))
+      from = end
+    }
+    this.hidden += ranges.length
+    return masked + text.slice(from)
+  }
+
+  /** A copy with every text in it masked, names of members too. Numbers of many digits that match become null. */
+  deep(value: unknown): unknown {
+    if (typeof value === 'string') return this.text(value)
+    if (typeof value === 'number') return this.#number(value)
+    if (Array.isArray(value)) return value.map((each) => this.deep(each))
+    if (typeof value !== 'object' || value === null) return value
+    if (isWireBytes(value)) return { ...value, v: this.#base64(value.v) }
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [this.text(key), this.deep(member)]),
+    )
+  }
+
+  /** Bytes that stand in a value are base64 on the tape; that is our writing, not the agent's. */
+  wireBytes(json: string): string {
+    return json.replaceAll(
+      WIRE_BYTES,
+      (all, before: string, base64: string) => `${before}${this.#base64(base64)}"`,
+    )
+  }
+
+  #base64(base64: string): string {
+    const bytes = Buffer.from(base64, 'base64')
+    const [masked] = this.pieces([bytes])
+    return masked === undefined ? base64 : Buffer.from(masked).toString('base64')
+  }
+
+  /**
+   * Pieces that belong together, such as the chunks of an answer: what matches is found
+   * across their borders. Undefined for a piece that stays as it is.
+   */
+  pieces(pieces: readonly Uint8Array[]): (Uint8Array | undefined)[] {
+    const whole = Buffer.concat(pieces)
+    const ranges = this.byteRanges(whole)
+    if (ranges.length === 0) return pieces.map(() => undefined)
+    this.hidden += ranges.length
+    for (const [start, end] of ranges) overwrite(whole, start, end)
+    let at = 0
+    return pieces.map((piece) => {
+      const masked = whole.subarray(at, at + piece.length)
+      at += piece.length
+      return masked.equals(piece) ? undefined : masked
+    })
+  }
+
+  /** Bytes that are no UTF-8 are looked at one by one. */
+  byteRanges(bytes: Buffer): [start: number, end: number][] {
+    const { text, isUtf8 } = readBytes(bytes)
+    const ranges = this.#finder.find(text)
+    if (!isUtf8 || text.length === bytes.length) return ranges.map(([start, end]) => [start, end])
+    let [characters, at] = [0, 0]
+    const byteAt = (character: number): number => {
+      at += Buffer.byteLength(text.slice(characters, character))
+      characters = character
+      return at
+    }
+    return ranges.map(([start, end]) => [byteAt(start), byteAt(end)])
+  }
+
+  /** Times and counts are short or not of the user; what is long enough to name somebody is looked at. */
+  #number(value: number): number | null {
+    if (Math.abs(value) < 1e6 || !this.matches(String(value))) return value
+    this.hidden += 1
+    return null
+  }
+}
+
+function readBytes(bytes: Buffer): { text: string; isUtf8: boolean } {
+  try {
+    return { text: strictText.decode(bytes), isUtf8: true }
+  } catch {
+    return { text: bytes.toString('latin1'), isUtf8: false }
+  }
+}
+
+/** A number of JSON becomes null and blanks, so that what is left is JSON still. */
+function overwrite(bytes: Buffer, start: number, end: number): void {
+  let [from, to] = [start, end]
+  while (isNumeric(bytes[from - 1])) from--
+  while (isNumeric(bytes[to])) to++
+  const isNumber =
+    to - from >= 4 &&
+    bytes.subarray(from, to).every(isNumeric) &&
+    ':[,'.includes(String.fromCharCode(neighbour(bytes, from, -1))) &&
+    ',]}'.includes(String.fromCharCode(neighbour(bytes, to - 1, 1)))
+  if (isNumber) bytes.fill(' ', from, to).write('null', from, 'latin1')
+  else bytes.fill(STAR, start, end)
+}
+
+const isNumeric = (byte: number | undefined): boolean =>
+  byte !== undefined && '0123456789+-.eE'.includes(String.fromCharCode(byte))
+
+/** The next byte in a direction that is not blank; 0 at an end. */
+function neighbour(bytes: Buffer, from: number, step: 1 | -1): number {
+  for (let at = from + step; at >= 0 && at < bytes.length; at += step) {
+    const byte = bytes[at] ?? 0
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte
+  }
+  return 0
+}
+
+/** Bodies that have changed, by their event. */
+export type ChangedBodies = Map<number, Uint8Array>
+
+/** Masks the bodies of a run; those that are pieces of one thing together. */
+export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
+  const changed: ChangedBodies = new Map()
+  const streams = new Map<string, number[]>()
+  for (const event of tape.events(1)) {
+    if (tape.bodySize(event.seq) === 0) continue
+    const stream = streamOf(event, tape)
+    if (stream === undefined) {
+      const body = tape.body(event.seq)
+      const masked = maskedBody(event, body, mask)
+      if (masked !== body) changed.set(event.seq, masked)
+    } else {
+      const seqs = streams.get(stream) ?? []
+      seqs.push(event.seq)
+      streams.set(stream, seqs)
+    }
+  }
+  for (const seqs of streams.values()) {
+    const pieces = mask.pieces(seqs.map((seq) => tape.body(seq)))
+    for (const [index, seq] of seqs.entries()) {
+      const piece = pieces[index]
+      if (piece !== undefined) changed.set(seq, piece)
+    }
+  }
+  return changed
+}
+
+/** What a body is a piece of; undefined when it stands alone. */
+function streamOf(event: TapeEvent, tape: Tape): string | undefined {
+  if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
+  if (event.type === 'output') return event.stream
+  if (event.type === 'deliver') return `${event.op} ${event.part} ${event.pipe ?? ''}`
+  if (event.type === 'write' && event.as === undefined) return `${event.op} write`
+  return undefined
+}
+
+/** A file is often read and written piece by piece; each is a call of its own. */
+function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined {
+  if (event.as !== 'bytes' && event.as !== 'text') return undefined
+  const call = event.type === 'call' ? event : tape.event(event.op)
+  if (call.type !== 'call' || call.kind !== 'file' || call.title === undefined) return undefined
+  return `${event.type} ${call.title}`
+}
+
+/** What is written instead of what stands on a tape. */
+interface Rewriting {
+  run(run: RunEvent): RunEvent
+  details(details: RunDetails): RunDetails
+  event(event: TapeEvent): TapeEvent
+  /** By the number of the event in the run. */
+  body(seq: number, body: Uint8Array): Uint8Array
+}
+
+/**
+ * Writes the tapes of a run again, into another folder: of the ones it goes on from only
+ * what it shares with them. They are chained anew, each to its new parent. Answers with
+ * the files, the run's own last.
+ */
+export function rewriteLine(
+  files: readonly string[],
+  folder: string,
+  rewriting: Rewriting,
+): string[] {
+  const links = files.slice(1).map((file) => openOwnTape(file).run.parent?.seq ?? 0)
+  const written: string[] = []
+  for (const [place, file] of files.entries()) {
+    const to = path.join(folder, `${openOwnTape(file).run.id}.tape`)
+    const parent = written.at(-1)
+    rewriteOne(file, to, rewriting, {
+      until: links[place] ?? Infinity,
+      parent: parent === undefined ? undefined : openTape(parent),
+    })
+    written.push(to)
+  }
+  return written
+}
+
+function rewriteOne(
+  file: string,
+  to: string,
+  rewriting: Rewriting,
+  { until, parent }: { readonly until: number; readonly parent: Tape | undefined },
+): void {
+  const own = openOwnTape(file)
+  const link = own.run.parent
+  const shift = link === undefined ? 0 : link.seq - 1
+  const { format: _format, seq: _seq, at: startAt, ...run } = rewriting.run(own.run)
+  let at = startAt
+  const chained = link && parent ? { parent: { ...link, chain: parent.chainAt(link.seq - 1) } } : {}
+  const writer = TapeWriter.create(to, { ...run, ...chained }, rewriting.details(own.details), {
+    now: () => at,
+    isDurable: false,
+  })
+  for (const event of own.events(1, Math.min(own.count, until - shift))) {
+    at = event.at
+    if (event.type === 'seal') break
+    const { seq: _own, at: _at, ...rest } = rewriting.event(event)
+    writer.hold(rest, rewriting.body(event.seq + shift, own.body(event.seq)))
+  }
+  if (until !== Infinity || own.status === 'sealed') writer.seal()
+  else {
+    writer.flush()
+    writer.close()
+  }
+}

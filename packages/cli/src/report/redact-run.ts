@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { RunDetails, RunView, Step } from '@retake/tape'
+import { openOwnTape, openTape } from '@retake/tape/node'
+import { cliErrors } from '../errors.js'
+import { viewRun } from '../runs/view-run.js'
+import {
+  blankAnswer,
+  type ChangedBodies,
+  type Degree,
+  DEGREES,
+  Mask,
+  maskBodies,
+  maskedEvent,
+  rewriteLine,
+} from './mask.js'
+import type { Pattern } from './patterns.js'
+
+/** Tapes of a run without what was to be hidden. */
+export interface RedactedRun {
+  /** Files, from the root to the run itself; they are gone after `dispose`. */
+  readonly files: readonly string[]
+  /** Hides the same in what belongs to the run and is not on its tape. */
+  readonly mask: Mask
+  /** Labels of the steps of which the whole answer was taken. */
+  readonly blanked: readonly string[]
+  readonly dispose: () => void
+}
+
+/**
+ * Writes the tapes of a run again with everything hidden that matches, and reads them
+ * back to see that nothing is left; throws when something is. Not promised: a value that
+ * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.
+ */
+export function redactRun(file: string, patterns: readonly Pattern[]): RedactedRun {
+  const line = tapeLine(file)
+  const mask = new Mask(patterns)
+  const changed = maskBodies(openTape(file), mask)
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-redact-'))
+  const dispose = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    const degrees = new Map<string, Degree>()
+    for (let round = 0; ; round++) {
+      const into = mkdtempSync(path.join(folder, 'round-'))
+      const files = rewriteLine(line, into, rewritingOf(changed, mask))
+      const left = blankWhatIsLeft(files.at(-1) ?? '', mask, degrees, changed)
+      if (left === 0) return { files, mask, blanked: blankedSteps(degrees), dispose }
+      if (round > DEGREES.length) throw cliErrors.REDACTION_INCOMPLETE(left)
+    }
+  } catch (error) {
+    dispose()
+    throw error
+  }
+}
+
+const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewriteLine>[2] => ({
+  run: ({ id, parent, ...run }) => ({
+    ...maskedEvent({ ...run, id: '' }, mask),
+    id,
+    ...(parent && { parent }),
+  }),
+  details: (details) => mask.deep(details) as RunDetails,
+  event: (event) => maskedEvent(event, mask),
+  body: (seq, body) => changed.get(seq) ?? body,
+})
+
+/** Takes more of every answer that still holds something; answers with how many there are. */
+function blankWhatIsLeft(
+  file: string,
+  mask: Mask,
+  degrees: Map<string, Degree>,
+  changed: ChangedBodies,
+): number {
+  const tape = openTape(file)
+  const { hidden } = mask
+  let left = 0
+  for (const { step } of remainingMatches(viewRun(tape), mask)) {
+    left += 1
+    const tried = degrees.get(step.label)
+    const degree = DEGREES[tried === undefined ? 0 : DEGREES.indexOf(tried) + 1]
+    if (degree === undefined) continue
+    degrees.set(step.label, degree)
+    for (const [seq, body] of blankAnswer(tape, step, degree, mask)) changed.set(seq, body)
+  }
+  mask.hidden = Math.max(hidden, mask.hidden)
+  return left
+}
+
+const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
+  [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
+
+/** A step in which something can still be read that should not. */
+interface Remaining {
+  readonly step: Step
+  /** Whether it stands in an answer, which can be blanked, or elsewhere. */
+  readonly inAnswer: boolean
+}
+
+/**
+ * Reads a run as the viewer does, with streams put together and compression undone,
+ * and finds the steps that still hold a match. A step that cannot be read at all counts.
+ */
+function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
+  const looked = new Set<string>()
+  const holds = (value: unknown): boolean =>
+    anyText(value, (text) => !looked.has(text) && bad(text))
+  const bad = (text: string): boolean => {
+    if (mask.matches(text)) return true
+    looked.add(text)
+    return false
+  }
+  for (const step of view.steps) {
+    try {
+      const exchange = step.exchange()
+      const call = step.call()
+      const { title, error } = step
+      if (
+        holds([
+          exchange?.answer,
+          exchange?.response?.text,
+          exchange?.response?.json,
+          call,
+          step.mcp(),
+        ])
+      )
+        yield { step, inAnswer: true }
+      else if (holds([title, error, exchange?.error, exchange?.request, exchange?.messages]))
+        yield { step, inAnswer: !mask.matches(exchange?.request.text ?? '') }
+    } catch {
+      yield { step, inAnswer: true }
+    }
+  }
+}
+
+function anyText(value: unknown, is: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return is(value)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  if (value instanceof Map) return anyText([...value], is)
+  if (value instanceof Set) return anyText([...value], is)
+  if (value instanceof Error) return is(value.message) || is(value.stack ?? '')
+  return Object.entries(value).some(([key, member]) => is(key) || anyText(member, is))
+}
+
+/** Files of the tapes that make up a run: the root first, each branch after its parent, the run itself last. */
+export function tapeLine(file: string): string[] {
+  const line = [file]
+  for (let { parent } = openOwnTape(file).run; parent !== undefined;) {
+    const above = path.join(path.dirname(file), `${parent.run}.tape`)
+    line.unshift(above)
+    ;({ parent } = openOwnTape(above).run)
+  }
+  return line
+}

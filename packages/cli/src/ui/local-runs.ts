@@ -1,0 +1,45 @@
+import path from 'node:path'
+import type { RunRepository } from '@retake/web'
+import type { RunStore } from '../runs/run-store.js'
+import { abilitiesOf, Branches, localChanges } from './changes/local-changes.js'
+import { CapturedStates, StoredBlame } from './runs/stored-blame.js'
+import { Comparisons } from './compare/comparisons.js'
+import { RunCards, RunWatch } from './runs/run-watch.js'
+import { RunModels } from './runs/run-models.js'
+import { sourceNear } from './runs/source-near.js'
+
+/** The runs of one project on this machine. */
+export function localHome(store: RunStore): RunRepository {
+  const cards = new RunCards(store)
+  const models = new RunModels(store)
+  const states = new CapturedStates()
+  const blame = new StoredBlame()
+  const behind = cards.behind.bind(cards)
+  const changes = new RunWatch(store, models, () => blame.changed(), behind)
+  const actions = localChanges(store, (job) => changes.tell({ type: 'job', job }))
+  const branches = new Branches(store)
+  const comparisons = new Comparisons(store)
+  return {
+    name: path.basename(process.cwd()),
+    runs: () => cards.list(),
+    open: async (id) => {
+      const { model } = models.open(id)
+      const { tape, status } = model
+      return {
+        model,
+        abilities: abilitiesOf(tape, status),
+        states: () => states.readable(tape),
+        state: (label) => model.state(label, states.of(tape)),
+        source: (site) => sourceNear(tape, site),
+        blame: () => blame.of(tape),
+      }
+    },
+    watch: (tell) => changes.watch(tell),
+    branches: async (id) => branches.treeOf(id),
+    compare: (a, b) => comparisons.compare(a, b),
+    actions: actions,
+    close: async () => {
+      await Promise.all([actions.close(), comparisons.close()])
+    },
+  }
+}
