@@ -53,7 +53,7 @@ describe('a file that is not a readable tape', () => {
     const events = openTape(path).count
     await writeFile(path, bytes.subarray(0, bytes.indexOf('done') + 2))
     const { stdout } = await retake(['show', 'last'])
-    expect(stdout).toContain('killed, the recording was cut off')
+    expect(stdout).toContain('killed: no end was recorded')
     const { code, stderr } = await retake(['replay', 'last'])
     expect(stderr).toMatch(/^identical · (\d+) of \1 events/)
     expect(stderr).toContain('cut off · the recording ends there: the run was killed')

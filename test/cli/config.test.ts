@@ -52,7 +52,7 @@ export default config`,
   const dollars = `$${(2 * callUsd).toFixed(2)}`
   expect(dollars).toBe('$0.10')
   const show = await retake(['show', 'last'])
-  expect(show.stdout).toContain(`1000 out · ${dollars}`)
+  expect(show.stdout).toContain(`1,000 out · ${dollars}`)
   const step = await retake(['show', 'last', '--step', '1'])
   expect(step.stdout).toContain(`$${callUsd.toFixed(2)}`)
   expect((await retake(['list'])).stdout).toContain(dollars)

@@ -45,7 +45,7 @@ test('runs of the same second are ordered by their tapes', () => {
 test('an id that is the start of another one still means itself', () => {
   const store = storeOf({ '20261115-093012-abcd': 1, '20261115-093012-abcd-2': 2 })
   expect(store.find('20261115-093012-abcd')).toBe(store.pathOf('20261115-093012-abcd'))
-  expect(() => store.find('20261115-0930')).toThrow(/fits 2 runs/)
+  expect(() => store.find('20261115-0930')).toThrow(/matches 2 runs/)
   expect(() => store.find('2027')).toThrow(/no run "2027"/)
 })
 
