@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { blameRun } from '@retake/diagnose'
 import {
   accusationOf,
-  blameRun,
   meanScore,
   randomModel,
   SCENARIO_NAMES,
   SCENARIOS,
   scoreMethod,
-} from '@retake/diagnose'
+} from '@retake/diagnose/scenarios'
 
 const figures = JSON.parse(
   readFileSync(new URL('../test/blame/figures-to-reach.json', import.meta.url), 'utf8'),

@@ -1,15 +1,12 @@
 /** How many forks a prior saves, and what a wrong one costs. */
 import {
-  accusationOf,
   blameRun,
   cautiousPrior,
-  randomModel,
   rankSteps,
-  scoreMethod,
   stepFeatures,
-  structuralModel,
   WHO_AND_WHEN_WEIGHTS,
 } from '@retake/diagnose'
+import { accusationOf, randomModel, scoreMethod, structuralModel } from '@retake/diagnose/scenarios'
 import { TableForks } from './table-forks.mjs'
 import { searchTables, sumUp } from './table-search.mjs'
 

@@ -1,5 +1,6 @@
 /** Searches real failed runs for causes, answered from coalition tables. */
-import { blameRun, oneByOne } from '@retake/diagnose'
+import { blameRun } from '@retake/diagnose'
+import { oneByOne } from '@retake/diagnose/scenarios'
 import { TableForks, usableRuns } from './table-forks.mjs'
 
 /** As the prototype allowed. */

@@ -3,17 +3,15 @@ import {
   blameRun,
   clopperPearson,
   confidenceSequence,
-  randomModel,
-  seededRandom,
   wilson,
   type Interval,
-  type PlantedModel,
 } from '@retake/diagnose'
+import { randomModel, seededRandom, type PlantedModel } from '@retake/diagnose/scenarios'
 import type { BlameFindings } from '@retake/tape'
-import { CountedForks } from '../../packages/diagnose/src/blame/classic/counted-forks.js'
-import { flipRates } from '../../packages/diagnose/src/blame/classic/flip-rates.js'
-import { flakyRun } from '../../packages/diagnose/src/blame/models/controls.js'
-import { structuralModel } from '../../packages/diagnose/src/blame/models/structural-model.js'
+import { CountedForks } from '../../packages/diagnose/src/blame/counted-forks.js'
+import { flipRates } from '../../packages/diagnose/src/blame/classic-view.js'
+import { flakyRun } from '../../packages/diagnose/src/scenarios/controls.js'
+import { structuralModel } from '../../packages/diagnose/src/scenarios/planted-model.js'
 import { barOf } from '../../packages/diagnose/src/blame/search.js'
 import { Levels } from '../../packages/diagnose/src/blame/levels.js'
 

@@ -4,8 +4,8 @@
  * causes at either end, one step, two hundred. It may fail to find a cause; it may not name
  * a step that has nothing to do with it.
  */
+import { blameRun, type ForkSource } from '@retake/diagnose'
 import {
-  blameRun,
   brokenRun,
   flakyRun,
   passingRun,
@@ -14,11 +14,10 @@ import {
   seededRandom,
   structuralModel,
   type FailLevels,
-  type ForkSource,
   type PlantedModel,
   type Random,
   type Structure,
-} from '@retake/diagnose'
+} from '@retake/diagnose/scenarios'
 import { expect, test } from 'vitest'
 import { repetitions } from '../support/soak.js'
 

@@ -3,9 +3,9 @@
  * reach was measured with a first version of it, before this one was written. Figures are printed.
  */
 import { readFileSync } from 'node:fs'
+import { blameRun } from '@retake/diagnose'
 import {
   accusationOf,
-  blameRun,
   COMPETING_FAULTS,
   meanScore,
   randomModel,
@@ -18,7 +18,7 @@ import {
   type PlantedModel,
   type ScenarioName,
   type Score,
-} from '@retake/diagnose'
+} from '@retake/diagnose/scenarios'
 import { expect, test } from 'vitest'
 import { repetitions } from '../support/soak.js'
 

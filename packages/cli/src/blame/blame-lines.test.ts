@@ -1,4 +1,5 @@
-import { blameRun, classicView, flakyRun, type PlantedModel, SCENARIOS } from '@retake/diagnose'
+import { blameRun, classicView } from '@retake/diagnose'
+import { flakyRun, type PlantedModel, SCENARIOS } from '@retake/diagnose/scenarios'
 import { expect, test } from 'vitest'
 import { blameLines } from './blame-lines.js'
 import type { FindingsFile } from './findings.js'

@@ -1,8 +1,8 @@
 import { flag, number, type Verb } from '../command-line/verb.js'
 import { type Look, lookOf, Progress, table } from '../terminal/terminal.js'
+import { blameRun } from '@retake/diagnose'
 import {
   accusationOf,
-  blameRun,
   brokenRun,
   COMPETING_FAULTS,
   type CompetingFault,
@@ -13,7 +13,7 @@ import {
   SCENARIOS,
   type Score,
   scoreMethod,
-} from '@retake/diagnose'
+} from '@retake/diagnose/scenarios'
 import { duration, plural } from '@retake/tape/present'
 
 /** How the search does on failures whose causes are known, because they were planted. */

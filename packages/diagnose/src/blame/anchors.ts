@@ -1,6 +1,6 @@
 import type { Cell } from './ledger.js'
 import type { Search } from './search.js'
-import { logOddsOfTwoRates } from './two-rates.js'
+import { logOddsOfTwoRates } from './ledger.js'
 
 /** How often it fails when everything is kept, and when nothing is. */
 export interface Anchors {

@@ -1,5 +1,5 @@
-import { atOnce } from './at-once.js'
-import type { Learned } from './learned.js'
+import { atOnce } from './map-concurrent.js'
+import type { Learned } from './learn-causes.js'
 import { randomRepair, someRepairs } from './minimal-repair.js'
 import { CONFIRMED, type Search } from './search.js'
 import { union, upTo, without, type StepSet } from './step-set.js'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { blameRun } from './blame-run.js'
 import type { Coalition, ForkOutcome, ForkSource } from './fork-source.js'
-import { brokenRun, flakyRun, passingRun, staircase } from './models/controls.js'
-import { randomModel } from './models/random-family.js'
-import { SCENARIOS } from './models/scenarios.js'
+import { brokenRun, flakyRun, passingRun, staircase } from '../scenarios/controls.js'
+import { randomModel } from '../scenarios/random-model.js'
+import { SCENARIOS } from '../scenarios/scenarios.js'
 
 /** Fails when these are kept, always. */
 function failsWith(stepCount: number, ...causes: number[][]): ForkSource {

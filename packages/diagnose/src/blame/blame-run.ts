@@ -1,13 +1,13 @@
 import type { BlameFindings, Probe } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
-import { atOnce } from './at-once.js'
+import { atOnce } from './map-concurrent.js'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { learnCauses } from './learn-causes.js'
 import { probeOf } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
-import { SearchStopped } from './search-stopped.js'
+import { SearchStopped } from './ledger.js'
 
 export interface BlameOptions {
   /** What people call each step; their places from 1 unless set. */

@@ -1,14 +1,229 @@
 import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
-import { coreShapley } from './classic/core-shapley.js'
-import { findCore } from './find-core.js'
-import { findChanged, isSometimesEcho } from './find-echoes.js'
-import { Learned } from './learned.js'
-import { proveCause } from './prove-cause.js'
-import { findRaisedRisk } from './risk-curve.js'
-import { CONFIRMED, type Search } from './search.js'
-import { rangesText, type StepSet, union, without } from './step-set.js'
-import { atOnce } from './at-once.js'
+import { coreShapley } from './core-shapley.js'
+import { findRaisedRisk, type RaisedRisk } from './risk-curve.js'
+import { barOf, CONFIRMED, type Search } from './search.js'
+import { includesAll, rangesText, type StepSet, union, upTo, without } from './step-set.js'
+import { atOnce } from './map-concurrent.js'
+import type { ProbePurpose } from '@retake/tape'
+import { firstFail } from './first-fail.js'
+import type { StepValue } from './fork-source.js'
+import { type Cell, logOddsOfTwoRates } from './ledger.js'
+
+/** How much stricter than a step of the search the tests are that name a cause. */
+const STRICTER = 5
+/** For these tests more forks may be spent than for a step of the search. */
+const PROOF_DRAWS_MAX = 300
+
+/** When a cause fails too rarely to explain the run, and when that is worth a look, as logarithms. */
+const WEAKER = Math.log(100)
+const MAYBE_WEAKER = 0
+
+interface Proof {
+  readonly isProven: boolean
+  /** At most how likely one of its tests is wrong. */
+  readonly errorRate: number
+}
+
+/**
+ * Tests what it means to be a cause, more strictly than the search that found it: kept
+ * alone it fails, without any one member it does not, and, for the first cause, it does
+ * not fail before its last member.
+ */
+export async function proveCause(
+  search: Search,
+  core: StepSet,
+  order: 'first' | 'other',
+): Promise<Proof> {
+  const last = core.at(-1)!
+  const claims: [StepSet, boolean, ProbePurpose][] = [[core, true, 'cause']]
+  for (const step of core) claims.push([without(core, [step]), false, 'minimal'])
+  if (order === 'first') claims.push([upTo(last - 1), false, 'repair'])
+  let errorRate = 0
+  for (const [kept, fails, purpose] of claims) {
+    const odds = await oddsOf(search, kept, fails, purpose)
+    if (odds < barOf(search.errorRate)) return { isProven: false, errorRate: 1 }
+    errorRate += 1 / (1 + Math.exp(odds))
+  }
+  if (await isWeaker(search, core)) return { isProven: false, errorRate: 1 }
+  return { isProven: true, errorRate: Math.min(1, errorRate) }
+}
+
+/** Whether it plainly fails less often than the whole run: then it raises the risk, and something else makes it real. */
+async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
+  const whole = search.cell(search.everyStep)
+  const alone = search.cell(core)
+  for (;;) {
+    const odds = logOddsOfTwoRates(search.levels, whole, alone)
+    if (odds >= WEAKER) return true
+    const isOpen = odds > MAYBE_WEAKER && whole.forks < alone.forks
+    if (!isOpen || search.ledger.isExhausted(whole)) return false
+    await search.ledger.draw(whole, 'anchor')
+    search.refit()
+  }
+}
+
+/** How much likelier the claim is than its opposite, as a logarithm. */
+async function oddsOf(
+  search: Search,
+  kept: StepSet,
+  fails: boolean,
+  purpose: ProbePurpose,
+): Promise<number> {
+  const cell = search.cell(kept)
+  const strict = barOf(search.errorRate / STRICTER)
+  const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
+  // Its own forks must not have shaped the rates that they are measured by.
+  search.reopen(cell)
+  const ratio = await search.settle(cell, purpose, bars)
+  if (cell.forks > 0) search.conclude(cell, ratio > 0)
+  return fails ? ratio : -ratio
+}
+
+/** What a search holds for true so far. */
+export class Learned {
+  /** The first is what made the run fail; each is proven. */
+  readonly causes: StepSet[] = []
+  /** Steps that only carry on what the first cause made of them. */
+  changed: StepSet = []
+  /** Without causes and changed steps it does not fail: the others are cleared. */
+  clearsOthers = false
+  /** A step that made the failure likely before the first cause was complete. */
+  raisedRisk: RaisedRisk | undefined
+  /** Found step by step, because causes undo each other. */
+  isOneByOne = false
+  /** What it says of other coalitions was tried, and held. */
+  isAudited = false
+  /** Of the first cause, where its members need not have the same. */
+  shares: readonly number[] | undefined
+
+  constructor(
+    first: StepSet,
+    /** At most how likely the tests that named the first cause are wrong. */
+    public errorRate: number,
+  ) {
+    this.causes.push(first)
+  }
+
+  /** Every step of a cause. */
+  named(): StepSet {
+    return this.causes.reduce<StepSet>(union, [])
+  }
+
+  /** Whether keeping these steps should fail. */
+  predicts(kept: StepSet): boolean {
+    return this.causes.some((cause) => includesAll(kept, cause))
+  }
+}
+
+/** As many forks of each side are looked at before a step is told to repeat a cause only sometimes. */
+const FORKS_TO_COMPARE = 6
+
+/**
+ * Steps that came to what was recorded because of a cause: kept alone it brings their
+ * values about in most forks, and where it is repaired, or only the member that they follow
+ * from, they mostly vanish. Reads forks that were drawn to prove the cause, and draws none.
+ */
+function findChanged(search: Search, cause: StepSet): StepSet {
+  if (search.mode === 'frozen') return []
+  const caused = search.cell(cause)
+  if (caused.values.length === 0) return []
+  const repaired = [
+    { cell: repairedCell(search, cause), after: -1 },
+    ...cause.slice(0, -1).map((member) => ({
+      cell: search.cell(without(cause, [member])),
+      after: member,
+    })),
+  ].filter(({ cell }) => cell.values.length > 0)
+  return without(search.everyStep, cause).filter(
+    (step) =>
+      share(search, caused, step) > 0.5 &&
+      repaired.some(({ cell, after }) => step > after && share(search, cell, step) < 0.5),
+  )
+}
+
+/**
+ * Whether a step that fails alone only repeats a cause, even if not in most forks: its
+ * value comes up when the cause is kept, and never when it is repaired.
+ */
+async function isSometimesEcho(search: Search, cause: StepSet, step: number): Promise<boolean> {
+  if (step <= cause.at(-1)!) return false
+  const { ledger } = search
+  const caused = search.cell(cause, 'free')
+  const repaired = search.mode === 'free' ? repairedCell(search, cause) : search.cell([], 'free')
+  for (const cell of [caused, repaired]) {
+    while (cell.forks < FORKS_TO_COMPARE && !ledger.isExhausted(cell)) {
+      await ledger.draw(cell, 'echo', FORKS_TO_COMPARE - cell.forks)
+    }
+  }
+  return share(search, caused, step) > 0 && share(search, repaired, step) === 0
+}
+
+/** The run up to the last member of a cause, with that member and what follows free. */
+function repairedCell(search: Search, cause: StepSet): Cell {
+  return search.cell(upTo(cause.at(-1)! - 1), 'free')
+}
+
+/** In how many of its forks a step came to what was recorded. */
+function share({ source }: Search, cell: Cell, step: number): number {
+  const recorded: StepValue | undefined = source.recorded[step]
+  let same = 0
+  for (const values of cell.values) if (values[step] === recorded) same++
+  return cell.values.length === 0 ? 0 : same / cell.values.length
+}
+
+const MAX_MEMBERS = 8
+/** How often a bisection that its own prefix contradicts is done again, with what was learned. */
+const MAX_RETRIES = 3
+
+/**
+ * The smallest set of these steps that fails, of those the one that is complete first.
+ * `undefined` where none was found. Whether it is right is for `proveCause` to say.
+ */
+export async function findCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
+  const core = await growCore(search, pool)
+  return core && shrinkCore(search, core)
+}
+
+/** Adds, from the last back to the first, the steps without which the others do not fail. */
+async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
+  let core: StepSet = []
+  let candidates = pool
+  let retries = 0
+  while (core.length < MAX_MEMBERS && candidates.length > 0) {
+    const purpose: ProbePurpose = core.length === 0 && isPrefix(pool) ? 'prefix' : 'cause'
+    const question = { candidates, fixed: core, purpose, errorRate: search.errorRate }
+    const { at, probability } = await firstFail(search, question)
+    // Much that does not come to an end is what chance looks like.
+    const isDoubtful = probability < 1 - search.errorRate || core.length >= 2
+    if (isDoubtful && !(await areStillSeparate(search))) return undefined
+    const grown = union(core, [candidates[at]!])
+    if (await search.fails(grown, 'cause')) return grown
+    const prefix = union(candidates.slice(0, at + 1), core)
+    if ((await search.fails(prefix, purpose)) !== true) {
+      if (++retries > MAX_RETRIES) return undefined
+      continue
+    }
+    core = grown
+    candidates = candidates.slice(0, at)
+  }
+  return undefined
+}
+
+/** Drops every member without which the others fail as well. */
+async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
+  let needed = core
+  for (const step of core) {
+    if (needed.length === 1) break
+    const others = without(needed, [step])
+    if (await search.fails(others, 'minimal')) needed = others
+  }
+  return needed
+}
+
+function isPrefix(pool: StepSet): boolean {
+  return pool.at(-1) === pool.length - 1
+}
 
 /** As many more forks with every step free are looked at, and where they fail as many again. */
 const A_FEW = 2

@@ -1,8 +1,18 @@
-import type { BlameMode, ForkCounts, Probe, ProbePurpose } from '@retake/tape'
+import type { BlameMode, ForkCounts, Probe, ProbePurpose, Rate } from '@retake/tape'
 import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
-import { rateOf } from './rate-of.js'
-import { SearchStopped } from './search-stopped.js'
 import { rangesText, type StepSet } from './step-set.js'
+import { confidenceSequence, logBeta } from './stats.js'
+import type { Levels, Tally } from './levels.js'
+
+/** Thrown inside a search when it may not fork any more; what is known by then is the result. */
+export class SearchStopped extends Error {
+  override readonly name = 'SearchStopped'
+
+  /** `why` is a sentence for people. */
+  constructor(readonly why: string) {
+    super(why)
+  }
+}
 
 /** What is known of one coalition. */
 export interface Cell {
@@ -237,4 +247,25 @@ export function probeOf(cell: Cell): Probe {
 
 function isPrefix(kept: StepSet): boolean {
   return kept.length === 0 || kept.at(-1) === kept.length - 1
+}
+
+/** How often it failed, with bounds that hold whenever the search stopped counting. */
+export function rateOf(counted: { readonly fails: number; readonly forks: number }): Rate {
+  const { fails, forks } = counted
+  return { fails, forks, ...confidenceSequence(fails, forks) }
+}
+
+/**
+ * How much likelier it is that one tally has a higher rate of failing than the other, and
+ * not only by a little, than that they have the same rate; as a logarithm.
+ */
+export function logOddsOfTwoRates(levels: Levels, higher: Tally, lower: Tally): number {
+  return levels.logEvidence(higher, lower) - logSameRate(higher, lower)
+}
+
+/** How likely both tallies are if they have one rate, whatever it is. */
+function logSameRate(first: Tally, second: Tally): number {
+  const fails = first.fails + second.fails
+  const passes = first.forks + second.forks - fails
+  return logBeta(fails + 0.5, passes + 0.5) - Math.log(Math.PI)
 }

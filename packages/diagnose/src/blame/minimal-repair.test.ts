@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { minimalRepair, randomRepair, someRepairs } from './minimal-repair.js'
-import { seededRandom } from './models/seeded-random.js'
+import { seededRandom } from './seeded-random.js'
 
 const anyCauses = fc.array(
   fc

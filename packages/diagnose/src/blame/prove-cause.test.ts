@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { takeAnchors } from './anchors.js'
-import { findCore } from './find-core.js'
+import { findCore } from './learn-causes.js'
 import type { Coalition, ForkSource } from './fork-source.js'
-import { proveCause } from './prove-cause.js'
+import { proveCause } from './learn-causes.js'
 import { Search } from './search.js'
 
 async function searchOf(

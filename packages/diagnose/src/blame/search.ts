@@ -1,9 +1,9 @@
 import type { BlameMode, ProbePurpose } from '@retake/tape'
 import type { ForkSource } from './fork-source.js'
-import type { Learned } from './learned.js'
+import type { Learned } from './learn-causes.js'
 import { type Cell, Ledger, type LedgerLimits } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
-import { type Random, seededRandom } from './models/seeded-random.js'
+import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
 
 /** What a search is busy with, in this order. */

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hashText } from '../hash.js'
 import { align, type Pair } from './align.js'
-import { lazySketch, sketchOf, type Alignable } from './alignable.js'
+import { lazySketch, sketchOf, type Alignable } from './align.js'
 
 const item = (text: string, family = 'step'): Alignable => ({
   digest: hashText(family + text),

@@ -1,4 +1,110 @@
-import { similarity, type Alignable } from './alignable.js'
+import type { StepProfile } from './step-profile.js'
+import { hashText } from '../hash.js'
+
+/** Something with a place in a sequence, as `align` sees it. */
+export interface Alignable {
+  /** Equal for things that are the same in every respect that is compared. */
+  readonly digest: number
+  /** Only things of one family can be two versions of the same thing. */
+  readonly family: string
+  /** Hashes of its words, ascending; see `sketchOf`. */
+  readonly sketch: () => Int32Array
+}
+
+/** How many words of a text count. */
+const SKETCH_SIZE = 64
+
+/**
+ * A bounded set of words that stands for a text: the words with the smallest
+ * hashes. Two texts share words in their sketches as often as they do in full.
+ */
+export const sketchOf = (text: string): Int32Array => {
+  const words = new Set<number>()
+  for (const [word] of text.matchAll(/[\p{L}\p{N}]+/gu)) words.add(hashText(word) | 0)
+  const sorted = Int32Array.from(words).toSorted()
+  return sorted.length > SKETCH_SIZE ? sorted.slice(0, SKETCH_SIZE) : sorted
+}
+
+/** A sketch that is made when first asked for. */
+export const lazySketch = (read: () => string): (() => Int32Array) => {
+  let sketch: Int32Array | undefined
+  return () => (sketch ??= sketchOf(read()))
+}
+
+/** Share of words that two things have in common, from 0 to 1. */
+const similarity = (a: Alignable, b: Alignable): number => {
+  const [left, right] = [a.sketch(), b.sketch()]
+  if (left.length === 0 && right.length === 0) return 1
+  let shared = 0
+  for (let i = 0, j = 0; i < left.length && j < right.length;) {
+    const [one, other] = [left[i] as number, right[j] as number]
+    if (one === other) shared++
+    if (one <= other) i++
+    if (other <= one) j++
+  }
+  return shared / (left.length + right.length - shared)
+}
+
+interface StepPair extends Pair {
+  /** The two stand in another order among their neighbours. */
+  readonly moved?: boolean
+}
+
+/** Steps that have less in common are not the same step in another place. */
+const LIKE_ENOUGH = 0.6
+/** Beyond this many left-over steps, only equal ones are looked for in other places. */
+const MOST_COMPARED = 300
+
+/** Aligns the steps of two runs. What is left over on both sides and alike has moved, as concurrent steps do. */
+export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]): StepPair[] => {
+  const pairs = align(a, b)
+  const onlyA = pairs.filter((pair) => pair.b === undefined).map((pair) => pair.a as number)
+  const onlyB = pairs.filter((pair) => pair.a === undefined).map((pair) => pair.b as number)
+  const moved = findMoved(onlyA, onlyB, (i, j) => likeness(a[i], b[j], onlyA.length * onlyB.length))
+  if (moved.size === 0) return pairs
+  const taken = new Set(moved.values())
+  return pairs
+    .filter((pair) => pair.a !== undefined || !taken.has(pair.b as number))
+    .map((pair) => {
+      const other = pair.b === undefined ? moved.get(pair.a as number) : undefined
+      return other === undefined ? pair : { a: pair.a as number, b: other, moved: true }
+    })
+}
+
+const likeness = (
+  a: StepProfile | undefined,
+  b: StepProfile | undefined,
+  candidates: number,
+): number => {
+  if (a === undefined || b === undefined || a.family !== b.family) return 0
+  if (a.digest === b.digest) return 2
+  return candidates > MOST_COMPARED * MOST_COMPARED ? 0 : similarity(a, b)
+}
+
+/** Best matches first; ties go to those that moved least. */
+const findMoved = (
+  onlyA: readonly number[],
+  onlyB: readonly number[],
+  likenessOf: (a: number, b: number) => number,
+): Map<number, number> => {
+  const candidates = onlyA
+    .flatMap((a) => onlyB.map((b) => ({ a, b, like: likenessOf(a, b) })))
+    .filter(({ like }) => like >= LIKE_ENOUGH)
+    .toSorted(
+      (one, other) =>
+        other.like - one.like ||
+        Math.abs(one.a - one.b) - Math.abs(other.a - other.b) ||
+        Math.min(one.a, one.b) - Math.min(other.a, other.b),
+    )
+  const moved = new Map<number, number>()
+  const taken = new Set<number>()
+  for (const { a, b } of candidates) {
+    if (moved.has(a) || taken.has(b)) continue
+    moved.set(a, b)
+    taken.add(b)
+  }
+  return moved
+}
 
 /** Places of two things that belong together; one is missing where something was added or removed. */
 export interface Pair {

@@ -1,9 +1,9 @@
 import type { RunView, Step } from '@retake/tape'
 import { asJson } from '../json-value.js'
-import { DIFF_AREAS, type DiffArea } from './diff-area.js'
+import { DIFF_AREAS, type DiffArea } from './run-diff.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 import { diffOutput } from './output-diff.js'
-import { pairSteps } from './pair-steps.js'
+import { pairSteps } from './align.js'
 import type {
   DiffOptions,
   FirstDivergence,

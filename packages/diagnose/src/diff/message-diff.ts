@@ -2,7 +2,7 @@ import type { Message, MessagePart } from '@retake/tape'
 import { hashText } from '../hash.js'
 import { asJson, parsedText } from '../json-value.js'
 import { align } from './align.js'
-import { lazySketch, type Alignable } from './alignable.js'
+import { lazySketch, type Alignable } from './align.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
 /** What differs between two lists of messages. */

@@ -1,7 +1,7 @@
 import type { OutputEvent, RunView } from '@retake/tape'
 import { hashText } from '../hash.js'
 import { align } from './align.js'
-import { lazySketch, type Alignable } from './alignable.js'
+import { lazySketch, type Alignable } from './align.js'
 
 export type OutputStream = OutputEvent['stream']
 

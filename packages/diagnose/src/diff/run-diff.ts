@@ -1,10 +1,17 @@
 import type { RunTotals, RunView, Step } from '@retake/tape'
-import type { DiffArea } from './diff-area.js'
 import type { ValueDiff } from './json-diff.js'
 import type { LineDiff } from './output-diff.js'
 import type { SharedPart } from './shared-steps.js'
 import type { FieldDiff } from './step-diff.js'
 import type { ToolListDiff } from './tool-list-diff.js'
+
+/**
+ * What a difference is about. `messages`: what was said to and by models.
+ * `tools`: calls of tools and processes, asked for and made, and what MCP servers offer. `requests`: all
+ * else of an exchange. `output`: what was printed. `usage`: tokens and cost.
+ */
+export const DIFF_AREAS = ['messages', 'tools', 'requests', 'output', 'usage'] as const
+export type DiffArea = (typeof DIFF_AREAS)[number]
 
 /** What a difference says about a step, short of its contents. */
 export type StepRef = Pick<

@@ -1,7 +1,7 @@
 import type { CallDetail, Exchange, Message, MessagePart, Step } from '@retake/tape'
 import { hashBytes } from '../hash.js'
 import { asJson, isRecord, utf8 } from '../json-value.js'
-import type { DiffArea } from './diff-area.js'
+import type { DiffArea } from './run-diff.js'
 import { toolsByName } from './tool-list-diff.js'
 
 /**

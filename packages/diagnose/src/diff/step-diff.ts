@@ -1,5 +1,5 @@
 import type { Step } from '@retake/tape'
-import type { DiffArea } from './diff-area.js'
+import type { DiffArea } from './run-diff.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 import { aloneKey, contentKey, ConversationDiffer, pairKey } from './message-diff.js'
 import { contentOf, type Section, type StepContent } from './step-content.js'

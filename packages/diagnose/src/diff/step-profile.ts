@@ -1,6 +1,6 @@
 import { messageText, type Message, type Step } from '@retake/tape'
 import { hashText } from '../hash.js'
-import { lazySketch, type Alignable } from './alignable.js'
+import { lazySketch, type Alignable } from './align.js'
 import { contentOf, placeOf, type StepContent } from './step-content.js'
 
 /** A step as `align` sees it. Its content is read once and not kept: conversations are long. */

@@ -9,11 +9,11 @@ import type {
   TapeLike,
 } from '@retake/tape'
 import { utf8, wireAsJson } from '../json-value.js'
-import type { Hit } from './hit.js'
+import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
 import type { SourceKind } from './occurrence.js'
 import type { Place } from './place.js'
-import { searchJson, searchText } from './search-json.js'
+import { searchJson, searchText } from './search-pieces.js'
 import { searchPieces } from './search-pieces.js'
 
 /** What a run was started with: arguments, environment, folder. */

@@ -1,8 +1,8 @@
 import type { Exchange, HeaderPair, Step, TapeLike } from '@retake/tape'
-import { searchJson, searchText } from './search-json.js'
+import { searchJson, searchText } from './search-pieces.js'
 import { searchPieces } from './search-pieces.js'
 import { searchStream } from './search-stream.js'
-import type { Hit } from './hit.js'
+import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
 import { searchOf, type Place, type Search } from './place.js'
 

@@ -21,7 +21,7 @@ import {
 } from './event-places.js'
 import { searchExchange } from './exchange-places.js'
 import { type Place, type Search, searchOf } from './place.js'
-import { searchJson, searchText } from './search-json.js'
+import { searchJson, searchText } from './search-pieces.js'
 import { searchPieces } from './search-pieces.js'
 
 type Whose = Omit<Place, 'seq' | 'search'>

@@ -1,11 +1,11 @@
 import { hashText } from '../hash.js'
 import type { RunView, Step, TapeLike } from '@retake/tape'
 import { findPlaces } from './find-places.js'
-import type { Hit } from './hit.js'
+import type { Hit } from './matcher.js'
 import { ExactMatcher, NearMatcher, type Matcher } from './matcher.js'
 import type { Located, NearMiss, Occurrence } from './occurrence.js'
 import type { Search } from './place.js'
-import { searchJson } from './search-json.js'
+import { searchJson } from './search-pieces.js'
 
 /**
  * Finds where a value first appeared in a run and everywhere it went: every

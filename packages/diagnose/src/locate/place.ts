@@ -1,4 +1,4 @@
-import type { Hit } from './hit.js'
+import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
 import type { Occurrence } from './occurrence.js'
 

@@ -1,8 +1,8 @@
 import type { SseEvent } from '@retake/tape'
 import { isRecord, memberPath } from '../json-value.js'
-import type { Hit } from './hit.js'
+import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
-import { searchJson, searchText } from './search-json.js'
+import { searchJson, searchText } from './search-pieces.js'
 
 interface Fragment {
   readonly text: string

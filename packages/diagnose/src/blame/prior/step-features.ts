@@ -1,8 +1,280 @@
-import { noveltyFeatures } from './novelty-features.js'
-import { flag, positionFeatures } from './position-features.js'
-import { priorRun, type PriorRun } from './prior-run.js'
-import { isActing, type PriorStep } from './prior-step.js'
-import { countMatches, TELLING_WORDS, type TellingWord } from './telling-words.js'
+import { isActing, type PriorStep } from './prior-steps.js'
+
+/** Long texts are mostly pages and dumps; their beginning and end tell enough. */
+const WORDS_TEXT_MAX = 20_000
+
+/** What is compared of a step's text. */
+interface WordSets {
+  readonly words: ReadonlySet<string>
+  /** Numbers of two digits and more, or with a decimal point, without thousands separators. */
+  readonly numbers: ReadonlySet<string>
+  readonly length: number
+}
+
+const wordSetsOf = (text: string): WordSets => {
+  const clipped = clip(text).toLowerCase()
+  return {
+    words: new Set(clipped.match(/\p{L}{3,}/gu)),
+    numbers: new Set(
+      (clipped.match(/\d[\d,]*(?:\.\d+)?/g) ?? [])
+        .map((number) => number.replaceAll(',', ''))
+        .filter((number) => number.length > 1),
+    ),
+    length: text.length,
+  }
+}
+
+const clip = (text: string): string =>
+  text.length <= WORDS_TEXT_MAX
+    ? text
+    : `${text.slice(0, WORDS_TEXT_MAX * 0.75)} ${text.slice(-WORDS_TEXT_MAX * 0.25)}`
+
+/** Share of the one that is not in the other; 0 when it is empty. */
+const shareNew = (set: ReadonlySet<string>, seen: ReadonlySet<string>): number => {
+  if (set.size === 0) return 0
+  let fresh = 0
+  for (const item of set) if (!seen.has(item)) fresh++
+  return fresh / set.size
+}
+
+const countShared = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
+  const [small, large] = left.size < right.size ? [left, right] : [right, left]
+  let shared = 0
+  for (const item of small) if (large.has(item)) shared++
+  return shared
+}
+
+/** Shared words over all words of both; 0 when both are empty. */
+const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
+  const shared = countShared(left, right)
+  const all = left.size + right.size - shared
+  return all === 0 ? 0 : shared / all
+}
+
+/** What several features need of a run, worked out once. */
+interface PriorRun {
+  readonly steps: readonly PriorStep[]
+  readonly sets: readonly WordSets[]
+  /** An environment that failed. */
+  readonly failed: readonly boolean[]
+  /** An environment that came back with nothing. */
+  readonly empty: readonly boolean[]
+  /** The answer of an environment before anybody else acts, of several the first that failed; -1 if there is none. */
+  readonly answeredAt: readonly number[]
+  /** The first failure of an environment; -1 if there is none. */
+  readonly firstFailure: number
+  /** The last step that decided something before the first failure, else the first that did. */
+  readonly suspect: number
+}
+
+const priorRun = (steps: readonly PriorStep[]): PriorRun => {
+  const isEnvironment = steps.map(({ role }) => role === 'environment')
+  const failed = steps.map(({ isError, text }, index) =>
+    isEnvironment[index] === true ? (isError ?? saysFailed(text)) : false,
+  )
+  const firstFailure = failed.indexOf(true)
+  return {
+    steps,
+    sets: steps.map(({ text, calls = '' }) => wordSetsOf(`${text} ${calls}`)),
+    failed,
+    empty: steps.map(
+      ({ text }, index) =>
+        isEnvironment[index] === true && failed[index] === false && saysNothing(text),
+    ),
+    answeredAt: steps.map((_, index) => answerTo(index, isEnvironment, failed)),
+    firstFailure,
+    suspect: suspectOf(steps, firstFailure),
+  }
+}
+
+const answerTo = (
+  index: number,
+  isEnvironment: readonly boolean[],
+  failed: readonly boolean[],
+): number => {
+  if (isEnvironment[index] === true || isEnvironment[index + 1] !== true) return -1
+  for (let answer = index + 1; isEnvironment[answer] === true; answer++) {
+    if (failed[answer] === true) return answer
+  }
+  return index + 1
+}
+
+const suspectOf = (steps: readonly PriorStep[], firstFailure: number): number => {
+  const before = firstFailure < 0 ? -1 : steps.slice(0, firstFailure).findLastIndex(isActing)
+  return before >= 0 ? before : Math.max(0, steps.findIndex(isActing))
+}
+
+/** Words that people and models use at turns of a run; English only. Counted, never understood. */
+const TELLING_WORDS = {
+  /** Made up instead of looked up. */
+  hedging:
+    /\b(?:assum\w*|simulat\w*|hypothetical\w*|placeholder|suppose\w*|mock\w*|sample data|for the sake of|example data|dummy|pretend\w*|imagine|let's say)\b/gi,
+  /** Remembered instead of looked up. */
+  memory:
+    /\b(?:my knowledge|i recall|from memory|known to|generally|typically|commonly|historical(?:ly)? (?:data|records)|it is known|well-known|based on (?:the )?(?:general|common|my))\b/gi,
+  giveUp:
+    /\b(?:unable|cannot|can't|could not|couldn't|not (?:possible|available|feasible|accessible|able)|failed to|fail(?:s|ed|ure)?|apologi\w+|sorry|unfortunately|no (?:direct )?access)\b/gi,
+  trouble:
+    /\b(?:error|errors|exception|traceback|timed? ?out|timeout|denied|forbidden|invalid|unexpected|undefined|not found|missing|issue|issues|problem|refused|blocked|captcha)\b/gi,
+  verdict:
+    /\b(?:therefore|thus|hence|in conclusion|conclude[sd]?|final answer|the answer is|result is|terminate|in summary|summary|so,? the)\b/gi,
+  confirming:
+    /\b(?:confirm\w*|verif(?:y|ied|ies|ication)|correct(?:ly)?|accurate(?:ly)?|agree[sd]?|consistent|valid(?:ated)?|matches)\b/gi,
+  correcting:
+    /\b(?:however|incorrect(?:ly)?|mistake\w*|wrong(?:ly)?|instead|revis\w+|adjust\w*|re-?check\w*|double-?check\w*|actually|misunder\w+|overlook\w*|should have|fix\w*)\b/gi,
+  planning:
+    /\b(?:plan|steps?|first(?:ly)?|next|then|proceed|will|let's|let us|need to|going to|to do this)\b/gi,
+  guessing:
+    /\b(?:approximate\w*|estimate[sd]?|roughly|about|likely|probably|might|may|could be|seems?|appears?|perhaps|possibly)\b/gi,
+  handing: /\b(?:please|could you|can you|would you|share|provide)\b/gi,
+} as const satisfies Record<string, RegExp>
+
+type TellingWord = keyof typeof TELLING_WORDS
+
+const countMatches = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
+
+/** What an environment says when something failed, where no flag tells. */
+const FAILED =
+  /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
+
+export const saysFailed = (text: string): boolean => FAILED.test(text.slice(0, 4000))
+
+/** An answer that holds nothing: no output, an empty list, nothing found. */
+export const saysNothing = (text: string): boolean => {
+  const start = text.slice(0, 2000).toLowerCase()
+  return NOTHING_FOUND.test(start) || NOTHING.has(withoutHead(start))
+}
+
+const NOTHING = new Set(['', '[]', '{}', 'none', 'null', 'undefined', '""', 'n/a'])
+
+const NOTHING_FOUND =
+  /no results?\b|not found|nothing (?:was )?found|no data|could not find|there is no code/
+
+/** Without what a terminal says before the output. */
+const withoutHead = (text: string): string =>
+  text
+    .trim()
+    .replace(/^exit ?code:? ?0[^\n]*(?:\n|$)/, '')
+    .trim()
+    .replace(/^code output:/, '')
+    .trim()
+    .replace(/^([[{])\s+([\]}])$/, '$1$2')
+
+/** Where a step stands, and who it is. Reads no text. */
+const positionFeatures = (run: PriorRun) => {
+  const { steps } = run
+  const last = Math.max(1, steps.length - 1)
+  const nthActing = countUp(steps.map(isActing))
+  const acting = nthActing.at(-1) ?? 0
+  const bySpeaker = new Map<string, number>()
+  for (const { speaker } of steps) bySpeaker.set(speaker, (bySpeaker.get(speaker) ?? 0) + 1)
+  const firstOf = new Map(steps.map(({ speaker }, index) => [speaker, index] as const).toReversed())
+  const lastOf = new Map(steps.map(({ speaker }, index) => [speaker, index] as const))
+  return (index: number) => {
+    const step = steps[index]
+    if (step === undefined) throw new RangeError(`no step ${index}`)
+    const nth = isActing(step) ? (nthActing[index] ?? 0) : 0
+    return {
+      atStart: flag(index === 0),
+      second: flag(index === 1),
+      third: flag(index === 2),
+      logPosition: Math.log1p(index),
+      fromStart: index / last,
+      fromStartSquared: (index / last) ** 2,
+      atEnd: flag(index === steps.length - 1),
+      nextToEnd: flag(index === steps.length - 2),
+      firstActing: flag(nth === 1),
+      secondActing: flag(nth === 2),
+      thirdActing: flag(nth === 3),
+      lastActing: flag(nth > 0 && nth === acting),
+      isTask: flag(step.role === 'task'),
+      isPlan: flag(step.role === 'plan'),
+      isInstruction: flag(step.role === 'instruction'),
+      isEnvironment: flag(step.role === 'environment'),
+      speakerIsNew: flag(firstOf.get(step.speaker) === index),
+      speakerEnds: flag(lastOf.get(step.speaker) === index),
+      speakerShare: (bySpeaker.get(step.speaker) ?? 0) / steps.length,
+      sameSpeaker: flag(steps[index - 1]?.speaker === step.speaker),
+    }
+  }
+}
+
+const flag = (holds: boolean): number => (holds ? 1 : 0)
+
+/** How many held up to and including each. */
+const countUp = (held: readonly boolean[]): number[] => {
+  let count = 0
+  return held.map((holds) => (holds ? ++count : count))
+}
+
+/** How far back and ahead texts are compared: a long run must not cost its square. */
+const REACH = 12
+
+/**
+ * What a step brings in, repeats, and passes on. The end of a run is where its
+ * wrong answer stands: the step that first says what the end says is telling.
+ */
+const noveltyFeatures = ({ steps, sets }: PriorRun) => {
+  const seenWords = new Set<string>()
+  const seenNumbers = new Set<string>()
+  const endIndex = steps.findLastIndex((step) => isActing(step) && step.text.length > 20)
+  const end = sets[endIndex]
+  const firstSaid = new Map<string, number>()
+  for (const [index, step] of steps.entries()) {
+    const saying = sayingOf(step)
+    if (!firstSaid.has(saying)) firstSaid.set(saying, index)
+  }
+  const fresh = sets.map(({ words, numbers }) => {
+    const newNumbers = new Set([...numbers].filter((number) => !seenNumbers.has(number)))
+    const newWords = new Set([...words].filter((word) => !seenWords.has(word)))
+    const shares = [shareNew(words, seenWords), shareNew(numbers, seenNumbers)] as const
+    for (const word of words) seenWords.add(word)
+    for (const number of numbers) seenNumbers.add(number)
+    return { newNumbers, newWords, shares }
+  })
+  const alike = likenesses(steps, sets)
+  return (index: number) => {
+    const own = fresh[index]
+    const step = steps[index]
+    if (own === undefined || step === undefined) throw new RangeError(`no step ${index}`)
+    const endWords =
+      end === undefined || index === endIndex ? 0 : countShared(own.newWords, end.words)
+    const endNumbers =
+      end === undefined || index === endIndex ? 0 : countShared(own.newNumbers, end.numbers)
+    return {
+      newWords: own.shares[0],
+      newNumbers: own.shares[1],
+      newNumberCount: Math.log1p(own.newNumbers.size),
+      bringsEndWords: endWords / Math.max(1, end?.words.size ?? 0),
+      bringsEndNumbers: Math.log1p(endNumbers),
+      likeEarlier: alike.earlier[index] ?? 0,
+      likeLater: alike.later[index] ?? 0,
+      repeats: flag((firstSaid.get(sayingOf(step)) ?? index) < index),
+      likeEnd: end === undefined ? 0 : likeness(sets[index]!.words, end.words),
+    }
+  }
+}
+
+/** How like the most alike step of its role is, among those shortly before and after. */
+const likenesses = (
+  steps: readonly PriorStep[],
+  sets: readonly WordSets[],
+): { readonly earlier: Float64Array; readonly later: Float64Array } => {
+  const earlier = new Float64Array(steps.length)
+  const later = new Float64Array(steps.length)
+  for (const [index, { words }] of sets.entries()) {
+    for (let before = Math.max(0, index - REACH); before < index; before++) {
+      if (steps[before]?.role !== steps[index]?.role) continue
+      const alike = likeness(words, sets[before]!.words)
+      earlier[index] = Math.max(earlier[index]!, alike)
+      later[before] = Math.max(later[before]!, alike)
+    }
+  }
+  return { earlier, later }
+}
+
+const sayingOf = ({ speaker, text, calls = '' }: PriorStep): string =>
+  `${speaker}\n${calls === '' ? text : calls}`
 
 /** Nobody says more; what is longer is a dump. */
 const TEXT_MAX = 100_000

@@ -1,4 +1,4 @@
-import type { PriorWeights } from './rank-steps.js'
+import type { PriorWeights } from './step-prior.js'
 
 /**
  * Learned from people's labels of 60 algorithm-generated and 27 hand-crafted runs of Who&When

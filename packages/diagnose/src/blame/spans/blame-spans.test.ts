@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { InputSpan, SpanFindings } from '@retake/tape'
 import type { Fork } from '../fork-source.js'
-import { drawLevels } from '../models/noise.js'
-import { pickOne, pickSteps, seededRandom, type Random } from '../models/seeded-random.js'
+import { drawLevels } from '../../scenarios/planted-model.js'
+import { pickOne, pickSteps, seededRandom, type Random } from '../seeded-random.js'
 import { blameSpans, type SpanOptions } from './blame-spans.js'
 
 const POLICY = 'Orders may be returned. All sales are final after 14 days. Be kind.'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { maskRequest, NEUTRAL_TEXT } from './mask-request.js'
+import { maskRequest, NEUTRAL_TEXT } from './split-input.js'
 import { splitInput } from './split-input.js'
 import { splitText } from './blame-spans.js'
-import { wholeSpans, type Span } from './text-place.js'
+import { wholeSpans, type Span } from './split-input.js'
 
 const chat = {
   model: 'm',

@@ -1,5 +1,118 @@
-import type { Message } from '@retake/tape'
-import type { RequestPart, TextPlace } from './text-place.js'
+import { type Message, setPath } from '@retake/tape'
+
+/** A value somewhere in JSON text, with how many lists and objects it is in. */
+interface JsonValue extends Range {
+  readonly depth: number
+  /** Has no values in it: an empty list is one too. */
+  readonly isLeaf: boolean
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
+
+/** Whether a text is a list or an object in JSON, and not empty. */
+export function isJsonText(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false
+  try {
+    const value = JSON.parse(text) as object
+    return Object.keys(value).length > 0
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The fields of JSON text as ranges, at most so many: as deep as that allows, and where
+ * even the uppermost are too many, neighbours together.
+ */
+export function jsonRanges(text: string, most: number): readonly (readonly Range[])[] {
+  const values = jsonValues(text)
+  const deepest = values.reduce((depth, value) => Math.max(depth, value.depth), 1)
+  for (let depth = deepest; depth > 1; depth--) {
+    const cut = valuesDownTo(values, depth)
+    if (cut.length <= most) return cut.map((value) => [value])
+  }
+  return inGroups(valuesDownTo(values, 1), most)
+}
+
+/** JSON text with neutral words for every value; its keys, and how many there are, stay. */
+function maskJson(text: string, neutral: string): string {
+  let masked = ''
+  let at = 0
+  for (const { start, end, isLeaf } of jsonValues(text)) {
+    if (!isLeaf) continue
+    masked += text.slice(at, start) + JSON.stringify(neutral)
+    at = end
+  }
+  return masked + text.slice(at)
+}
+
+/** At most so many groups of neighbours, of about the same size. */
+export function inGroups<T>(items: readonly T[], most: number): T[][] {
+  const count = Math.min(items.length, most)
+  return Array.from({ length: count }, (_, group) =>
+    items.slice(
+      Math.floor((group * items.length) / count),
+      Math.floor(((group + 1) * items.length) / count),
+    ),
+  )
+}
+
+function valuesDownTo(values: readonly JsonValue[], depth: number): JsonValue[] {
+  return values.filter((value) => value.depth === depth || (value.isLeaf && value.depth < depth))
+}
+
+/** In the order in which they begin, lists and objects before what is in them. */
+function jsonValues(text: string): JsonValue[] {
+  const values: { start: number; end: number; depth: number; isLeaf: boolean }[] = []
+  const open: { value: (typeof values)[number]; isObject: boolean; expectsKey: boolean }[] = []
+  for (const { 0: token, index: start } of text.matchAll(TOKEN)) {
+    const inside = open.at(-1)
+    if (token === '}' || token === ']') open.pop()!.value.end = start + 1
+    else if (token === ',') inside!.expectsKey = inside!.isObject
+    else if (token === ':') inside!.expectsKey = false
+    else if (!inside?.expectsKey) {
+      if (inside) inside.value.isLeaf = false
+      const value = { start, end: start + token.length, depth: open.length, isLeaf: true }
+      values.push(value)
+      const isObject = token === '{'
+      if (isObject || token === '[') open.push({ value, isObject, expectsKey: isObject })
+    }
+  }
+  return values
+}
+
+/** What stands where something was left out. Never empty: providers refuse empty text. */
+export const NEUTRAL_TEXT = '(left out)'
+
+/**
+ * A request in which these spans say nothing. Texts are replaced, never removed: every
+ * message, call and id stays, so that the provider takes it as it took the recorded one.
+ */
+export function maskRequest(request: unknown, spans: readonly Span[]): unknown {
+  const byPath = new Map<string, { place: TextPlace; ranges: Range[] }>()
+  for (const { place, ranges } of spans) {
+    const found = byPath.get(place.path)
+    if (found) found.ranges.push(...ranges)
+    else byPath.set(place.path, { place, ranges: [...ranges] })
+  }
+  let masked = request
+  for (const { place, ranges } of byPath.values()) {
+    const text = maskText(place.text, ranges)
+    masked = setPath(masked, place.path, place.isValue ? (JSON.parse(text) as unknown) : text)
+  }
+  return masked
+}
+
+/** Ranges are of the text as it was; they do not overlap. */
+function maskText(text: string, ranges: readonly Range[]): string {
+  const isJson = isJsonText(text)
+  let masked = text
+  for (const { start, end } of ranges.toSorted((a, b) => b.start - a.start)) {
+    const neutral = isJson ? maskJson(masked.slice(start, end), NEUTRAL_TEXT) : NEUTRAL_TEXT
+    masked = masked.slice(0, start) + neutral + masked.slice(end)
+  }
+  return masked
+}
 
 /**
  * The parts of what a model was asked, in order: instructions, messages, and results of
@@ -124,4 +237,40 @@ function isRecord(value: unknown): value is JsonRecord {
 
 function recordOf(value: unknown): JsonRecord {
   return isRecord(value) ? value : {}
+}
+
+/** Text somewhere in a request. */
+export interface TextPlace {
+  readonly path: string
+  readonly text: string
+  /** It is no string there but JSON; `text` is that JSON written out. */
+  readonly isValue: boolean
+}
+
+/** A message of a request, or one result of a tool in it: what is masked as one. */
+export interface RequestPart {
+  readonly path: string
+  readonly speaker: Message['role']
+  /** Never empty: what has no text is not a part. */
+  readonly places: readonly TextPlace[]
+}
+
+/** From one character of a text up to, without, another. */
+export interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** A piece of text that can be masked: one range, or several neighbours. */
+export interface Span {
+  readonly place: TextPlace
+  readonly ranges: readonly Range[]
+}
+
+/** All of a part's text. */
+export function wholeSpans(part: RequestPart): Span[] {
+  return part.places.map((place) => ({
+    place,
+    ranges: [{ start: 0, end: place.text.length }],
+  }))
 }

@@ -1,6 +1,6 @@
-import { CERTAIN } from './noise.js'
-import { mixSeed, pickSteps, seededRandom } from './seeded-random.js'
-import { structuralModel, type PlantedModel } from './structural-model.js'
+import { CERTAIN } from './planted-model.js'
+import { mixSeed, pickSteps, seededRandom } from '../blame/seeded-random.js'
+import { structuralModel, type PlantedModel } from './planted-model.js'
 
 /** Fails at one rate whatever is kept: whoever blames a step here is wrong. */
 export function flakyRun(seed: number, rate = 0.3, stepCount = 20): PlantedModel {

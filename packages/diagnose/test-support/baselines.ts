@@ -1,11 +1,11 @@
-import type { BlameMethod } from '../models/score.js'
-import { CountedForks, stepsBefore } from './counted-forks.js'
-import { flipRates } from './flip-rates.js'
-import { oneByOne } from './one-by-one.js'
-import { temporalShapley } from './temporal-shapley.js'
-import type { ForkSource } from '../fork-source.js'
-import { wilson } from '../stats/wilson.js'
-import { seededRandom } from '../models/seeded-random.js'
+import type { BlameMethod } from '../src/scenarios/score.js'
+import { CountedForks, stepsBefore } from '../src/blame/counted-forks.js'
+import { flipRates } from '../src/blame/classic-view.js'
+import { oneByOne } from '../src/blame/classic-view.js'
+import { temporalShapley } from '../src/blame/classic-view.js'
+import type { ForkSource } from '../src/blame/fork-source.js'
+import { wilson } from '../src/blame/stats.js'
+import { seededRandom } from '../src/blame/seeded-random.js'
 
 /**
  * Other ways to find causes, to be scored beside the search: written anew from what their

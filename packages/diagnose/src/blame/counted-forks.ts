@@ -1,5 +1,5 @@
 import type { BlameMode } from '@retake/tape'
-import type { ForkSource } from '../fork-source.js'
+import type { ForkSource } from './fork-source.js'
 
 /** How many forks may be spent, and who may end it. */
 export interface ForkLimits {

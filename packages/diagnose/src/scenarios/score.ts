@@ -1,5 +1,5 @@
 import type { BlameFindings } from '@retake/tape'
-import type { PlantedModel } from './structural-model.js'
+import type { PlantedModel } from './planted-model.js'
 
 /** What a method said about one run. */
 export interface Accusation {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { benjaminiHochberg } from '../classic/flip-rates.js'
-import { betaCdf, betaQuantile } from './beta-quantile.js'
-import { binomialTail } from '../classic/flip-rates.js'
-import { clopperPearson } from './clopper-pearson.js'
-import { confidenceSequence } from './confidence-sequence.js'
-import { logBeta, logGamma } from './log-gamma.js'
-import { wilson } from './wilson.js'
+import { benjaminiHochberg } from './classic-view.js'
+import { betaCdf, betaQuantile } from './stats.js'
+import { binomialTail } from './classic-view.js'
+import { clopperPearson } from './stats.js'
+import { confidenceSequence } from './stats.js'
+import { logBeta, logGamma } from './stats.js'
+import { wilson } from './stats.js'
 
 describe('the gamma and beta functions', () => {
   it('logGamma is the logarithm of factorials, and of the root of pi at a half', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { BlameMode } from '@retake/tape'
-import type { Fork } from '../fork-source.js'
+import type { Fork } from '../blame/fork-source.js'
 import { brokenRun, flakyRun, passingRun, staircase } from './controls.js'
-import { NOISE_LEVELS } from './noise.js'
-import { randomModel } from './random-family.js'
+import { NOISE_LEVELS } from './planted-model.js'
+import { randomModel } from './random-model.js'
 import { SCENARIO_NAMES, SCENARIOS } from './scenarios.js'
 import { meanScore, scoreMethod, type BlameMethod } from './score.js'
-import { seededRandom } from './seeded-random.js'
-import type { PlantedModel } from './structural-model.js'
+import { seededRandom } from '../blame/seeded-random.js'
+import type { PlantedModel } from './planted-model.js'
 
 describe('scenarios', () => {
   it('are seventeen, each named by itself', () => {

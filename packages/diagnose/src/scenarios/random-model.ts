@@ -1,6 +1,6 @@
-import { drawLevels, type NoiseLevel } from './noise.js'
-import { mixSeed, pickOne, seededRandom, type Random } from './seeded-random.js'
-import { structuralModel, type PlantedModel } from './structural-model.js'
+import { drawLevels, type NoiseLevel } from './planted-model.js'
+import { mixSeed, pickOne, seededRandom, type Random } from '../blame/seeded-random.js'
+import { structuralModel, type PlantedModel } from './planted-model.js'
 
 /**
  * A failure drawn at random: 8 to 80 steps, one to three causes that share no step, each

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { COMPETING_FAULTS } from '../models/competing-faults.js'
-import { flakyRun } from '../models/controls.js'
-import { SCENARIOS } from '../models/scenarios.js'
-import { scoreMethod } from '../models/score.js'
-import { BASELINES } from './baselines.js'
+import { COMPETING_FAULTS } from '../scenarios/scenarios.js'
+import { flakyRun } from '../scenarios/controls.js'
+import { SCENARIOS } from '../scenarios/scenarios.js'
+import { scoreMethod } from '../scenarios/score.js'
+import { BASELINES } from '../../test-support/baselines.js'
 import { classicForks, classicView } from './classic-view.js'
 import { coreShapley } from './core-shapley.js'
-import { oneByOne } from './one-by-one.js'
+import { oneByOne } from './classic-view.js'
 
 describe('coreShapley', () => {
   it('divides a joint cause evenly, and gives a root all of it', () => {

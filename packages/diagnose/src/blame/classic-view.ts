@@ -1,0 +1,169 @@
+import type { ForkSource } from './fork-source.js'
+import { CountedForks, type ForkLimits, stepsBefore } from './counted-forks.js'
+import { betaCdf, type Interval, wilson } from './stats.js'
+
+export interface ClassicOptions extends FlipOptions, ForkLimits {
+  /** What people call each step; their places from 1 unless set. */
+  readonly labels?: readonly string[]
+  /** How often every prefix is asked for its share. */
+  readonly rounds?: number
+}
+
+/** A step as tools see it that ask about one step at a time. */
+export interface ClassicStep {
+  readonly label: string
+  readonly flip: FlipRate
+  /** Its temporal Shapley share. */
+  readonly share: number
+  /** By these measures; for what it is worth, beside the search. */
+  readonly isNecessary: boolean
+  readonly isSufficient: boolean
+}
+
+/** For comparison with the search: it ranks steps, and names no cause. */
+export interface ClassicView {
+  readonly steps: readonly ClassicStep[]
+  readonly forksPerStep: number
+  readonly rounds: number
+  readonly falseShare: number
+  readonly forks: number
+  readonly undefinedForks: number
+  /** A budget or the user ended it; what was not reached has no forks. */
+  readonly isStopped: boolean
+}
+
+const FORKS_PER_STEP = 5
+const ROUNDS = 3
+const FALSE_SHARE = 0.1
+
+/** Flip rate and temporal Shapley share of every step, with a fixed number of forks each. */
+export async function classicView(
+  source: ForkSource,
+  options: ClassicOptions = {},
+): Promise<ClassicView> {
+  const { forksPerStep = FORKS_PER_STEP, rounds = ROUNDS, falseShare = FALSE_SHARE } = options
+  const forks = new CountedForks(source, options)
+  const flips = await flipRates(source, { ...options, forksPerStep, falseShare }, forks)
+  const shares = await temporalShapley(source, { forksPerStep, rounds }, forks)
+  const steps = flips.map((flip, step) => ({
+    label: options.labels?.[step] ?? String(step + 1),
+    flip,
+    share: shares[step]!,
+    isNecessary: shares[step]! >= 0.5,
+    isSufficient: flip.forks > 0 && flip.fails / flip.forks >= 0.5,
+  }))
+  const isStopped = forks.asked < classicForks(source.stepCount, options)
+  const { asked, undefinedForks } = forks
+  return { steps, forksPerStep, rounds, falseShare, forks: asked, undefinedForks, isStopped }
+}
+
+/** How many forks that view takes. */
+export function classicForks(stepCount: number, options: ClassicOptions = {}): number {
+  const { forksPerStep = FORKS_PER_STEP, rounds = ROUNDS } = options
+  return stepCount * forksPerStep * (1 + rounds)
+}
+
+/** How often one step alone fails the run. */
+export interface FlipRate extends Interval {
+  /** The bounds are Wilson's: for a number of forks that was fixed beforehand. */
+  readonly fails: number
+  readonly forks: number
+  /** How probable so many failures are at the rate at which runs fail anyway. */
+  readonly chance: number
+  /** Still believed among so many steps, by Benjamini and Hochberg. */
+  readonly isBelieved: boolean
+}
+
+interface FlipOptions {
+  readonly forksPerStep?: number
+  /** Share of false findings among those believed. */
+  readonly falseShare?: number
+  /** How often a run fails anyway. */
+  readonly baseRate?: number
+}
+
+/**
+ * Keeps one step at a time and frees the others: how often does that fail? An echo fails as
+ * well as its root, and half of a joint cause does not fail at all, so this ranks; it cannot blame.
+ */
+export async function flipRates(
+  source: ForkSource,
+  { forksPerStep = 10, falseShare = 0.1, baseRate = 0.05 }: FlipOptions = {},
+  forks = new CountedForks(source),
+): Promise<FlipRate[]> {
+  const counted = []
+  for (let step = 0; step < source.stepCount; step++)
+    counted.push(await forks.run([step], forksPerStep))
+  const chances = counted.map((each) => binomialTail(each.fails, each.forks, baseRate))
+  const believed = benjaminiHochberg(chances, falseShare)
+  return counted.map((each, step) => ({
+    ...each,
+    ...wilson(each.fails, each.forks),
+    chance: chances[step]!,
+    isBelieved: believed[step]!,
+  }))
+}
+
+/**
+ * Which of many findings to believe, so that on average no more than a share `q` of those
+ * believed is false: true for each of the probabilities of chance that is small enough.
+ */
+export function benjaminiHochberg(chances: readonly number[], q: number): boolean[] {
+  const rising = chances.toSorted((a, b) => a - b)
+  let bar = -1
+  for (const [rank, chance] of rising.entries())
+    if (chance <= (q * (rank + 1)) / chances.length) bar = chance
+  return chances.map((chance) => chance <= bar)
+}
+
+/** How probable at least this many failures are among so many forks, when each fails at this rate. */
+export function binomialTail(fails: number, forks: number, rate: number): number {
+  if (fails <= 0) return 1
+  if (fails > forks) return 0
+  return betaCdf(rate, fails, forks - fails + 1)
+}
+
+interface TemporalOptions {
+  readonly forksPerStep?: number
+  readonly rounds?: number
+}
+
+/**
+ * How much each step adds to the rate of failing when steps are kept one after the other,
+ * in the order in which they happened. The last half of a joint cause gets all of it.
+ */
+export async function temporalShapley(
+  source: ForkSource,
+  { forksPerStep = 5, rounds = 3 }: TemporalOptions = {},
+  forks = new CountedForks(source),
+): Promise<number[]> {
+  const shares: number[] = stepsBefore(source.stepCount).map(() => 0)
+  for (let round = 0; round < rounds; round++) {
+    let before = 0
+    for (let step = 0; step < source.stepCount; step++) {
+      const counted = await forks.run(stepsBefore(step + 1), forksPerStep)
+      const rate = counted.forks > 0 ? counted.fails / counted.forks : before
+      shares[step]! += (rate - before) / rounds
+      before = rate
+    }
+  }
+  return shares
+}
+
+/**
+ * Frees one step at a time and keeps the others: the steps without which it mostly passes.
+ * What other tools do. It finds nothing where two steps must be repaired together.
+ */
+export async function oneByOne(
+  source: ForkSource,
+  forksPerStep = 3,
+  forks = new CountedForks(source),
+): Promise<number[]> {
+  const repairing: number[] = []
+  for (let step = 0; step < source.stepCount; step++) {
+    const others = stepsBefore(source.stepCount).filter((other) => other !== step)
+    const counted = await forks.run(others, forksPerStep)
+    if (counted.fails * 2 < counted.forks) repairing.push(step)
+  }
+  return repairing
+}

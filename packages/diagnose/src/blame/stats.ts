@@ -1,0 +1,148 @@
+/**
+ * Bounds of a probability that may be looked at after every fork: with 95 %, none of all
+ * the intervals shown while counting leaves the truth out. They hold however it is decided
+ * when to stop, and are therefore wider than those for a number of forks fixed beforehand.
+ *
+ * The mixture of all likelihoods with a Beta(1/2, 1/2) prior, over the likelihood of p, is
+ * a fair game under p: a p against which it has won 1/errorRate is left out.
+ */
+export function confidenceSequence(fails: number, forks: number, errorRate = 0.05): Interval {
+  if (forks === 0) return UNKNOWN
+  if (errorRate !== 0.05 || forks > MEMO_FORKS) return invert(fails, forks, errorRate)
+  return (memo[(forks * (forks - 1)) / 2 + forks + fails] ??= invert(fails, forks, errorRate))
+}
+
+function invert(fails: number, forks: number, errorRate: number): Interval {
+  const passes = forks - fails
+  const bar = logBeta(fails + 0.5, passes + 0.5) - LOG_PI + Math.log(errorRate)
+  const above = (p: number) => logPower(p, fails) + logPower(1 - p, passes) - bar
+  const seen = fails / forks
+  return {
+    low: fails === 0 ? 0 : crossing(above, 0, seen),
+    high: passes === 0 ? 1 : crossing((p) => -above(p), seen, 1),
+  }
+}
+
+/** ln(base ** power), where 0 ** 0 is 1. */
+function logPower(base: number, power: number): number {
+  return power === 0 ? 0 : power * Math.log(base)
+}
+
+/** ln B(1/2, 1/2). */
+const LOG_PI = Math.log(Math.PI)
+
+const MEMO_FORKS = 200
+/** Row after row, one for each number of forks. */
+const memo: Interval[] = []
+
+/** Between which bounds a probability is taken to be. */
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+/** Nothing is known. */
+export const UNKNOWN: Interval = { low: 0, high: 1 }
+
+/** Where an expression that rises from below zero to above it crosses zero. */
+export function crossing(rises: (at: number) => number, from: number, to: number): number {
+  let below = from
+  let above = to
+  for (let halving = 0; halving < 60 && above - below > 1e-12; halving++) {
+    const middle = (below + above) / 2
+    if (rises(middle) < 0) below = middle
+    else above = middle
+  }
+  return (below + above) / 2
+}
+
+/** The natural logarithm of the gamma function of a positive number (Lanczos, about 15 digits). */
+export function logGamma(x: number): number {
+  if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
+  const shifted = x - 1
+  let sum = LANCZOS[0]!
+  for (let term = 1; term < LANCZOS.length; term++) sum += LANCZOS[term]! / (shifted + term)
+  const base = shifted + 7.5
+  return 0.5 * Math.log(2 * Math.PI) + (shifted + 0.5) * Math.log(base) - base + Math.log(sum)
+}
+
+export function logBeta(a: number, b: number): number {
+  return logGamma(a) + logGamma(b) - logGamma(a + b)
+}
+
+/** For g = 7, nine terms. */
+const LANCZOS = [
+  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+  -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
+  1.5056327351493116e-7,
+]
+
+/** How probable a Beta(a, b) variable is to be at most x. */
+export function betaCdf(x: number, a: number, b: number): number {
+  if (x <= 0) return 0
+  if (x >= 1) return 1
+  const front = Math.exp(a * Math.log(x) + b * Math.log(1 - x) - logBeta(a, b))
+  // The fraction converges fast on the side of the mean.
+  return x < (a + 1) / (a + b + 2)
+    ? (front * continuedFraction(x, a, b)) / a
+    : 1 - (front * continuedFraction(1 - x, b, a)) / b
+}
+
+/** The x that a Beta(a, b) variable stays under with this probability. */
+export function betaQuantile(probability: number, a: number, b: number): number {
+  return crossing((x) => betaCdf(x, a, b) - probability, 0, 1)
+}
+
+/** Lentz's evaluation of the fraction of the incomplete beta function. */
+function continuedFraction(x: number, a: number, b: number): number {
+  let c = 1
+  let d = 1 / apart(1 - ((a + b) * x) / (a + 1))
+  let result = d
+  for (let m = 1; m <= MAX_TERMS; m++) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m))
+    d = 1 / apart(1 + even * d)
+    c = apart(1 + even / c)
+    result *= d * c
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1))
+    d = 1 / apart(1 + odd * d)
+    c = apart(1 + odd / c)
+    result *= d * c
+    if (Math.abs(d * c - 1) < 1e-15) break
+  }
+  return result
+}
+
+/** Never quite zero, so that it can be divided by. */
+const apart = (value: number) => (Math.abs(value) < 1e-300 ? 1e-300 : value)
+
+const MAX_TERMS = 1000
+
+/**
+ * Bounds of a probability from a number of forks that was fixed beforehand; on average over
+ * all probabilities they hold as often as `z` says. Looked at after every fork they do not:
+ * then use `confidenceSequence`.
+ */
+export function wilson(fails: number, forks: number, z = 1.959964): Interval {
+  if (forks === 0) return UNKNOWN
+  const seen = fails / forks
+  const scale = 1 + (z * z) / forks
+  const middle = (seen + (z * z) / (2 * forks)) / scale
+  const half = (z * Math.sqrt((seen * (1 - seen)) / forks + (z * z) / (4 * forks * forks))) / scale
+  return {
+    low: fails === 0 ? 0 : Math.max(0, middle - half),
+    high: fails === forks ? 1 : Math.min(1, middle + half),
+  }
+}
+
+/**
+ * Bounds of a probability from a number of forks that was fixed beforehand, which hold
+ * at least as often as stated whatever the probability is. For gates and exit codes.
+ */
+export function clopperPearson(fails: number, forks: number, errorRate = 0.05): Interval {
+  if (forks === 0) return UNKNOWN
+  const passes = forks - fails
+  return {
+    low: fails === 0 ? 0 : betaQuantile(errorRate / 2, fails, passes + 1),
+    high: passes === 0 ? 1 : betaQuantile(1 - errorRate / 2, fails + 1, passes),
+  }
+}
