@@ -163,6 +163,7 @@ describe('a run that is not one', () => {
 
 describe('an agent that cannot run', () => {
   test('is missing, or a folder, or refused by Node', async () => {
+    soakOnly()
     const { retake } = await folderWith({ 'agent.mjs': smallAgent, 'agent.py': 'print()' })
     expect(oneError(await retake(['record', 'none.mjs']))).toBe('AGENT_MISSING, exit code 1')
     const python = await retake(['record', 'agent.py'])

@@ -125,6 +125,7 @@ test('show --step says that an answer was put in, or that another question was a
 })
 
 test('show --json carries parent, branch, facts and the origin of each step', async () => {
+  soakOnly()
   const shown = JSON.parse(await retake('show', id(first), '--json')) as { steps: object[] }
   expect(shown).toMatchObject({
     parent: { run: root },
@@ -161,6 +162,7 @@ test('list, verify, export and replay take a branch like any run', async () => {
 })
 
 test('diff finds the edit between a branch and its parent, and between two branches', async () => {
+  soakOnly()
   const compare = async (a: string, b: string): Promise<string> => {
     const { stdout, code } = await scene.workspace.retake(['diff', a, b])
     expect(code).toBe(3)

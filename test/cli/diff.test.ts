@@ -90,6 +90,7 @@ describe('runs that differ', () => {
   })
 
   test('a request put in is one added step, in both directions', async () => {
+    soakOnly()
     const there = await diffJson(runs.first, runs.longer, '--only', 'messages,tools,requests')
     const added = there.steps.filter(({ change }) => change === 'added')
     expect(added).toHaveLength(1)
@@ -113,6 +114,7 @@ describe('runs that differ', () => {
   })
 
   test('--step shows one step, --full its values in full', async () => {
+    soakOnly()
     const show = (...args: readonly string[]) =>
       workspace.retake(['diff', runs.first, runs.other, ...args])
     const one = await show('--step', '1.1')

@@ -116,6 +116,7 @@ test('an answer that an SDK retries by itself belongs to the code that waits for
 })
 
 test('for people there is the source with its line marked, the stack and the variables', async () => {
+  soakOnly()
   const { stdout, code } = await tools.retake(['replay', 'last', '--step', '2'])
   expect(code).toBe(0)
   const line = lineOf('inspect/fan-out.ts', 'const finding: Finding')
@@ -566,6 +567,7 @@ test('code that was changed since the recording is reported as the divergence it
 })
 
 test('a run recorded inside a program has no process to look into', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({})
   const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href
   const program = `import { record } from '${library}'; await record({ name: 'inner' }, () => 1)`

@@ -357,6 +357,7 @@ test('a policy tried on what was recorded under it changes nothing', async () =>
 })
 
 test('a policy is tried on what ran, nested calls and those that took too long among it', async () => {
+  soakOnly()
   const folderName = mkdtempSync(join(tmpdir(), 'retake-root-'))
   const { folder, retake } = await folderWith({
     'same.yaml': `name: sandbox\npresets: [{ sandbox: { root: ${folderName} } }]\n`,

@@ -159,6 +159,7 @@ test('says where it went live, why, and what that saved', async () => {
 })
 
 test('unchanged code is served to its end: nothing is asked, nothing is recorded', async () => {
+  soakOnly()
   const made = await rerun(agent, (source) => `${source}// a comment\n`)
   expect(made.said).toMatch(/^identical · all of \S+ was served: nothing differs/)
   expect(made).toMatchObject({

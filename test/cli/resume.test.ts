@@ -163,6 +163,7 @@ describe('a step in doubt', () => {
   })
 
   test('is none when only the end of the answer is missing', async () => {
+    soakOnly()
     const chunk = upTo((event) => event.type === 'deliver' && event.part === 'chunk')
     const resumed = await workspace.retake(['resume', cutAfter(chunk)])
     expect(resumed.code).toBe(0)
@@ -292,6 +293,7 @@ describe('a run that ended with an error', () => {
     }`
 
   test('at step 9 of 10 goes on there as a branch; its tape stays as it is', async () => {
+    soakOnly()
     writeFileSync(agent(), source)
     provider.failNext('step 9')
     const failed = await workspace.retake(['record', '--dir', 'failing', agent()], {

@@ -204,6 +204,7 @@ describe('no command starts what a tape from elsewhere names', () => {
   })
 
   test('verify of a folder starts nothing when one of its tapes is not trusted', async () => {
+    soakOnly()
     await workspace.retake(['record', 'agent.mjs'])
     const { code, stdout, stderr } = await workspace.retake(['verify', '.retake/runs'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -316,6 +317,7 @@ test.skipIf(!hasScript)('on a terminal it is asked for, and a yes is remembered'
 
 describe('a run that was recorded here', () => {
   test('is trusted, also under another name and in another folder', async () => {
+    soakOnly()
     const workspace = await folderWith({ 'agent.mjs': smallAgent })
     const { retake, folder } = workspace
     await retake(['record', 'agent.mjs'])
@@ -370,6 +372,7 @@ describe('a run that was recorded here', () => {
   })
 
   test('is trusted as a command, too', async () => {
+    soakOnly()
     const { retake } = await folderWith({})
     await retake(['record', '--', process.execPath, '-e', 'console.log(1)'])
     expect((await retake(['replay', 'last'])).code).toBe(0)
