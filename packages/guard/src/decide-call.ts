@@ -79,10 +79,10 @@ export function decideCall(
   }
   if (earlier?.facts?.status === 'done') {
     // What was approved under this very policy need not be approved again.
-    const isAsked = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
-    const told = isAsked && denial && { code: denial.code, why: denial.why }
-    const isServed = { verdict: isAsked ? 'ask' : 'allow', served: earlier.from } as const
-    return { intent: { ...about, ...(rule && { rule }), ...told, ...isServed }, earlier }
+    const needsPrompt = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
+    const reason = needsPrompt && denial && { code: denial.code, why: denial.why }
+    const isServed = { verdict: needsPrompt ? 'ask' : 'allow', served: earlier.from } as const
+    return { intent: { ...about, ...(rule && { rule }), ...reason, ...isServed }, earlier }
   }
   if (earlier !== undefined && earlier.facts === undefined) {
     let decision: InDoubtDecision

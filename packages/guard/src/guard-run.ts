@@ -139,7 +139,7 @@ export class GuardRun {
   /** Counts what is spent outside of guarded tools, such as by the model that calls them, and puts it on the tape. */
   spend(usage: CallUsage): void {
     this.limiter.spend(usage)
-    this.tapes.keepSpent(usage)
+    this.tapes.recordSpent(usage)
   }
 
   /** Whether calls carry their place in the program: finding it costs more than all else of a call in memory. */

@@ -15,7 +15,7 @@ import {
   type Session,
 } from '@retake/engine/hook'
 import { argumentsOf, type CanonicalCall, fingerprintOf, storableCall } from './canonical-call.js'
-import { carryOut } from './carry-out.js'
+import { executeCall } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
 import { brokenGuard, decideCall, type Decision, deniedIntent } from './decide-call.js'
 import { currentBounds } from './enforcement/current-bounds.js'
@@ -180,7 +180,7 @@ export class GuardedCall {
     }
     try {
       const decision = (this.#decision ??= this.#decideAgain(operation, drawn, call))
-      const later = carryOut(this, operation, decision, call)
+      const later = executeCall(this, operation, decision, call)
       if (later instanceof Promise) later.catch(fail)
     } catch (cause) {
       fail(cause)

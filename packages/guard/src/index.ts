@@ -12,7 +12,7 @@ export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/check-schem
 export type { Contract, Schema, StandardSchema } from './contract/contract.js'
 export { decideApproval, pendingApprovals } from './approval/approval-files.js'
 export type { PendingApproval } from './approval/approval-files.js'
-export { userName } from './approval/ask-terminal.js'
+export { userName } from './approval/prompt-terminal.js'
 export type {
   ApprovalDecision,
   ApprovalOptions,

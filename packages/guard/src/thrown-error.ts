@@ -41,18 +41,18 @@ const hasWordsOf = (error: Error, refusal: GuardError): boolean =>
   ((error as { code?: unknown }).code === refusal.code && error.message.includes(refusal.what))
 
 /** What became of a tool that threw: the refusal that made it throw, or its own error. */
-interface ToldError {
+interface DescribedError {
   readonly error: unknown
   readonly recorded: RecordedError
   readonly isRefusal: boolean
 }
 
 /** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
-export function tellError(
+export function describeError(
   tool: string,
   thrown: unknown,
   blocked: readonly GuardError[],
-): ToldError {
+): DescribedError {
   const error = thrownError(tool, thrown)
   const refusal = findRefusal(error, blocked)
   return {

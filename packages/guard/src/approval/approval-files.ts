@@ -12,25 +12,25 @@ const LOOK_MS = 150
  * find it, and waits for a decision on exactly this call. What is decided on
  * anything else, or too late, counts for nothing.
  */
-export async function askInFolder(
+export async function requestInFolder(
   request: ApprovalRequest,
   signal: AbortSignal,
 ): Promise<ApprovalDecision> {
   const { tape } = request
   if (tape === undefined) throw new Error('no tape is written, so nobody can see the question')
-  const [asked, decided] = [requestFile(tape, request), decisionFile(tape, request)]
+  const [requestPath, decided] = [requestFile(tape, request), decisionFile(tape, request)]
   // A decision that is there already was made on another question.
   disk.rmSync(decided, { force: true })
-  writeWhole(asked, request)
+  writeWhole(requestPath, request)
   try {
     for (;;) {
       const decision = readDecision(decided, request)
       if (decision !== undefined) return decision
       await wait(signal)
-      stillAsk(asked, request, natives.dateNow())
+      renewRequest(requestPath, request, natives.dateNow())
     }
   } finally {
-    disk.rmSync(asked, { force: true })
+    disk.rmSync(requestPath, { force: true })
     disk.rmSync(decided, { force: true })
   }
 }
@@ -119,7 +119,7 @@ const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).co
 const SILENT_MS = 30_000
 
 /** Says that the call still waits. */
-export function stillAsk(file: string, request: ApprovalRequest, now: number): void {
+export function renewRequest(file: string, request: ApprovalRequest, now: number): void {
   try {
     disk.utimesSync(file, now / 1000, now / 1000)
   } catch (error) {
@@ -128,7 +128,7 @@ export function stillAsk(file: string, request: ApprovalRequest, now: number): v
   }
 }
 
-const isAsked = (file: string, now: number): boolean => {
+const isPending = (file: string, now: number): boolean => {
   const changedAt = disk.statSync(file, { throwIfNoEntry: false })?.mtimeMs
   return changedAt !== undefined && changedAt >= now - SILENT_MS
 }
@@ -144,7 +144,7 @@ export function pendingApprovals(tape: string, now: number): PendingApproval[] {
   return names
     .filter((name) => name.endsWith('.request.json'))
     .map((name) => path.join(folderOf(tape), name))
-    .filter((file) => isAsked(file, now))
+    .filter((file) => isPending(file, now))
     .flatMap((file) => {
       const request = readJson(file) as ApprovalRequest | null | undefined
       const isOpen = request !== undefined && request !== null && request.expiresAt >= now

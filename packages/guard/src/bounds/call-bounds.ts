@@ -3,23 +3,23 @@ import { type Denial, GuardError } from '../guard-error.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import { portOf } from './canonical-host.js'
 import { processErrors } from './process-errors.js'
-import { notePlace, type RefusedPlace } from './refused-places.js'
+import { noteEndpoint, type RefusedEndpoint } from './refused-endpoints.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { expectUnheard } from './unheard-refusals.js'
 import { guardErrors } from '../guard-errors.js'
 
 /** What a tool is told that goes on after its call; the same words each time. */
 export function callOver(tool: string): Denial {
-  const known = told.get(tool)
+  const known = denials.get(tool)
   if (known !== undefined) return known
-  if (told.size >= TOLD_MAX) told.clear()
+  if (denials.size >= DENIALS_MAX) denials.clear()
   const denial = guardErrors.callOver(tool)
-  told.set(tool, denial)
+  denials.set(tool, denial)
   return denial
 }
 
-const TOLD_MAX = 1000
-const told = new Map<string, Denial>()
+const DENIALS_MAX = 1000
+const denials = new Map<string, Denial>()
 
 /**
  * What one guarded call may touch. The boundaries ask it before anything native
@@ -33,7 +33,7 @@ export class CallBounds {
   key: string | undefined
   /** Made when there is something to put in: most calls have neither. */
   #processes: Set<number> | undefined
-  #held: Set<() => void> | undefined
+  #releases: Set<() => void> | undefined
   #over: Denial | undefined
   #after: CallBounds | undefined
 
@@ -89,8 +89,8 @@ export class CallBounds {
   }
 
   /** Any other question to the network scopes. */
-  network(ask: (scope: NonNullable<Scopes['network']>) => Denial | undefined): void {
-    this.#refuse((scopes) => scopes.network && ask(scopes.network))
+  network(check: (scope: NonNullable<Scopes['network']>) => Denial | undefined): void {
+    this.#refuse((scopes) => scopes.network && check(scopes.network))
   }
 
   /** Beside the vector itself, what a pattern let through is looked at like arguments of a tool. */
@@ -135,19 +135,19 @@ export class CallBounds {
   }
 
   /** Whatever the scopes say. `at`: where a connection would have led. */
-  refuse(denial: Denial, at?: RefusedPlace): never {
+  refuse(denial: Denial, at?: RefusedEndpoint): never {
     const error = new GuardError(this.#over ?? denial)
-    if (at !== undefined) notePlace(error, at)
+    if (at !== undefined) noteEndpoint(error, at)
     this.blocked.push(error)
     expectUnheard(error)
     throw error
   }
 
   /** Something the call has opened, to be ended with it. Returns how to let go of it. */
-  hold(release: () => void): () => void {
+  onEnd(release: () => void): () => void {
     if (this.#over !== undefined) release()
-    else (this.#held ??= new Set()).add(release)
-    return () => void this.#held?.delete(release)
+    else (this.#releases ??= new Set()).add(release)
+    return () => void this.#releases?.delete(release)
   }
 
   /** Whether the call has its answer. */
@@ -159,9 +159,9 @@ export class CallBounds {
   end(over: Denial, isGivenUp = false): void {
     this.#over = over
     if (isGivenUp) this.#after = this
-    if (this.#held === undefined) return
-    for (const release of this.#held) release()
-    this.#held.clear()
+    if (this.#releases === undefined) return
+    for (const release of this.#releases) release()
+    this.#releases.clear()
   }
 
   /** These bounds while the call lasts. After it the same scopes, unless it was given up: nothing then. */
@@ -187,10 +187,10 @@ export class CallBounds {
     if (denial !== undefined) this.refuse(denial)
   }
 
-  #refuse(ask: (scopes: Scopes) => Denial | undefined, at?: () => RefusedPlace): void {
+  #refuse(check: (scopes: Scopes) => Denial | undefined, at?: () => RefusedEndpoint): void {
     if (this.#over !== undefined) this.refuse(this.#over)
     for (const scopes of this.scopes) {
-      const denial = ask(scopes)
+      const denial = check(scopes)
       if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial, at?.())
     }
   }
@@ -198,7 +198,7 @@ export class CallBounds {
 
 /** There is no call any more that could say what was blocked. */
 class AfterBounds extends CallBounds {
-  override refuse(denial: Denial, at?: RefusedPlace): never {
+  override refuse(denial: Denial, at?: RefusedEndpoint): never {
     this.blocked.length = 0
     return super.refuse(denial, at)
   }

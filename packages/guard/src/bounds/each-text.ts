@@ -40,9 +40,9 @@ function collect(value: unknown, at: string, found: FoundText[]): void {
   if (text !== undefined || typeof value !== 'object' || value === null) return
   const isNamed = !Array.isArray(value) && !(value instanceof Set)
   for (const [key, member] of membersOf(value)) {
-    const place = pathTo(at, key)
-    if (isNamed) collect(key, place, found)
-    collect(member, place, found)
+    const location = pathTo(at, key)
+    if (isNamed) collect(key, location, found)
+    collect(member, location, found)
   }
 }
 

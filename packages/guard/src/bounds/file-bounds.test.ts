@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fileBounds } from './file-bounds.js'
-import { resolvePlace } from './resolve-place.js'
+import { resolvePath } from './resolve-path.js'
 
 let base: string
 let root: string
@@ -165,11 +165,11 @@ test('a root that does not exist yet may be made', () => {
 
 test('a path is followed as the system follows it', () => {
   fs.symlinkSync('../root/docs', path.join(root, 'around'))
-  const real = (given: string) => resolvePlace(given, { from: root })?.real
+  const real = (given: string) => resolvePath(given, { from: root })?.real
   expect(real('around/../link')).toBe(path.join(base, 'secret.txt'))
   expect(real('around/guide.md')).toBe(path.join(root, 'docs', 'guide.md'))
   expect(real('nothing/../docs')).toBe(path.join(root, 'docs'))
   expect(real('around/new/file')).toBe(path.join(root, 'docs', 'new', 'file'))
-  expect(resolvePlace('link', { from: root, follow: false })?.real).toBe(path.join(root, 'link'))
+  expect(resolvePath('link', { from: root, follow: false })?.real).toBe(path.join(root, 'link'))
   expect(real('/')).toBe('/')
 })

@@ -6,8 +6,8 @@ import { FileRoots } from './file-roots.js'
 import type { FileScope } from './scopes.js'
 import { mayHaveNameOutside } from './hard-links.js'
 import { PathInspector } from './path-inspector.js'
-import { climbs, forbiddenForm, isDevicePlace } from './path-inspector.js'
-import { resolvePlace } from './resolve-place.js'
+import { climbs, forbiddenForm, isDevicePath } from './path-inspector.js'
+import { resolvePath } from './resolve-path.js'
 import type { FileAccess, Scopes } from './scopes.js'
 
 /**
@@ -56,18 +56,18 @@ export function refusalOf(
   if (form !== undefined) return form
   const named = path.resolve(given)
   // By name: `/proc/self/cwd` would lead back inside, and somewhere else in another process.
-  if (isDevicePlace(named) && !roots.name(named)) return 'PATH_DEVICE'
-  const place = resolvePlace(given)
-  if (place === undefined) return 'PATH_SYMLINK_LOOP'
-  const { real, stats, links } = place
-  if (roots.hold(real)) {
+  if (isDevicePath(named) && !roots.name(named)) return 'PATH_DEVICE'
+  const location = resolvePath(given)
+  if (location === undefined) return 'PATH_SYMLINK_LOOP'
+  const { real, stats, links } = location
+  if (roots.contains(real)) {
     if (stats === undefined) return undefined
-    if ((stats.isBlockDevice() || stats.isCharacterDevice()) && !isDevicePlace(real))
+    if ((stats.isBlockDevice() || stats.isCharacterDevice()) && !isDevicePath(real))
       return 'PATH_DEVICE'
     return mayHaveNameOutside(stats, roots.folders) ? 'PATH_HARD_LINK' : undefined
   }
   if (links > 0 && roots.name(named)) return 'PATH_SYMLINK_ESCAPE'
   if (climbs(given)) return 'PATH_TRAVERSAL'
-  if (others?.hold(real) === true) return notAllowed
-  return isDevicePlace(real) ? 'PATH_DEVICE' : 'PATH_OUTSIDE_ROOT'
+  if (others?.contains(real) === true) return notAllowed
+  return isDevicePath(real) ? 'PATH_DEVICE' : 'PATH_OUTSIDE_ROOT'
 }

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Stats } from 'node:fs'
 import { disk } from '@retake/engine/hook'
-import { resolvePlace } from './resolve-place.js'
+import { resolvePath } from './resolve-path.js'
 
 interface Root {
   /** As it was given, made absolute when the policy was read: a later change of folder does not move it. */
@@ -42,7 +42,7 @@ export class FileRoots {
   }
 
   /** Whether a resolved path is one of the folders or below it. */
-  hold(real: string): boolean {
+  contains(real: string): boolean {
     return this.#roots.some((root) => {
       const { real: folder, folds } = fresh(root)
       return folds ? isBelow(fold(real), fold(folder)) : isBelow(real, folder)
@@ -58,9 +58,9 @@ export class FileRoots {
 }
 
 /** Compared name by name: `/root-evil` is not below `/root`. */
-export function isBelow(place: string, folder: string): boolean {
-  if (place === folder) return true
-  return place.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
+export function isBelow(location: string, folder: string): boolean {
+  if (location === folder) return true
+  return location.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
 }
 
 const absoluteRoot = (root: string): string =>
@@ -71,7 +71,7 @@ function fresh(root: Root): Root {
   const stamp = stampOf(lookThrough(root.given))
   if (stamp === root.stamp) return root
   root.stamp = stamp
-  root.real = resolvePlace(root.given)?.real ?? root.given
+  root.real = resolvePath(root.given)?.real ?? root.given
   root.folds = foldsCase(root.real)
   return root
 }
@@ -79,9 +79,9 @@ function fresh(root: Root): Root {
 const stampOf = (stats: Stats | undefined): string =>
   stats === undefined ? 'missing' : `${stats.dev}:${stats.ino}`
 
-function lookThrough(place: string): Stats | undefined {
+function lookThrough(location: string): Stats | undefined {
   try {
-    return disk.statSync(place, { throwIfNoEntry: false })
+    return disk.statSync(location, { throwIfNoEntry: false })
   } catch {
     return undefined
   }

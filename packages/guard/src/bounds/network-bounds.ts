@@ -10,7 +10,7 @@ import type { NetworkScope } from './scopes.js'
 import { type Address, parseAddress, printAddress } from './parse-address.js'
 import { portOf } from './canonical-host.js'
 import type { Scopes } from './scopes.js'
-import { type NamedPlace, placesInText, urlsInText } from './place-in-text.js'
+import { type NamedEndpoint, endpointsInText, urlsInText } from './endpoints-in-text.js'
 
 /** Names under which clouds offer credentials to their machines. */
 const NAMES = new Set([
@@ -77,8 +77,8 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       )
     }
     if (isLocal(name)) {
-      const home = LOOPBACK.find((each) => listed.has(each, port))
-      return home === undefined ? judgeAddress(LOOPBACK[0], port, host) : undefined
+      const loopback = LOOPBACK.find((each) => listed.has(each, port))
+      return loopback === undefined ? judgeAddress(LOOPBACK[0], port, host) : undefined
     }
     const isNamed = allow?.some(
       (pattern) => pattern.name === name && fitsPattern(found, port, pattern),
@@ -102,7 +102,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     return denial ?? judgeMethod(method, `${url.origin}${url.pathname}`)
   }
 
-  const judgeWord = ({ protocol, host, port, isCertain }: NamedPlace): Denial | undefined => {
+  const judgeWord = ({ protocol, host, port, isCertain }: NamedEndpoint): Denial | undefined => {
     if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
     const denial = judgeName(host, port)
     if (denial !== undefined && (isCertain || denial.code.startsWith('ADDRESS_'))) return denial
@@ -116,7 +116,12 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
    * A host that is not listed may be a title, a bookmark or the subject of a request to one that
    * is, so only URLs that lead into the private network are refused before the tool starts.
    */
-  const judgeArgument = ({ protocol, host, port, isCertain }: NamedPlace): Denial | undefined => {
+  const judgeArgument = ({
+    protocol,
+    host,
+    port,
+    isCertain,
+  }: NamedEndpoint): Denial | undefined => {
     if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
     const denial = isCertain ? judgeName(host, port) : undefined
     return denial?.code.startsWith('ADDRESS_') === true ? denial : undefined
@@ -150,18 +155,18 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       return denial && denials.redirected(denial, `${from.origin}${from.pathname}`)
     },
     inspect: (text) => firstDenial(urlsInText(text), judgeArgument),
-    inspectWord: (word) => firstDenial(placesInText(word), judgeWord),
+    inspectWord: (word) => firstDenial(endpointsInText(word), judgeWord),
   }
 }
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
 
 function firstDenial(
-  places: readonly NamedPlace[],
-  judge: (place: NamedPlace) => Denial | undefined,
+  endpoints: readonly NamedEndpoint[],
+  judge: (endpoint: NamedEndpoint) => Denial | undefined,
 ): Denial | undefined {
-  for (const place of places) {
-    const denial = judge(place)
+  for (const endpoint of endpoints) {
+    const denial = judge(endpoint)
     if (denial !== undefined) return denial
   }
   return undefined

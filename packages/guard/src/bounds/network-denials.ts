@@ -23,7 +23,7 @@ export class NetworkDenials {
   }
 
   address(host: string, address: string, port: number | undefined, kind: AddressKind): Denial {
-    const where = place(address, port)
+    const where = endpointText(address, port)
     const isMetadata = kind === 'metadata'
     return this.#denial(
       isMetadata ? 'ADDRESS_METADATA' : 'ADDRESS_PRIVATE',
@@ -45,7 +45,7 @@ export class NetworkDenials {
   host(host: string, port: number | undefined): Denial {
     return this.#denial(
       'HOST_NOT_ALLOWED',
-      `Connecting to ${place(host, port)}.`,
+      `Connecting to ${endpointText(host, port)}.`,
       'The host is not on the allow list.',
       this.#hosts,
     )
@@ -119,10 +119,10 @@ export class NetworkDenials {
 
   /** The same, met after a redirect. */
   redirected(denial: Denial, from: string): Denial {
-    const keeps = denial.code.startsWith('ADDRESS_')
+    const isSpecific = denial.code.startsWith('ADDRESS_')
     return {
       ...denial,
-      code: keeps ? denial.code : 'REDIRECT_NOT_ALLOWED',
+      code: isSpecific ? denial.code : 'REDIRECT_NOT_ALLOWED',
       what: `${denial.what} ${from} redirects there.`,
     }
   }
@@ -137,5 +137,5 @@ const list = (texts: readonly string[]): string =>
     ? `${texts.slice(0, SHOWN).join(', ')} and ${texts.length - SHOWN} more`
     : texts.join(', ')
 
-const place = (host: string, port: number | undefined): string =>
+const endpointText = (host: string, port: number | undefined): string =>
   !port ? host : host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`

@@ -5,10 +5,10 @@ import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import { fold, foldsCase, isBelow } from './file-roots.js'
-import { lookAt, resolvePlace } from './resolve-place.js'
+import { lookAt, resolvePath } from './resolve-path.js'
 
 /** A file or folder of the guard that no guarded tool may touch, whatever its scope allows. */
-interface OwnPlace {
+interface OwnPath {
   /** As it was named, made absolute, and without links: where it is when a guard begins to use it. */
   readonly paths: readonly string[]
   /** The file system treats `A` and `a` as the same name. */
@@ -19,7 +19,7 @@ interface OwnPlace {
   readonly of: string
 }
 
-const places = new Map<string, OwnPlace>()
+const ownPaths = new Map<string, OwnPath>()
 
 /** Entries that a guard writes into a folder it shares with others. */
 const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
@@ -28,12 +28,12 @@ const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 const ENTRIES = 20_000
 
 /** Keeps guarded tools of this process from a folder or a file, from now on. */
-export function protectOwnFiles(place: string, of: string, isShared = false): void {
-  const named = path.resolve(place)
-  const real = resolvePlace(named)?.real ?? named
+export function protectOwnFiles(location: string, of: string, isShared = false): void {
+  const named = path.resolve(location)
+  const real = resolvePath(named)?.real ?? named
   const folds = foldsCase(real)
   const paths = [...new Set([named, real])].map((each) => (folds ? fold(each) : each))
-  places.set(named, { paths, folds, isShared, of })
+  ownPaths.set(named, { paths, folds, isShared, of })
 }
 
 /** Protects what every guard has: its tapes and approvals, those of other runs, and the state of this user. */
@@ -55,30 +55,31 @@ export function protectTapes(folder: string): void {
  */
 export function ownFileDenial(access: string, given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
-  const place = resolvePlace(given)
-  if (place === undefined) return undefined
-  const found = ownerOf(place.real) ?? ownerOf(path.resolve(given)) ?? linkedOwner(place.stats)
+  const location = resolvePath(given)
+  if (location === undefined) return undefined
+  const found =
+    ownerOf(location.real) ?? ownerOf(path.resolve(given)) ?? linkedOwner(location.stats)
   return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
 }
 
 /** The same for an entry that is removed or renamed: a folder takes everything below it along. */
 export function ownRemovalDenial(given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
-  const entry = resolvePlace(given, { follow: false })?.real
+  const entry = resolvePath(given, { follow: false })?.real
   if (entry === undefined) return undefined
-  const found = ownerOf(entry) ?? holderOf(entry)
+  const found = ownerOf(entry) ?? protectedBelow(entry)
   return found && denialOf(found, `The tool tried to move or remove ${JSON.stringify(given)}.`)
 }
 
 /** The same for a word of a program's arguments, or text for a shell. */
 export function ownWordDenial(text: string, cwd: string): Denial | undefined {
   for (const word of wordsIn(text)) {
-    const real = resolvePlace(word, { from: cwd })?.real
+    const real = resolvePath(word, { from: cwd })?.real
     if (real === undefined) continue
     const found =
       ownerOf(real) ??
       // A folder that is only there for Retake; others are the tool's to use.
-      (path.basename(real) === '.retake' ? holderOf(real) : undefined)
+      (path.basename(real) === '.retake' ? protectedBelow(real) : undefined)
     if (found !== undefined)
       return denialOf(found, `A program was not started with ${JSON.stringify(word)}.`)
   }
@@ -89,40 +90,48 @@ export function ownWordDenial(text: string, cwd: string): Denial | undefined {
 export const isOwnEntry = (folder: string, name: string): boolean =>
   ownerOf(path.join(folder, name)) !== undefined
 
-function ownerOf(absolute: string): OwnPlace | undefined {
-  for (const own of places.values()) {
-    const place = own.folds ? fold(absolute) : absolute
-    if (own.paths.some((root) => isBelow(place, root) && (!own.isShared || isOwnIn(root, place))))
+function ownerOf(absolute: string): OwnPath | undefined {
+  for (const own of ownPaths.values()) {
+    const location = own.folds ? fold(absolute) : absolute
+    if (
+      own.paths.some(
+        (root) => isBelow(location, root) && (!own.isShared || isOwnIn(root, location)),
+      )
+    )
       return own
   }
   return undefined
 }
 
-const isOwnIn = (root: string, place: string): boolean =>
-  OWN_ENTRY.test(path.relative(root, place).split(path.sep, 1)[0] ?? '')
+const isOwnIn = (root: string, location: string): boolean =>
+  OWN_ENTRY.test(path.relative(root, location).split(path.sep, 1)[0] ?? '')
 
 /** The protected path at or below an entry. */
-const holderOf = (entry: string): OwnPlace | undefined =>
-  [...places.values()].find(({ paths, folds }) =>
+const protectedBelow = (entry: string): OwnPath | undefined =>
+  [...ownPaths.values()].find(({ paths, folds }) =>
     paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
   )
 
 /** A file with several names is one file: whichever is used, it is the tape. */
-function linkedOwner(file: Stats | undefined): OwnPlace | undefined {
+function linkedOwner(file: Stats | undefined): OwnPath | undefined {
   if (file === undefined || !file.isFile() || file.nlink <= 1) return undefined
   let left = ENTRIES
-  for (const own of places.values()) {
+  for (const own of ownPaths.values()) {
     const pending = [...own.paths]
-    for (let place = pending.pop(); place !== undefined && left > 0; place = pending.pop()) {
+    for (
+      let location = pending.pop();
+      location !== undefined && left > 0;
+      location = pending.pop()
+    ) {
       left -= 1
-      const stats = lookAt(place)
+      const stats = lookAt(location)
       if (stats?.isDirectory() === true)
         pending.push(
-          ...listOf(place)
-            .map(({ name }) => path.join(place, name))
+          ...listOf(location)
+            .map(({ name }) => path.join(location, name))
             .filter(ownerOf),
         )
-      else if (stats?.ino === file.ino && stats.dev === file.dev && ownerOf(place)) return own
+      else if (stats?.ino === file.ino && stats.dev === file.dev && ownerOf(location)) return own
     }
   }
   return undefined
@@ -151,4 +160,4 @@ function wordsIn(text: string): Set<string> {
 
 const verbOf = (access: string): string => (access === 'write' ? 'write' : 'read')
 
-const denialOf = ({ of }: OwnPlace, what: string): Denial => guardErrors.ownFiles(what, of)
+const denialOf = ({ of }: OwnPath, what: string): Denial => guardErrors.ownFiles(what, of)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { FileDenialCode } from './file-denials.js'
 import type { FileRoots } from './file-roots.js'
 import { mayHaveNameOutside } from './hard-links.js'
-import { lookAt, type Place, resolvePlace } from './resolve-place.js'
+import { lookAt, type ResolvedPath, resolvePath } from './resolve-path.js'
 
 /**
  * Forms of a path that mean a machine, a device or a stream somewhere, whatever they are
@@ -30,7 +30,7 @@ function forbiddenOnWindows(text: string): FileDenialCode | undefined {
 }
 
 /** Places of the system that look like files: devices, and the insides of processes. */
-export const isDevicePlace = (absolute: string): boolean =>
+export const isDevicePath = (absolute: string): boolean =>
   /^\/(?:dev|proc|sys)(?:\/|$)/.test(absolute)
 
 /** Whether one of the names is `..`, with either separator. */
@@ -144,11 +144,11 @@ export class PathInspector {
   #judge(text: string): FileDenialCode | undefined {
     if (text === '') return undefined
     if (/^file:/i.test(text)) return this.#judgeUrl(text)
-    if (text.startsWith('~')) return this.#judgeHome(text)
+    if (text.startsWith('~')) return this.#judgeHomeDirectory(text)
     const form = /\s/.test(text) ? undefined : forbiddenForm(text)
     if (form !== undefined)
       return form === 'PATH_DRIVE' && this.#allowsDrive(text) ? undefined : form
-    if (/^\/\/[\w-]+\/[^/]/.test(text) && !this.#hold(resolvePlace(text)?.real ?? ''))
+    if (/^\/\/[\w-]+\/[^/]/.test(text) && !this.#contains(resolvePath(text)?.real ?? ''))
       return 'PATH_UNC'
     const slashed = text.replaceAll('\\', '/')
     if (path.isAbsolute(slashed)) return this.#judgeAbsolute(slashed)
@@ -164,19 +164,19 @@ export class PathInspector {
     const url = new URL(text)
     if (url.host !== '' && url.host !== 'localhost') return 'PATH_UNC'
     if (/%(?:2f|5c|00|25)/i.test(url.pathname)) return 'PATH_ENCODED'
-    let place: string
+    let location: string
     try {
-      place = fileURLToPath(url)
+      location = fileURLToPath(url)
     } catch {
       return 'PATH_ENCODED'
     }
-    const refused = this.#refusal(place, resolvePlace(place))
+    const refused = this.#refusal(location, resolvePath(location))
     return refused === 'PATH_OUTSIDE_ROOT' && climbs(decodePercent(text))
       ? 'PATH_TRAVERSAL'
       : refused
   }
 
-  #judgeHome(text: string): FileDenialCode | undefined {
+  #judgeHomeDirectory(text: string): FileDenialCode | undefined {
     const [, user = '', rest = ''] = /^~([\w.-]*)([\\/].*)?$/.exec(text) ?? [undefined]
     const isForm = rest !== '' || text === '~' || user === 'root' || user === os.userInfo().username
     if (
@@ -185,9 +185,9 @@ export class PathInspector {
       (user === '' && rest === '' && text !== '~')
     )
       return undefined
-    const home = user === '' ? os.homedir() : path.join(path.dirname(os.homedir()), user)
-    const place = resolvePlace(path.join(home, rest.replaceAll('\\', '/')))
-    return place && this.#hold(place.real) ? undefined : 'PATH_HOME'
+    const homeDirectory = user === '' ? os.homedir() : path.join(path.dirname(os.homedir()), user)
+    const location = resolvePath(path.join(homeDirectory, rest.replaceAll('\\', '/')))
+    return location && this.#contains(location.real) ? undefined : 'PATH_HOME'
   }
 
   /** A route of a web service begins with a slash, too: it has to be on disk, or nearly. */
@@ -195,7 +195,7 @@ export class PathInspector {
     const named = path.resolve(text)
     const names = named.split('/').length - 1
     if (named === path.parse(named).root) return climbs(text) ? 'PATH_TRAVERSAL' : undefined
-    const refused = this.#refusal(text, resolvePlace(text))
+    const refused = this.#refusal(text, resolvePath(text))
     if (refused !== 'PATH_OUTSIDE_ROOT') return refused
     if (climbs(text) && !/\s/.test(text)) return 'PATH_TRAVERSAL'
     if (lookAt(named) !== undefined) return names > 1 ? refused : undefined
@@ -206,9 +206,10 @@ export class PathInspector {
   /** Refused when it leads out wherever it starts. */
   #judgeClimbing(text: string): FileDenialCode | undefined {
     const bases = [process.cwd(), ...this.#folders()]
-    const places = bases.map((from) => resolvePlace(text, { from }))
-    if (places.some((place) => place !== undefined && this.#hold(place.real))) return undefined
-    const isText = /\s/.test(text) && places.every((place) => place?.stats === undefined)
+    const locations = bases.map((from) => resolvePath(text, { from }))
+    if (locations.some((location) => location !== undefined && this.#contains(location.real)))
+      return undefined
+    const isText = /\s/.test(text) && locations.every((location) => location?.stats === undefined)
     return isText ? undefined : 'PATH_TRAVERSAL'
   }
 
@@ -216,37 +217,38 @@ export class PathInspector {
   #judgeRelative(text: string): FileDenialCode | undefined {
     const bases = this.#folders()
     const cwd = process.cwd()
-    if (this.#hold(cwd)) bases.push(cwd)
+    if (this.#contains(cwd)) bases.push(cwd)
     const [first = ''] = text.split('/', 1)
     for (const from of new Set(bases)) {
       if (lookAt(path.join(from, first)) === undefined) continue
-      const place = resolvePlace(text, { from })
-      if (place === undefined) return 'PATH_SYMLINK_LOOP'
-      if (place.links > 0 && !this.#hold(place.real)) return 'PATH_SYMLINK_ESCAPE'
-      if (/[./]/.test(text) && this.#isHardLinked(place)) return 'PATH_HARD_LINK'
+      const location = resolvePath(text, { from })
+      if (location === undefined) return 'PATH_SYMLINK_LOOP'
+      if (location.links > 0 && !this.#contains(location.real)) return 'PATH_SYMLINK_ESCAPE'
+      if (/[./]/.test(text) && this.#isHardLinked(location)) return 'PATH_HARD_LINK'
     }
     return undefined
   }
 
-  #refusal(text: string, place: Place | undefined): FileDenialCode | undefined {
+  #refusal(text: string, location: ResolvedPath | undefined): FileDenialCode | undefined {
     const named = path.resolve(text)
     const isNamed = this.#lists.some((roots) => roots.name(named))
-    if (isDevicePlace(named) && !isNamed) return 'PATH_DEVICE'
-    if (place === undefined) return 'PATH_SYMLINK_LOOP'
-    if (this.#hold(place.real)) return this.#isHardLinked(place) ? 'PATH_HARD_LINK' : undefined
-    return place.links > 0 && isNamed ? 'PATH_SYMLINK_ESCAPE' : 'PATH_OUTSIDE_ROOT'
+    if (isDevicePath(named) && !isNamed) return 'PATH_DEVICE'
+    if (location === undefined) return 'PATH_SYMLINK_LOOP'
+    if (this.#contains(location.real))
+      return this.#isHardLinked(location) ? 'PATH_HARD_LINK' : undefined
+    return location.links > 0 && isNamed ? 'PATH_SYMLINK_ESCAPE' : 'PATH_OUTSIDE_ROOT'
   }
 
-  #isHardLinked({ real, stats }: Place): boolean {
-    return stats !== undefined && this.#hold(real) && mayHaveNameOutside(stats, this.#folders())
+  #isHardLinked({ real, stats }: ResolvedPath): boolean {
+    return stats !== undefined && this.#contains(real) && mayHaveNameOutside(stats, this.#folders())
   }
 
   #allowsDrive(text: string): boolean {
-    return process.platform === 'win32' && this.#hold(resolvePlace(text)?.real ?? text)
+    return process.platform === 'win32' && this.#contains(resolvePath(text)?.real ?? text)
   }
 
-  #hold(real: string): boolean {
-    return this.#lists.some((roots) => roots.hold(real))
+  #contains(real: string): boolean {
+    return this.#lists.some((roots) => roots.contains(real))
   }
 
   #folders(): string[] {

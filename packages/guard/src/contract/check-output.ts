@@ -16,10 +16,10 @@ import { notJson } from './check-schema.js'
  * where the issue points, so it is the same for every library.
  */
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
-  const place = placeIn(value, path)
+  const field = fieldIn(value, path)
   const at = pathText(path)
   const wanted = expected ?? wantedIn(message)
-  if (place.isMissing) {
+  if (field.isMissing) {
     const isNamed = wanted !== undefined && typesIn(wanted).length > 0
     return {
       code: 'MISSING_FIELD',
@@ -29,14 +29,14 @@ function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Dr
     }
   }
   const types = wanted === undefined ? [] : typesIn(wanted)
-  const found = typeOf(place.value)
+  const found = typeOf(field.value)
   return types.length > 0 && wanted !== undefined && !types.includes(found)
     ? { code: 'TYPE_CHANGED', path: at, expected: bare(wanted), found }
-    : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(place.value) }
+    : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(field.value) }
 }
 
 /** The value an issue points at. Missing: there is something around it, and nothing there. */
-function placeIn(
+function fieldIn(
   value: unknown,
   path: readonly PropertyKey[],
 ): { readonly value: unknown; readonly isMissing: boolean } {
@@ -79,8 +79,8 @@ export function checkOutput(
   const { output } = tool.options
   if (output === undefined) return { value, drift: [] }
   const contract = contractOf(output)
-  const held = keepsKind(contract, value)
-  const checking = held.drift.length > 0 ? held : checkFields(contract, held.value)
+  const outcome = checkKind(contract, value)
+  const checking = outcome.drift.length > 0 ? outcome : checkFields(contract, outcome.value)
   return checking instanceof Promise
     ? checking.then((checked) => judged(tool, contract, checked))
     : judged(tool, contract, checking)
@@ -94,7 +94,7 @@ function judged({ name }: GuardedTool, contract: Contract, checked: CheckedOutpu
 }
 
 /** Whether the result is of the promised kind. JSON that came as text is parsed. */
-function keepsKind({ kind }: Contract, value: unknown): CheckedOutput {
+function checkKind({ kind }: Contract, value: unknown): CheckedOutput {
   if (kind === undefined) return { value, drift: [] }
   if (kind === 'json' && typeof value === 'string') return parsed(value)
   const found = outputKind(value)
@@ -126,8 +126,8 @@ function checkFields(
     if (kind !== undefined || typeof value !== 'string' || !wantsOtherThanText(drift))
       return { value, drift }
     // The schema promises data, and here is text: it may be that data, written down.
-    const held = parsed(value)
-    return held.drift.length > 0 ? held : checkFields({ kind: 'json', schema }, held.value)
+    const outcome = parsed(value)
+    return outcome.drift.length > 0 ? outcome : checkFields({ kind: 'json', schema }, outcome.value)
   }
   const checked = checkSchema(schema, value)
   return checked instanceof Promise ? checked.then(named) : named(checked)

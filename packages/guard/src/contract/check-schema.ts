@@ -94,26 +94,26 @@ function fromStandard(result: StandardResult): CheckedValue {
 const NOTHING_SAID: SchemaIssue = { path: [], message: 'does not fit' }
 
 /** What libraries say beyond the standard. */
-interface ToldIssue extends StandardIssue {
+interface ReportedIssue extends StandardIssue {
   readonly expected?: unknown
   /** Of alternatives, zod tells why each does not fit. */
   readonly errors?: unknown
 }
 
-function schemaIssue(issue: ToldIssue): SchemaIssue {
+function schemaIssue(issue: ReportedIssue): SchemaIssue {
   const path = [...(issue.path ?? [])].map((each) => (typeof each === 'object' ? each.key : each))
   const { message } = issue
   const expected = typeof issue.expected === 'string' ? issue.expected : eitherOf(issue.errors)
   if (expected === undefined) return { path, message }
-  const told = issue.errors === undefined ? message : `${message}: expected ${expected}`
-  return { path, message: told, expected }
+  const text = issue.errors === undefined ? message : `${message}: expected ${expected}`
+  return { path, message: text, expected }
 }
 
 /** `string | number`, where each alternative expects something of the value itself. */
 function eitherOf(errors: unknown): string | undefined {
   if (!Array.isArray(errors) || errors.length === 0) return undefined
   const wanted = (errors as unknown[]).map((each) => {
-    const first = (Array.isArray(each) ? each[0] : undefined) as ToldIssue | undefined
+    const first = (Array.isArray(each) ? each[0] : undefined) as ReportedIssue | undefined
     return first?.path?.length === 0 && typeof first.expected === 'string' ? first.expected : ''
   })
   return wanted.includes('') ? undefined : wanted.join(' | ')
@@ -158,15 +158,15 @@ export function notJson(value: unknown): NotJson | undefined {
     if (type === 'string' || type === 'number' || type === 'boolean' || type === 'null')
       return undefined
     if (type !== 'object' && type !== 'array') return { path, found: type }
-    const holder = each as object
-    if (around.has(holder)) return { path, found: 'a circle' }
-    around.add(holder)
-    for (const [key, member] of Object.entries(holder)) {
+    const container = each as object
+    if (around.has(container)) return { path, found: 'a circle' }
+    around.add(container)
+    for (const [key, member] of Object.entries(container)) {
       if (member === undefined && type === 'object') continue
       const odd = look(member, [...path, type === 'array' ? Number(key) : key])
       if (odd !== undefined) return odd
     }
-    around.delete(holder)
+    around.delete(container)
     return undefined
   }
   return look(value, [])

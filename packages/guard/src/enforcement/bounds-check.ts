@@ -4,11 +4,11 @@ import type net from 'node:net'
 import { type FileCall, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { BoundedCheck } from './current-bounds.js'
-import { AskedBounds } from './files/asked-bounds.js'
+import { FileCheck } from './files/file-check.js'
 import { callWithin } from './files/bounded-call.js'
 import { isCode } from './files/is-code.js'
-import { askDescriptor } from './files/own-descriptors.js'
-import { checkQuestion } from './network/checked-questions.js'
+import { checkDescriptor } from './files/own-descriptors.js'
+import { checkQuery } from './network/checked-queries.js'
 import { connectWithin } from './network/connect-within.js'
 import { fetchWithin } from './network/fetch-within.js'
 import { checkStream } from './network/http2-within.js'
@@ -33,7 +33,7 @@ class BoundsCheck implements BoundedCheck {
   }
 
   descriptor(access: 'read' | 'write', fd: number): void {
-    askDescriptor(new AskedBounds(this.bounds), access, fd)
+    checkDescriptor(new FileCheck(this.bounds), access, fd)
   }
 
   fetch(...[input, init]: Parameters<BoundedCheck['fetch']>): Promise<Response> {
@@ -49,7 +49,7 @@ class BoundsCheck implements BoundedCheck {
   }
 
   lookup(name: string, args: readonly unknown[]): Error | undefined {
-    return checkQuestion(this.bounds, name, args)
+    return checkQuery(this.bounds, name, args)
   }
 
   spawn(

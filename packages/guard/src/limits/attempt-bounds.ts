@@ -9,19 +9,19 @@ import type { Command, FileAccess } from '../bounds/scopes.js'
 export class AttemptBounds extends CallBounds {
   readonly #requests = new Set<string>()
   /** Where requests go to, and where connections do: a connection that a request is made over is no more. */
-  readonly #asked = new Set<string>()
+  readonly #requested = new Set<string>()
   readonly #connected = new Set<string>()
   #sent = 0
   #didMore = false
 
   /** Whether there was at most one request, and nothing else. */
   get didOneThing(): boolean {
-    const others = [...this.#connected].filter((place) => !this.#asked.has(place))
+    const others = [...this.#connected].filter((endpoint) => !this.#requested.has(endpoint))
     return !this.#didMore && this.#sent <= 1 && this.#requests.size + others.length <= 1
   }
 
   begin(): void {
-    for (const each of [this.#requests, this.#asked, this.#connected]) each.clear()
+    for (const each of [this.#requests, this.#requested, this.#connected]) each.clear()
     this.#sent = 0
     this.#didMore = false
   }
@@ -33,10 +33,10 @@ export class AttemptBounds extends CallBounds {
 
   override request(method: string, url: URL): void {
     super.request(method, url)
-    const place = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
-    this.#asked.add(place)
+    const endpoint = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
+    this.#requested.add(endpoint)
     // `fetch` sends a method that was written small in capitals.
-    this.#requests.add(`${place} ${method.toUpperCase()} ${url.pathname}${url.search}`)
+    this.#requests.add(`${endpoint} ${method.toUpperCase()} ${url.pathname}${url.search}`)
   }
 
   override sent(): void {

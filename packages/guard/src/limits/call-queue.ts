@@ -1,31 +1,31 @@
-import type { Place, Places } from './places.js'
+import type { Permit, Semaphore } from './semaphore.js'
 
 interface Waiting {
   readonly number: number
-  readonly needs: readonly Places[]
-  readonly around: readonly Place[]
-  start(places: readonly Place[]): void
+  readonly needs: readonly Semaphore[]
+  readonly around: readonly Permit[]
+  start(permits: readonly Permit[]): void
 }
 
-/** Calls that wait for a place, in the order in which they came. One that fits nowhere holds up no other. */
+/** Calls that wait for permits, in the order of their arrival. One that cannot start does not block others. */
 export class CallQueue {
   /** By what they need: those that need the same start in order. */
-  readonly #waiting = new Map<readonly Places[], Set<Waiting>>()
-  /** Made inside of calls whose places they may use. */
+  readonly #waiting = new Map<readonly Semaphore[], Set<Waiting>>()
+  /** Nested calls, which may borrow the permits of the calls around them. */
   readonly #inside = new Set<Waiting>()
   #number = 0
 
-  /** Takes all the places a call needs, at once or when they are free. Undefined when it was aborted. */
+  /** Takes all permits a call needs, as soon as they are free. Undefined when it was aborted. */
   enter(
-    needs: readonly Places[],
-    around: readonly Place[],
+    needs: readonly Semaphore[],
+    around: readonly Permit[],
     signal: AbortSignal | undefined,
-  ): readonly Place[] | Promise<readonly Place[] | undefined> {
-    const places = takeAll(needs, around)
-    if (places !== undefined) return places
+  ): readonly Permit[] | Promise<readonly Permit[] | undefined> {
+    const permits = takeAll(needs, around)
+    if (permits !== undefined) return permits
     const line = around.length > 0 ? this.#inside : this.#lineFor(needs)
     return new Promise((resolve) => {
-      const start = (taken: readonly Place[]): void => {
+      const start = (taken: readonly Permit[]): void => {
         signal?.removeEventListener('abort', leave)
         line.delete(waiting)
         resolve(taken)
@@ -39,8 +39,8 @@ export class CallQueue {
     })
   }
 
-  leave(places: readonly Place[]): void {
-    for (const place of places) place.giveBack()
+  leave(permits: readonly Permit[]): void {
+    for (const permit of permits) permit.giveBack()
     // Calls around them wait for these, so they go first.
     for (const waiting of this.#inside) {
       const taken = takeAll(waiting.needs, waiting.around)
@@ -53,7 +53,7 @@ export class CallQueue {
     }
   }
 
-  #lineFor(needs: readonly Places[]): Set<Waiting> {
+  #lineFor(needs: readonly Semaphore[]): Set<Waiting> {
     const line = this.#waiting.get(needs) ?? new Set()
     this.#waiting.set(needs, line)
     return line
@@ -71,17 +71,20 @@ export class CallQueue {
   }
 }
 
-const isFull = ({ taken, cap }: Places): boolean => taken >= cap
+const isFull = ({ taken, cap }: Semaphore): boolean => taken >= cap
 
-function takeAll(needs: readonly Places[], around: readonly Place[]): readonly Place[] | undefined {
-  const taken: Place[] = []
-  for (const places of needs) {
-    const place = places.take(around)
-    if (place === undefined) {
+function takeAll(
+  needs: readonly Semaphore[],
+  around: readonly Permit[],
+): readonly Permit[] | undefined {
+  const taken: Permit[] = []
+  for (const semaphore of needs) {
+    const permit = semaphore.take(around)
+    if (permit === undefined) {
       for (const back of taken) back.giveBack()
       return undefined
     }
-    taken.push(place)
+    taken.push(permit)
   }
   return taken
 }

@@ -80,7 +80,7 @@ describe('time', () => {
     const { clock, bounds, executing } = start((_, { signal }) => {
       signal.addEventListener('abort', () => {
         seen = currentBounds()
-        seen[0]?.hold(() => (isReleased = true))
+        seen[0]?.onEnd(() => (isReleased = true))
       })
       return never
     })

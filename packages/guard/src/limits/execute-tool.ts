@@ -95,16 +95,16 @@ export class LazySignal {
 const FIRST_MS = 250
 const LONGEST_MS = 30_000
 /** Who asks for a longer pause than this is not waited for. */
-const LONGEST_ASKED_MS = 60_000
+const LONGEST_REQUESTED_MS = 60_000
 
 /**
  * Milliseconds before the next attempt: anything up to twice the bound of the one
  * before, so that many callers do not come back at the same moment. Not before the
  * other side has asked for.
  */
-function retryPauseMs(attempt: number, askedMs: number | undefined, clock: Clock): number {
+function retryPauseMs(attempt: number, requestedMs: number | undefined, clock: Clock): number {
   const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1))
-  return (askedMs ?? 0) + clock.random() * (askedMs === undefined ? most : FIRST_MS)
+  return (requestedMs ?? 0) + clock.random() * (requestedMs === undefined ? most : FIRST_MS)
 }
 
 /**
@@ -127,10 +127,12 @@ function nextAttempt(
     if (safety === 'final') return 'none'
     if (!mayRunTwice && (safety === 'transient' || didMore)) return 'none'
     if (!(attempt <= retries)) return { why: 'There is no attempt left.' }
-    const askedMs = retryAfterMs(error, clock.date())
-    if (askedMs !== undefined && askedMs > LONGEST_ASKED_MS)
-      return { why: `It asks to wait ${Math.ceil(askedMs / 1000)} s: a call waits 60 s at most.` }
-    return { pauseMs: retryPauseMs(attempt, askedMs, clock) }
+    const requestedMs = retryAfterMs(error, clock.date())
+    if (requestedMs !== undefined && requestedMs > LONGEST_REQUESTED_MS)
+      return {
+        why: `It asks to wait ${Math.ceil(requestedMs / 1000)} s: a call waits 60 s at most.`,
+      }
+    return { pauseMs: retryPauseMs(attempt, requestedMs, clock) }
   } catch {
     return 'none'
   }

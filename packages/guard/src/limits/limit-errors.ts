@@ -35,33 +35,33 @@ export const limitErrors = {
     allowed: 'Call it again when some have ended, or raise the limit "queue".',
     exitReason: 'concurrency',
   }),
-  tokens: (tool: string, scope: string, asked: number, { left, earlier }: Rest): Denial => ({
+  tokens: (tool: string, scope: string, requested: number, { left, earlier }: Rest): Denial => ({
     code: 'LIMIT_TOKENS',
     rule: ruleOf(scope, 'tokens'),
     what: `Tool "${tool}" was not started.`,
-    why: `It may use ${asked} tokens and ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
+    why: `It may use ${requested} tokens and ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
     allowed: `Make a call that needs at most ${left} tokens, or raise the limit "tokens".`,
     exitReason: 'tokens',
   }),
-  cost: (tool: string, scope: string, asked: number, { left, earlier }: Rest): Denial => ({
+  cost: (tool: string, scope: string, requested: number, { left, earlier }: Rest): Denial => ({
     code: 'LIMIT_COST',
     rule: ruleOf(scope, 'costUsd'),
     what: `Tool "${tool}" was not started.`,
-    why: `It may cost ${usd(asked)} and ${usd(left)} are left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
+    why: `It may cost ${usd(requested)} and ${usd(left)} are left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
     allowed: `Make a call that costs at most ${usd(left)}, or raise the limit "costUsd".`,
     exitReason: 'cost',
   }),
   costPerMinute: (
     tool: string,
     scope: string,
-    asked: number,
+    requested: number,
     { left, earlier }: Rest,
     waitMs: number | undefined,
   ): Denial => ({
     code: 'LIMIT_COST_PER_MINUTE',
     rule: ruleOf(scope, 'costUsdPerMinute'),
     what: `Tool "${tool}" was not started.`,
-    why: `It may cost ${usd(asked)} and ${usd(left)} are left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
+    why: `It may cost ${usd(requested)} and ${usd(left)} are left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
     allowed:
       waitMs === undefined
         ? `Make a call that costs at most ${usd(left)}, or raise the limit "costUsdPerMinute".`

@@ -59,7 +59,7 @@ export class Limiter {
     const waitMs = breaker?.waitMs(now)
     if (breaker && waitMs !== undefined)
       return limitErrors.circuitOpen(name, breaker.failures, waitMs)
-    const reserved = reservedAmount(tool, args, this.#reserve, meters.asked)
+    const reserved = reservedAmount(tool, args, this.#reserve, meters.requested)
     if ('code' in reserved) return reserved
     const amount = meters.atLeastAsBefore(reserved)
     for (const meter of meters.all) {

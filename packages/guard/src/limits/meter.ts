@@ -2,7 +2,7 @@ import type { Denial } from '../guard-error.js'
 import { type Amount, capInNanoUsd } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 import type { CallLimits } from './limits.js'
-import { Places } from './places.js'
+import { Semaphore } from './semaphore.js'
 
 /**
  * Something of which there is only so much. What calls have reserved and what is
@@ -108,7 +108,7 @@ export class Meter {
   readonly tokens: Budget
   readonly nanoUsd: Budget
   readonly nanoUsdPerMinute: MinuteBudget
-  readonly places: Places | undefined
+  readonly semaphore: Semaphore | undefined
   /** Calls that were let through and are not over. */
   underWay = 0
 
@@ -122,7 +122,7 @@ export class Meter {
     this.tokens = new Budget(tokens ?? Infinity)
     this.nanoUsd = new Budget(capInNanoUsd(costUsd ?? Infinity))
     this.nanoUsdPerMinute = new MinuteBudget(capInNanoUsd(costUsdPerMinute ?? Infinity))
-    this.places = concurrency === undefined ? undefined : new Places(Math.floor(concurrency))
+    this.semaphore = concurrency === undefined ? undefined : new Semaphore(Math.floor(concurrency))
   }
 
   get limitsTokens(): boolean {

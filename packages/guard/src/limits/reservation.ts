@@ -15,15 +15,15 @@ import type { CallQueue } from './call-queue.js'
 import type { CircuitOutcome } from './circuit-breaker.js'
 import type { Clock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import type { Place } from './places.js'
+import type { Permit } from './semaphore.js'
 import type { ToolMeters } from './tool-meters.js'
 
-/** The places of calls under way, for calls that are made inside of them. */
-const placesIn = new WeakMap<CallBounds, readonly Place[]>()
+/** The permits of running calls, for their nested calls. */
+const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()
 
 /** Room that a call holds until it is over, also while it waits. Made by `Limiter.admit`. */
 export class Reservation {
-  #places: readonly Place[] = []
+  #permits: readonly Permit[] = []
   #isOver = false
   #said: CallUsage | undefined
   /** Said by a tool that was given up, before its call was settled. */
@@ -63,17 +63,17 @@ export class Reservation {
     bounds: CallBounds,
     signal?: AbortSignal,
   ): Denial | undefined | Promise<Denial | undefined> {
-    const { places } = this.meters
+    const { semaphores } = this.meters
     if (signal?.aborted === true) return this.#giveUp(limitErrors.aborted(this.tool, false))
-    if (places.length === 0) return this.#start([])
+    if (semaphores.length === 0) return this.#start([])
     const taken = this.queue.enter(
-      places,
-      bounds.around.flatMap((each) => placesIn.get(each) ?? []).toReversed(),
+      semaphores,
+      bounds.around.flatMap((each) => permitsOf.get(each) ?? []).toReversed(),
       signal,
     )
-    const start = (mine: readonly Place[] | undefined): Denial | undefined => {
+    const start = (mine: readonly Permit[] | undefined): Denial | undefined => {
       if (mine === undefined) return this.#giveUp(limitErrors.aborted(this.tool, false))
-      placesIn.set(bounds, mine)
+      permitsOf.set(bounds, mine)
       return this.#start(mine)
     }
     return taken instanceof Promise ? taken.then(start) : start(taken)
@@ -143,8 +143,8 @@ export class Reservation {
   }
 
   /** While the call waited, others may have failed, or used more than they said. */
-  #start(places: readonly Place[]): Denial | undefined {
-    this.#places = places
+  #start(permits: readonly Permit[]): Denial | undefined {
+    this.#permits = permits
     const { breaker, all } = this.meters
     const now = this.#now()
     if (breaker !== undefined && !breaker.mayStart(this.#isTry))
@@ -171,16 +171,16 @@ export class Reservation {
     this.#isOver = true
     for (const meter of this.meters.all) meter.underWay -= 1
     this.meters.breaker?.settle(outcome, this.#isTry, this.#now())
-    if (this.#places.length > 0) this.queue.leave(this.#places)
+    if (this.#permits.length > 0) this.queue.leave(this.#permits)
   }
 
   /** Where nothing is limited a tool need not reserve, and then uses nothing beyond. */
   #noteBeyond(used: Amount): void {
-    const { asked } = this.meters
+    const { requested } = this.meters
     const { tokens, nanoUsd } = beyond(used, this.amount)
     const more = toUsage({
-      tokens: asked.tokens !== undefined || this.amount.tokens > 0 ? tokens : 0,
-      nanoUsd: asked.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
+      tokens: requested.tokens !== undefined || this.amount.tokens > 0 ? tokens : 0,
+      nanoUsd: requested.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
     })
     if (more === undefined) return
     this.#more = addUsage(this.#more, more)

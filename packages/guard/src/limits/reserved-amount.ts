@@ -5,7 +5,7 @@ import { NOTHING, nanoUsdOf, tokensOf, wrongUsage, type Amount } from './amount.
 import { limitErrors } from './limit-errors.js'
 
 /** What is limited, and where: the scope of the limit that asks. */
-export interface Asked {
+export interface RequestedAmount {
   readonly tokens: string | undefined
   readonly costUsd: string | undefined
 }
@@ -19,7 +19,7 @@ export function reservedAmount(
   tool: GuardedTool,
   args: unknown,
   otherwise: CallUsage | undefined,
-  asked: Asked,
+  requested: RequestedAmount,
 ): Amount | Denial {
   const { reserve, effects } = tool.options
   const { name } = tool
@@ -37,9 +37,9 @@ export function reservedAmount(
     (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
   const tokens = most(tokensOf)
   const nanoUsd = most(nanoUsdOf)
-  if (tokens === undefined && asked.tokens !== undefined)
-    return limitErrors.notReserved(name, asked.tokens, 'tokens')
-  if (nanoUsd === undefined && asked.costUsd !== undefined)
-    return limitErrors.notReserved(name, asked.costUsd, 'costUsd')
+  if (tokens === undefined && requested.tokens !== undefined)
+    return limitErrors.notReserved(name, requested.tokens, 'tokens')
+  if (nanoUsd === undefined && requested.costUsd !== undefined)
+    return limitErrors.notReserved(name, requested.costUsd, 'costUsd')
   return { tokens: tokens ?? 0, nanoUsd: nanoUsd ?? 0 }
 }

@@ -6,12 +6,12 @@
 export function retryAfterMs(error: unknown, now: number): number | undefined {
   for (const link of linksOf(error)) {
     const { retryAfterMs: ms, retryAfter } = link
-    const asked =
+    const delay =
       positive(header(link, 'retry-after-ms')) ??
       positive(ms) ??
       moment(header(link, 'retry-after'), now) ??
       moment(retryAfter, now)
-    if (asked !== undefined) return asked
+    if (delay !== undefined) return delay
   }
   return undefined
 }

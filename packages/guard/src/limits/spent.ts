@@ -14,21 +14,21 @@ export interface Spent {
 
 /** What a call counts for in limits, as its tape tells: of one without a result, all that was reserved. */
 export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefined): Amount {
-  const kept = amountOf(reserved ?? {})
-  if (facts === undefined) return kept
+  const base = amountOf(reserved ?? {})
+  if (facts === undefined) return base
   const { attempts = 1, served, usage, counted, exitReason } = facts
   if (attempts === 0 || served !== undefined) return NOTHING
   if (counted !== undefined) return amountOf(counted)
-  const said = usedAmount(usage, kept)
+  const said = usedAmount(usage, base)
   const isClear = attempts === 1 && exitReason !== 'timeout' && exitReason !== 'aborted'
   // Tapes that do not say what such calls counted for: it was no more than this.
-  return isClear ? said : larger(said, times(kept, attempts))
+  return isClear ? said : larger(said, times(base, attempts))
 }
 
 /** What a call used where it had reserved less; of several attempts no less than the largest. */
 export function overuseOf(reserved: CallUsage | undefined, overused: CallUsage): Amount {
-  const [kept, more] = [amountOf(reserved ?? {}), amountOf(overused)]
-  return { tokens: kept.tokens + more.tokens, nanoUsd: kept.nanoUsd + more.nanoUsd }
+  const [base, more] = [amountOf(reserved ?? {}), amountOf(overused)]
+  return { tokens: base.tokens + more.tokens, nanoUsd: base.nanoUsd + more.nanoUsd }
 }
 
 const times = ({ tokens, nanoUsd }: Amount, count: number): Amount => ({

@@ -3,17 +3,17 @@ import { CircuitBreaker } from './circuit-breaker.js'
 import type { CallLimits, Limits } from './limits.js'
 import { mergeLimits } from './merge-limits.js'
 import { Meter } from './meter.js'
-import type { Places } from './places.js'
-import type { Asked } from './reserved-amount.js'
+import type { Semaphore } from './semaphore.js'
+import type { RequestedAmount } from './reserved-amount.js'
 
 /** All that counts for the calls of one tool: the limits of the run and its own. */
 export class ToolMeters {
   readonly all: readonly Meter[]
-  /** What a call must have a place in to run. */
-  readonly places: readonly Places[]
+  /** A call needs a permit of each to run. */
+  readonly semaphores: readonly Semaphore[]
   readonly breaker: CircuitBreaker | undefined
   /** What a call must say how much of it it may use. */
-  readonly asked: Asked
+  readonly requested: RequestedAmount
   readonly allowance: CallLimits
   /** Whether any of this depends on the time: asking for it costs more than the rest. */
   readonly needsTime: boolean
@@ -24,11 +24,11 @@ export class ToolMeters {
     const found = own.filter((each) => each !== undefined)
     this.all = found.length === 0 ? [run] : [run, new Meter(mergeLimits(found), `tools/${tool}/`)]
     this.allowance = mergeLimits([run.limits, ...found])
-    this.places = this.all.flatMap(({ places }) => places ?? [])
+    this.semaphores = this.all.flatMap(({ semaphore }) => semaphore ?? [])
     const { breaker } = this.allowance
     this.breaker = breaker && new CircuitBreaker(breaker)
     this.needsTime = breaker !== undefined || this.all.some(({ limitsMinutes }) => limitsMinutes)
-    this.asked = {
+    this.requested = {
       tokens: this.all.find(({ limitsTokens }) => limitsTokens)?.scope,
       costUsd: this.all.find(({ limitsMoney }) => limitsMoney)?.scope,
     }

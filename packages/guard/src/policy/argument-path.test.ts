@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ArgumentPath, pathProblem, placeText } from './argument-path.js'
+import { ArgumentPath, pathProblem, argumentText } from './argument-path.js'
 
 const args = {
   amount: 5,
@@ -49,7 +49,7 @@ test('a path may speak of the arguments themselves', () => {
 
 test('places are told as people write them', () => {
   const places: string[] = []
-  new ArgumentPath('**.url').each(args, (_, at) => void places.push(placeText(at)))
+  new ArgumentPath('**.url').each(args, (_, at) => void places.push(argumentText(at)))
   expect(places).toEqual(['items[0].url', 'deep.er.url', 'map.key.url'])
 })
 

@@ -96,7 +96,7 @@ export class ArgumentPath {
 }
 
 /** As people read it: `items[0].sku`; `arguments` for all of them. */
-export const placeText = (at: readonly (string | number)[]): string =>
+export const argumentText = (at: readonly (string | number)[]): string =>
   at.length === 0
     ? 'arguments'
     : at

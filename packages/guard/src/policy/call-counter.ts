@@ -12,7 +12,7 @@ export class CallCounter {
   /** Numbers of the last calls, the latest last; only as many as are asked about. */
   readonly #last: number[] = []
 
-  constructor(readonly kept: number) {}
+  constructor(readonly capacity: number) {}
 
   begin(number: number): void {
     this.#pending.add(number)
@@ -23,11 +23,11 @@ export class CallCounter {
     this.#pending.delete(number)
     if (!isCounted) return
     this.#total += 1
-    if (this.kept === 0) return
+    if (this.capacity === 0) return
     let at = this.#last.length
     while (at > 0 && (this.#last[at - 1] ?? 0) > number) at -= 1
     this.#last.splice(at, 0, number)
-    if (this.#last.length > this.kept) this.#last.shift()
+    if (this.#last.length > this.capacity) this.#last.shift()
   }
 
   /** The call of this number was none: those after it move up by one. */

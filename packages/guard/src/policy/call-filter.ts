@@ -91,7 +91,7 @@ export class CallFilter {
   /** For a call whose tool is known to fit. */
   fitsRest(effects: number, args: unknown): boolean {
     if (!this.fitsEffects(effects)) return false
-    for (const test of this.tests) if (!this.holds(test, args)) return false
+    for (const test of this.tests) if (!this.passes(test, args)) return false
     return true
   }
 
@@ -107,7 +107,7 @@ export class CallFilter {
     return this.isStrict ? (effects & wanted) !== 0 : (effects & ~wanted) === 0
   }
 
-  holds({ path, test }: ArgumentTest, args: unknown): boolean {
+  passes({ path, test }: ArgumentTest, args: unknown): boolean {
     if (path.isSingle) {
       const fit = test(path.valueIn(args))
       return this.isStrict ? fit !== NO : fit === YES

@@ -23,7 +23,7 @@ export interface Watch {
   /** Only calls that are done count, not those that are under way or went wrong. */
   readonly onlyDone: boolean
   /** How many numbers of the last calls are asked about; 0 when a sum is enough. */
-  readonly kept: number
+  readonly capacity: number
 }
 
 /** What policies look back on; the history keeps nothing else. */
@@ -55,7 +55,7 @@ export class CallHistory {
   #early: PastCall[] = []
 
   constructor(policy?: LooksBack) {
-    if (policy !== undefined) this.keepFor(policy)
+    if (policy !== undefined) this.trackFor(policy)
   }
 
   /** Whether what tools return and throw is looked at. */
@@ -64,11 +64,11 @@ export class CallHistory {
   }
 
   /** Says what is looked back on, once. */
-  keepFor(policy: LooksBack): void {
+  trackFor(policy: LooksBack): void {
     if (this.policy !== undefined) throw new Error('A history is kept for one policy.')
     this.policy = policy
     this.#watches = policy.watches
-    this.counters = policy.watches.map(({ kept }) => new CallCounter(kept))
+    this.counters = policy.watches.map(({ capacity }) => new CallCounter(capacity))
     this.taints = policy.taints.map(({ from, minLength }) => new TaintTracker(from, minLength))
     for (const call of this.#early) this.add(call)
     this.#early = []

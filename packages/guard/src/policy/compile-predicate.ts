@@ -1,4 +1,4 @@
-import { type Fit, fitIf, type FitTest, NO, notFit, UNTOLD, YES } from './fit.js'
+import { type Fit, fitIf, type FitTest, NO, notFit, UNKNOWN, YES } from './fit.js'
 import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
 import { toWire, wireEqual } from '@retake/tape'
@@ -31,16 +31,18 @@ function looseTest(operand: unknown): FitTest {
     switch (typeof value) {
       case 'string': {
         const given = value.trim()
-        return given === text || (given !== '' && Number(given) === number) ? UNTOLD : NO
+        return given === text || (given !== '' && Number(given) === number) ? UNKNOWN : NO
       }
       case 'number':
         return value === number ? looseNumber(operand) : NO
       case 'bigint':
         return Number(value) === number && String(value) === text ? looseNumber(operand) : NO
       case 'boolean':
-        return String(value) === text ? UNTOLD : NO
+        return String(value) === text ? UNKNOWN : NO
       case 'object':
-        return value !== null && (textOf(value) === text || isWrapped(value, operand)) ? UNTOLD : NO
+        return value !== null && (textOf(value) === text || isWrapped(value, operand))
+          ? UNKNOWN
+          : NO
       case 'undefined':
       case 'symbol':
       case 'function':
@@ -50,7 +52,7 @@ function looseTest(operand: unknown): FitTest {
 }
 
 /** A number and a bigint are the same number. */
-const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNTOLD : YES)
+const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNKNOWN : YES)
 
 /** A list of this one value, which becomes its text where it is joined. */
 const isWrapped = (value: object | undefined, operand: unknown): boolean =>
@@ -98,14 +100,14 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
   const text = (test: (text: string) => boolean): FitTest =>
     ifGiven((value) => {
       const found = textOf(value)
-      return found === undefined ? UNTOLD : fitIf(test(fold(found)))
+      return found === undefined ? UNKNOWN : fitIf(test(fold(found)))
     })
   const number = (test: (number: number | bigint) => boolean): FitTest =>
     ifGiven((value) => numberFit(value, test))
   const size = (test: (size: number) => boolean): FitTest =>
     ifGiven((value) => {
       const found = sizeOf(value)
-      return found === undefined ? UNTOLD : fitIf(test(found))
+      return found === undefined ? UNKNOWN : fitIf(test(found))
     })
   switch (name) {
     case 'equals':
@@ -114,13 +116,13 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
       return ifThere(inTest(operand as readonly unknown[], all.ignoreCase))
     case 'not': {
       const test = compilePredicate(operand as Predicate)
-      return (value) => (value === undefined ? UNTOLD : notFit(test(value)))
+      return (value) => (value === undefined ? UNKNOWN : notFit(test(value)))
     }
     case 'matches': {
       const pattern = new LinearPattern(operand as string, all.ignoreCase)
       return ifGiven((value) => {
         const found = textOf(value)
-        if (found === undefined || found.length > PATTERN_TEXT_LIMIT) return UNTOLD
+        if (found === undefined || found.length > PATTERN_TEXT_LIMIT) return UNKNOWN
         return pattern.fit(found)
       })
     }
@@ -162,7 +164,7 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
     }
     case 'noneOf': {
       const tests = (operand as readonly Predicate[]).map(compilePredicate)
-      return (value) => (value === undefined ? UNTOLD : notFit(most(tests, value)))
+      return (value) => (value === undefined ? UNKNOWN : notFit(most(tests, value)))
     }
   }
 }
@@ -203,7 +205,7 @@ function containsTest(
   const member = (each: unknown): Fit => {
     const fit = equal(each)
     if (fit !== NO) return fit
-    return fold(textOf(each) ?? '').includes(part) ? UNTOLD : NO
+    return fold(textOf(each) ?? '').includes(part) ? UNKNOWN : NO
   }
   return (value) => {
     if (Array.isArray(value) || value instanceof Set) {
@@ -212,19 +214,19 @@ function containsTest(
       return found
     }
     const found = textOf(value)
-    return found === undefined ? UNTOLD : fitIf(fold(found).includes(part))
+    return found === undefined ? UNKNOWN : fitIf(fold(found).includes(part))
   }
 }
 
 /** Numbers compare. A text that is one can be taken for one; anything else cannot be told. */
 function numberFit(value: unknown, test: (number: number | bigint) => boolean): Fit {
   if (typeof value === 'bigint') return fitIf(test(value))
-  if (typeof value === 'number') return Number.isNaN(value) ? UNTOLD : fitIf(test(value))
+  if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))
   if (typeof value === 'string' && value.trim() !== '') {
     const number = Number(value)
-    return !Number.isNaN(number) && !test(number) ? NO : UNTOLD
+    return !Number.isNaN(number) && !test(number) ? NO : UNKNOWN
   }
-  return UNTOLD
+  return UNKNOWN
 }
 
 /** The text that a value is or would be written as; undefined for lists and objects. */

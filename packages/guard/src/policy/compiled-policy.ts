@@ -10,7 +10,7 @@ import { effectBits, type JudgedCall } from './call-filter.js'
 import type { CallHistory, LooksBack } from './call-history.js'
 import { CompiledRule, type LookBackList } from './compiled-rule.js'
 import type { Policy } from './policy.js'
-import { tellDefault, tellDenial } from './tell-denial.js'
+import { describeDefault, describeDenial } from './describe-denial.js'
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { RetakeError } from '@retake/engine/hook'
@@ -91,7 +91,7 @@ export class CompiledPolicy implements LooksBack {
 
   /** The history must be one of this policy. */
   judge(call: JudgedCall, history: CallHistory): Judgement {
-    if (history.policy !== this) history.keepFor(this)
+    if (history.policy !== this) history.trackFor(this)
     const outside = this.outside(call)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
     let strictest = ALLOWED
@@ -166,11 +166,11 @@ export class PolicyRules {
       const { verdict, name } = rule
       return verdict === 'allow'
         ? (this.#allowed.get(rule) ?? ALLOWED)
-        : { verdict, rule: name, denial: tellDenial(this, rule, call, history) }
+        : { verdict, rule: name, denial: describeDenial(this, rule, call, history) }
     }
     return this.default === 'allow'
       ? ALLOWED
-      : { verdict: this.default, denial: tellDefault(this, call) }
+      : { verdict: this.default, denial: describeDefault(this, call) }
   }
 
   /** Names are compared once for each tool. */

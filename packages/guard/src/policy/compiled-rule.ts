@@ -1,5 +1,5 @@
 import type { Verdict } from '@retake/tape'
-import { ArgumentPath, placeText } from './argument-path.js'
+import { ArgumentPath, argumentText } from './argument-path.js'
 import { LOOK_BACK_LIMIT } from './call-counter.js'
 import { CallFilter, type PathList } from './call-filter.js'
 import type { CallHistory, Watch } from './call-history.js'
@@ -24,9 +24,9 @@ export function taintIn(
   const look = (value: unknown, at: readonly (string | number)[]): TaintFound | undefined =>
     eachLeaf(value, (text) => {
       const source = tracker.find(text)
-      if (source !== undefined) return { at: placeText(at), text, source }
+      if (source !== undefined) return { at: argumentText(at), text, source }
       return tracker.isFull && text.length >= tracker.minLength
-        ? { at: placeText(at), text, source: undefined }
+        ? { at: argumentText(at), text, source: undefined }
         : undefined
     })
   if (paths.length > 0) {
@@ -90,7 +90,7 @@ export class CompiledRule {
       lookBack.watches.push({
         filter,
         onlyDone,
-        kept: within === undefined ? 0 : Math.min(count, LOOK_BACK_LIMIT),
+        capacity: within === undefined ? 0 : Math.min(count, LOOK_BACK_LIMIT),
       }) - 1
     if (moreThan !== undefined) this.#count = watch(this.filter, false, moreThan)
     if (after !== undefined)
@@ -111,19 +111,19 @@ export class CompiledRule {
     if (!this.filter.fitsRest(effects, args)) return false
     if (!this.#looksBack) return true
     return (
-      this.countHolds(history) &&
-      this.afterHolds(history) &&
+      this.countMatches(history) &&
+      this.afterMatches(history) &&
       this.taintFound(args, history) !== false
     )
   }
 
-  countHolds(history: CallHistory): boolean {
+  countMatches(history: CallHistory): boolean {
     const { moreThan } = this.rule
     if (this.#count === undefined || moreThan === undefined) return true
     return history.counters[this.#count]?.hasAtLeast(moreThan, this.#since(history)) === true
   }
 
-  afterHolds(history: CallHistory): boolean {
+  afterMatches(history: CallHistory): boolean {
     const after = this.#after
     if (after === undefined) return true
     const since = this.#since(history)

@@ -1,4 +1,4 @@
-import { fitIf, UNTOLD, type Fit } from './fit.js'
+import { fitIf, UNKNOWN, type Fit } from './fit.js'
 import { PatternMachine, type Program, type Step } from './pattern-machine.js'
 import { parsePattern, type PatternNode } from './parse-pattern.js'
 
@@ -29,7 +29,7 @@ export class LinearPattern {
   fit(text: string): Fit {
     const isFound = this.#oneLine.test(text)
     if (!this.#hasDot || !/[\n\r\u2028\u2029]/.test(text)) return fitIf(isFound)
-    return this.#manyLines.test(text) === isFound ? fitIf(isFound) : UNTOLD
+    return this.#manyLines.test(text) === isFound ? fitIf(isFound) : UNKNOWN
   }
 
   /** Whether the pattern matches somewhere, as JavaScript sees it. */

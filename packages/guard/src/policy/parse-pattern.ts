@@ -1,10 +1,10 @@
 /** A place between characters: where the text starts or ends, or at the edge of a word or not. */
-export type Place = 'start' | 'end' | 'edge' | 'no edge'
+export type Anchor = 'start' | 'end' | 'edge' | 'no edge'
 
 /** A regular expression, taken apart. */
 export type PatternNode =
   | { readonly kind: 'char'; readonly test: (code: number, dotIsAll: boolean) => boolean }
-  | { readonly kind: 'assert'; readonly where: Place }
+  | { readonly kind: 'assert'; readonly where: Anchor }
   | { readonly kind: 'sequence'; readonly items: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly items: readonly PatternNode[] }
   | {
@@ -20,8 +20,9 @@ export function parsePattern(source: string, ignoreCase: boolean): PatternNode {
   try {
     void new RegExp(source, flags)
   } catch (error) {
-    const told = error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : 'It is none'
-    throw new Error(`${told}.`, { cause: error })
+    const reason =
+      error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : 'It is none'
+    throw new Error(`${reason}.`, { cause: error })
   }
   return new PatternParser(source, flags).parse()
 }

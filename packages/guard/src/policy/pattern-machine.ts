@@ -1,16 +1,16 @@
-import type { Place } from './parse-pattern.js'
+import type { Anchor } from './parse-pattern.js'
 
 export type Step =
   | { readonly op: 'char'; readonly test: (code: number, dotIsAll: boolean) => boolean }
   | { readonly op: 'split'; left: number; right: number }
-  | { readonly op: 'assert'; readonly where: Place }
+  | { readonly op: 'assert'; readonly where: Anchor }
   | { readonly op: 'match' }
 
 export type Program = readonly Step[]
 
 /** The steps of a program that may come next, all at once. */
 interface State {
-  readonly places: readonly number[]
+  readonly positions: readonly number[]
   readonly isMatch: boolean
   /** The state after a character; the first 128 characters are remembered. */
   readonly after: (State | undefined)[]
@@ -25,7 +25,7 @@ interface State {
 const STATE_LIMIT = 500
 const ASCII = 128
 const MATCHED: State = {
-  places: [],
+  positions: [],
   isStart: false,
   isMatch: true,
   after: [],
@@ -58,7 +58,7 @@ export class PatternMachine {
   test(text: string): boolean {
     let state = this.#first
     for (let at = 0; at < text.length;) {
-      if (state.places.length === 0) return state.isMatch
+      if (state.positions.length === 0) return state.isMatch
       const unit = text.charCodeAt(at)
       if (unit < ASCII) {
         state = state.after[unit] ?? this.#step(state, unit)
@@ -75,12 +75,12 @@ export class PatternMachine {
   #step(state: State, code: number): State {
     const isWord = isWordCode(code)
     const next: number[] = []
-    const { places, isStart, afterWord } = state
-    const open = this.#open(places, { isStart, isEnd: false, edge: afterWord !== isWord })
+    const { positions, isStart, afterWord } = state
+    const open = this.#open(positions, { isStart, isEnd: false, edge: afterWord !== isWord })
     if (open === undefined) return this.#remember(state, code, MATCHED)
-    for (const place of open) {
-      const step = this.program[place]
-      if (step?.op === 'char' && step.test(code, this.dotIsAll)) next.push(place + 1)
+    for (const position of open) {
+      const step = this.program[position]
+      if (step?.op === 'char' && step.test(code, this.dotIsAll)) next.push(position + 1)
     }
     // It may also begin here.
     next.push(0)
@@ -92,12 +92,12 @@ export class PatternMachine {
     return after
   }
 
-  #matchesAtEnd({ places, isStart, afterWord }: State): boolean {
-    return this.#open(places, { isStart, isEnd: true, edge: afterWord }) === undefined
+  #matchesAtEnd({ positions, isStart, afterWord }: State): boolean {
+    return this.#open(positions, { isStart, isEnd: true, edge: afterWord }) === undefined
   }
 
-  #stateOf(places: readonly number[], isStart: boolean, afterWord: boolean): State {
-    const reached = this.#open(places, { isStart })
+  #stateOf(positions: readonly number[], isStart: boolean, afterWord: boolean): State {
+    const reached = this.#open(positions, { isStart })
     if (reached === undefined) return MATCHED
     const sorted = reached.toSorted((left, right) => left - right)
     const key = `${isStart ? '^' : ''}${afterWord ? 'w' : ''}${sorted.join()}`
@@ -108,7 +108,7 @@ export class PatternMachine {
       this.#first = this.#stateOf([0], true, false)
     }
     const state: State = {
-      places: sorted,
+      positions: sorted,
       isStart,
       isMatch: false,
       after: [],
@@ -130,17 +130,17 @@ export class PatternMachine {
     this.#round += 1
     const reached: number[] = []
     const stack = [...from]
-    for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
-      if (this.#marks[place] === this.#round) continue
-      this.#marks[place] = this.#round
-      const step = this.program[place]
+    for (let position = stack.pop(); position !== undefined; position = stack.pop()) {
+      if (this.#marks[position] === this.#round) continue
+      this.#marks[position] = this.#round
+      const step = this.program[position]
       if (step === undefined || step.op === 'match') return undefined
-      if (step.op === 'char') reached.push(place)
+      if (step.op === 'char') reached.push(position)
       else if (step.op === 'split') stack.push(step.right, step.left)
       else {
-        const holds = holdsAt(step.where, around)
-        if (holds === undefined) reached.push(place)
-        else if (holds) stack.push(place + 1)
+        const matched = matchesAt(step.where, around)
+        if (matched === undefined) reached.push(position)
+        else if (matched) stack.push(position + 1)
       }
     }
     return reached
@@ -148,8 +148,8 @@ export class PatternMachine {
 }
 
 /** Undefined while it is not known. */
-function holdsAt(
-  where: Place,
+function matchesAt(
+  where: Anchor,
   { isStart, isEnd, edge }: { isStart: boolean; isEnd?: boolean; edge?: boolean },
 ): boolean | undefined {
   switch (where) {

@@ -1,4 +1,4 @@
-import { lookAnew, placeText } from './argument-path.js'
+import { lookAnew, argumentText } from './argument-path.js'
 import { effectBits, type ArgumentTest, type CallFilter, type JudgedCall } from './call-filter.js'
 import type { CallHistory } from './call-history.js'
 import { earlierOf, namesOf, taintOf, type CompiledRule } from './compiled-rule.js'
@@ -22,32 +22,32 @@ export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHisto
   const against = (reason: string): RuleMatch => ({ matched: false, reasons: [reason] })
   if (!filter.fitsName(call.tool)) return against(`the rule is about ${nameList(rule.names)}`)
   const { effect, declares, moreThan, within, after, tainted } = rule.rule
-  const asked = effect ?? declares
-  if (asked !== undefined) {
+  const wanted = effect ?? declares
+  if (wanted !== undefined) {
     const says =
       call.effects === undefined
         ? `${call.tool} does not say what it does`
         : `${call.tool} says that its effects are ${call.effects.join(', ') || 'none'}`
     if (!filter.fitsEffects(effectBits(call.effects)))
-      return against(`${says}; the rule is about ${[asked].flat().join(', ')}`)
-    const isUntold = effect !== undefined && call.effects === undefined
-    reasons.push(isUntold ? `${says}, so it may have any effect` : says)
+      return against(`${says}; the rule is about ${[wanted].flat().join(', ')}`)
+    const isUnknown = effect !== undefined && call.effects === undefined
+    reasons.push(isUnknown ? `${says}, so it may have any effect` : says)
   }
   for (const test of filter.tests) {
-    if (!filter.holds(test, call.args)) return against(mismatch(filter, test, call.args))
+    if (!filter.passes(test, call.args)) return against(mismatch(filter, test, call.args))
     reasons.push(fitting(filter, test, call.args))
   }
   const window = within === undefined ? '' : ` among the last ${within} calls`
   if (moreThan !== undefined) {
     const about = `${moreThan} ${moreThan === 1 ? 'call' : 'calls'} of ${nameList(rule.names)}${window}`
-    if (!rule.countHolds(history)) return against(`it is not more than ${about}`)
+    if (!rule.countMatches(history)) return against(`it is not more than ${about}`)
     reasons.push(`it would be more than ${about}`)
   }
   if (after !== undefined) {
     const about = earlierOf(after)
       .map(earlierWords)
       .join(rule.verdict === 'allow' ? ' and ' : ' or ')
-    if (!rule.afterHolds(history)) return against(`no call of ${about} came before${window}`)
+    if (!rule.afterMatches(history)) return against(`no call of ${about} came before${window}`)
     reasons.push(`a call of ${about} came before${window}`)
   }
   if (tainted !== undefined) {
@@ -72,11 +72,11 @@ function fitting({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): s
   const found = test.path.each(args, (value, at) => {
     const fit = test.test(value)
     if (fit === 0) return undefined
-    const place = placeText(at)
-    const shown = shownValue(value, place)
-    if (fit === YES) return `${place} is ${shown}${isSaid(shown, words) ? '' : `, ${words}`}`
+    const where = argumentText(at)
+    const shown = shownValue(value, where)
+    if (fit === YES) return `${where} is ${shown}${isSaid(shown, words) ? '' : `, ${words}`}`
     return isStrict
-      ? `${place} is ${shown}, of which nobody can tell that it is not ${words}`
+      ? `${where} is ${shown}, of which nobody can tell that it is not ${words}`
       : undefined
   })
   return found ?? `${test.path.text} is not given`
@@ -89,7 +89,7 @@ function mismatch({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): 
   const words = predicateWords(test.predicate, test.path.text)
   const found = test.path.each(args, (value, at) =>
     isStrict || test.test(value) !== YES
-      ? `${placeText(at)} is ${shownValue(value, placeText(at))}`
+      ? `${argumentText(at)} is ${shownValue(value, argumentText(at))}`
       : undefined,
   )
   return `${found ?? `${test.path.text} is not given`}; the rule is about ${words}`

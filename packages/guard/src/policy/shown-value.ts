@@ -11,12 +11,12 @@ const TOKEN =
   /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
 
 /** Paths and addresses are long, too: there each part is looked at by itself. */
-const PLACE = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
+const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 
 /** Whether a value of this name should not be shown to anybody. Rather too often than once too little. */
 function isSecretValue(name: string, text: string): boolean {
   const start = text.slice(0, LOOKED_AT)
-  const words = PLACE.test(start) ? start.split(/[/\\?&=]/) : [start]
+  const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]
   return (
     holdsSecret(name, start) ||
     words.some((word) => TOKEN.test(word)) ||

@@ -113,11 +113,11 @@ const linksOf = (tape: Tape): readonly ResumedRun[] =>
 /** All of them, verified, the oldest first. */
 function familyOf(file: string, name: string): readonly Tape[] {
   const dir = path.dirname(file)
-  const asked = openTape(file)
-  const later = runsOf(dir, name, asked.run.id).find((tape) =>
-    linksOf(tape).some(({ run }) => run === asked.run.id),
+  const requested = openTape(file)
+  const later = runsOf(dir, name, requested.run.id).find((tape) =>
+    linksOf(tape).some(({ run }) => run === requested.run.id),
   )
-  const latest = later ?? asked
+  const latest = later ?? requested
   const links = linksOf(latest)
   const earlier = links.map((link) => openLinked(dir, link, latest.run.id))
   const tapes = [latest, ...earlier].toReversed()

@@ -1,24 +1,24 @@
 import { outsideRuns } from '@retake/engine/hook'
 
 /** Something that must not outlive the process: a lock, a tape that is held in memory. */
-interface Held {
+interface ExitResource {
   release(): void
 }
 
-const held = new Set<Held>()
+const resources = new Set<ExitResource>()
 
 /** Lets go of it when the process exits, if nobody did before. */
-export function releaseAtExit(one: Held): void {
-  if (held.size === 0) outsideRuns(() => process.on('exit', releaseAll))
-  held.add(one)
+export function releaseAtExit(one: ExitResource): void {
+  if (resources.size === 0) outsideRuns(() => process.on('exit', releaseAll))
+  resources.add(one)
 }
 
-export function released(one: Held): void {
-  if (held.delete(one) && held.size === 0) process.off('exit', releaseAll)
+export function released(one: ExitResource): void {
+  if (resources.delete(one) && resources.size === 0) process.off('exit', releaseAll)
 }
 
 function releaseAll(): void {
-  for (const one of held) {
+  for (const one of resources) {
     try {
       one.release()
     } catch {

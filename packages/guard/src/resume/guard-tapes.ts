@@ -162,7 +162,7 @@ export class GuardTapes {
     if (!this.#isEnded) {
       this.#isEnded = true
       const inDoubt = this.inDoubt()
-      if (inDoubt.length > 0) this.#keepLeftOpen(inDoubt)
+      if (inDoubt.length > 0) this.#recordLeftOpen(inDoubt)
       this.#own?.end(outcome())
       this.#earlier?.release()
       this.#leftOpen = inDoubt
@@ -234,7 +234,7 @@ export class GuardTapes {
   }
 
   /** Puts on the tape what was spent beside the results of calls. Not where a tape answers: it is there. */
-  keepSpent(usage: CallUsage): void {
+  recordSpent(usage: CallUsage): void {
     if (this.isOver || isNothing(amountOf(usage))) return
     const isSaidAgain = currentSession() !== undefined
     const session = this.session()
@@ -317,7 +317,7 @@ export class GuardTapes {
     this.spending.restore(this.#earlier)
   }
 
-  #keepLeftOpen(inDoubt: readonly CallInDoubt[]): void {
+  #recordLeftOpen(inDoubt: readonly CallInDoubt[]): void {
     const calls = inDoubt.map(({ tool, fingerprint, occurrence, from }) => ({
       tool,
       fingerprint,

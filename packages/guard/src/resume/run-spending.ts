@@ -57,7 +57,7 @@ export class RunSpending {
     const later = spending.from(at)
     this.limiter.restore(later)
     // A branch goes on from an earlier point: it would not know of what its parent spent after that.
-    if (own !== tape.path) this.#keepLater(run, later)
+    if (own !== tape.path) this.#recordLater(run, later)
   }
 
   /** What a call has cost so far that the same run makes again: it stays spent. */
@@ -90,12 +90,12 @@ export class RunSpending {
   }
 
   /** Spent by an attempt of a call before the next one, or by a tool that its call has not waited for. */
-  keepOf({ session, id: op }: Operation, tool: string, amount: Amount): void {
+  recordFor({ session, id: op }: Operation, tool: string, amount: Amount): void {
     const usage = toUsage(amount)
     if (usage !== undefined) outsideRuns(() => this.#note(session, { usage, tool, op }))
   }
 
-  #keepLater(run: Session, later: readonly Spent[]): void {
+  #recordLater(run: Session, later: readonly Spent[]): void {
     const tools = new Map<string | undefined, Amount>()
     for (const { tool, amount } of later) tools.set(tool, sum(tools.get(tool) ?? NOTHING, amount))
     for (const [tool, amount] of tools) {

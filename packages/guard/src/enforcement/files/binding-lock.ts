@@ -10,29 +10,29 @@ import {
 } from '@retake/engine/hook'
 import { isOwnEntry } from '../../bounds/own-files.js'
 import { currentBounds } from '../current-bounds.js'
-import { AskedBounds } from './asked-bounds.js'
+import { FileCheck } from './file-check.js'
 import { isCode } from './is-code.js'
 import { pathArgument } from './path-argument.js'
-import { NOWHERE } from './pins.js'
+import { MISSING_PATH } from './pins.js'
 
-type Ask = (asked: AskedBounds, paths: readonly string[], flags: unknown) => void
+type Inspect = (check: FileCheck, paths: readonly string[], flags: unknown) => void
 
-const opens: Ask = (asked, [place = ''], flags) => {
+const opens: Inspect = (check, [location = ''], flags) => {
   const bits = flagBits(flags)
-  if (opensToRead(bits)) asked.ask('read', place)
-  if (opensForWriting(bits)) asked.ask('write', place)
+  if (opensToRead(bits)) check.access('read', location)
+  if (opensForWriting(bits)) check.access('write', location)
 }
-const reads: Ask = (asked, [path = '']) => asked.ask('read', path)
-const writes: Ask = (asked, [path = '']) => asked.ask('write', path)
-const entry: Ask = (asked, [path = '']) => asked.askEntry('write', path)
-const removals: Ask = (asked, paths) => paths.forEach((path) => asked.askRemoval(path))
-const copies: Ask = (asked, [from = '', to = '']) => {
-  asked.ask('read', from)
-  asked.ask('write', to)
+const reads: Inspect = (check, [path = '']) => check.access('read', path)
+const writes: Inspect = (check, [path = '']) => check.access('write', path)
+const entry: Inspect = (check, [path = '']) => check.entry('write', path)
+const removals: Inspect = (check, paths) => paths.forEach((path) => check.removal(path))
+const copies: Inspect = (check, [from = '', to = '']) => {
+  check.access('read', from)
+  check.access('write', to)
 }
 
 /** Functions below `node:fs` by which content is read, or anything is changed. */
-const FUNCTIONS: Readonly<Record<string, Ask>> = {
+const FUNCTIONS: Readonly<Record<string, Inspect>> = {
   open: opens,
   openFileHandle: opens,
   readFileUtf8: opens,
@@ -48,9 +48,9 @@ const FUNCTIONS: Readonly<Record<string, Ask>> = {
   rmdir: removals,
   rmSync: removals,
   unlink: removals,
-  link: (asked, [from = '', to = '']) => (asked.ask('write', from), asked.ask('write', to)),
+  link: (check, [from = '', to = '']) => (check.access('write', from), check.access('write', to)),
   rename: removals,
-  symlink: (asked, [, path = '']) => asked.askRemoval(path),
+  symlink: (check, [, path = '']) => check.removal(path),
   copyFile: copies,
   cpSyncCopyDir: copies,
   cpSyncOverrideFile: copies,
@@ -65,13 +65,14 @@ export function lockBinding(): Undo {
   const binding = bindingOf() ?? {}
   const names = Object.keys(FUNCTIONS).filter((name) => name in binding)
   const natives = names.map((name) => [name, binding[name] as Native] as const)
-  for (const [name, native] of natives) binding[name] = asking(name, native, FUNCTIONS[name] as Ask)
+  for (const [name, native] of natives)
+    binding[name] = inspecting(name, native, FUNCTIONS[name] as Inspect)
   return () => void Object.assign(binding, Object.fromEntries(natives))
 }
 
 type Native = (...args: unknown[]) => unknown
 
-function asking(name: string, native: Native, ask: Ask): Native {
+function inspecting(name: string, native: Native, inspect: Inspect): Native {
   const locked = function (this: unknown, ...args: unknown[]): unknown {
     const bounds = currentBounds()
     if (bounds.length === 0) return native.apply(this, args)
@@ -79,7 +80,7 @@ function asking(name: string, native: Native, ask: Ask): Native {
     return name === 'readdir' ? list(bounds, args) : native.apply(this, args)
   }
   const list = (bounds: ReturnType<typeof currentBounds>, args: unknown[]): unknown => {
-    const folder = path.resolve(pathArgument(new AskedBounds(bounds), args[0]) ?? '')
+    const folder = path.resolve(pathArgument(new FileCheck(bounds), args[0]) ?? '')
     const request = args.find(isRequest)
     if (request === undefined) return withoutOwn(folder, native(...args))
     const { oncomplete } = request
@@ -89,17 +90,17 @@ function asking(name: string, native: Native, ask: Ask): Native {
     return native(...args)
   }
   const look = (bounds: ReturnType<typeof currentBounds>, args: unknown[]): void => {
-    const asked = new AskedBounds(bounds)
-    if (!isPath(args[0]) || args[0] === NOWHERE) return
+    const check = new FileCheck(bounds)
+    if (!isPath(args[0]) || args[0] === MISSING_PATH) return
     // A library may keep working in the context of a finished call; without scopes that is allowed.
-    if (!asked.haveScopes && bounds.every(({ isOver }) => isOver)) return
+    if (!check.haveScopes && bounds.every(({ isOver }) => isOver)) return
     const isReading = name === 'readFileUtf8' || !opensForWriting(flagBits(args[1]))
-    if (ask === opens && isReading && isCode('readFile', args[0]) && isNodesOwn(locked, BELOW))
+    if (inspect === opens && isReading && isCode('readFile', args[0]) && isNodesOwn(locked, BELOW))
       return
     const paths = args.slice(0, 2).filter(isPath)
-    ask(
-      asked,
-      paths.map((path) => pathArgument(asked, path) ?? ''),
+    inspect(
+      check,
+      paths.map((path) => pathArgument(check, path) ?? ''),
       args[1],
     )
   }

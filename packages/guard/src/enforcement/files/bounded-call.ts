@@ -8,7 +8,7 @@ import {
 } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { GuardError } from '../../guard-error.js'
-import { AskedBounds } from './asked-bounds.js'
+import { FileCheck } from './file-check.js'
 import { boundedPlan, type BoundedPlan } from './bounded-plan.js'
 import { Pins } from './pins.js'
 
@@ -24,18 +24,18 @@ export function callWithin(
   call: FileFunction,
   args: unknown[],
 ): unknown {
-  const asked = new AskedBounds(bounds, session)
+  const check = new FileCheck(bounds, session)
   // A run makes the call outside of the tool; what the options have of it stays inside.
   const given = session === undefined ? args : args.map(withBoundFunctions)
   switch (style) {
     case 'sync':
-      return callSync(asked, name, call, given)
+      return callSync(check, name, call, given)
     case 'callback':
-      return callBack(asked, name, call, given)
+      return callBack(check, name, call, given)
     case 'promise':
-      return callLater(asked, name, call, given)
+      return callLater(check, name, call, given)
     case 'iterator':
-      return iterate(asked, name, call, given)
+      return iterate(check, name, call, given)
   }
 }
 
@@ -53,19 +53,19 @@ function withBoundFunctions(option: unknown): unknown {
   )
 }
 
-function planOf(asked: AskedBounds, pins: Pins, name: string, given: unknown[]): BoundedPlan {
+function planOf(check: FileCheck, pins: Pins, name: string, given: unknown[]): BoundedPlan {
   try {
-    return boundedPlan(asked, pins, name, given) ?? { args: given }
+    return boundedPlan(check, pins, name, given) ?? { args: given }
   } catch (error) {
     pins.release()
     throw pins.restoreError(error)
   }
 }
 
-function callSync(asked: AskedBounds, name: string, call: FileFunction, given: unknown[]): unknown {
-  const pins = new Pins(asked)
+function callSync(check: FileCheck, name: string, call: FileFunction, given: unknown[]): unknown {
+  const pins = new Pins(check)
   try {
-    const { args, finish } = planOf(asked, pins, name, given)
+    const { args, finish } = planOf(check, pins, name, given)
     const value = call(...args)
     return finish ? finish(value) : value
   } catch (error) {
@@ -78,15 +78,15 @@ function callSync(asked: AskedBounds, name: string, call: FileFunction, given: u
 
 type Callback = (...answer: unknown[]) => void
 
-function callBack(asked: AskedBounds, name: string, call: FileFunction, given: unknown[]): unknown {
+function callBack(check: FileCheck, name: string, call: FileFunction, given: unknown[]): unknown {
   const last = given.findLastIndex((arg) => typeof arg === 'function')
   // Node refuses to begin without one; only `close` does not mind.
-  if (last < 0) return callSync(asked, name, call, given)
+  if (last < 0) return callSync(check, name, call, given)
   const callback = given[last] as Callback
-  const pins = new Pins(asked)
+  const pins = new Pins(check)
   let plan: BoundedPlan
   try {
-    plan = planOf(asked, pins, name, given.slice(0, last))
+    plan = planOf(check, pins, name, given.slice(0, last))
   } catch (error) {
     return process.nextTick(callback, name === 'exists' ? false : error)
   }
@@ -113,7 +113,7 @@ function callBack(asked: AskedBounds, name: string, call: FileFunction, given: u
 }
 
 async function callLater(
-  asked: AskedBounds,
+  check: FileCheck,
   name: string,
   call: FileFunction,
   given: unknown[],
@@ -121,9 +121,9 @@ async function callLater(
   // What yields the pieces is code of the tool: it must not run for one that has been let through.
   if ((name === 'writeFile' || name === 'appendFile') && isPieces(given[1]) && !isHandle(given[0]))
     return writePiecesTo(name, given)
-  const pins = new Pins(asked)
+  const pins = new Pins(check)
   try {
-    const { args, finish } = planOf(asked, pins, name, given)
+    const { args, finish } = planOf(check, pins, name, given)
     const value = await call(...args)
     // Before what is held is let go.
     return await (finish ? finish(value) : value)
@@ -134,16 +134,16 @@ async function callLater(
   }
 }
 
-const isHandle = (place: unknown): boolean =>
-  typeof place === 'object' && place !== null && 'fd' in place
+const isHandle = (location: unknown): boolean =>
+  typeof location === 'object' && location !== null && 'fd' in location
 
 async function* iterate(
-  asked: AskedBounds,
+  check: FileCheck,
   name: string,
   call: FileFunction,
   given: unknown[],
 ): AsyncGenerator {
-  const { args, finish } = planOf(asked, new Pins(asked), name, given)
+  const { args, finish } = planOf(check, new Pins(check), name, given)
   const value = call(...args)
   yield* (finish ? finish(value) : value) as AsyncGenerator
 }

@@ -1,6 +1,6 @@
-import type { AskedBounds } from './asked-bounds.js'
+import type { FileCheck } from './file-check.js'
 import { FILE_PLANS } from './file-plans.js'
-import { askDescriptor, disownDescriptor, isOwn } from './own-descriptors.js'
+import { checkDescriptor, disownDescriptor, isOwn } from './own-descriptors.js'
 import { pathArgument } from './path-argument.js'
 import type { Pins } from './pins.js'
 
@@ -14,7 +14,7 @@ export type MakePlan = (call: BoundedCall) => BoundedPlan
 
 /** One call on its way past the bounds. */
 export interface BoundedCall {
-  readonly asked: AskedBounds
+  readonly check: FileCheck
   readonly pins: Pins
   /** The arguments, with paths as text and options read once. */
   readonly args: readonly unknown[]
@@ -26,28 +26,28 @@ export interface BoundedCall {
  * Node takes.
  */
 export function boundedPlan(
-  asked: AskedBounds,
+  check: FileCheck,
   pins: Pins,
   name: string,
   given: readonly unknown[],
 ): BoundedPlan | undefined {
   const args = given.map(readOnce)
-  if (typeof args[0] === 'number') return onDescriptor(asked, name, args)
+  if (typeof args[0] === 'number') return onDescriptor(check, name, args)
   if (TAKES_DESCRIPTOR.test(name)) return undefined
   const make = FILE_PLANS[name]
   if (make === undefined) throw new Error(`Retake invariant broken: fs.${name} has no bounds`)
   if (name === 'loadEnvFile') args[0] ??= '.env'
   if (name !== 'glob') {
-    for (let index = 0; index < (TWO_PLACES.has(name) ? 2 : 1); index++) {
-      const text = pathArgument(asked, args[index])
+    for (let index = 0; index < (TWO_PATHS.has(name) ? 2 : 1); index++) {
+      const text = pathArgument(check, args[index])
       if (text === undefined) return undefined
       args[index] = text
     }
   }
-  return make({ asked, pins, args })
+  return make({ check, pins, args })
 }
 
-const TWO_PLACES = new Set(['copyFile', 'cp', 'link', 'rename', 'symlink'])
+const TWO_PATHS = new Set(['copyFile', 'cp', 'link', 'rename', 'symlink'])
 
 /** Options with getters could say something else the second time. */
 function readOnce(arg: unknown): unknown {
@@ -64,9 +64,9 @@ const TAKES_DESCRIPTOR =
 const WRITES_DESCRIPTOR =
   /^(?:appendFile|fchmod|fchown|ftruncate|futimes|truncate|write|writeFile|writev)$/
 
-function onDescriptor(asked: AskedBounds, name: string, args: readonly unknown[]): BoundedPlan {
+function onDescriptor(check: FileCheck, name: string, args: readonly unknown[]): BoundedPlan {
   const fd = args[0] as number
-  if (name === 'close' && isOwn(asked, fd)) disownDescriptor(asked, fd)
-  else askDescriptor(asked, WRITES_DESCRIPTOR.test(name) ? 'write' : 'read', fd)
+  if (name === 'close' && isOwn(check, fd)) disownDescriptor(check, fd)
+  else checkDescriptor(check, WRITES_DESCRIPTOR.test(name) ? 'write' : 'read', fd)
   return { args }
 }

@@ -8,11 +8,11 @@ import {
   opensToRead,
   outsideRuns,
 } from '@retake/engine/hook'
-import { lookAt, resolvePlace } from '../../bounds/resolve-place.js'
+import { lookAt, resolvePath } from '../../bounds/resolve-path.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import type { BoundedCall, BoundedPlan, MakePlan } from './bounded-plan.js'
 import { ownDescriptor } from './own-descriptors.js'
-import type { AskedBounds } from './asked-bounds.js'
+import type { FileCheck } from './file-check.js'
 import { pathArgument } from './path-argument.js'
 
 /** Opens a file with these flags, whatever it does with it then. */
@@ -24,8 +24,9 @@ function plannedOpen(call: BoundedCall, flags: unknown): { at: string; bits: num
   const text = call.args[0] as string
   // These do not follow a link at the end either.
   if (opensNew(bits) || (bits & O_NOFOLLOW) !== 0) {
-    const ask = (each: string): void => accesses.forEach((access) => call.asked.ask(access, each))
-    return { at: call.pins.entry(ask, text), bits }
+    const inspect = (each: string): void =>
+      accesses.forEach((access) => call.check.access(access, each))
+    return { at: call.pins.entry(inspect, text), bits }
   }
   const creates = (bits & O_CREAT) !== 0
   const at = call.pins.target(accesses, text, creates)
@@ -56,20 +57,20 @@ const CLIMBS = /(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/
  * Asks about the folder that a search starts in, and about every match before it is handed
  * out: a pattern may lead through links.
  */
-function askGlob(asked: AskedBounds, args: readonly unknown[]): BoundedPlan {
+function checkGlob(check: FileCheck, args: readonly unknown[]): BoundedPlan {
   const [given, options] = args as [unknown, { readonly cwd?: unknown } | undefined]
-  const cwd = path.resolve(pathArgument(asked, options?.cwd ?? '.') ?? '.')
+  const cwd = path.resolve(pathArgument(check, options?.cwd ?? '.') ?? '.')
   const patterns = (Array.isArray(given) ? given : [given]).map(String)
   for (const pattern of patterns) {
     const [fixed = ''] = pattern.split(MAGIC, 1)
     const folder = fixed === pattern ? fixed : fixed.slice(0, fixed.lastIndexOf('/') + 1)
-    asked.ask('read', path.isAbsolute(folder) ? folder : `${cwd}/${folder}`)
+    check.access('read', path.isAbsolute(folder) ? folder : `${cwd}/${folder}`)
     // Where it climbs from is only known when it is there.
-    if (CLIMBS.test(pattern.slice(folder.length))) asked.ask('unseen', pattern)
+    if (CLIMBS.test(pattern.slice(folder.length))) check.access('unseen', pattern)
   }
   const match = (found: string | Dirent): unknown => {
-    const place = typeof found === 'string' ? found : path.join(found.parentPath, found.name)
-    asked.ask('read', path.resolve(cwd, place))
+    const location = typeof found === 'string' ? found : path.join(found.parentPath, found.name)
+    check.access('read', path.resolve(cwd, location))
     return found
   }
   return {
@@ -101,7 +102,7 @@ const onTarget =
 const onEntry =
   (access: FileAccess): MakePlan =>
   (call) => {
-    const at = call.pins.entry((text) => call.asked.askEntry(access, text), textOf(call))
+    const at = call.pins.entry((text) => call.check.entry(access, text), textOf(call))
     return { args: [at, ...call.args.slice(1)] }
   }
 
@@ -110,11 +111,11 @@ const removes: MakePlan = (call) => ({
 })
 
 const removed = (call: BoundedCall, index: number): string =>
-  call.pins.entry((text) => call.asked.askRemoval(text), textOf(call, index))
+  call.pins.entry((text) => call.check.removal(text), textOf(call, index))
 
 /** Looks without changing anything; its answer holds the path, so the path is used as it is. */
-const looks: MakePlan = ({ asked, args }) => {
-  asked.ask('read', args[0] as string)
+const looks: MakePlan = ({ check, args }) => {
+  check.access('read', args[0] as string)
   return { args }
 }
 
@@ -125,13 +126,13 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
   chmod: onTarget('write'),
   chown: onTarget('write'),
   copyFile: (call) => {
-    const { asked, pins, args } = call
+    const { check, pins, args } = call
     const mode = (args[2] ?? 0) as number
     const from = pins.target(['read'], textOf(call))
     const to = textOf(call, 1)
-    const isThere = resolvePlace(from)?.stats !== undefined
-    if ((mode & COPYFILE_EXCL) !== 0 || !isThere || asked.session !== undefined) {
-      const at = pins.entry((text) => asked.ask('write', text), to)
+    const isThere = resolvePath(from)?.stats !== undefined
+    if ((mode & COPYFILE_EXCL) !== 0 || !isThere || check.session !== undefined) {
+      const at = pins.entry((text) => check.access('write', text), to)
       return { args: [from, at, mode] }
     }
     const at = pins.target(['write'], to, true)
@@ -140,23 +141,23 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
     const fd = outsideRuns(() => disk.openSync(at, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW))
     return { args: [from, pins.keep(fd, to), mode] }
   },
-  cp: ({ asked, args }) => {
+  cp: ({ check, args }) => {
     const [from, to, ...options] = args as [string, string, ...unknown[]]
-    askTree(asked, from, to)
+    checkTree(check, from, to)
     return { args: [from, to, ...options] }
   },
   exists: onTarget('read'),
-  glob: ({ asked, args }) => askGlob(asked, args),
+  glob: ({ check, args }) => checkGlob(check, args),
   lchmod: onEntry('write'),
   lchown: onEntry('write'),
   link: (call) => {
-    const ask = (text: string): void => (
-      call.asked.ask('read', text),
-      call.asked.ask('write', text)
+    const inspect = (text: string): void => (
+      call.check.access('read', text),
+      call.check.access('write', text)
     )
-    const from = call.pins.entry(ask, textOf(call))
+    const from = call.pins.entry(inspect, textOf(call))
     return {
-      args: [from, call.pins.entry((text) => call.asked.ask('write', text), textOf(call, 1))],
+      args: [from, call.pins.entry((text) => call.check.access('write', text), textOf(call, 1))],
     }
   },
   loadEnvFile: onTarget('read'),
@@ -167,13 +168,13 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
       typeof value === 'string' ? call.pins.unpinned(value) : value
     return { ...onEntry('write')(call), finish }
   },
-  mkdtempDisposable: ({ asked, args }) => {
-    asked.ask('write', `${args[0] as string}XXXXXX`)
+  mkdtempDisposable: ({ check, args }) => {
+    check.access('write', `${args[0] as string}XXXXXX`)
     return { args }
   },
   mkdtemp: (call) => {
     const prefix = textOf(call)
-    const at = call.pins.entry((text) => call.asked.ask('write', text), `${prefix}XXXXXX`)
+    const at = call.pins.entry((text) => call.check.access('write', text), `${prefix}XXXXXX`)
     const [options] = call.args.slice(1)
     const finish = (value: unknown): unknown => {
       const made = prefix + String(value).slice(-'XXXXXX'.length)
@@ -184,7 +185,7 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
   open: (call) => {
     const { at, bits } = plannedOpen(call, call.args[1])
     const finish = (value: unknown): unknown => {
-      ownDescriptor(call.asked, value)
+      ownDescriptor(call.check, value)
       return value
     }
     const [, flags, ...rest] = call.args
@@ -213,7 +214,7 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
     const [from, to] = call.args as [string, string]
     const stats = lookAt(from)
     // A link that is moved leads somewhere else, if it is relative.
-    if (stats?.isSymbolicLink() === true) askLink(call, disk.readlinkSync(from), to)
+    if (stats?.isSymbolicLink() === true) checkLink(call, disk.readlinkSync(from), to)
     return { args: [removed(call, 0), removed(call, 1)] }
   },
   rm: removes,
@@ -222,7 +223,7 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
   statfs: onTarget('read'),
   symlink: (call) => {
     const [target, at, ...rest] = call.args as [string, string, ...unknown[]]
-    askLink(call, target, at)
+    checkLink(call, target, at)
     return {
       args: [target, removed(call, 1), ...rest],
     }
@@ -236,11 +237,11 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
 }
 
 /** A link may only lead to where the tool may go itself. */
-function askLink({ asked }: BoundedCall, target: string, at: string): void {
-  const folder = path.dirname(resolvePlace(at, { follow: false })?.real ?? path.resolve(at))
-  const place = path.isAbsolute(target) ? target : `${folder}/${target}`
-  asked.ask('write', place)
-  asked.ask('read', place)
+function checkLink({ check }: BoundedCall, target: string, at: string): void {
+  const folder = path.dirname(resolvePath(at, { follow: false })?.real ?? path.resolve(at))
+  const location = path.isAbsolute(target) ? target : `${folder}/${target}`
+  check.access('write', location)
+  check.access('read', location)
 }
 
 /** An entry names the folder it was found in. */
@@ -257,15 +258,15 @@ function unpinned({ pins }: BoundedCall, entry: Dirent): Dirent {
  * Asks about all that `cp` may read and write: every file below the source, where links in
  * it lead, and the place that each gets. Something that is put there while it copies is not seen.
  */
-function askTree(asked: AskedBounds, from: string, to: string): void {
+function checkTree(check: FileCheck, from: string, to: string): void {
   const pending: [from: string, to: string][] = [[from, to]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [source, target] = pair
-    asked.ask('read', source)
-    asked.ask('write', target)
+    check.access('read', source)
+    check.access('write', target)
     const stats = lookAt(source)
     // The copy is a link to the same place.
-    if (stats?.isSymbolicLink() === true) asked.ask('write', source)
+    if (stats?.isSymbolicLink() === true) check.access('write', source)
     if (stats?.isDirectory() !== true) continue
     for (const name of outsideRuns(() => disk.readdirSync(source)))
       pending.push([path.join(source, name), path.join(target, name)])

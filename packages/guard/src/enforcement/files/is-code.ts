@@ -1,4 +1,4 @@
-import { resolvePlace } from '../../bounds/resolve-place.js'
+import { resolvePath } from '../../bounds/resolve-path.js'
 
 /** What a loader reads: modules in any language, what describes them, and everything in packages. */
 const CODE = /\.(?:[cm]?[jt]sx?|node|wasm|map)$|[\\/]package\.json$|[\\/]node_modules[\\/]/i
@@ -11,8 +11,8 @@ const LOOKS = new Set(['exists', 'lstat', 'readlink', 'realpath', 'stat'])
  * from anywhere, as they are the program; data that is loaded like a module is asked about,
  * where Node reads it through `node:fs` at all. What `import` reads, it reads without.
  */
-export const isCode = (name: string, place: unknown): boolean =>
-  LOOKS.has(name) || (name === 'readFile' && CODE.test(resolvePlace(textOf(place))?.real ?? ''))
+export const isCode = (name: string, location: unknown): boolean =>
+  LOOKS.has(name) || (name === 'readFile' && CODE.test(resolvePath(textOf(location))?.real ?? ''))
 
-const textOf = (place: unknown): string =>
-  typeof place === 'string' ? place : place instanceof URL ? place.pathname : ''
+const textOf = (location: unknown): string =>
+  typeof location === 'string' ? location : location instanceof URL ? location.pathname : ''

@@ -1,6 +1,6 @@
 import { replaceClass, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
-import { AskedBounds } from './asked-bounds.js'
+import { FileCheck } from './file-check.js'
 import { pathArgument } from './path-argument.js'
 
 /**
@@ -9,7 +9,7 @@ import { pathArgument } from './path-argument.js'
  */
 export function lockNativeWays(): Undo {
   return undoAll([
-    guardClass('node:wasi', 'WASI', askFolders),
+    guardClass('node:wasi', 'WASI', checkFolders),
     // By its SQL any file can be attached.
     guardClass('node:sqlite', 'DatabaseSync', ({ bounds }) => {
       for (const each of bounds) each.addon('node:sqlite')
@@ -18,24 +18,24 @@ export function lockNativeWays(): Undo {
 }
 
 /** What a module of WebAssembly can reach is given to it in advance. */
-function askFolders(asked: AskedBounds, [options]: readonly unknown[]): readonly unknown[] {
+function checkFolders(check: FileCheck, [options]: readonly unknown[]): readonly unknown[] {
   const { preopens, ...rest } = (options ?? {}) as { preopens?: Record<string, unknown> }
   if (preopens === undefined) return [options]
   const folders = Object.entries(preopens).map(([name, folder]) => [
     name,
-    pathArgument(asked, folder) ?? String(folder),
+    pathArgument(check, folder) ?? String(folder),
   ])
   for (const [, folder = ''] of folders) {
-    asked.ask('read', folder)
-    asked.ask('write', folder)
+    check.access('read', folder)
+    check.access('write', folder)
   }
   return [{ ...rest, preopens: Object.fromEntries(folders) as object }]
 }
 
 /** Asks before an object of the class is made; gives the arguments that it is made with. */
-type Ask = (asked: AskedBounds, args: readonly unknown[]) => readonly unknown[] | void
+type Inspect = (check: FileCheck, args: readonly unknown[]) => readonly unknown[] | void
 
-function guardClass(from: string, name: string, ask: Ask): Undo {
+function guardClass(from: string, name: string, inspect: Inspect): Undo {
   const owner = quietly(() => process.getBuiltinModule(from)) as
     | Record<string, Function>
     | undefined
@@ -44,7 +44,7 @@ function guardClass(from: string, name: string, ask: Ask): Undo {
   const Guarded = new Proxy(Native, {
     construct(native, args: unknown[], newTarget) {
       const bounds = currentBounds()
-      const used = (bounds.length > 0 ? ask(new AskedBounds(bounds), args) : undefined) ?? args
+      const used = (bounds.length > 0 ? inspect(new FileCheck(bounds), args) : undefined) ?? args
       return Reflect.construct(native, used, newTarget) as object
     },
   })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import v8 from 'node:v8'
 import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
-import { AskedBounds } from './asked-bounds.js'
+import { FileCheck } from './file-check.js'
 import { pathArgument } from './path-argument.js'
 
 /** Where Node writes traces, unless it was started otherwise. */
@@ -16,35 +16,35 @@ const TRACE_FILE = 'node_trace.1.log'
  */
 export function patchOtherWays(): Undo {
   const report = (process.report as object | undefined) ?? {}
-  const placeOf = reportPlaces(report)
+  const fileOf = reportFiles(report)
   return undoAll([
     // Not even back to where it is: relative paths of everybody depend on it.
-    askFirst(process, 'chdir', (asked, [folder]) => asked.ask('enter', String(folder))),
+    checkFirst(process, 'chdir', (check, [folder]) => check.access('enter', String(folder))),
     // Node writes these files itself.
-    askFirst(v8, 'setHeapSnapshotNearHeapLimit', (asked) => asked.ask('write', '.')),
-    askFirst(v8, 'writeHeapSnapshot', (asked, args) => {
-      args[0] = pathArgument(asked, args[0]) ?? args[0]
-      asked.ask('write', typeof args[0] === 'string' ? args[0] : '.')
+    checkFirst(v8, 'setHeapSnapshotNearHeapLimit', (check) => check.access('write', '.')),
+    checkFirst(v8, 'writeHeapSnapshot', (check, args) => {
+      args[0] = pathArgument(check, args[0]) ?? args[0]
+      check.access('write', typeof args[0] === 'string' ? args[0] : '.')
     }),
-    askFirst(report, 'writeReport', (asked, [file]) => asked.ask('write', placeOf(file))),
-    askFirst(traceEvents(), 'createTracing', (asked) => asked.ask('write', TRACE_FILE)),
-    askFirst(module, 'enableCompileCache', (asked, args) => {
+    checkFirst(report, 'writeReport', (check, [file]) => check.access('write', fileOf(file))),
+    checkFirst(traceEvents(), 'createTracing', (check) => check.access('write', TRACE_FILE)),
+    checkFirst(module, 'enableCompileCache', (check, args) => {
       const [given] = args
       // Options with getters could say something else the second time.
       if (typeof given === 'object' && given !== null) args[0] = { ...given }
-      asked.ask('write', cacheFolder(args[0]))
+      check.access('write', cacheFolder(args[0]))
     }),
   ])
 }
 
-function askFirst(
+function checkFirst(
   target: object,
   method: string,
-  ask: (asked: AskedBounds, args: unknown[]) => void,
+  inspect: (check: FileCheck, args: unknown[]) => void,
 ): Undo {
   return lookFirst(target, method, (args) => {
     const bounds = currentBounds()
-    if (bounds.length > 0) ask(new AskedBounds(bounds), args)
+    if (bounds.length > 0) inspect(new FileCheck(bounds), args)
   })
 }
 
@@ -53,7 +53,7 @@ function askFirst(
  * folder for reports, if there is one. Read with the getters that are there now: a tool could
  * put others in their place.
  */
-function reportPlaces(report: object): (file: unknown) => string {
+function reportFiles(report: object): (file: unknown) => string {
   const { directory, filename } = Object.getOwnPropertyDescriptors(report) as Record<
     string,
     PropertyDescriptor | undefined

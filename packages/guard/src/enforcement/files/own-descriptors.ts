@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { disk } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import type { AskedBounds } from './asked-bounds.js'
+import type { FileCheck } from './file-check.js'
 
 /** What a guarded call has opened: numbers, and which file each one was. */
 class OwnDescriptors {
@@ -12,14 +12,14 @@ class OwnDescriptors {
   isOver = false
 
   constructor(bounds: CallBounds) {
-    bounds.hold(() => void (this.isOver = true))
+    bounds.onEnd(() => void (this.isOver = true))
   }
 }
 
 const opened = new WeakMap<CallBounds, OwnDescriptors>()
 
 /** Takes note of what `open` gave to a tool: a number, or a handle, which is closed with the call. */
-export function ownDescriptor({ bounds }: AskedBounds, given: unknown): void {
+export function ownDescriptor({ bounds }: FileCheck, given: unknown): void {
   const handle: Partial<FileHandle & EventEmitter> | undefined =
     typeof given === 'object' && given !== null ? given : undefined
   const fd = handle?.fd ?? given
@@ -30,8 +30,8 @@ export function ownDescriptor({ bounds }: AskedBounds, given: unknown): void {
     if (own === undefined) opened.set(each, (own = new OwnDescriptors(each)))
     own.files.set(fd, file)
     if (handle?.close === undefined) continue
-    const letGo = each.hold(() => void handle.close?.().catch(() => {}))
-    handle.once?.('close', letGo)
+    const release = each.onEnd(() => void handle.close?.().catch(() => {}))
+    handle.once?.('close', release)
   }
 }
 
@@ -43,27 +43,27 @@ export function ownDescriptor({ bounds }: AskedBounds, given: unknown): void {
  *
  * A `FileHandle` from before the call is not asked about: whoever hands it to a tool hands over the file.
  */
-export function askDescriptor(asked: AskedBounds, access: FileAccess, fd: number): void {
+export function checkDescriptor(check: FileCheck, access: FileAccess, fd: number): void {
   if (fd >= 0 && fd <= 2) return
   const file = fileOf(fd)
   // Nothing is open there: Node says so.
   if (file === undefined) return
-  for (const each of asked.bounds) {
+  for (const each of check.bounds) {
     const own = opened.get(each)
     if (own?.isOver === false && own.files.get(fd) === file) continue
-    const place = placeOf(fd)
-    if (place === undefined) each.file('descriptor', `descriptor ${fd}`)
-    else each.file(access, place)
+    const location = pathOf(fd)
+    if (location === undefined) each.file('descriptor', `descriptor ${fd}`)
+    else each.file(access, location)
   }
 }
 
 /** Whether every call around has opened it; then it may also be closed when they are over. */
-export function isOwn({ bounds }: AskedBounds, fd: number): boolean {
+export function isOwn({ bounds }: FileCheck, fd: number): boolean {
   const file = fileOf(fd)
   return file !== undefined && bounds.every((each) => opened.get(each)?.files.get(fd) === file)
 }
 
-export function disownDescriptor({ bounds }: AskedBounds, fd: number): void {
+export function disownDescriptor({ bounds }: FileCheck, fd: number): void {
   for (const each of bounds) opened.get(each)?.files.delete(fd)
 }
 
@@ -77,10 +77,10 @@ function fileOf(fd: number): string | undefined {
   return `${stats.dev}:${stats.ino}`
 }
 
-function placeOf(fd: number): string | undefined {
+function pathOf(fd: number): string | undefined {
   try {
-    const place = disk.readlinkSync(`/proc/self/fd/${fd}`)
-    return place.startsWith('/') ? place : undefined
+    const location = disk.readlinkSync(`/proc/self/fd/${fd}`)
+    return location.startsWith('/') ? location : undefined
   } catch {
     return undefined
   }

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { disk, outsideRuns } from '@retake/engine/hook'
-import { lookAt, resolvePlace, type Place } from '../../bounds/resolve-place.js'
+import { lookAt, resolvePath, type ResolvedPath } from '../../bounds/resolve-path.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import type { AskedBounds } from './asked-bounds.js'
+import type { FileCheck } from './file-check.js'
 
 const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
 /** Holds a file without opening it; Node has no name for it. */
@@ -15,16 +15,16 @@ const canPin = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
 export const PINNED = /^\/proc\/self\/fd\/(\d+)((?:\/.*)?)$/s
 
 /** No file can be there. */
-export const NOWHERE = `${DESCRIPTORS}/2147483646/nothing`
+export const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
 
 /** How often a path is followed again that changes all the time. */
 const ATTEMPTS = 100
 
 /** What is held by all calls right now. */
-const held = new Set<number>()
+const retained = new Set<number>()
 
 export const pinnedFolder = (fd: number): string | undefined =>
-  held.has(fd) ? `${DESCRIPTORS}/${fd}` : undefined
+  retained.has(fd) ? `${DESCRIPTORS}/${fd}` : undefined
 
 /**
  * Holds what was checked until it was used, so that nobody can exchange it in between. On
@@ -38,65 +38,67 @@ export class Pins {
   /** What stands for what, to name in errors what the tool has given. */
   readonly #names: [pinned: string, given: string][] = []
 
-  constructor(readonly asked: AskedBounds) {}
+  constructor(readonly check: FileCheck) {}
 
   /** A run needs the path for its tape; a tool without a file scope has no boundary to escape. */
   get #passesOn(): boolean {
-    return this.asked.session !== undefined || !this.asked.haveScopes
+    return this.check.session !== undefined || !this.check.haveScopes
   }
 
   /** What is at the end of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
-    if (text === NOWHERE) return text
+    if (text === MISSING_PATH) return text
     if (this.#passesOn || !canPin) {
-      this.#ask(accesses, text)
-      return this.#passesOn ? text : (resolvePlace(text)?.real ?? text)
+      this.#inspect(accesses, text)
+      return this.#passesOn ? text : (resolvePath(text)?.real ?? text)
     }
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      this.#ask(accesses, text)
-      const place = resolvePlace(text)
-      if (place === undefined) continue
-      if (place.stats === undefined) {
-        const made = creates ? this.#entryOf(accesses, text, place) : this.#missing(text, place)
+      this.#inspect(accesses, text)
+      const location = resolvePath(text)
+      if (location === undefined) continue
+      if (location.stats === undefined) {
+        const made = creates
+          ? this.#entryOf(accesses, text, location)
+          : this.#missing(text, location)
         if (made !== undefined) return made
         continue
       }
-      const fd = this.#hold(place, 0)
+      const fd = this.#hold(location, 0)
       if (fd === undefined) continue
-      this.#ask(accesses, whereIs(fd))
+      this.#inspect(accesses, pathOf(fd))
       return this.#named(`${DESCRIPTORS}/${fd}`, text)
     }
-    this.asked.ask('changed', text)
-    return NOWHERE
+    this.check.access('changed', text)
+    return MISSING_PATH
   }
 
   /** An entry of a folder, whether or not something is there; a link is not followed. */
-  entry(ask: (text: string) => void, text: string): string {
-    if (text === NOWHERE) return text
+  entry(inspect: (text: string) => void, text: string): string {
+    if (text === MISSING_PATH) return text
     if (this.#passesOn || !canPin) {
-      ask(text)
-      return this.#passesOn ? text : (resolvePlace(text, { follow: false })?.real ?? text)
+      inspect(text)
+      return this.#passesOn ? text : (resolvePath(text, { follow: false })?.real ?? text)
     }
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const place = resolvePlace(text, { follow: false })
-      ask(text)
-      const pinned = place && this.#inFolder(place, text, ask)
+      const location = resolvePath(text, { follow: false })
+      inspect(text)
+      const pinned = location && this.#inFolder(location, text, inspect)
       if (pinned !== undefined) return pinned
     }
-    this.asked.ask('changed', text)
-    return NOWHERE
+    this.check.access('changed', text)
+    return MISSING_PATH
   }
 
   /** Keeps a descriptor that was opened on the way until the end. */
   keep(fd: number, given: string): string {
-    held.add(fd)
+    retained.add(fd)
     this.#fds.push(fd)
     return this.#named(`${DESCRIPTORS}/${fd}`, given)
   }
 
   release(): void {
     for (const fd of this.#fds.splice(0)) {
-      held.delete(fd)
+      retained.delete(fd)
       disk.closeSync(fd)
     }
   }
@@ -119,37 +121,46 @@ export class Pins {
     return error
   }
 
-  #ask(accesses: readonly FileAccess[], text: string): void {
-    for (const access of accesses) this.asked.ask(access, text)
+  #inspect(accesses: readonly FileAccess[], text: string): void {
+    for (const access of accesses) this.check.access(access, text)
   }
 
   /** Where something will be made: the folder is held, the name is not followed by who uses it. */
-  #entryOf(accesses: readonly FileAccess[], text: string, place: Place): string | undefined {
-    return this.#inFolder(place, text, (at) => this.#ask(accesses, at))
+  #entryOf(
+    accesses: readonly FileAccess[],
+    text: string,
+    location: ResolvedPath,
+  ): string | undefined {
+    return this.#inFolder(location, text, (at) => this.#inspect(accesses, at))
   }
 
-  #inFolder({ real }: Place, text: string, ask: (text: string) => void): string | undefined {
+  #inFolder(
+    { real }: ResolvedPath,
+    text: string,
+    inspect: (text: string) => void,
+  ): string | undefined {
     let folder = path.dirname(real)
-    while (resolvePlace(folder)?.stats === undefined && folder !== path.dirname(folder))
+    while (resolvePath(folder)?.stats === undefined && folder !== path.dirname(folder))
       folder = path.dirname(folder)
-    const place = resolvePlace(folder, { follow: false })
-    const fd = place && this.#hold(place, place.stats?.isDirectory() === true ? O_DIRECTORY : 0)
+    const location = resolvePath(folder, { follow: false })
+    const fd =
+      location && this.#hold(location, location.stats?.isDirectory() === true ? O_DIRECTORY : 0)
     if (fd === undefined) return undefined
     const rest = real.slice(folder.length).replace(/^\/+/, '')
-    ask(path.join(whereIs(fd), rest))
+    inspect(path.join(pathOf(fd), rest))
     return this.#named(rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`, text)
   }
 
   /** Nothing is there: whoever puts something there now is too late. */
-  #missing(text: string, { real }: Place): string | undefined {
-    const parent = resolvePlace(path.dirname(real))
-    if (parent?.stats?.isFile() !== true) return this.#named(NOWHERE, text)
+  #missing(text: string, { real }: ResolvedPath): string | undefined {
+    const parent = resolvePath(path.dirname(real))
+    if (parent?.stats?.isFile() !== true) return this.#named(MISSING_PATH, text)
     const fd = this.#hold(parent, 0)
     return fd === undefined ? undefined : this.#named(`${DESCRIPTORS}/${fd}/nothing`, text)
   }
 
   /** Undefined when it is not what was found before. */
-  #hold({ real, stats }: Place, flags: number): number | undefined {
+  #hold({ real, stats }: ResolvedPath, flags: number): number | undefined {
     let fd: number
     try {
       fd = outsideRuns(() => disk.openSync(real, O_PATH | O_NOFOLLOW | flags))
@@ -179,7 +190,7 @@ export class Pins {
 const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
 /** The path of what a descriptor stands for, by the system's own account. */
-export function whereIs(fd: number): string {
-  const place = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
-  return lookAt(place) === undefined ? place.replace(/ \(deleted\)$/, '') : place
+export function pathOf(fd: number): string {
+  const location = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
+  return lookAt(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location
 }

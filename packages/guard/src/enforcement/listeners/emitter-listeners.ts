@@ -12,7 +12,7 @@ type StandIn = Listener & { listener?: Listener }
 /** In which call an emitter was made. */
 const makers = new WeakMap<object, CallBounds>()
 /** What stands for a listener, until Node has put it into what it is called once by. */
-const standsFor = new WeakMap<Listener, Listener>()
+const originals = new WeakMap<Listener, Listener>()
 
 /**
  * Listeners of a guarded tool stay within its bounds whoever emits: an emitter that others
@@ -47,7 +47,7 @@ const adding = (native: Listen): Listen =>
     if (currentBounds().length === 0 || typeof listener !== 'function')
       return native.call(this, event, listener)
     const once = listener as StandIn
-    const original = once.listener && standsFor.get(once.listener)
+    const original = once.listener && originals.get(once.listener)
     if (original === undefined) return native.call(this, event, standIn(this, listener))
     once.listener = original
     return native.call(this, event, once)
@@ -59,7 +59,7 @@ const addingOnce = (native: Listen): Listen =>
     if (currentBounds().length === 0 || typeof listener !== 'function')
       return native.call(this, event, listener)
     const bound = standIn(this, listener)
-    standsFor.set(bound, listener)
+    originals.set(bound, listener)
     return native.call(this, event, bound)
   }
 

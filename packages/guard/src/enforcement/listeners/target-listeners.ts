@@ -3,7 +3,7 @@ import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { boundListener, type Listener } from './bound-listener.js'
 import { portOf } from '../../bounds/canonical-host.js'
-import { takeRefusal } from '../../bounds/refused-places.js'
+import { takeRefusal } from '../../bounds/refused-endpoints.js'
 
 type Given = Listener | { readonly handleEvent: Listener }
 type Options = boolean | { readonly capture?: unknown; readonly once?: unknown } | undefined
@@ -96,18 +96,18 @@ export function patchErrorEvents(): Undo {
   const { prototype } = EventTarget
   const { dispatchEvent: native } = prototype
   return replace(prototype, 'dispatchEvent', function (this: EventTarget, event: Event): boolean {
-    if (event?.type === 'error' && currentBounds().length > 0) tellRefusal(this, event)
+    if (event?.type === 'error' && currentBounds().length > 0) describeRefusal(this, event)
     return native.call(this, event)
   })
 }
 
-function tellRefusal(target: EventTarget, event: Event): void {
+function describeRefusal(target: EventTarget, event: Event): void {
   const { url: text } = target as { url?: unknown }
   if (typeof text !== 'string' || !URL.canParse(text)) return
   const url = new URL(text)
   const refusal = takeRefusal(currentBounds(), { host: url.hostname, port: portOf(url) })
   if (refusal === undefined) return
-  const told = { error: refusal, message: refusal.message }
-  for (const [name, value] of Object.entries(told))
+  const details = { error: refusal, message: refusal.message }
+  for (const [name, value] of Object.entries(details))
     Object.defineProperty(event, name, { value, configurable: true })
 }

@@ -1,6 +1,6 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import type { Place } from './socket-watch.js'
+import type { Endpoint } from './socket-watch.js'
 
 type Answered = (error: Error | null, address?: unknown, family?: number) => void
 type Lookup = (host: string, options: LookupOptions, answered: Answered) => unknown
@@ -14,7 +14,7 @@ type Lookup = (host: string, options: LookupOptions, answered: Answered) => unkn
 export function checkedLookup(
   bounds: readonly CallBounds[],
   lookup: unknown,
-  { host, port }: Place,
+  { host, port }: Endpoint,
 ): Lookup {
   return (name, options, answered) =>
     (lookup as Lookup)(name, options, (error, address, family) => {
@@ -52,8 +52,8 @@ function judgeAll(
   port: number,
   host: string,
 ): readonly LookupAddress[] {
-  const isHome = /^(?:.+\.)?localhost\.?$/i.test(host)
-  const allowed = isHome
+  const isLocalhost = /^(?:.+\.)?localhost\.?$/i.test(host)
+  const allowed = isLocalhost
     ? found.filter(({ address }) =>
         bounds.every(({ scopes }) =>
           scopes.every(({ network }) => !network?.checkAddress(address, port, host)),

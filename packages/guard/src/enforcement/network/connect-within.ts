@@ -5,8 +5,8 @@ import { beforeContact, currentSession, replace, type Undo } from '@retake/engin
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { checkedLookup } from './checked-lookup.js'
 import { isHttpWork } from './http-work.js'
-import type { Place } from './socket-watch.js'
-import { checkOpen, isWatched, placeOf, watchSocket } from './watched-sockets.js'
+import type { Endpoint } from './socket-watch.js'
+import { checkOpen, isWatched, endpointOf, watchSocket } from './watched-sockets.js'
 import tls from 'node:tls'
 import { currentBounds } from '../current-bounds.js'
 
@@ -29,22 +29,22 @@ export function connectWithin(
   const { port } = given
   const pipe = asText(given['path'])
   const host = asText(given['host'])
-  const place: Place = pipe
+  const endpoint: Endpoint = pipe
     ? { host: '', port: 0, path: socketPath(pipe) }
     : { host: host || 'localhost', port: Number(port) }
   try {
-    checkPlace(bounds, place, isHttp)
+    checkEndpoint(bounds, endpoint, isHttp)
   } catch (error) {
     return refuse(socket, error)
   }
   beforeContact('socket')
-  watchSocket(bounds, socket, place)
+  watchSocket(bounds, socket, endpoint)
   const lookup = (given['lookup'] ?? dns.lookup) as typeof dns.lookup
   const own = {
     host,
     port,
     path: pipe || undefined,
-    lookup: checkedLookup(bounds, lookup, place),
+    lookup: checkedLookup(bounds, lookup, endpoint),
   }
   const judged = Object.create(given) as object
   for (const [key, value] of Object.entries(own))
@@ -52,8 +52,8 @@ export function connectWithin(
   return native.call(socket, judged, callback)
 }
 
-function checkPlace(bounds: readonly CallBounds[], place: Place, isHttp: boolean): void {
-  const { host, port, path: pipe } = place
+function checkEndpoint(bounds: readonly CallBounds[], endpoint: Endpoint, isHttp: boolean): void {
+  const { host, port, path: pipe } = endpoint
   for (const each of bounds) {
     if (pipe !== undefined) {
       each.network((scope) => scope.checkSocket(pipe))
@@ -114,7 +114,7 @@ function secureWithin(
   }
   const socket = native(...args)
   const { remoteAddress: host = '', remotePort: port = 0 } = under
-  watchSocket(bounds, socket, placeOf(under) ?? { host, port })
+  watchSocket(bounds, socket, endpointOf(under) ?? { host, port })
   return socket
 }
 

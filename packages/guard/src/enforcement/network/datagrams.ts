@@ -4,7 +4,7 @@ import { replace, type Undo, undoAll } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { checkedLookup } from './checked-lookup.js'
-import { holdForCall } from './watched-sockets.js'
+import { endWithCall } from './watched-sockets.js'
 
 interface Goal {
   readonly host: string
@@ -39,7 +39,7 @@ function patchCreate(): Undo {
     const checked = lookupWithin(bounds, lookup, goal)
     const socket = native({ ...options, lookup: checked }, ...rest)
     made.set(socket, bounds)
-    holdForCall(bounds, {
+    endWithCall(bounds, {
       once: (event, listener) => socket.once(event, listener),
       destroy: () => socket.close(),
     })
@@ -51,11 +51,11 @@ function patchCreate(): Undo {
 const lookupWithin =
   (bounds: readonly CallBounds[], lookup: unknown, goal: () => Goal | undefined) =>
   (name: string, family: unknown, answered: never): unknown => {
-    const place = goal() ?? { host: name, port: 0 }
-    const ask = isBinding
+    const endpoint = goal() ?? { host: name, port: 0 }
+    const resolve = isBinding
       ? (lookup as (...args: unknown[]) => unknown)
-      : checkedLookup(bounds, lookup, place)
-    return ask(name, family as object, answered)
+      : checkedLookup(bounds, lookup, endpoint)
+    return resolve(name, family as object, answered)
   }
 
 const boundsOf = (socket: dgram.Socket): readonly CallBounds[] => {
@@ -68,8 +68,8 @@ function patchSend(): Undo {
   return replace(dgram.Socket.prototype, 'send', function (this: dgram.Socket, ...args: unknown[]) {
     const bounds = boundsOf(this)
     if (bounds.length === 0) return native.apply(this, args)
-    const place = targetOf(args) ?? remoteOf(this)
-    return reach(bounds, this, place, args, () => native.apply(this, args))
+    const endpoint = targetOf(args) ?? remoteOf(this)
+    return reach(bounds, this, endpoint, args, () => native.apply(this, args))
   })
 }
 
@@ -82,12 +82,12 @@ function patchConnect(): Undo {
       const bounds = boundsOf(this)
       if (bounds.length === 0) return native.apply(this, args)
       const [port, address] = args
-      const place = {
+      const endpoint = {
         host: typeof address === 'string' ? address : '127.0.0.1',
         port: Number(port),
       }
-      goals.set(this, place)
-      return reach(bounds, this, place, args, () => native.apply(this, args))
+      goals.set(this, endpoint)
+      return reach(bounds, this, endpoint, args, () => native.apply(this, args))
     },
   )
 }
@@ -95,12 +95,12 @@ function patchConnect(): Undo {
 function reach(
   bounds: readonly CallBounds[],
   socket: dgram.Socket,
-  place: Goal,
+  endpoint: Goal,
   args: readonly unknown[],
   native: () => unknown,
 ): unknown {
   try {
-    for (const each of bounds) each.host(place.host, place.port, true)
+    for (const each of bounds) each.host(endpoint.host, endpoint.port, true)
   } catch (error) {
     const callback = args.at(-1)
     process.nextTick(() => {
@@ -110,7 +110,7 @@ function reach(
     return undefined
   }
   const before = [underWay, isSending] as const
-  underWay = place
+  underWay = endpoint
   isSending = true
   try {
     return native()

@@ -5,16 +5,16 @@ import { currentBounds } from '../current-bounds.js'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { asHttpWork } from './http-work.js'
 
-const shelves = new WeakMap<CallBounds, string>()
+const poolKeys = new WeakMap<CallBounds, string>()
 let count = 0
 
 /** The part of a connection store that belongs to a guarded call: its connections are nobody else's. */
 function connectionPoolKey(bounds: readonly CallBounds[]): string {
   const innermost = bounds.at(-1)
   if (innermost === undefined) return ''
-  let shelf = shelves.get(innermost)
-  if (shelf === undefined) shelves.set(innermost, (shelf = `:call${++count}`))
-  return shelf
+  let key = poolKeys.get(innermost)
+  if (key === undefined) poolKeys.set(innermost, (key = `:call${++count}`))
+  return key
 }
 
 type AddRequest = (

@@ -4,7 +4,7 @@ import { currentSession, replace, type Undo, undoAll } from '@retake/engine/hook
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { asHttpWork } from './http-work.js'
-import { holdForCall } from './watched-sockets.js'
+import { endWithCall } from './watched-sockets.js'
 import { withTarget } from './socket-watch.js'
 
 type Session = http2.ClientHttp2Session
@@ -31,7 +31,7 @@ export function patchHttp2(): Undo {
         ? connect(authority, ...rest)
         : asHttpWork(() => connect(authority, ...rest))
     sessions.set(session, { origin: new URL(authority), bounds })
-    if (bounds.length > 0) holdForCall(bounds, session)
+    if (bounds.length > 0) endWithCall(bounds, session)
     return session
   }
   return undoAll([replace(http2, 'connect', patched), patchRequests()])
@@ -53,8 +53,8 @@ function patchRequests(): Undo {
 
 /** The class has no name outside of Node: a session that leads nowhere leads to it. */
 function sessionPrototype(): Session {
-  const nowhere = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
-  const session = http2.connect('http://localhost', { createConnection: () => nowhere })
+  const sink = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
+  const session = http2.connect('http://localhost', { createConnection: () => sink })
   session.on('error', () => {})
   session.destroy()
   let prototype = Object.getPrototypeOf(session) as Session

@@ -1,7 +1,7 @@
 import net from 'node:net'
 import { replace, type Undo } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
-import { holdForCall } from './watched-sockets.js'
+import { endWithCall } from './watched-sockets.js'
 
 type Listen = (this: net.Server, ...args: unknown[]) => net.Server
 
@@ -17,7 +17,7 @@ export function patchListening(): Undo {
       process.nextTick(() => this.emit('error', error))
       return this
     }
-    holdForCall(bounds, {
+    endWithCall(bounds, {
       once: (event, listener) => this.once(event, listener),
       destroy: () => this.close(),
     })

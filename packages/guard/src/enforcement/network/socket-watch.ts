@@ -3,7 +3,7 @@ import { type Http1RequestHead, Http1Scanner } from '@retake/tape'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 
 /** Where a socket leads. */
-export interface Place {
+export interface Endpoint {
   readonly host: string
   readonly port: number
   /** A socket or pipe of this machine. */
@@ -29,7 +29,7 @@ export class SocketWatch {
   constructor(
     readonly bounds: readonly CallBounds[],
     readonly socket: net.Socket,
-    readonly place: Place,
+    readonly endpoint: Endpoint,
   ) {}
 
   /** Throws when these bytes must not leave. */
@@ -47,7 +47,7 @@ export class SocketWatch {
   }
 
   #refuseRaw(): void {
-    const { host, port, path } = this.place
+    const { host, port, path } = this.endpoint
     for (const each of this.bounds)
       each.network((scope) => scope.checkRaw(path ?? `${host}:${port}`))
   }
@@ -63,7 +63,7 @@ export class SocketWatch {
 
   #urlOf({ method, target, headers }: Http1RequestHead): URL {
     const header = (wanted: string) => headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
-    const { path, host, port } = this.place
+    const { path, host, port } = this.endpoint
     if (path !== undefined) return new URL(`unix:${path}`)
     const isSecure = (this.socket as { encrypted?: boolean }).encrypted === true
     const isUpgrade = header('upgrade') !== undefined && /upgrade/i.test(header('connection') ?? '')
@@ -77,7 +77,7 @@ export class SocketWatch {
 }
 
 /** What cannot be read is judged as where the socket leads. */
-function parse(text: string, { place: { host, port } }: SocketWatch): URL {
+function parse(text: string, { endpoint: { host, port } }: SocketWatch): URL {
   return URL.canParse(text) ? new URL(text) : new URL(`http://${hostText(host, port)}`)
 }
 

@@ -3,7 +3,7 @@ import type { CallBounds } from '../../bounds/call-bounds.js'
 import { GuardError } from '../../guard-error.js'
 import { guardErrors } from '../../guard-errors.js'
 import { expectUnheard } from '../../bounds/unheard-refusals.js'
-import { type Place, SocketWatch } from './socket-watch.js'
+import { type Endpoint, SocketWatch } from './socket-watch.js'
 import { replace, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
 
@@ -16,16 +16,20 @@ const borrowed = new WeakMap<CallBounds, WeakMap<net.Socket, SocketWatch>>()
 const lent = new WeakSet<net.Socket>()
 
 /** From now on the socket belongs to these calls, and ends with the first of them. */
-export function watchSocket(bounds: readonly CallBounds[], socket: net.Socket, place: Place): void {
+export function watchSocket(
+  bounds: readonly CallBounds[],
+  socket: net.Socket,
+  endpoint: Endpoint,
+): void {
   hasOpened = true
-  opened.set(socket, new SocketWatch(bounds, socket, place))
-  holdForCall(bounds, socket)
+  opened.set(socket, new SocketWatch(bounds, socket, endpoint))
+  endWithCall(bounds, socket)
 }
 
 /** Ends a connection with the call that has opened it. */
-export function holdForCall(bounds: readonly CallBounds[], socket: Ending): void {
+export function endWithCall(bounds: readonly CallBounds[], socket: Ending): void {
   const releases = bounds.map((each) =>
-    each.hold(() => {
+    each.onEnd(() => {
       if (lent.has(socket as net.Socket)) return
       const error = new GuardError(guardErrors.callOver(each.tool))
       expectUnheard(error)
@@ -48,7 +52,7 @@ export function lend(socket: net.Socket, isLent: boolean): void {
   else lent.delete(socket)
 }
 
-export const placeOf = (socket: net.Socket): Place | undefined => opened.get(socket)?.place
+export const endpointOf = (socket: net.Socket): Endpoint | undefined => opened.get(socket)?.endpoint
 
 export const isWatched = (socket: net.Socket): boolean => hasOpened && opened.has(socket)
 
@@ -76,7 +80,7 @@ export function borrow(bounds: readonly CallBounds[], socket: net.Socket): Socke
   let watch = watches.get(socket)
   if (watch === undefined) {
     checkOpen(bounds, socket)
-    watch = new SocketWatch(bounds, socket, whereIs(socket))
+    watch = new SocketWatch(bounds, socket, endpointAt(socket))
     watches.set(socket, watch)
   }
   return watch
@@ -86,7 +90,7 @@ export function borrow(bounds: readonly CallBounds[], socket: net.Socket): Socke
 export function checkOpen(bounds: readonly CallBounds[], socket: net.Socket): void {
   if (isFromOutside(socket)) return
   const judge = (): void => {
-    const { host, port } = whereIs(socket)
+    const { host, port } = endpointAt(socket)
     for (const each of bounds) {
       each.host(host, port, false)
       each.address(socket.remoteAddress ?? '', port, host)
@@ -107,9 +111,9 @@ const isFromOutside = (socket: net.Socket): boolean =>
   ((socket as { server?: unknown }).server ?? undefined) !== undefined ||
   (!socket.connecting && socket.remoteAddress === undefined)
 
-function whereIs(socket: net.Socket): Place {
+function endpointAt(socket: net.Socket): Endpoint {
   const host = (socket as { _host?: string | null })._host ?? socket.remoteAddress ?? ''
-  return placeOf(socket) ?? { host, port: socket.remotePort ?? 0 }
+  return endpointOf(socket) ?? { host, port: socket.remotePort ?? 0 }
 }
 
 type Write = (this: net.Socket, ...args: unknown[]) => unknown

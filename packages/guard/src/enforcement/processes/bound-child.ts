@@ -77,7 +77,7 @@ function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetach
   if (pid === undefined) return
   const releases = bounds.map((each) => {
     each.processes.add(pid)
-    return each.hold(() => endProcess(child, isDetached))
+    return each.onEnd(() => endProcess(child, isDetached))
   })
   child.once('exit', () => {
     for (const release of releases) release()
@@ -175,7 +175,7 @@ export function patchWorkers(): Undo {
         [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
         newTarget,
       ) as worker.Worker
-      const releases = bounds.map((each) => each.hold(() => void started.terminate()))
+      const releases = bounds.map((each) => each.onEnd(() => void started.terminate()))
       started.once('exit', () => {
         for (const release of releases) release()
       })

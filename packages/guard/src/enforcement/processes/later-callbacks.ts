@@ -84,14 +84,14 @@ function bindFirst(target: object, method: string): Undo {
   return replace(target, method, dressLike(binding, native))
 }
 
-function bindClass(places: readonly object[], name: string): Undo {
-  const Native = (places[0] as Record<string, unknown>)[name] as Function | undefined
+function bindClass(owners: readonly object[], name: string): Undo {
+  const Native = (owners[0] as Record<string, unknown>)[name] as Function | undefined
   if (Native === undefined) return () => {}
   const Bound = new Proxy(Native, {
     construct: (native, [first, ...rest]: unknown[], newTarget) =>
       Reflect.construct(native, [boundCallback(first), ...rest], newTarget) as object,
   })
-  return replaceClass(places, name, Bound)
+  return replaceClass(owners, name, Bound)
 }
 
 /** What stands for a listener in a channel, to find it there again. */
@@ -119,7 +119,7 @@ function bindChannels(): Undo[] {
 function inChannel(
   target: object,
   method: 'subscribe' | 'unsubscribe',
-  standFor: (listener: Listener) => Listener | undefined,
+  replacementFor: (listener: Listener) => Listener | undefined,
 ): Undo {
   const native = (target as Record<string, unknown>)[method] as (
     this: unknown,
@@ -127,7 +127,7 @@ function inChannel(
   ) => unknown
   return replace(target, method, function (this: unknown, listener: Listener): unknown {
     const isFunction = typeof listener === 'function'
-    const standIn = isFunction ? standFor(listener) : undefined
+    const standIn = isFunction ? replacementFor(listener) : undefined
     const done = native.call(this, standIn ?? listener)
     // One function may be there by itself and for a tool.
     return method === 'unsubscribe' && done === false && standIn !== undefined

@@ -22,44 +22,44 @@ export function patchProcessControl(): Undo {
   const bindings = ['binding', '_linkedBinding'] as const
   return undoAll([
     ...exits.map((name) =>
-      ask(process, name, (each) => {
+      checkFirst(process, name, (each) => {
         if (!isSignalled()) each.refuse(processErrors.exit(each.tool, `process.${name}`))
       }),
     ),
     ...identities.map((name) =>
-      ask(process, name, (each) =>
+      checkFirst(process, name, (each) =>
         each.underScopes((tool) => processErrors.identity(tool, `process.${name}`)),
       ),
     ),
     ...bindings.map((name) =>
-      ask(process, name, (each, [what]) =>
+      checkFirst(process, name, (each, [what]) =>
         each.underScopes((tool) =>
           processErrors.internals(tool, `process.${name}('${String(what)}')`),
         ),
       ),
     ),
-    ask(process, '_kill', (each, [pid, signal]) => {
+    checkFirst(process, '_kill', (each, [pid, signal]) => {
       if (Number(pid) !== process.pid || !isSignalled())
         each.signal(Number(pid), signalName(signal))
     }),
-    ask(process, 'dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
-    ask(crypto, 'setEngine', (each) =>
+    checkFirst(process, 'dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
+    checkFirst(crypto, 'setEngine', (each) =>
       each.underScopes((tool) => processErrors.internals(tool, 'crypto.setEngine')),
     ),
     // Loader hooks run in a thread of their own.
-    ask(module, 'register', (each, [specifier]) => each.worker(String(specifier))),
-    ask(inspector, 'open', (each) =>
+    checkFirst(module, 'register', (each, [specifier]) => each.worker(String(specifier))),
+    checkFirst(inspector, 'open', (each) =>
       each.underScopes((tool) => processErrors.inspector(tool, 'inspector.open')),
     ),
     // It reads what closures hold, the native functions below the boundaries among it.
-    ask(inspector.Session.prototype, 'connect', (each) =>
+    checkFirst(inspector.Session.prototype, 'connect', (each) =>
       each.underScopes((tool) => processErrors.inspector(tool, 'inspector.Session')),
     ),
-    ask(process, '_debugProcess', (each) =>
+    checkFirst(process, '_debugProcess', (each) =>
       each.underScopes((tool) => processErrors.inspector(tool, 'process._debugProcess')),
     ),
     // Flags of V8 name files that it writes, and give names to its insides.
-    ask(v8, 'setFlagsFromString', (each, [flag]) =>
+    checkFirst(v8, 'setFlagsFromString', (each, [flag]) =>
       each.underScopes((tool) =>
         processErrors.internals(tool, `v8.setFlagsFromString('${String(flag)}')`),
       ),
@@ -70,13 +70,13 @@ export function patchProcessControl(): Undo {
 }
 
 /** Asks every call around before the native function is called. */
-function ask(
+function checkFirst(
   target: object,
   method: string,
-  question: (bounds: CallBounds, args: readonly unknown[]) => void,
+  check: (bounds: CallBounds, args: readonly unknown[]) => void,
 ): Undo {
   return lookFirst(target, method, (args) => {
-    for (const each of currentBounds()) question(each, args)
+    for (const each of currentBounds()) check(each, args)
   })
 }
 

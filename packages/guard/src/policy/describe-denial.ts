@@ -7,15 +7,15 @@ import { oppositeWords, predicateWords } from './predicate-words.js'
 import { earlierWords, matchOf, nameList } from './rule-match.js'
 
 /** A policy as far as an explanation needs it. */
-export interface ToldPolicy {
+export interface DescribedPolicy {
   readonly name: string
   readonly default: Verdict
   readonly rules: readonly CompiledRule[]
 }
 
 /** Why a rule stops a call or asks about it, and what would be allowed. */
-export function tellDenial(
-  policy: ToldPolicy,
+export function describeDenial(
+  policy: DescribedPolicy,
   rule: CompiledRule,
   call: JudgedCall,
   history: CallHistory,
@@ -33,7 +33,7 @@ export function tellDenial(
 }
 
 /** The same where no rule matched and the policy's default decides. */
-export function tellDefault(policy: ToldPolicy, call: JudgedCall): Denial {
+export function describeDefault(policy: DescribedPolicy, call: JudgedCall): Denial {
   return {
     code: 'POLICY_DENIED',
     rule: `${policy.name}/default`,
@@ -51,21 +51,21 @@ const whatOf = ({ tool }: JudgedCall, verdict: Verdict): string =>
     : `Tool "${tool}" was not started.`
 
 function allowedInstead(
-  policy: ToldPolicy,
+  policy: DescribedPolicy,
   rule: CompiledRule | undefined,
   { tool }: JudgedCall,
 ): string {
   if (rule?.rule.instead !== undefined) return sentence(rule.rule.instead)
   const others = policy.rules.filter((each) => each !== rule && each.filter.fitsName(tool))
   const allowing = others.filter(({ verdict }) => verdict === 'allow')
-  const asking = others.filter(({ verdict }) => verdict === 'ask')
+  const prompting = others.filter(({ verdict }) => verdict === 'ask')
   const mayRun =
     policy.default === 'allow' ||
-    [...allowing, ...asking].some((each) => conditionsOfRule(each).length === 0)
+    [...allowing, ...prompting].some((each) => conditionsOfRule(each).length === 0)
   const ways = [
     ...(rule !== undefined && mayRun ? otherwise(rule) : []),
     ...allowing.flatMap(conditionsOfRule),
-    ...(rule === undefined || rule.verdict === 'deny' ? asking.flatMap(askedWords) : []),
+    ...(rule === undefined || rule.verdict === 'deny' ? prompting.flatMap(promptWords) : []),
   ]
   if (rule?.verdict === 'ask' || (rule === undefined && policy.default === 'ask'))
     return sentence(['Ask for approval', ...ways].join(', or '))
@@ -124,7 +124,7 @@ function conditionsOfRule({ rule, filter }: CompiledRule): string[] {
   return parts.length === 0 ? [] : [parts.join(' and ')]
 }
 
-const askedWords = (rule: CompiledRule): string[] => {
+const promptWords = (rule: CompiledRule): string[] => {
   const [conditions] = conditionsOfRule(rule)
   return [conditions === undefined ? 'ask for approval' : `${conditions} with approval`]
 }

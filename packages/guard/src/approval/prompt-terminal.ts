@@ -9,18 +9,21 @@ export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.
 let last: Promise<unknown> = Promise.resolve()
 
 /** Asks on the terminal, one call at a time. Only `yes` lets a call through. */
-export function askTerminal(
+export function promptTerminal(
   request: ApprovalRequest,
   signal: AbortSignal,
 ): Promise<ApprovalDecision> {
-  const asked = last.then(() => ask(request, signal))
-  last = asked.catch(() => {})
-  return asked
+  const prompted = last.then(() => promptOnce(request, signal))
+  last = prompted.catch(() => {})
+  return prompted
 }
 
-async function ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalDecision> {
+async function promptOnce(
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalDecision> {
   signal.throwIfAborted()
-  process.stderr.write(`\n${questionLines(request).join('\n')}\n`)
+  process.stderr.write(`\n${promptLines(request).join('\n')}\n`)
   const answer = await readAnswer('approve? [yes/No, or a reason why not] ', signal)
   const by = userName()
   if (/^y(?:es)?$/i.test(answer)) return { approved: true, by }
@@ -32,7 +35,7 @@ async function ask(request: ApprovalRequest, signal: AbortSignal): Promise<Appro
  * What is asked, without anything that could move the cursor or hide a part. All of the
  * arguments are shown, as on the tape: nobody should approve what was cut off.
  */
-export function questionLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {
+export function promptLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {
   const lines = JSON.stringify(toWire(args), undefined, 2).split('\n')
   return [
     `${guard}: tool "${tool}" waits for approval`,
@@ -49,10 +52,10 @@ const visible = (text: string): string =>
     (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
   )
 
-function readAnswer(question: string, signal: AbortSignal): Promise<string> {
+function readAnswer(prompt: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise<string>((resolve, reject) => {
-    lines.question(question, { signal }, (answer) => resolve(answer.trim()))
+    lines.question(prompt, { signal }, (answer) => resolve(answer.trim()))
     // Whoever presses Ctrl-C wants the program to end, and has not decided on the call.
     lines.once('SIGINT', () => {
       reject(new Error('it was interrupted'))

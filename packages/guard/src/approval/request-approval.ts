@@ -5,8 +5,8 @@ import type { Denial } from '../guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
 import type { ApprovalDecision, ApprovalOptions, ApprovalRequest, Approved } from './approval.js'
 import { approvalDenials } from './approval-denials.js'
-import { askInFolder } from './approval-files.js'
-import { askTerminal, hasTerminal } from './ask-terminal.js'
+import { requestInFolder } from './approval-files.js'
+import { promptTerminal, hasTerminal } from './prompt-terminal.js'
 
 const MOST_TIMER_MS = 2 ** 31 - 1
 
@@ -23,7 +23,7 @@ async function approveCall(
     return { approval: factsOf(request, { approved: true, by, reason }, 'break-glass') }
   }
   if (ask === 'terminal' && !hasTerminal()) return { denial: approvalDenials.noTerminal(request) }
-  const approver = ask === 'terminal' ? askTerminal : ask === 'viewer' ? askInFolder : ask
+  const approver = ask === 'terminal' ? promptTerminal : ask === 'viewer' ? requestInFolder : ask
   if (approver === undefined) return { denial: approvalDenials.nobody(request) }
   const how = ask === 'terminal' || ask === 'viewer' ? ask : 'callback'
   const waiting = new AbortController()
@@ -98,7 +98,7 @@ const factsOf = (
 const DEFAULT_EXPIRY_MS = 300_000
 
 /** Asks whoever the guard has named about a call that a rule wants approved. */
-export function askApproval(
+export function requestApproval(
   { run, name, options }: GuardedCall,
   operation: Operation,
   { intent }: Decision,

@@ -4,7 +4,7 @@ import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 
 /** Why a resolver may not be asked this. A question carries its name to servers of others. */
-export function checkQuestion(
+export function checkQuery(
   bounds: readonly CallBounds[],
   name: string,
   [host]: readonly unknown[],

@@ -2,13 +2,13 @@ import path from 'node:path'
 import type { Session } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { lookAt } from '../../bounds/resolve-place.js'
+import { lookAt } from '../../bounds/resolve-path.js'
 
 /** The guarded calls around a call of `node:fs`, all of which have to allow it. */
-export class AskedBounds {
+export class FileCheck {
   constructor(
     readonly bounds: readonly CallBounds[],
-    /** The run that stands between the call and the disk, if there is one. */
+    /** The run between the call and the disk, if there is one. */
     readonly session?: Session,
   ) {}
 
@@ -18,7 +18,7 @@ export class AskedBounds {
   }
 
   /** Throws unless what is at the end of this path may be touched, links followed. */
-  ask(access: FileAccess, text: string): void {
+  access(access: FileAccess, text: string): void {
     for (const each of this.bounds) each.file(access, text)
     const overlay = this.session?.overlay
     // In a branch a path means what it means there, too.
@@ -31,16 +31,16 @@ export class AskedBounds {
    * The same for the entry itself, not for what a link leads to. Whoever may write a folder
    * may remove a link or one of several names of a file from it.
    */
-  askEntry(access: FileAccess, text: string): void {
+  entry(access: FileAccess, text: string): void {
     const stats = lookAt(text)
     const isOneOfMore = stats?.isSymbolicLink() === true || (stats?.isFile() && stats.nlink > 1)
-    this.ask(access, isOneOfMore === true ? path.dirname(path.resolve(text)) : text)
+    this.access(access, isOneOfMore === true ? path.dirname(path.resolve(text)) : text)
   }
 
   /** The same for an entry that goes away: a root is not a part of itself. */
-  askRemoval(text: string): void {
-    this.askEntry('write', text)
-    if (lookAt(text)?.isDirectory() === true) this.ask('write', path.dirname(path.resolve(text)))
+  removal(text: string): void {
+    this.entry('write', text)
+    if (lookAt(text)?.isDirectory() === true) this.access('write', path.dirname(path.resolve(text)))
     for (const each of this.bounds) each.removal(text)
   }
 }

@@ -5,15 +5,15 @@ import type { CallBounds } from './call-bounds.js'
 const OF_THE_WAY = new Set(['METHOD_NOT_ALLOWED', 'SOCKET_NOT_ALLOWED'])
 
 /** Where a connection would have led. */
-export interface RefusedPlace {
+export interface RefusedEndpoint {
   readonly host: string
   readonly port: number
 }
 
-const places = new WeakMap<GuardError, string>()
+const endpoints = new WeakMap<GuardError, string>()
 
-export function notePlace(refusal: GuardError, at: RefusedPlace): void {
-  if (!OF_THE_WAY.has(refusal.code)) places.set(refusal, keyOf(at))
+export function noteEndpoint(refusal: GuardError, at: RefusedEndpoint): void {
+  if (!OF_THE_WAY.has(refusal.code)) endpoints.set(refusal, keyOf(at))
 }
 
 /**
@@ -22,18 +22,18 @@ export function notePlace(refusal: GuardError, at: RefusedPlace): void {
  */
 export function takeRefusal(
   bounds: readonly CallBounds[],
-  at: RefusedPlace,
+  at: RefusedEndpoint,
 ): GuardError | undefined {
-  const place = keyOf(at)
+  const endpoint = keyOf(at)
   for (const { blocked } of bounds) {
-    const refusal = blocked.find((each) => places.get(each) === place)
+    const refusal = blocked.find((each) => endpoints.get(each) === endpoint)
     if (refusal === undefined) continue
-    places.delete(refusal)
+    endpoints.delete(refusal)
     return refusal
   }
   return undefined
 }
 
 /** In URLs an address of version 6 stands in brackets. */
-const keyOf = ({ host, port }: RefusedPlace): string =>
+const keyOf = ({ host, port }: RefusedEndpoint): string =>
   `${host.replace(/^\[|\]$/g, '').toLowerCase()} ${port}`

@@ -1,7 +1,7 @@
 import { type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape'
 import { EMPTY, insideTool, type Operation } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
-import { askApproval, expiredApproval } from './approval/ask-approval.js'
+import { requestApproval, expiredApproval } from './approval/request-approval.js'
 import { CallBounds, callOver } from './bounds/call-bounds.js'
 import { toolScopes } from './bounds/tool-scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
@@ -22,7 +22,7 @@ import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 import { encloseCalls } from './resume/guard-tapes.js'
 import { revealed } from './resume/revealed.js'
-import { tellError } from './thrown-error.js'
+import { describeError } from './thrown-error.js'
 
 /** Goes on at once where nothing has to be waited for: waiting costs more than most parts of a guarded call. */
 const whenReady = <T, R>(
@@ -33,19 +33,19 @@ const whenReady = <T, R>(
 type Later = void | Promise<void>
 
 /** Carries out what was decided about a call: refuses it, serves its answer, or runs its tool. */
-export function carryOut(
+export function executeCall(
   call: GuardedCall,
   operation: Operation,
   decision: Decision,
   canonical: CanonicalCall,
 ): Later {
-  return new CarriedCall(call, operation, decision, canonical).start()
+  return new CallExecution(call, operation, decision, canonical).start()
 }
 
 /** What an error may have whatever a result may: a message with its stack. */
 const ERROR_BYTES = 100_000
 
-class CarriedCall {
+class CallExecution {
   readonly #call: GuardedCall
   readonly #operation: Operation
   readonly #decision: Decision
@@ -92,7 +92,7 @@ class CarriedCall {
   /** Asks where a rule wants that, then goes on. */
   #approved(goOn: () => Later, refused?: () => void): Later {
     if (this.#decision.intent.verdict !== 'ask') return goOn()
-    return askApproval(this.#call, this.#operation, this.#decision, this.#args()).then(
+    return requestApproval(this.#call, this.#operation, this.#decision, this.#args()).then(
       (approved) => {
         if (approved.approval) this.#facts = { approval: approved.approval }
         if (!('denial' in approved)) return goOn()
@@ -139,7 +139,7 @@ class CarriedCall {
         outputBytes,
         signal: options.signal,
         again: (usage) => this.#again(room, usage),
-        late: (usage) => run.tapes.spending.keepOf(this.#operation, name, room.late(usage)),
+        late: (usage) => run.tapes.spending.recordFor(this.#operation, name, room.late(usage)),
       })
       return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
     })
@@ -150,15 +150,15 @@ class CarriedCall {
     const denial = room.again(usage)
     const { run, name } = this.#call
     if (denial === undefined)
-      run.tapes.spending.keepOf(this.#operation, name, usedAmount(usage, room.amount))
+      run.tapes.spending.recordFor(this.#operation, name, usedAmount(usage, room.amount))
     return denial
   }
 
   /** What the call counts for, if that is not what its other facts tell. */
   #counted({ counted }: Reservation, facts: GuardFacts): CallUsage | undefined {
-    const told = countedFor(this.#decision.intent, facts)
-    const isTold = told.tokens === counted.tokens && told.nanoUsd === counted.nanoUsd
-    return isTold ? undefined : (toUsage(counted) ?? {})
+    const expected = countedFor(this.#decision.intent, facts)
+    const isExpected = expected.tokens === counted.tokens && expected.nanoUsd === counted.nanoUsd
+    return isExpected ? undefined : (toUsage(counted) ?? {})
   }
 
   #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
@@ -185,12 +185,12 @@ class CarriedCall {
       // What a call around this one may not, it may not either.
       const blocked = [bounds, ...around].flatMap((each) => each.blocked)
       const { session } = this.#operation
-      const told = insideTool(
+      const expected = insideTool(
         session.owner ?? session,
-        () => tellError(name, outcome.error, blocked),
+        () => describeError(name, outcome.error, blocked),
         checkOf(bounds),
       )
-      const { isRefusal, ...error } = told
+      const { isRefusal, ...error } = expected
       const { outputBytes } = this.#call.run.limiter.allowanceOf(tool)
       const errorBytes = Math.max(outputBytes, ERROR_BYTES)
       if (isLargerThan(error.recorded, errorBytes)) return this.#tooLarge(facts, errorBytes)

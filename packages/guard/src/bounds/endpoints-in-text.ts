@@ -1,5 +1,5 @@
 /** A host that an argument names. */
-export interface NamedPlace {
+export interface NamedEndpoint {
   /** Without its colon; undefined when there is none. */
   readonly protocol: string | undefined
   readonly host: string
@@ -16,20 +16,21 @@ export interface NamedPlace {
  * port, or a list of URLs by line. Prose that mentions one is left alone: a connection is
  * judged when it is made.
  */
-export function placesInText(given: string): readonly NamedPlace[] {
+export function endpointsInText(given: string): readonly NamedEndpoint[] {
   // Most texts are plain words and name no endpoint.
   if (WORD.test(given) && !LOCAL.test(given)) return NONE
   return linesOf(given).flatMap((line) => {
-    const place = placeInUrl(line) ?? (line.length > HOST_LENGTH ? undefined : placeInHost(line))
-    return place ? [place] : []
+    const endpoint =
+      endpointInUrl(line) ?? (line.length > HOST_LENGTH ? undefined : endpointInHost(line))
+    return endpoint ? [endpoint] : []
   })
 }
 
 /** The places that a text names by URL: a host without a scheme is data like any other. */
-export const urlsInText = (given: string): readonly NamedPlace[] =>
-  MAY_BE_URL.test(given) ? linesOf(given).flatMap((line) => placeInUrl(line) ?? []) : NONE
+export const urlsInText = (given: string): readonly NamedEndpoint[] =>
+  MAY_BE_URL.test(given) ? linesOf(given).flatMap((line) => endpointInUrl(line) ?? []) : NONE
 
-const NONE: readonly NamedPlace[] = []
+const NONE: readonly NamedEndpoint[] = []
 /** No dot, no colon, no slash: with any of these it may be more than a word. */
 const WORD = /^[\w-]*$/
 const LOCAL = /^localhost$/i
@@ -66,11 +67,11 @@ const RELATIVE = /^[/\\]{2}([^/\\?#]+)/
 const NETWORK =
   /^(?:ftps?|sftp|ssh|scp|gophers?|dict|ldaps?|tftp|telnet|smtps?|imaps?|pop3s?|rtsp|rtmp|smb|cifs|nfs|git|svn|rediss?|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|mariadb|amqps?|mqtts?|nats|kafka|memcached|tcp|udp|tls|ssl|jar|netdoc|phar|expect|file)$/
 
-function placeInUrl(text: string): NamedPlace | undefined {
+function endpointInUrl(text: string): NamedEndpoint | undefined {
   if (WEB.test(text)) {
     try {
       const url = new URL(text)
-      return place(url.protocol.slice(0, -1), url.hostname, url.port, true)
+      return endpoint(url.protocol.slice(0, -1), url.hostname, url.port, true)
     } catch {
       return undefined
     }
@@ -79,12 +80,12 @@ function placeInUrl(text: string): NamedPlace | undefined {
   if (scheme !== undefined) {
     const protocol = scheme.toLowerCase()
     const [host, port] = splitAuthority(authority)
-    return host === '' ? undefined : place(protocol, host, port, NETWORK.test(protocol))
+    return host === '' ? undefined : endpoint(protocol, host, port, NETWORK.test(protocol))
   }
   const relative = RELATIVE.exec(text)?.[1]
   if (relative === undefined) return undefined
   const [host, port] = splitAuthority(relative)
-  return place(undefined, host, port, /[.:]/.test(relative) && !SOURCE_FILE.test(host))
+  return endpoint(undefined, host, port, /[.:]/.test(relative) && !SOURCE_FILE.test(host))
 }
 
 /** `host`, `host:port` and either with credentials or a path. */
@@ -97,20 +98,20 @@ const HEX = /^0x[\da-f]+$/i
 const SOURCE_FILE =
   /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|cc?|h|cpp|cs|php|sh|sql|md|json|ya?ml|toml|txt|html?|css|vue|svelte|log|lock|pl|zip|csv|xml|ini|cfg|conf|env)$/i
 
-function placeInHost(text: string): NamedPlace | undefined {
+function endpointInHost(text: string): NamedEndpoint | undefined {
   if (/^[^[]*:.*:/s.test(text) && !text.includes('@') && /^[\da-f:.%\w]+$/i.test(text))
-    return looksLikeIpv6(text) ? place(undefined, text, '', false) : undefined
+    return looksLikeIpv6(text) ? endpoint(undefined, text, '', false) : undefined
   const [, host, port = '', rest = ''] = HOST.exec(text) ?? []
   if (host === undefined || BLOCK.test(rest)) return undefined
   const isName = /\p{L}/u.test(host) && !HEX.test(host)
   if (isName) {
     if (!host.includes('.') && !LOCAL.test(host)) return undefined
-    return place(undefined, host, port, port !== '' && !SOURCE_FILE.test(host))
+    return endpoint(undefined, host, port, port !== '' && !SOURCE_FILE.test(host))
   }
-  if (host.startsWith('[') || QUAD.test(host)) return place(undefined, host, port, port !== '')
+  if (host.startsWith('[') || QUAD.test(host)) return endpoint(undefined, host, port, port !== '')
   // Numbers, shares and times of day are written like this, too: `12:30`, `127.1`.
   const isLarge = HEX.test(host) || Number(host) >= 2 ** 24 || host.includes('.')
-  return port !== '' && isLarge ? place(undefined, host, port, false) : undefined
+  return port !== '' && isLarge ? endpoint(undefined, host, port, false) : undefined
 }
 
 const looksLikeIpv6 = (text: string): boolean => text.includes('::') || text.split(':').length === 8
@@ -136,12 +137,12 @@ const PORTS: Readonly<Record<string, number>> = {
   mongodb: 27_017,
 }
 
-const place = (
+const endpoint = (
   protocol: string | undefined,
   host: string,
   port: string,
   isCertain: boolean,
-): NamedPlace => ({
+): NamedEndpoint => ({
   protocol,
   host,
   port: port === '' ? PORTS[protocol ?? ''] : Number(port),

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { disk } from '@retake/engine/hook'
 
 /** Where a path really leads. */
-export interface Place {
+export interface ResolvedPath {
   /** Absolute, without links as far as it exists. */
   readonly real: string
   /** What is there, links not followed; undefined when nothing is. */
@@ -29,7 +29,7 @@ const LINKS = 40
  *
  * It is a look at one moment: who holds the folder may change it right after.
  */
-export function resolvePlace(given: string, options: ResolveOptions = {}): Place | undefined {
+export function resolvePath(given: string, options: ResolveOptions = {}): ResolvedPath | undefined {
   const { from = process.cwd(), follow = true } = options
   const start = path.isAbsolute(given) ? given : `${from}${path.sep}${given}`
   let { root: real } = path.parse(start)
@@ -60,9 +60,9 @@ export function resolvePlace(given: string, options: ResolveOptions = {}): Place
 }
 
 /** What is at a path itself, links not followed; undefined when nothing is, or nothing can be seen. */
-export function lookAt(place: string): Stats | undefined {
+export function lookAt(location: string): Stats | undefined {
   try {
-    return disk.lstatSync(place, { throwIfNoEntry: false })
+    return disk.lstatSync(location, { throwIfNoEntry: false })
   } catch {
     return undefined
   }
