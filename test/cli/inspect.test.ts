@@ -582,15 +582,15 @@ test('a run recorded inside a program has no process to look into', async () => 
 const mistakes = [
   [['replay', 'last', '--step', '9'], 1, 'NO_SUCH_STEP', 'numbered 1 to 3'],
   [['replay', 'last', '--inspect'], 2, 'WRONG_USAGE', '--inspect needs --step'],
-  [['replay', 'last', '--step', '1', '--inspect=x'], 2, 'WRONG_USAGE', 'not a port'],
+  [['replay', 'last', '--step', '1', '--inspect=x'], 2, 'WRONG_USAGE', 'not a valid number for --inspect'],
   [['replay', 'last', '--step', '1', '--observe'], 2, 'WRONG_USAGE', '--observe'],
   [['eval', 'last', '--at', 'nowhere.ts:4', '1'], 1, 'SOURCE_FILE_MISSING', 'nowhere.ts'],
   [['eval', 'last', '--at', 'nowhere.ts', '1'], 2, 'WRONG_USAGE', 'file:line'],
   [['eval', 'last', '--at', 'AGENT:2', '1'], 1, 'LINE_NEVER_RAN', 'next line with code'],
   [['eval', 'last', '--at', 'AGENT:1', 'a b'], 2, 'EXPRESSION_INVALID', 'Unexpected identifier'],
   [['eval', 'last', '--at', `${agentPath('clock.mjs')}:1`, '1'], 1, 'LINE_NEVER_RAN', 'not load'],
-  [['eval', 'last', '1'], 2, 'WRONG_USAGE', 'a line'],
-  [['snapshot', 'last', '--every', '0'], 2, 'WRONG_USAGE', 'number of steps'],
+  [['eval', 'last', '1'], 2, 'WRONG_USAGE', 'Missing option --at'],
+  [['snapshot', 'last', '--every', '0'], 2, 'WRONG_USAGE', 'not a valid number for --every'],
   [['show', 'last', '--state'], 2, 'WRONG_USAGE', '--state needs --step'],
 ] as const
 

@@ -81,7 +81,7 @@ describe('the demo', () => {
   test('what is not found says what comes near', async () => {
     const { stdout, stderr, code } = await workspace.retake(['locate', run, '60 DAYS'])
     expect({ stdout, code }).toEqual({ stdout: '', code: 1 })
-    expect(stderr).toMatch(/"60 DAYS" stands nowhere in run .*\n.*\n.*Did you mean "60 days" \(6\)/)
+    expect(stderr).toMatch(/"60 DAYS" does not occur in run .*\n.*\n.*Did you mean "60 days" \(6\)/)
     const json = await workspace.retake(['locate', run, '60 DAYS', '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'TEXT_NOT_FOUND' } })
   })

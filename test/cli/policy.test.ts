@@ -213,7 +213,7 @@ test('a call like those of passing runs has no rule, and a step that is no tool 
   expect(none.code).toBe(1)
   expect(JSON.parse(none.stdout)).toMatchObject({ error: { code: 'RULE_NOT_FOUND' } })
   const missing = await retake(['policy', 'suggest', 'last', '--deny-step', '7', '--json'])
-  expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'NO_SUCH_STEP' } })
+  expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'STEP_NOT_A_TOOL_CALL' } })
 })
 
 test('what is wrong in a policy file is told with line and column', async () => {

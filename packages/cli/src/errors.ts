@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { errorTable, reason, RetakeError } from '@retake/engine/errors'
 import type { Tape } from '@retake/tape'
 import { fromHere, printable } from './terminal/terminal.js'
@@ -42,8 +43,8 @@ export const cliErrors = errorTable({
   // Runs
   NO_RUNS: (folder: string) => [
     'There is no run yet.',
-    `There is no tape in ${folder}.`,
-    'Record one with `retake record <file>`, create some with `retake demo`, or name a tape by its path.',
+    existsSync(folder) ? `There is no tape in ${folder}.` : `There is no folder ${folder}.`,
+    'Record a run with `retake record <file>`, create some with `retake demo`, or name another folder with --dir (`retake policy`: --tapes).',
   ],
   UNKNOWN_RUN: (name: string, folder: string) => [
     `There is no run "${name}".`,
