@@ -582,7 +582,12 @@ test('a run recorded inside a program has no process to look into', async () => 
 const mistakes = [
   [['replay', 'last', '--step', '9'], 1, 'NO_SUCH_STEP', 'numbered 1 to 3'],
   [['replay', 'last', '--inspect'], 2, 'WRONG_USAGE', '--inspect needs --step'],
-  [['replay', 'last', '--step', '1', '--inspect=x'], 2, 'WRONG_USAGE', 'not a valid number for --inspect'],
+  [
+    ['replay', 'last', '--step', '1', '--inspect=x'],
+    2,
+    'WRONG_USAGE',
+    'not a valid number for --inspect',
+  ],
   [['replay', 'last', '--step', '1', '--observe'], 2, 'WRONG_USAGE', '--observe'],
   [['eval', 'last', '--at', 'nowhere.ts:4', '1'], 1, 'SOURCE_FILE_MISSING', 'nowhere.ts'],
   [['eval', 'last', '--at', 'nowhere.ts', '1'], 2, 'WRONG_USAGE', 'file:line'],

@@ -186,7 +186,7 @@ export function nodeCommand(
   const args = [...flags, ...ownNodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args]
   if (preloads === undefined) return { args, env }
   const { NODE_OPTIONS: nodeOptions, ...others } = env
-  const held: HeldPreloads = {
+  const handedOn: HeldPreloads = {
     modules: preloads,
     execArgv: nodeArgs,
     ...(nodeOptions !== undefined && { nodeOptions }),
@@ -197,7 +197,7 @@ export function nodeCommand(
     env: {
       ...others,
       ...(rest !== '' && { NODE_OPTIONS: rest }),
-      [PRELOADS_VARIABLE]: JSON.stringify(held),
+      [PRELOADS_VARIABLE]: JSON.stringify(handedOn),
     },
   }
 }

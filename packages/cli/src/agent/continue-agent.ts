@@ -151,9 +151,9 @@ function leftLines(parent: Tape, { left }: Continued, { width }: Look): string[]
   const { recordedSteps } = viewRun(parent)
   const step = recordedSteps.find(({ seq }) => seq === left.seq)
   const before = recordedSteps.findLast(({ seq }) => seq < left.seq)
-  const place = step ? ` at step ${step.label},` : before ? ` after step ${before.label},` : ''
+  const context = step ? ` at step ${step.label},` : before ? ` after step ${before.label},` : ''
   const site = left.site === undefined ? '' : ` (${fromHere(left.site)})`
-  const text = `live${place} event ${left.seq}: ${printable(left.summary)}${site}`
+  const text = `live${context} event ${left.seq}: ${printable(left.summary)}${site}`
   return wrap(text, width - 2).map((line) => `  ${line}`)
 }
 
@@ -170,9 +170,9 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
         ...divergenceAdvice(parent, divergence, { again: recordCommand(parent) }),
         `\`retake rerun ${parent.run.id}\` goes live where it differs.`,
       ]
-  const place = { events: parent.count, fix, ...(step && { step: `step ${step.label}` }) }
+  const context = { events: parent.count, fix, ...(step && { step: `step ${step.label}` }) }
   return [
-    ...divergenceReport(divergence, place, look),
+    ...divergenceReport(divergence, context, look),
     isLive
       ? '  Nothing was asked. The branch holds what could be served.'
       : '  Nothing was asked and nothing was recorded.',

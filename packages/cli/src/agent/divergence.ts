@@ -45,7 +45,7 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
 /** `file:line` of a call site. */
 const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
-interface DivergencePlace {
+interface DivergenceContext {
   /** Number of events on the tape. */
   readonly events: number
   /** The step it happened in, in words. */
@@ -57,14 +57,14 @@ interface DivergencePlace {
 /** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
 export function divergenceReport(
   divergence: Divergence,
-  place: DivergencePlace,
+  context: DivergenceContext,
   { paint, width }: Look,
 ): string[] {
   const { explanation, mismatches, seq, site, summary } = divergence
-  const fix = divergence.fix === undefined ? place.fix : wrap(divergence.fix, width - 7)
-  const step = place.step === undefined ? '' : ` · ${place.step}`
+  const fix = divergence.fix === undefined ? context.fix : wrap(divergence.fix, width - 7)
+  const step = context.step === undefined ? '' : ` · ${context.step}`
   return [
-    `${paint('red', 'diverged')} at event ${seq} of ${place.events}${step}`,
+    `${paint('red', 'diverged')} at event ${seq} of ${context.events}${step}`,
     ...wrap(printable(upperFirst(summary)), width - 2).map((line) => `  ${line}`),
     // Where the same call differs, the fields below say it better.
     ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(

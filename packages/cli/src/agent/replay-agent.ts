@@ -53,8 +53,8 @@ export function replayReceipt(
     const step = stepAt(view, divergence.seq)
     const advice =
       fix ?? divergenceAdvice(tape, divergence, { again, ...(placeholders && { placeholders }) })
-    const place = { events, fix: advice, ...(step && { step: `step ${step.label}` }) }
-    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
+    const context = { events, fix: advice, ...(step && { step: `step ${step.label}` }) }
+    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, context, look)]
   })
   const more = divergences.length - SHOWN_MAX
   return [
@@ -304,8 +304,8 @@ export function loaderEnvironment(
 function readReport(file: string, root?: MovedRoot): ReplayReport | undefined {
   try {
     const text = readFileSync(file, 'utf8')
-    const told = root ? text.replaceAll(root.current, root.recorded) : text
-    return JSON.parse(told) as ReplayReport
+    const moved = root ? text.replaceAll(root.current, root.recorded) : text
+    return JSON.parse(moved) as ReplayReport
   } catch {
     return undefined
   }

@@ -22,7 +22,7 @@ import {
   trustCertificate,
   waysOut,
 } from './command-process.js'
-import { askedMatchers } from '../config/define-config.js'
+import { givenMatchers } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import type { Replayed } from './replay-agent.js'
 import { requireTrust } from './trust.js'
@@ -54,7 +54,7 @@ export async function replayRecordedCommand(
   requireTrust(tape)
   const started = performance.now()
   const matchers = await loadMatchers(
-    [...(taped.matchers ?? []), ...askedMatchers(options.matchers ?? [])],
+    [...(taped.matchers ?? []), ...givenMatchers(options.matchers ?? [])],
     cwd,
   )
   const server = await listenAsRecorded(taped)
@@ -197,8 +197,8 @@ function receipt(tape: Tape, replayed: Replayed, look: Look): string[] {
   return divergences.flatMap((divergence, index) => {
     const step = stepAt(view, divergence.seq)
     const fix = divergenceAdvice(tape, divergence, { again })
-    const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
-    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
+    const context = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
+    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, context, look)]
   })
 }
 
@@ -212,10 +212,10 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
       : ['stdout and exit as recorded']),
     `${duration(wallMs)} (recorded ${duration(viewRun(tape).durationMs)})`,
   ]
-  const { isSame, held, gaps } = isolationFacts(replayed)
+  const { isSame, blocked, gaps } = isolationFacts(replayed)
   const verdict = isSame ? 'identical' : 'same requests and output'
   return [
-    [look.paint(isSame ? 'green' : 'yellow', verdict), ...facts, ...held].join(' · '),
+    [look.paint(isSame ? 'green' : 'yellow', verdict), ...facts, ...blocked].join(' · '),
     ...gaps.map((gap) => `${look.paint('yellow', 'note')} ${gap}`),
     `digest ${tape.digest}`,
   ]
@@ -225,13 +225,13 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
 export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
   /** Nothing could happen besides what was compared. */
   readonly isSame: boolean
-  readonly held: readonly string[]
+  readonly blocked: readonly string[]
   readonly gaps: readonly string[]
 } {
   const gaps = notRecorded.map(
     (target) => `the connection to ${target} was not recorded, and was refused: not compared`,
   )
-  if (isolation === undefined) return { isSame: gaps.length === 0, held: [], gaps }
+  if (isolation === undefined) return { isSame: gaps.length === 0, blocked: [], gaps }
   const { network, by, except = [], why } = isolation
   if (network === 'open')
     gaps.push(
@@ -240,7 +240,7 @@ export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
   else if (except.length > 0) gaps.push(`not held back: ${except.join(', ')}`)
   return {
     isSame: gaps.length === 0,
-    held: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],
+    blocked: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],
     gaps,
   }
 }

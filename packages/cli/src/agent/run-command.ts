@@ -31,10 +31,10 @@ export function runCommand(
   { cwd, env = process.env, shell = false, input, signal }: CommandOptions,
 ): Promise<CommandEnd> {
   const child = spawn(file, args, { cwd, env, shell, detached: true, stdio: 'pipe' })
-  const kept = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      if (kept[name].length < OUTPUT_MAX) kept[name] += text
+      if (output[name].length < OUTPUT_MAX) output[name] += text
     })
   }
   // A command that does not read its input is not a failure.
@@ -59,7 +59,7 @@ export function runCommand(
     child.on('close', (code) => {
       signal?.removeEventListener('abort', end)
       clearTimeout(grace)
-      resolve({ code: code ?? 1, ...kept })
+      resolve({ code: code ?? 1, ...output })
     })
   })
 }

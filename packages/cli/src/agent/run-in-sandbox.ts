@@ -79,8 +79,8 @@ export async function runInSandbox(
     const attempt = await attemptWith(launcher, command)
     if (!('why' in attempt)) {
       const { except, ...end } = attempt
-      const held = { network: 'blocked', files: 'discarded', by: launcher.by } as const
-      return { end, isolation: { ...held, ...(except.length > 0 && { except }) } }
+      const blocked = { network: 'blocked', files: 'discarded', by: launcher.by } as const
+      return { end, isolation: { ...blocked, ...(except.length > 0 && { except }) } }
     }
     whys.push(`${launcher.by}: ${attempt.why}`)
   }

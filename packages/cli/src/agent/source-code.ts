@@ -6,7 +6,7 @@ import { fromHere, painter } from '../terminal/terminal.js'
 import { createHash } from 'node:crypto'
 
 /** What a file asks for by a relative path: `import … from`, `export … from`, `import()`, `require()`. */
-const ASKED_FOR = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
+const RELATIVE_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
 /** The same for packages: their names, without Node's own modules. */
 const PACKAGE =
   /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/[^'"\n]*)?\1/g
@@ -78,8 +78,8 @@ function* reachableCode(files: Iterable<string>): Generator<readonly [string, Bu
 }
 
 function importedBy(file: string, code: string): string[] {
-  return [...code.matchAll(ASKED_FOR)].flatMap(([, , asked = '']) => {
-    const target = path.resolve(path.dirname(file), asked)
+  return [...code.matchAll(RELATIVE_IMPORT)].flatMap(([, , specifier = '']) => {
+    const target = path.resolve(path.dirname(file), specifier)
     const typed = target.replace(/\.([cm]?)js$/, '.$1ts')
     return [...ENDINGS.map((ending) => target + ending), typed]
   })

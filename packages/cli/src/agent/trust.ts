@@ -1,6 +1,6 @@
 import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { askOnTerminal, painter, printableLine } from '../terminal/terminal.js'
+import { promptOnTerminal, painter, printableLine } from '../terminal/terminal.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'
 
 /** Digests of the runs that this process may start besides those that were recorded here. */
@@ -41,14 +41,14 @@ export function rememberTrust(tape: Tape): void {
  * Shows the user at the terminal what would be started, prompts, and remembers a yes.
  * Without a terminal the answer is no.
  */
-export async function askForTrust(refused: RunNotTrusted): Promise<boolean> {
+export async function promptForTrust(refused: RunNotTrusted): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return false
   const { tape, what, startLine: line } = refused
   const paint = painter(process.stderr)
   process.stderr.write(`${paint('yellow', 'not trusted')} ${what}\n  ${line}\n`)
-  const isAllowed = await askOnTerminal(async (ask) => {
+  const isAllowed = await promptOnTerminal(async (prompt) => {
     for (;;) {
-      const said = await ask('  Start it, now and later? [y]es or [n]o: ')
+      const said = await prompt('  Start it, now and later? [y]es or [n]o: ')
       if (/^[yn]/i.test(said)) return /^y/i.test(said)
     }
   })

@@ -192,14 +192,14 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   const withRole = (role: BlamedStep['role']): number[] =>
     findings.steps.flatMap((step, index) => (step.role === role ? [index] : []))
   const labels = steps.map(({ label }) => label)
-  const told = (indexes: readonly number[], text: string): string[] =>
+  const listed = (indexes: readonly number[], text: string): string[] =>
     indexes.length === 0
       ? []
       : indented(`${wordOf(indexes)} ${labelRanges(indexes, labels)}: ${text}`, width)
   const cleared = withRole('clear')
   return [
-    ...told(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} kept`),
-    ...told(withRole('unknown'), whyUnknown(findings)),
+    ...listed(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} kept`),
+    ...listed(withRole('unknown'), whyUnknown(findings)),
   ]
 }
 
@@ -310,7 +310,7 @@ function classicLines(
 /** Which words of what a model was asked mattered, for a person. */
 function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
   const { step, verdict, why, messages, spans, forks, notes } = found
-  const told = (text: string): string[] =>
+  const listed = (text: string): string[] =>
     wrap(printable(text), width - 4).map((line, index) =>
       index === 0 ? `  ${line}` : `    ${line}`,
     )
@@ -324,9 +324,9 @@ function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
   return [
     '',
     paint('bold', `what step ${step} was asked, ${plural(forks.asked, 'fork')}`),
-    ...(verdict === 'attributed' ? [] : told(`${verdict}: ${why ?? 'nothing stands out'}`)),
+    ...(verdict === 'attributed' ? [] : listed(`${verdict}: ${why ?? 'nothing stands out'}`)),
     ...table(rows, width),
-    ...spans.flatMap(({ path, role, excerpt }) => told(`${role} in ${path}: "${excerpt}"`)),
-    ...notes.flatMap(told),
+    ...spans.flatMap(({ path, role, excerpt }) => listed(`${role} in ${path}: "${excerpt}"`)),
+    ...notes.flatMap(listed),
   ]
 }

@@ -59,7 +59,7 @@ function waitOf(step: Step): number | undefined {
   return Number.isFinite(ms) ? ms : retryAfterMs(value('retry-after'), Date.now())
 }
 
-const ASKED: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
+const REQUEST_EVENTS: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
 /** Who is not let in, or has not paid: of nobody an answer to what was asked. */
 const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
 
@@ -78,7 +78,7 @@ function unanswered(tape: Tape, recorded: Tape): string | undefined {
   )
   const last = new Map<string, Step>()
   for (const step of viewRun(tape).recordedSteps)
-    if (ASKED.has(step.kind) && step.state !== 'aborted') last.set(questionOf(step), step)
+    if (REQUEST_EVENTS.has(step.kind) && step.state !== 'aborted') last.set(shortHash(step), step)
   for (const step of last.values()) {
     if (originOf(tape, step) !== 'live') continue
     const why = whyNot(step)
@@ -95,7 +95,7 @@ function addressOf(step: Step): string {
 }
 
 /** Equal where the same is asked again. */
-function questionOf(step: Step): string {
+function shortHash(step: Step): string {
   const { body = new Uint8Array(0), url = '' } = step.exchange()?.request ?? {}
   return `${addressOf(step)} ${createHash('sha256').update(url).update(body).digest('hex')}`
 }

@@ -69,8 +69,8 @@ export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
   `${mode} ${stepRanges(kept)} #${draw}`
 
 /** What is asked, as a short name: forks of another question say nothing about this one. */
-export const questionOf = (asked: unknown): string =>
-  createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 12)
+export const shortHash = (requestSha: unknown): string =>
+  createHash('sha256').update(JSON.stringify(requestSha)).digest('hex').slice(0, 12)
 
 function linesOf(file: string): string[] {
   try {
@@ -211,7 +211,7 @@ export interface ProcessForksOptions {
   /** Ends everything that is under way. */
   readonly signal: AbortSignal
   /** Folder for the tapes of forks; they are thrown away unless set. */
-  readonly keepIn?: string
+  readonly tapesFolder?: string
   readonly onPause?: (ms: number) => void
 }
 
@@ -273,13 +273,13 @@ export class ProcessForks implements ForkSource {
   }
 
   /** A step is asked something else; what follows happens anew. */
-  ask(at: string, request: unknown, draw: number): Promise<Fork> {
-    const asked = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
-    const key = `asked ${at} ${asked} #${draw}`
-    return this.#once(key, () => this.#runLive(this.#askedPlan(at, request, key)))
+  forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
+    const requestSha = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
+    const key = `asked ${at} ${requestSha} #${draw}`
+    return this.#once(key, () => this.#runLive(this.#requestPlan(at, request, key)))
   }
 
-  #askedPlan(at: string, request: unknown, key: string): KeptPlan {
+  #requestPlan(at: string, request: unknown, key: string): KeptPlan {
     const { steps, answers = {}, simulator, seed } = this.#options
     const labels = steps.map(({ label }) => label)
     const { [at]: _, ...others } = answers
@@ -361,7 +361,7 @@ export class ProcessForks implements ForkSource {
       if (run.changed !== undefined)
         throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
       const judged = await this.#judge(run)
-      const kept = this.#keepTape(run)
+      const kept = this.#saveTape(run)
       return { ...judged, ...(kept !== undefined && { tape: kept }) }
     } finally {
       run.remove()
@@ -396,11 +396,11 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  #keepTape({ tape }: ForkRun): string | undefined {
-    const { keepIn } = this.#options
-    if (keepIn === undefined || tape === undefined) return undefined
-    mkdirSync(keepIn, { recursive: true })
-    const target = path.join(keepIn, path.basename(tape))
+  #saveTape({ tape }: ForkRun): string | undefined {
+    const { tapesFolder } = this.#options
+    if (tapesFolder === undefined || tape === undefined) return undefined
+    mkdirSync(tapesFolder, { recursive: true })
+    const target = path.join(tapesFolder, path.basename(tape))
     copyFileSync(tape, target)
     return path.basename(target, '.tape')
   }

@@ -15,7 +15,7 @@ import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { project } from '../config/define-config.js'
 import { checkContinuable } from '../agent/continue-agent.js'
 import { cliErrors } from '../errors.js'
-import { askedOracle } from '../oracle/make-oracle.js'
+import { givenOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { RunStore } from '../runs/run-store.js'
 import { type ForkPool, LocalForkPool } from './forks.js'
@@ -64,7 +64,7 @@ export async function readSearch(
     ...limits,
     classic: flag(values, 'classic'),
     ...(spansOf && { spansOf }),
-    ...(flag(values, 'keep') && { keepIn: path.dirname(path.resolve(tape.path)) }),
+    ...(flag(values, 'keep') && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
     signal,
   }
 }
@@ -115,8 +115,8 @@ export function readPool(values: OptionValues): ForkPool {
 
 async function readOracle(tape: Tape, values: OptionValues): Promise<Oracle> {
   const { blame, oracle } = project()
-  const asked = await askedOracle(values, tape, blame.oracle ?? oracle)
-  if (asked !== undefined) return asked
+  const chosen = await givenOracle(values, tape, blame.oracle ?? oracle)
+  if (chosen !== undefined) return chosen
   throw usageError(
     'Missing option --oracle <check>.',
     "For example: --oracle 'stdout:/refunded/', or exit:0.",

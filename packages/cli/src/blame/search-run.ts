@@ -16,7 +16,7 @@ import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import type { FindingsFile, SearchedStep } from './findings.js'
-import { type ForkPool, ProcessForks, questionOf, StoredForks } from './forks.js'
+import { type ForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import type { Interventions } from './interventions.js'
 import path from 'node:path'
 import { cost, plural } from '@retake/tape/present'
@@ -247,7 +247,7 @@ export interface Search {
   readonly classic?: boolean
   /** Also asks which words of what this model step was asked mattered. */
   readonly spansOf?: Step
-  readonly keepIn?: string
+  readonly tapesFolder?: string
   readonly signal: AbortSignal
   readonly onProgress?: (progress: BlameProgress) => void
   readonly onPause?: (ms: number) => void
@@ -264,7 +264,7 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
   const startedAt = performance.now()
   const { tape, steps, oracle, free, seed, maxForks, maxUsd } = search
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
-  const question = questionFor(search)
+  const question = searchKeyOf(search)
   const stored = new StoredForks(tape.path, tape.run.id, question)
   const source = new ProcessForks({ ...search, ...search.interventions, stored })
   try {
@@ -328,13 +328,13 @@ function givenFiles(tape: Tape): string[] {
 }
 
 /** Forks of another question say nothing about this one. */
-const questionFor = (search: Search): string => {
+const searchKeyOf = (search: Search): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
   const labels = steps.map(({ label }) => label)
   const code = hashOfCode([...sourceFiles(tape), ...givenFiles(tape)])
   const { version } = process
-  return questionOf([
+  return shortHash([
     [oracle.key, labels, answers, simulator, simulatorKey],
     [env, seed, code, version],
   ])
@@ -388,7 +388,7 @@ function findSpans(source: ProcessForks, search: Search, step: Step): Promise<Sp
   const { signal, seed, onProgress } = search
   return blameSpans(
     step.exchange()?.request.json,
-    (request, draw) => source.ask(step.label, request, draw),
+    (request, draw) => source.forkRequest(step.label, request, draw),
     {
       step: step.label,
       concurrency: source.concurrency,

@@ -105,20 +105,20 @@ async function validateFault(
 }
 
 function plantedText({ truth, echoes = [], backUps = [] }: Planted): string {
-  return toldAs(truth, echoes, backUps)
+  return describedAs(truth, echoes, backUps)
 }
 
 function foundText({ verdict, causes, steps }: BlameFindings): string {
   const [first, ...others] = verdict === 'attributed' ? causes : []
   const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
-  return toldAs(
+  return describedAs(
     first?.steps ?? [],
     echoes,
     others.map((cause) => cause.steps),
   )
 }
 
-function toldAs(
+function describedAs(
   cause: readonly number[],
   echoes: readonly number[],
   backUps: readonly (readonly number[])[],

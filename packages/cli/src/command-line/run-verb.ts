@@ -40,8 +40,8 @@ async function runTrusted(run: () => Promise<number>): Promise<number> {
     } catch (error) {
       if (!(error instanceof RunNotTrusted)) throw error
       // Loaded here, because most commands never need it.
-      const { askForTrust } = await import('../agent/trust.js')
-      if (!(await askForTrust(error))) throw error
+      const { promptForTrust } = await import('../agent/trust.js')
+      if (!(await promptForTrust(error))) throw error
     }
   }
 }

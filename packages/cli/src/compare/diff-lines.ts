@@ -349,12 +349,12 @@ function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): str
     ...(removed > 0 ? [`${removed} only in a`] : []),
     ...(added > 0 ? [`${added} only in b`] : []),
   ]
-  const where = first === undefined ? '' : `First difference: ${placeOf(first)}`
+  const where = first === undefined ? '' : `First difference: ${locationOf(first)}`
   return [paint('bold', cutTo(where, width)), ...wrap(parts.join(' · '), width)]
 }
 
 /** Where two runs differ first, in words. */
-export function placeOf(first: FirstDivergence): string {
+export function locationOf(first: FirstDivergence): string {
   if (first.in === 'output') {
     const { stream, a, b } = first.line
     return `line ${(a ?? b)?.line} of ${stream}`

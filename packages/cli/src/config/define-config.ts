@@ -39,7 +39,7 @@ export function useProject(read: Project): void {
 }
 
 /** Matchers that a command was given; without any, those of the project. */
-export const askedMatchers = (given: readonly string[]): readonly string[] =>
+export const givenMatchers = (given: readonly string[]): readonly string[] =>
   given.length > 0 ? given : current.matchers
 
 /** The same as a tape names them: files from the working directory, so that they are found in another checkout. */

@@ -27,9 +27,9 @@ function rootOf(folder: string): string {
   const above = [folder]
   for (let here = folder; here !== path.dirname(here); here = path.dirname(here))
     above.push(path.dirname(here))
-  const holding = (name: string): string | undefined =>
+  const folderWith = (name: string): string | undefined =>
     above.find((each) => existsSync(path.join(each, name)))
-  return holding('.git') ?? holding('package.json') ?? folder
+  return folderWith('.git') ?? folderWith('package.json') ?? folder
 }
 
 const isFile = (file: string): boolean =>
@@ -84,17 +84,17 @@ async function read(file: string): Promise<unknown> {
     if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
     return await importDefault(file)
   } catch (error) {
-    throw cliErrors.CONFIG_UNREADABLE(file, placeIn(file, error), error)
+    throw cliErrors.CONFIG_UNREADABLE(file, positionIn(file, error), error)
   }
 }
 
 /** `:3:7`, where the stack of the error leads into the file; else nothing. */
-function placeIn(file: string, error: unknown): string {
+function positionIn(file: string, error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   for (const name of [pathToFileURL(file).href, file]) {
     const [, after = ''] = stack.split(name, 2)
-    const place = /^:\d+(?::\d+)?/.exec(after)?.[0]
-    if (place !== undefined) return place
+    const position = /^:\d+(?::\d+)?/.exec(after)?.[0]
+    if (position !== undefined) return position
   }
   return ''
 }

@@ -26,8 +26,8 @@ class DivergedOnTheWay extends Error {
 
 /** Lets a probe run to the moment a step's answer reached the agent, and stops at the line it woke. */
 export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {
-  const held = await probe.runTo(momentOf(step))
-  if (held.kind === 'ended') throw endedBefore(view, step, held)
+  const paused = await probe.runTo(momentOf(step))
+  if (paused.kind === 'ended') throw endedBefore(view, step, paused)
   const stop = await probe.stopAtUserCode()
   if (stop.kind === 'ended') throw endedBefore(view, step, stop)
   return stop

@@ -20,7 +20,7 @@ import type {
 } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from '../command-line/print-error.js'
 import { plural } from '@retake/tape/present'
-import { place, sourceExcerpt, variableLines } from './stop-lines.js'
+import { locationText, sourceExcerpt, variableLines } from './stop-lines.js'
 import { closestName } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
 import { Script } from 'node:vm'
@@ -291,7 +291,7 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
       ? []
       : wrap('no code of yours ran for it alone; the next that ran:', width)),
     location
-      ? `${paint('cyan', endOf(place(location), width - facts.length))}${facts}`
+      ? `${paint('cyan', endOf(locationText(location), width - facts.length))}${facts}`
       : `no code of yours is on the stack at this moment${facts}`,
     ...(location ? sourceExcerpt(location, look) : []),
     ...watchLines(watches, look),
@@ -316,7 +316,7 @@ function stackLines(stack: readonly StackLine[], { width }: Look): string[] {
     .filter(({ isUser }) => isUser)
     .map(({ name, location, isAsync }) => [
       `  ${isAsync ? 'async ' : ''}${name === '' ? '(top level)' : name}`,
-      place(location),
+      locationText(location),
     ])
   return rows.length === 0 ? ['no code of yours is on the stack'] : table(rows, width)
 }
@@ -380,16 +380,16 @@ export class StepPrompt {
     lines.on('SIGINT', () => this.#interrupt(lines))
     // Nothing more will be asked: no use in finishing what is under way.
     lines.on('close', () => this.#isTerminal && this.#motion?.abort())
-    this.#ask(lines)
+    this.#promptNext(lines)
     for await (const line of lines) {
       if (!(await this.#line(line))) break
-      this.#ask(lines)
+      this.#promptNext(lines)
     }
     lines.close()
     return this.#exitCode
   }
 
-  #ask(lines: Interface): void {
+  #promptNext(lines: Interface): void {
     if (!this.#isTerminal) return
     const { position } = this.#timeline
     const where =

@@ -41,7 +41,7 @@ export function stopLines(stop: Stop, look: Look): string[] {
   return [
     ...(location
       ? [
-          `${paint('cyan', place(location))}${frame?.name ? ` in ${frame.name}` : ''}`,
+          `${paint('cyan', locationText(location))}${frame?.name ? ` in ${frame.name}` : ''}`,
           ...compiledNote(location),
           '',
           ...sourceExcerpt(location, look),
@@ -64,7 +64,7 @@ function stackLines({ frames, asyncFrames }: Stop, { width }: Look): string[] {
     .filter(({ isUser }) => isUser)
     .map(({ name, mark, location }) => [
       `  ${mark}${name === '' ? '(top level)' : name}`,
-      place(location),
+      locationText(location),
     ])
   return rows.length === 0 ? ['  (only libraries)'] : table(rows, width)
 }
@@ -95,7 +95,7 @@ export const variableLines = (variables: readonly Variable[], { width }: Look): 
     width,
   )
 
-export const place = ({ file, line, column }: SourceLocation): string =>
+export const locationText = ({ file, line, column }: SourceLocation): string =>
   `${fromHere(file)}:${line}:${column}`
 
 const COMPILED = /^(dist|build|out|lib)$/

@@ -119,8 +119,8 @@ export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
         inner === undefined
           ? (args.at(-1) as (span: NoSpan) => unknown)(NO_SPAN)
           : (inner.startActiveSpan(...args) as unknown)
-      const place = placeOf(args[0] as string, args[1] as SpanOptions)
-      return place === undefined ? start() : within(place, start)
+      const scope = scopeOf(args[0] as string, args[1] as SpanOptions)
+      return scope === undefined ? start() : within(scope, start)
     },
   }
 }
@@ -128,15 +128,15 @@ export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
 /** Operations are `ai.generateText`, `ai.embed`, …; what is inside them has one more part. */
 const OPERATION = /^ai\.\w+$/
 
-function placeOf(span: string, { attributes = {} }: SpanOptions): Place | undefined {
+function scopeOf(span: string, { attributes = {} }: SpanOptions): Place | undefined {
   if (span === 'ai.toolCall')
-    return placeNamed('tool', attributes['ai.toolCall.name'], attributes['ai.toolCall.id'])
+    return scopeNamed('tool', attributes['ai.toolCall.name'], attributes['ai.toolCall.id'])
   return OPERATION.test(span)
-    ? placeNamed('agent', attributes['ai.telemetry.functionId'])
+    ? scopeNamed('agent', attributes['ai.telemetry.functionId'])
     : undefined
 }
 
-function placeNamed(kind: Place['kind'], name: unknown, id?: unknown): Place | undefined {
+function scopeNamed(kind: Place['kind'], name: unknown, id?: unknown): Place | undefined {
   if (typeof name !== 'string') return undefined
   return typeof id === 'string' ? { kind, name, id } : { kind, name }
 }

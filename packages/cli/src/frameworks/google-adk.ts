@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<string, Place['kind']>> = {
 const ADK_TRACER = 'gcp.vertex.agent'
 
 interface Known {
-  readonly place: Place | undefined
+  readonly scope: Place | undefined
   readonly parent: Span | undefined
 }
 
@@ -26,7 +26,7 @@ interface Known {
  * Stands before the tracers of a program and notes which span lies in which. The
  * spans are those of the tracers behind it, if there are any.
  */
-class SpanPlaces implements TracerProvider {
+class SpanScopes implements TracerProvider {
   readonly #known = new WeakMap<Span, Known>()
 
   constructor(
@@ -41,8 +41,8 @@ class SpanPlaces implements TracerProvider {
       const span = this.behind()
         .getTracer(tracerName, ...rest)
         .startSpan(name, options, context)
-      const place = tracerName === ADK_TRACER ? placeOf(name) : undefined
-      this.#known.set(span, { place, parent: api.trace.getSpan(context) })
+      const scope = tracerName === ADK_TRACER ? scopeOf(name) : undefined
+      this.#known.set(span, { scope, parent: api.trace.getSpan(context) })
       return span
     }
     return {
@@ -58,15 +58,15 @@ class SpanPlaces implements TracerProvider {
 
   /** The places around the caller, outermost first. */
   current(): Place[] {
-    const places: Place[] = []
+    const scopes: Place[] = []
     let span = this.api.trace.getSpan(this.api.context.active())
     while (span !== undefined) {
       const known = this.#known.get(span)
-      if (known?.place !== undefined && !isShellOf(known.place, places[0]))
-        places.unshift(known.place)
+      if (known?.scope !== undefined && !isShellOf(known.scope, scopes[0]))
+        scopes.unshift(known.scope)
       span = known?.parent
     }
-    return places
+    return scopes
   }
 }
 
@@ -76,7 +76,7 @@ const isShellOf = (outer: Place, inner: Place | undefined): boolean =>
   outer.name === inner?.name &&
   (inner.kind === 'agent' || inner.kind === 'workflow')
 
-function placeOf(spanName: string): Place | undefined {
+function scopeOf(spanName: string): Place | undefined {
   const at = spanName.indexOf(' ')
   const kind = KINDS[spanName.slice(0, Math.max(0, at))]
   const name = spanName.slice(at + 1)
@@ -139,14 +139,14 @@ export const nameSteps = onceAProgram(() => {
   api.context.setGlobalContextManager(new AsyncContextManager(api.ROOT_CONTEXT))
   const provider = api.trace.getTracerProvider()
   const before = provider.getDelegate()
-  const places: SpanPlaces = new SpanPlaces(api, () =>
-    provider.getDelegate() === places ? before : provider.getDelegate(),
+  const scopes: SpanScopes = new SpanScopes(api, () =>
+    provider.getDelegate() === scopes ? before : provider.getDelegate(),
   )
-  provider.setDelegate(places)
-  const unask = placesFrom(() => places.current())
+  provider.setDelegate(scopes)
+  const unask = placesFrom(() => scopes.current())
   return () => {
     unask()
-    if (provider.getDelegate() === places) provider.setDelegate(before)
+    if (provider.getDelegate() === scopes) provider.setDelegate(before)
   }
 })
 

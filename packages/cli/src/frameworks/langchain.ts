@@ -27,7 +27,7 @@ import { AsyncLocalStorageProviderSingleton as provider } from '@langchain/core/
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
 
-const current = new AsyncLocalStorage<GraphPlaces>()
+const current = new AsyncLocalStorage<GraphScopes>()
 
 /**
  * From now on steps carry the agents, nodes and tools of LangChain and LangGraph
@@ -41,7 +41,7 @@ export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
   requireVersion({ package: '@langchain/langgraph', from: '1.0', to: '1' })
   const unwatch = watchConfigs()
-  const unask = placesFrom(() => current.getStore()?.frames.map(({ place }) => place))
+  const unask = placesFrom(() => current.getStore()?.frames.map(({ scope }) => scope))
   return () => {
     unask()
     unwatch()
@@ -58,17 +58,17 @@ function watchConfigs(): () => void {
     store: unknown,
     body: (...args: Args) => R,
     ...args: Args
-  ): R => run(store, () => withPlaces(() => body(...args)))
+  ): R => run(store, () => withScopes(() => body(...args)))
   return () => {
     if (own === undefined) Reflect.deleteProperty(instance, 'run')
     else Object.defineProperty(instance, 'run', own)
   }
 }
 
-function withPlaces<R>(body: () => R): R {
+function withScopes<R>(body: () => R): R {
   const config = provider.getRunnableConfig() as WhereConfig | undefined
   if (config === undefined) return body()
-  return current.run(placesIn(config, current.getStore() ?? NOWHERE), body)
+  return current.run(scopesIn(config, current.getStore() ?? NO_SCOPES), body)
 }
 
 /** What a runnable's config says about where it runs; the part that is looked at. */
@@ -78,18 +78,18 @@ interface WhereConfig {
 
 /** A place, and how many graphs deep it lies: agents outside the node they run, tools inside. */
 interface Frame {
-  readonly place: Place
+  readonly scope: Place
   readonly depth: number
 }
 
 /** Where a runnable runs, with all that is around it. */
-interface GraphPlaces {
+interface GraphScopes {
   /** Nodes from the outermost graph to the innermost, each as `name:task`. */
   readonly path: readonly string[]
   readonly frames: readonly Frame[]
 }
 
-const NOWHERE: GraphPlaces = { path: [], frames: [] }
+const NO_SCOPES: GraphScopes = { path: [], frames: [] }
 
 /** Metadata that marks a tool ends in its name, so that a tool inside a tool adds to it. */
 const TOOL_MARK = 'retake_tool:'
@@ -99,27 +99,27 @@ const TOOL_MARK = 'retake_tool:'
  * nodes of all graphs around it, but only the innermost agent, and does not say
  * inside which of the nodes a tool runs: that follows from where we come from.
  */
-function placesIn({ metadata = {} }: WhereConfig, around: GraphPlaces): GraphPlaces {
+function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphScopes {
   const path = nodesOf(metadata['langgraph_checkpoint_ns'])
   const agent = metadata['lc_agent_name']
   const tools = Object.keys(metadata)
     .filter((key) => key.startsWith(TOOL_MARK))
     .map((key) => key.slice(TOOL_MARK.length))
   const shared = sharedLength(path, around.path)
-  const kept = around.frames.filter(({ depth }) => depth <= shared)
-  const frames = leaveOthers(kept, { agent, tools, depth: path.length })
+  const remaining = around.frames.filter(({ depth }) => depth <= shared)
+  const frames = leaveOthers(remaining, { agent, tools, depth: path.length })
   const isNewAgent = typeof agent === 'string' && lastOf('agent', frames) !== agent
   // The nodes of an agent lie directly in it, also where the agent itself is a node.
   const agentAt = Math.max(shared, path.length - 1)
   for (let index = shared; index <= path.length; index += 1) {
     if (isNewAgent && index === agentAt)
-      frames.push({ place: { kind: 'agent', name: agent }, depth: index })
+      frames.push({ scope: { kind: 'agent', name: agent }, depth: index })
     const node = path[index]
-    if (node !== undefined) frames.push({ place: placeOfNode(node), depth: index + 1 })
+    if (node !== undefined) frames.push({ scope: scopeOfNode(node), depth: index + 1 })
   }
   for (const name of tools)
-    if (!frames.some(({ place }) => place.kind === 'tool' && place.name === name))
-      frames.push({ place: { kind: 'tool', name }, depth: path.length })
+    if (!frames.some(({ scope }) => scope.kind === 'tool' && scope.name === name))
+      frames.push({ scope: { kind: 'tool', name }, depth: path.length })
   return { path, frames }
 }
 
@@ -132,20 +132,20 @@ function leaveOthers(
   config: { readonly agent: unknown; readonly tools: readonly string[]; readonly depth: number },
 ): Frame[] {
   const { agent, tools } = config
-  const isKnown = frames.some(({ place }) => place.kind === 'agent' && place.name === agent)
-  const isLeft = ({ place, depth }: Frame, index: number): boolean =>
-    (place.kind === 'tool' && depth === config.depth && !tools.includes(place.name)) ||
-    (place.kind === 'agent' && place.name !== agent && isKnown && isAfter(agent, frames, index))
+  const isKnown = frames.some(({ scope }) => scope.kind === 'agent' && scope.name === agent)
+  const isLeft = ({ scope, depth }: Frame, index: number): boolean =>
+    (scope.kind === 'tool' && depth === config.depth && !tools.includes(scope.name)) ||
+    (scope.kind === 'agent' && scope.name !== agent && isKnown && isAfter(agent, frames, index))
   const end = frames.findIndex(isLeft)
   return end < 0 ? [...frames] : frames.slice(0, end)
 }
 
 /** Whether the agent's last frame comes before this one. */
 const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
-  frames.findLastIndex(({ place }) => place.kind === 'agent' && place.name === agent) < index
+  frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent) < index
 
 const lastOf = (kind: Place['kind'], frames: readonly Frame[]): string | undefined =>
-  frames.findLast(({ place }) => place.kind === kind)?.place.name
+  frames.findLast(({ scope }) => scope.kind === kind)?.scope.name
 
 /** `tools:8f0c…|model_request:1b2d…`; a number between counts calls of one graph in one node. */
 function nodesOf(namespace: unknown): string[] {
@@ -153,7 +153,7 @@ function nodesOf(namespace: unknown): string[] {
   return namespace.split('|').filter((part) => part !== '' && !/^\d+$/.test(part))
 }
 
-function placeOfNode(node: string): Place {
+function scopeOfNode(node: string): Place {
   const at = node.lastIndexOf(':')
   if (at < 0) return { kind: 'node', name: node }
   return { kind: 'node', name: node.slice(0, at), id: node.slice(at + 1, at + 9) }
@@ -188,14 +188,14 @@ const toTape = (output: unknown): unknown =>
 
 /** The output of a tool, from a tape. LangGraph is only needed where a tool has used it. */
 async function fromTape(output: unknown): Promise<unknown> {
-  let holdsCommand = false
+  let isCommand = false
   const plain = mapped(output, (each) => {
-    if (COMMAND in each) holdsCommand = true
+    if (COMMAND in each) isCommand = true
     return MESSAGE in each
       ? mapStoredMessagesToChatMessages([(each as Json)[MESSAGE] as StoredMessage])[0]
       : undefined
   })
-  if (!holdsCommand) return plain
+  if (!isCommand) return plain
   const { Command } = await import('@langchain/langgraph')
   return mapped(plain, (each) =>
     COMMAND in each ? new Command((each as Json)[COMMAND] as object) : undefined,

@@ -87,8 +87,8 @@ class CheckpointThread {
     const pending = this.#writes.get(key) ?? new Map<string, StoredWrite>()
     this.#writes.set(key, pending)
     for (const write of writes) {
-      const place = `${task},${write.index}`
-      if (write.index < 0 || !pending.has(place)) pending.set(place, { ...write, task })
+      const position = `${task},${write.index}`
+      if (write.index < 0 || !pending.has(position)) pending.set(position, { ...write, task })
     }
   }
 }
@@ -121,7 +121,7 @@ class CheckpointStore {
 const keyOf = (namespace: string, id: string): string => JSON.stringify([namespace, id])
 
 /** Under this name entries stand on a tape. */
-const KEPT = 'langgraph checkpoint'
+const ATTACHMENT = 'langgraph checkpoint'
 /** And this is drawn: what a thread held when the run first looked at it. */
 const FOUND = 'langgraph.thread'
 
@@ -136,7 +136,7 @@ function readCheckpoints(tape: Tape): CheckpointStore {
     const { seq } = event
     if (event.type === 'draw' && event.kind === FOUND)
       for (const entry of event.value as SavedEntry[]) store.apply({ ...entry, seq })
-    else if (event.type === 'note' && event.kind === 'kept' && event.name === KEPT)
+    else if (event.type === 'note' && event.kind === 'kept' && event.name === ATTACHMENT)
       store.apply({ ...(JSON.parse(Buffer.from(tape.body(seq)).toString()) as SavedEntry), seq })
   }
   stores.set(tape, store)
@@ -182,7 +182,7 @@ class CheckpointBook {
     const view = this.#viewOf(run, entry.thread)
     view.store.apply(entry)
     view.unshared.push(entry)
-    run.keep(KEPT, entry)
+    run.keep(ATTACHMENT, entry)
     if (run.isReplay) return
     for (const each of view.unshared) this.#shared.apply(each)
     view.unshared = []
@@ -357,9 +357,9 @@ export class TapeSaver extends BaseCheckpointSaver {
     const { thread, namespace = '', id } = readConfig(config)
     if (thread === undefined || id === undefined) throw cliErrors.CHECKPOINT_NEEDS_THREAD()
     const packed = await Promise.all(
-      writes.map(async ([channel, value], place) => ({
+      writes.map(async ([channel, value], position) => ({
         channel,
-        index: WRITES_IDX_MAP[channel] ?? place,
+        index: WRITES_IDX_MAP[channel] ?? position,
         value: await this.#pack(value),
       })),
     )

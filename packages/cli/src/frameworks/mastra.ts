@@ -82,7 +82,7 @@ class QuietSpan {
   }
 
   executeInContext<T>(body: () => T): T {
-    return this.#places().reduceRight<() => T>((inner, place) => () => within(place, inner), body)()
+    return this.#scopes().reduceRight<() => T>((inner, scope) => () => within(scope, inner), body)()
   }
 
   executeInContextSync<T>(body: () => T): T {
@@ -104,15 +104,15 @@ class QuietSpan {
   getParentSpanId(): undefined {}
 
   /** Agents name themselves, see `nameAgent`: their spans are not entered. */
-  #places(): Place[] {
+  #scopes(): Place[] {
     if (this.isInternal) return []
-    if (this.type === 'tool_call' || this.type === 'mcp_tool_call') return [this.#place('tool')]
+    if (this.type === 'tool_call' || this.type === 'mcp_tool_call') return [this.#scope('tool')]
     if (this.type !== 'workflow_step') return []
     const workflow = this.findParent('workflow_run')
-    return [...(workflow === undefined ? [] : [workflow.#place('workflow')]), this.#place('node')]
+    return [...(workflow === undefined ? [] : [workflow.#scope('workflow')]), this.#scope('node')]
   }
 
-  #place(kind: Place['kind']): Place {
+  #scope(kind: Place['kind']): Place {
     return { kind, name: this.entityName ?? this.entityId ?? quoted(this.name) }
   }
 }

@@ -28,7 +28,7 @@ export interface McpClient {
 }
 
 /** The client whose call is under way: calls of it that call each other are in one place. */
-const asking = new AsyncLocalStorage<McpClient>()
+const callingClient = new AsyncLocalStorage<McpClient>()
 
 /**
  * Lets what is asked of a server carry a name of yours: for servers that call
@@ -38,9 +38,11 @@ const asking = new AsyncLocalStorage<McpClient>()
  */
 export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
   requireMcp(client)
-  const place = { kind: 'server', name } as const
+  const scope = { kind: 'server', name } as const
   wrapCalls(client, CALLS, (call) =>
-    asking.getStore() === client ? call() : asking.run(client, () => within(place, call)),
+    callingClient.getStore() === client
+      ? call()
+      : callingClient.run(client, () => within(scope, call)),
   )
   return client
 }
@@ -158,31 +160,31 @@ class GuardedClient {
   /** What asks for a tool in other ways is a call of that tool, too. */
   #guardRequests(): void {
     const request = this.#method('request')
-    const asks = (asked: unknown): asked is { method: string; params: CallParams } =>
-      (asked as { method?: unknown }).method === 'tools/call' && passed.getStore() !== this.client
+    const isToolCall = (message: unknown): message is { method: string; params: CallParams } =>
+      (message as { method?: unknown }).method === 'tools/call' && passed.getStore() !== this.client
     this.#define('request', (...args) => {
-      const [asked] = args
-      if (!asks(asked)) return request(...args)
-      return this.#call(asked.params, args, (params, ...rest) =>
-        request({ ...asked, params }, ...rest),
+      const [message] = args
+      if (!isToolCall(message)) return request(...args)
+      return this.#call(message.params, args, (params, ...rest) =>
+        request({ ...message, params }, ...rest),
       )
     })
     if (!('requestStream' in this.client)) return
     const requestStream = this.#method('requestStream')
     this.#define('requestStream', (...args) => {
-      const [asked] = args
-      if (asks(asked))
-        throw cliErrors.TOOL_NOT_GUARDABLE(asked.params.name, 'called for a stream of results')
+      const [message] = args
+      if (isToolCall(message))
+        throw cliErrors.TOOL_NOT_GUARDABLE(message.params.name, 'called for a stream of results')
       return requestStream(...args)
     })
   }
 
-  async #call(params: CallParams, args: unknown[], ask: Method): Promise<unknown> {
+  async #call(params: CallParams, args: unknown[], send: Method): Promise<unknown> {
     const told = (args[this.#optionsAt] ?? {}) as { readonly signal?: AbortSignal }
     const { status, error, output } = await this.#tool(params.name).call({
       args: params.arguments ?? {},
       signal: told.signal,
-      work: (given, context) => this.#ask(ask, { ...params, arguments: given }, args, context),
+      work: (given, context) => this.#send(send, { ...params, arguments: given }, args, context),
     })
     if (status === 'done') return output
     if (error instanceof McpToolFailed) return error.result
@@ -191,8 +193,8 @@ class GuardedClient {
     return { isError: true, content: [{ type: 'text', text: denialText(error) }] }
   }
 
-  async #ask(
-    ask: Method,
+  async #send(
+    send: Method,
     params: CallParams,
     args: readonly unknown[],
     { signal }: Pick<ToolContext, 'signal'>,
@@ -201,7 +203,7 @@ class GuardedClient {
     const rest = args.slice(1, at)
     while (rest.length < at - 1) rest.push(undefined)
     const options = { ...(args[at] as object | undefined), signal }
-    const result = await passed.run(this.client, () => ask(params, ...rest, options))
+    const result = await passed.run(this.client, () => send(params, ...rest, options))
     if ((result as CallResult).isError === true) throw new McpToolFailed(result as CallResult)
     return result
   }
@@ -216,7 +218,7 @@ class GuardedClient {
         name,
         input: this.#schemas.get(name),
         alone: (given, context) =>
-          this.#ask(this.#callTool, { name, arguments: given }, [], context),
+          this.#send(this.#callTool, { name, arguments: given }, [], context),
         options: { ...this.options, tools: { ...tools, [name]: { ...tools?.[name], errors } } },
       })
       this.#tools.set(name, tool)
@@ -228,9 +230,9 @@ class GuardedClient {
   #bounded(name: string, method: Method): Method {
     if (name === 'connect') return this.#boundedConnect(method)
     return async (...args) => {
-      const asked = args[0]
-      const ask = boundary(`mcp ${name}`, async (_asked: unknown) => await method(...args))
-      const answer = await ask(asked)
+      const message = args[0]
+      const send = boundary(`mcp ${name}`, async (_message: unknown) => await method(...args))
+      const answer = await send(message)
       if (name === 'listTools') this.#learn(answer)
       return answer
     }

@@ -19,7 +19,7 @@ export type ProxyWord = { readonly url: string } | { readonly problem: string }
 
 const task = workerData as ProxyTask
 
-function tell(word: ProxyWord): void {
+function report(word: ProxyWord): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   task.port.postMessage(word)
   reach(1)
@@ -36,11 +36,17 @@ try {
   const writer = openProxyTape({ tape, id, name, proxy: { port: server.port, routes: routes() } })
   const secrets = new SecretMask()
   secrets.addEnvironment(process.env)
-  const proxy = new RecordingProxy({ server, writer, routes: routes(), secrets, placesOf })
+  const proxy = new RecordingProxy({
+    server,
+    writer,
+    routes: routes(),
+    secrets,
+    placesOf: scopesOf,
+  })
   task.port.once('message', () => void finish(proxy, writer))
-  tell({ url: `${server.url}/${routes()[0].name}` })
+  report({ url: `${server.url}/${routes()[0].name}` })
 } catch (error) {
-  tell({ problem: error instanceof Error ? error.message : String(error) })
+  report({ problem: error instanceof Error ? error.message : String(error) })
   task.port.close()
 }
 
@@ -62,7 +68,7 @@ function routes(): [{ readonly name: string; readonly upstream: string }] {
 }
 
 /** Claude Code says in headers which session asks, and which of its sub-agents. */
-function placesOf(headers: readonly HeaderPair[]): Place[] {
+function scopesOf(headers: readonly HeaderPair[]): Place[] {
   const header = (name: string): string | undefined =>
     headers.find(([key]) => key.toLowerCase() === name)?.[1]
   const session = header('x-claude-code-session-id')

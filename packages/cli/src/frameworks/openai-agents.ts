@@ -47,7 +47,7 @@ export const nameSteps = onceAProgram((agents: AgentsContext) => {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
   return placesFrom(() => [
     ...workflowOf(agents.getCurrentTrace()?.name),
-    ...placesOf(agents.getCurrentSpan()),
+    ...scopesOf(agents.getCurrentSpan()),
   ])
 })
 
@@ -57,15 +57,15 @@ const UNNAMED = 'Agent workflow'
 const workflowOf = (name: string | undefined): Place[] =>
   name === undefined || name === UNNAMED ? [] : [{ kind: 'workflow', name }]
 
-function placesOf(innermost: AgentsSpan | null): Place[] {
-  const places: Place[] = []
+function scopesOf(innermost: AgentsSpan | null): Place[] {
+  const scopes: Place[] = []
   let span: AgentsSpan | undefined = innermost ?? undefined
   while (span !== undefined) {
-    const place = placeOf(span)
-    if (place !== undefined) places.unshift(place)
+    const scope = scopeOf(span)
+    if (scope !== undefined) scopes.unshift(scope)
     span = (span.previousSpan as AgentsSpan | null | undefined) ?? undefined
   }
-  return places
+  return scopes
 }
 
 /** What spans of the SDK carry, by type. */
@@ -75,7 +75,7 @@ interface SpanNames {
 }
 
 /** Tasks, turns, generations and responses name no place: they are the run and its steps. */
-function placeOf(span: AgentsSpan): Place | undefined {
+function scopeOf(span: AgentsSpan): Place | undefined {
   const { name, server } = span.spanData as SpanNames
   switch (span.spanData.type) {
     case 'agent':

@@ -176,11 +176,11 @@ function checkReferences(schema: Schema, places: ReadonlySet<unknown>): void {
     let at: Schema | boolean | undefined = each
     while (typeof at === 'object' && at.$ref !== undefined) {
       const $ref: string = at.$ref
-      const place = `${$ref} at ${new URL(uri).hash || '#'}`
-      if (passed.has(at)) throw new Error(`${place} leads back to itself`)
+      const reference = `${$ref} at ${new URL(uri).hash || '#'}`
+      if (passed.has(at)) throw new Error(`${reference} leads back to itself`)
       passed.add(at)
       at = known[at.__absolute_ref__ ?? $ref]
-      if (at === undefined) throw new Error(`${place} leads nowhere in this schema`)
+      if (at === undefined) throw new Error(`${reference} leads nowhere in this schema`)
     }
   }
 }

@@ -2,8 +2,8 @@
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../config/load-config.js'
-import type { FromThread, FunctionPlace, ToThread } from './function-threads.js'
-import { cannotTell, judged, type Judgement, type OracleFunction, type Verdict } from './oracle.js'
+import type { FromThread, FunctionLocation, ToThread } from './function-threads.js'
+import { undecided, judged, type Judgement, type OracleFunction, type Verdict } from './oracle.js'
 import { clipText } from '@retake/tape'
 
 const VERDICTS: readonly unknown[] = ['pass', 'fail', 'undefined'] satisfies Verdict[]
@@ -23,7 +23,7 @@ function functionAnswer(answer: unknown): Judgement {
         reason: typeof reason === 'string' ? reason : `the oracle said ${verdict}`,
       }
   }
-  return cannotTell(
+  return undecided(
     `the oracle answered ${shown(answer)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
   )
 }
@@ -37,12 +37,12 @@ function shown(answer: unknown): string {
 }
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-const tell = (said: FromThread): void => parentPort?.postMessage(said)
+const send = (said: FromThread): void => parentPort?.postMessage(said)
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 
-async function load({ file, member }: FunctionPlace): Promise<OracleFunction> {
+async function load({ file, member }: FunctionLocation): Promise<OracleFunction> {
   let found = await importDefault(file)
   for (const key of member) found = (found as Record<string, unknown>)[key]
   if (typeof found !== 'function') throw new TypeError('Its default export is no function.')
@@ -81,16 +81,16 @@ process.stdout.write = writeNow
 process.stderr.write = writeNow
 
 try {
-  const ask = await load(workerData as FunctionPlace)
+  const oracle = await load(workerData as FunctionLocation)
   parentPort?.on('message', ({ outcome }: ToThread) => {
     Promise.resolve()
-      .then(() => ask(outcome))
+      .then(() => oracle(outcome))
       .then(
-        (answer) => tell({ judgement: functionAnswer(answer) }),
-        (error: unknown) => tell({ threw: messageOf(error) }),
+        (answer) => send({ judgement: functionAnswer(answer) }),
+        (error: unknown) => send({ threw: messageOf(error) }),
       )
   })
-  tell({ ready: true })
+  send({ ready: true })
 } catch (error) {
-  tell({ threw: messageOf(error) })
+  send({ threw: messageOf(error) })
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import {
-  cannotTell,
+  undecided,
   type Check,
   type Judge,
   type Judgement,
@@ -13,7 +13,7 @@ import { hashOfCode } from '../agent/source-code.js'
 import { cliEntry } from '../package-root.js'
 
 /** Where a function of the user's is: the default export of a file, or a member of it. */
-export interface FunctionPlace {
+export interface FunctionLocation {
   /** Absolute. */
   readonly file: string
   /** Empty for the default export itself; `['oracle']` in a configuration. */
@@ -37,13 +37,13 @@ const THREADS_MAX = Math.max(2, availableParallelism())
 
 /** Threads that run a function of the user's, each one call at a time, so that every call can be ended. */
 export class FunctionThreads {
-  readonly #place: FunctionPlace
+  readonly #location: FunctionLocation
   readonly #idle: Worker[] = []
   readonly #waiting: (() => void)[] = []
   #count = 0
 
-  constructor(place: FunctionPlace) {
-    this.#place = place
+  constructor(location: FunctionLocation) {
+    this.#location = location
   }
 
   /** A thread that has loaded the function, for one call. What keeps it from loading is said instead. */
@@ -72,7 +72,7 @@ export class FunctionThreads {
 
   #start(): Worker {
     const worker = new Worker(cliEntry('function-thread'), {
-      workerData: this.#place,
+      workerData: this.#location,
       execArgv: [],
     })
     // It may also break while nobody asks it.
@@ -113,18 +113,21 @@ export function threadAnswer(worker: Worker, signal: AbortSignal): Promise<Threa
  * while it lasts, so that one that hangs, even in a loop, can be ended. What it prints
  * goes to stderr.
  */
-export async function functionCheck(place: FunctionPlace, wrong: WrongOracle): Promise<Check> {
-  const threads = new FunctionThreads(place)
+export async function functionCheck(
+  location: FunctionLocation,
+  wrong: WrongOracle,
+): Promise<Check> {
+  const threads = new FunctionThreads(location)
   const take = async (): Promise<Worker> => {
     const worker = await threads.take()
     if ('broken' in worker)
-      throw wrong(`The oracle ${fromHere(place.file)} cannot be used.`, worker.broken)
+      throw wrong(`The oracle ${fromHere(location.file)} cannot be used.`, worker.broken)
     return worker
   }
   // A mistake is told before anything is run.
   threads.release(await take())
   return {
-    key: hashOfCode([place.file]),
+    key: hashOfCode([location.file]),
     async prepare(): Promise<Judge> {
       const worker = await take()
       return async (outcome, signal) => {
@@ -134,11 +137,11 @@ export async function functionCheck(place: FunctionPlace, wrong: WrongOracle): P
         const said = await answer
         if ('gone' in said) {
           await worker.terminate()
-          return cannotTell(`the oracle broke: ${said.gone}`)
+          return undecided(`the oracle broke: ${said.gone}`)
         }
         threads.release(worker)
         if ('judgement' in said) return said.judgement
-        return cannotTell(`the oracle threw: ${'threw' in said ? said.threw : 'nothing'}`)
+        return undecided(`the oracle threw: ${'threw' in said ? said.threw : 'nothing'}`)
       }
     },
   }

@@ -28,7 +28,7 @@ type JudgeSaid = { readonly text: string } | { readonly silent: string }
  * Asks once, and again after a while when the endpoint is busy, broken or not reached.
  * Throws when it refuses: that would be the same for every run. The key is in no message.
  */
-async function askJudge(
+async function requestVerdict(
   endpoint: JudgeEndpoint,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
@@ -113,31 +113,31 @@ function contentOf(body: string): string | undefined {
 
 /** How often a judge said the same when its options were swapped. */
 export class Agreement {
-  #asked = 0
+  #votes = 0
   #agreed = 0
 
   /** Judgements without votes, and those where the judge was silent, do not count. */
   add({ votes }: Judgement): void {
     if (votes === undefined || votes.includes('undefined')) return
-    this.#asked++
+    this.#votes++
     if (votes.every((vote) => vote === votes[0])) this.#agreed++
   }
 
   /** Missing when nothing was judged. */
   get rate(): number | undefined {
-    return this.#asked === 0 ? undefined : this.#agreed / this.#asked
+    return this.#votes === 0 ? undefined : this.#agreed / this.#votes
   }
 
   /** `the judge agreed with itself 17 of 18 times`; nothing when it was not asked. */
   get text(): string | undefined {
-    return this.#asked === 0
+    return this.#votes === 0
       ? undefined
-      : `the judge agreed with itself ${this.#agreed} of ${this.#asked} times`
+      : `the judge agreed with itself ${this.#agreed} of ${this.#votes} times`
   }
 }
 
 /** What a judge is asked about. */
-interface JudgeQuestion {
+interface JudgeInput {
   /** What the agent was asked to do, where that is known. */
   readonly task?: string
   readonly criterion: string
@@ -158,10 +158,7 @@ export interface ChatMessage {
   readonly content: string
 }
 
-function judgePrompt(
-  { task, criterion, output }: JudgeQuestion,
-  first: FirstOption,
-): ChatMessage[] {
+function judgePrompt({ task, criterion, output }: JudgeInput, first: FirstOption): ChatMessage[] {
   const [a, b] = first === 'meets' ? [MEETS, FAILS] : [FAILS, MEETS]
   const user = [
     ...(task === undefined ? [] : ['The agent was asked:', quoted('task', task), '']),
@@ -251,7 +248,7 @@ export function judgeCheck(
         const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
         const question = { criterion, output, ...(task !== undefined && { task }) }
         const said = await Promise.all(
-          OPTIONS.map((first) => askJudge(endpoint, judgePrompt(question, first), signal)),
+          OPTIONS.map((first) => requestVerdict(endpoint, judgePrompt(question, first), signal)),
         )
         const votes = said.map((each, index) =>
           'text' in each ? voteOf(each.text, OPTIONS[index] ?? 'meets') : 'undefined',
@@ -284,7 +281,7 @@ function voteOf(answer: string, first: FirstOption): Verdict {
   return (letter === 'A') === (first === 'meets') ? 'pass' : 'fail'
 }
 
-const brokenText = (said: Awaited<ReturnType<typeof askJudge>>): string =>
+const brokenText = (said: Awaited<ReturnType<typeof requestVerdict>>): string =>
   'silent' in said
     ? said.silent
     : readLetter(said.text) === undefined
@@ -306,8 +303,8 @@ function verdictOf(votes: readonly Verdict[], broken: readonly string[]): Judgem
 export function taskOf(tape: Tape): string | undefined {
   for (const step of viewRun(tape).recordedSteps) {
     if (step.kind !== 'model') continue
-    const asked = step.messages().find(({ role }) => role === 'user')
-    const text = asked && messageText(asked).trim()
+    const request = step.messages().find(({ role }) => role === 'user')
+    const text = request && messageText(request).trim()
     if (text) return text
   }
   return undefined

@@ -10,7 +10,7 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { clipText, getPath, readPath, type Tape } from '@retake/tape'
 import {
-  cannotTell,
+  undecided,
   type Check,
   judged,
   type Judgement,
@@ -20,7 +20,7 @@ import {
   type Verdict,
   type WrongOracle,
 } from './oracle.js'
-import { functionCheck, type FunctionPlace } from './function-threads.js'
+import { functionCheck, type FunctionLocation } from './function-threads.js'
 import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
 import { RetakeError } from '@retake/engine'
 import { hashOfCode } from '../agent/source-code.js'
@@ -38,9 +38,9 @@ function jsonCheck(text: string, wrong: WrongOracle): Check {
   return {
     prepare: () => (outcome) => {
       const document = documentOf(outcome)
-      if (document === undefined) return cannotTell('stdout holds no JSON')
+      if (document === undefined) return undecided('stdout holds no JSON')
       const found = at(document.value, path)
-      if (found === undefined) return cannotTell(`the JSON has no ${path}`)
+      if (found === undefined) return undecided(`the JSON has no ${path}`)
       const is = `${path} is ${shortened(found.value)}`
       if (wanted === undefined) return judged(!isEmpty(found.value), is)
       return judged(isDeepStrictEqual(found.value, wanted.value), is)
@@ -114,7 +114,7 @@ export const ORACLE_OPTIONS: Verb['options'] = {
  * The oracle that `--oracle` names, with the options beside it; `config` names that of
  * the project. Without one, `otherwise`. `undefined` when there is neither.
  */
-export async function askedOracle(
+export async function givenOracle(
   values: OptionValues,
   recorded?: Tape,
   otherwise?: OracleSource,
@@ -175,7 +175,7 @@ const negated = (check: Check): Check => ({
 })
 
 /** What `git bisect run` takes for "cannot be tested". */
-const CANNOT_TELL = 125
+const UNDECIDED = 125
 
 /** What a shell says when it cannot run a command: that is no judgement. */
 const CANNOT_RUN = new Set([126, 127])
@@ -214,7 +214,7 @@ function commandCheck(command: string, wrong: WrongOracle): Check {
           stderr.trim() || `The shell ended with exit code ${code}.`,
         )
       const reason = `${shown} ended with exit code ${code}`
-      return code === CANNOT_TELL ? cannotTell(reason) : judged(code === 0, reason)
+      return code === UNDECIDED ? undecided(reason) : judged(code === 0, reason)
     },
   }
 }
@@ -244,7 +244,7 @@ async function judgeBounded(
   { timeoutMs = check.timeoutMs ?? TIMEOUT_MS, recorded }: Bounds,
 ): Promise<Judgement> {
   const broken = howItBroke(outcome, recorded, check.judgesBroken === true)
-  if (broken !== undefined) return cannotTell(broken)
+  if (broken !== undefined) return undecided(broken)
   const judge = await check.prepare()
   const late = new AbortController()
   const either = AbortSignal.any([signal, late.signal])
@@ -253,7 +253,7 @@ async function judgeBounded(
   const stopped = new Promise<Judgement>((resolve) => {
     giveUp = () =>
       resolve(
-        cannotTell(
+        undecided(
           late.signal.aborted
             ? `the oracle was stopped after ${timeoutMs / 1000} s`
             : 'the oracle was stopped',
@@ -269,7 +269,7 @@ async function judgeBounded(
     return await Promise.race([stopped, answer])
   } catch (error) {
     if (error instanceof RetakeError) throw error
-    return cannotTell(`the oracle threw: ${messageOf(error)}`)
+    return undecided(`the oracle threw: ${messageOf(error)}`)
   } finally {
     clearTimeout(timer)
     either.removeEventListener('abort', giveUp)
@@ -308,7 +308,7 @@ export interface OracleOptions {
 }
 
 /** Text as `--oracle` takes it, or a function in a configuration. */
-export type OracleSource = string | FunctionPlace
+export type OracleSource = string | FunctionLocation
 
 /** Reads an oracle; throws when it is none, before anything was run. */
 export async function makeOracle(
@@ -328,12 +328,12 @@ export async function makeOracle(
     ...(recorded && { recorded: readOutcome(recorded) }),
   }
   const agreement = new Agreement()
-  const ask = async (...[outcome, signal]: Parameters<Oracle>): Promise<Judgement> => {
+  const judgeRun = async (...[outcome, signal]: Parameters<Oracle>): Promise<Judgement> => {
     const judgement = await judgeBounded(check, outcome, signal, bounds)
     agreement.add(judgement)
     return judgement
   }
-  return Object.assign(ask, { text, key: JSON.stringify([text, check.key ?? '']), agreement })
+  return Object.assign(judgeRun, { text, key: JSON.stringify([text, check.key ?? '']), agreement })
 }
 
 async function checkOf(text: string, options: OracleOptions, wrong: WrongOracle): Promise<Check> {
@@ -405,8 +405,8 @@ function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
       prepare:
         () =>
         ({ stdout }) => {
-          const holds = stdout.includes(wanted)
-          return judged(holds, `stdout ${holds ? 'holds' : 'does not hold'} ${shown}`)
+          const isFound = stdout.includes(wanted)
+          return judged(isFound, `stdout ${isFound ? 'holds' : 'does not hold'} ${shown}`)
         },
     }
   }

@@ -65,7 +65,7 @@ export const judged = (passes: boolean, reason: string): Judgement => ({
   reason,
 })
 
-export const cannotTell = (reason: string): Judgement => ({ verdict: 'undefined', reason })
+export const undecided = (reason: string): Judgement => ({ verdict: 'undefined', reason })
 
 export type Judge = (outcome: RunOutcome, signal: AbortSignal) => Judgement | Promise<Judgement>
 

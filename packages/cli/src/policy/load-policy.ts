@@ -13,7 +13,7 @@ import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
 /** Where in a file something stands, both from 1. */
-export interface Place {
+export interface Position {
   readonly line: number
   readonly column: number
 }
@@ -23,7 +23,7 @@ export interface PolicyFile {
   readonly file: string
   readonly data: unknown
   /** Undefined where the file is a program. */
-  placeOf(path: readonly (string | number)[]): Place | undefined
+  placeOf(path: readonly (string | number)[]): Position | undefined
 }
 
 /** Reads YAML, JSON, or the default export of a JavaScript or TypeScript file. */
@@ -77,7 +77,7 @@ async function readModule(file: string): Promise<PolicyFile> {
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
 
 /** Something wrong in a policy file, and where. */
-export interface PlacedProblem extends PolicyProblem {
+export interface LocatedProblem extends PolicyProblem {
   /** `policy.yaml:3:5`, or only the file where it is a program. */
   readonly place: string
   readonly line?: number
@@ -103,21 +103,21 @@ export async function loadPolicy(file: string): Promise<readonly Policy[]> {
 /** The same, with everything that is wrong instead of the first error. */
 export async function checkPolicyFile(
   file: string,
-): Promise<{ readonly policies: readonly Policy[]; readonly problems: readonly PlacedProblem[] }> {
+): Promise<{ readonly policies: readonly Policy[]; readonly problems: readonly LocatedProblem[] }> {
   const read = await readPolicyFile(file)
   const parts = Array.isArray(read.data)
     ? read.data.map((data: unknown, index) => ({ data, path: [index] }))
     : [{ data: read.data, path: [] }]
   const policies: Policy[] = []
-  const problems: PlacedProblem[] = []
+  const problems: LocatedProblem[] = []
   if (parts.length === 0)
     problems.push(
-      placed(read, [], { path: [], message: 'The list is empty: it would stop nothing.' }),
+      located(read, [], { path: [], message: 'The list is empty: it would stop nothing.' }),
     )
   for (const part of parts) {
     const expanded = expandPresets(part.data)
     const found = [...expanded.problems, ...checkPolicy(expanded.rest, { isFile: true })]
-    problems.push(...found.map((problem) => placed(read, part.path, problem)))
+    problems.push(...found.map((problem) => located(read, part.path, problem)))
     if (found.length === 0)
       policies.push(
         ...[...expanded.used, expanded.rest as Policy].map((policy) =>
@@ -125,18 +125,18 @@ export async function checkPolicyFile(
         ),
       )
   }
-  return { policies, problems: problems.toSorted(byPlace) }
+  return { policies, problems: problems.toSorted(byPosition) }
 }
 
 /** In the order of the file. */
-const byPlace = (a: PlacedProblem, b: PlacedProblem): number =>
+const byPosition = (a: LocatedProblem, b: LocatedProblem): number =>
   (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
 
-function placed(
+function located(
   policyFile: PolicyFile,
   at: readonly (string | number)[],
   problem: PolicyProblem,
-): PlacedProblem {
+): LocatedProblem {
   const { file } = policyFile
   const place = policyFile.placeOf([...at, ...problem.path])
   return place

@@ -1,6 +1,6 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 import { cliErrors } from '../errors.js'
-import type { Place, PolicyFile } from './load-policy.js'
+import type { Position, PolicyFile } from './load-policy.js'
 
 /** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */
 export function parsePolicy(file: string, text: string): PolicyFile {
@@ -24,7 +24,7 @@ export function parsePolicy(file: string, text: string): PolicyFile {
   return {
     file,
     data: dataOf(file, document),
-    placeOf: (path) => placeIn(document, lines, path),
+    placeOf: (path) => positionIn(document, lines, path),
   }
 }
 
@@ -38,11 +38,11 @@ function dataOf(file: string, document: Document.Parsed): unknown {
 }
 
 /** The key of a member, or the item of a list; of something that is not there, what it is missing in. */
-function placeIn(
+function positionIn(
   document: Document.Parsed,
   lines: LineCounter,
   wanted: readonly (string | number)[],
-): Place | undefined {
+): Position | undefined {
   let node: unknown = document.contents
   let offset = startOf(node)
   for (const key of wanted) {

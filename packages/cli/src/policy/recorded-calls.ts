@@ -145,9 +145,9 @@ export function recordedRuns(folder: string): RecordedRun[] {
 }
 
 /** Something on the way to it may be a file. */
-function isFolderAt(place: string): boolean {
+function isFolderAt(at: string): boolean {
   try {
-    return statSync(place).isDirectory()
+    return statSync(at).isDirectory()
   } catch {
     return false
   }

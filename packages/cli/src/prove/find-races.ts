@@ -201,17 +201,17 @@ export const judgeByOutcome =
   async (tried) => {
     const { divergence, unasked, cutShort, outcome } = tried
     if (divergence !== undefined) {
-      const asks = { what: 'asks', recorded: '', now: divergence.summary }
-      return { ...tried, verdict: 'changed', differences: [asks], outputOrderDiffers: false }
+      const difference = { what: 'asks', recorded: '', now: divergence.summary }
+      return { ...tried, verdict: 'changed', differences: [difference], outputOrderDiffers: false }
     }
     const { differences, outputOrderDiffers } = compareOutcomes(recorded, outcome)
-    const all = [...differences, ...unasked.map(notAsked)]
+    const all = [...differences, ...unasked.map(notSent)]
     if (all.length === 0) return { ...tried, verdict: 'same', differences: all, outputOrderDiffers }
     const verdict = cutShort.length > 0 ? 'unclear' : 'changed'
     return { ...tried, verdict, differences: all, outputOrderDiffers }
   }
 
-const notAsked = ({ what }: { readonly what: string }): OutcomeDifference => ({
+const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
   what: 'does not ask',
   recorded: what,
   now: '',
@@ -219,14 +219,14 @@ const notAsked = ({ what }: { readonly what: string }): OutcomeDifference => ({
 
 /** By what the user calls good: an order counts when it is judged otherwise than the recorded run. */
 export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<Judge> {
-  const ask = (outcome: Outcome): Promise<Judgement> =>
+  const judged = (outcome: Outcome): Promise<Judgement> =>
     oracle(asOracleSees(outcome), new AbortController().signal)
-  const before = await ask(recorded)
+  const before = await judged(recorded)
   return async (tried) => {
     const { outputOrderDiffers } = compareOutcomes(recorded, tried.outcome)
     if (tried.divergence !== undefined || tried.cutShort.length > 0)
       return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers: false }
-    const now = await ask(tried.outcome)
+    const now = await judged(tried.outcome)
     if (now.verdict === 'undefined' || before.verdict === 'undefined')
       return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers }
     if (now.verdict === before.verdict)

@@ -129,7 +129,9 @@ export function annotations(verdicts: readonly Verdict[], env: Environment): str
     .slice(0, ANNOTATIONS_MAX)
     .map((verdict) => {
       const fields = Object.entries({
-        ...(placeOf(verdict, root) ?? { file: inRepository(verdict.tape, root) ?? verdict.tape }),
+        ...(locationOf(verdict, root) ?? {
+          file: inRepository(verdict.tape, root) ?? verdict.tape,
+        }),
         title: `${TITLES[verdict.outcome]}: ${verdict.name}`,
       })
       const properties = fields.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',')
@@ -144,13 +146,13 @@ const TITLES = {
   error: 'Cannot be checked',
 } as const
 
-interface Place {
+interface Location {
   readonly file: string
   readonly line: string
   readonly col: string
 }
 
-function placeOf({ site }: Verdict, root: string): Place | undefined {
+function locationOf({ site }: Verdict, root: string): Location | undefined {
   const [, file = '', line = '', col = ''] = /^(.*):(\d+):(\d+)$/s.exec(site ?? '') ?? []
   const known = file === '' ? undefined : inRepository(file, root)
   return known === undefined ? undefined : { file: known, line, col }
@@ -301,8 +303,8 @@ function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
       const step = stepAt(view, divergence.seq)
       const advice = divergenceAdvice(tape, divergence, { again, ...(root && { root }) })
       const fix = [...advice, `retake replay ${fromHere(file)}`]
-      const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
-      return divergenceReport(divergence, place, plain).join('\n')
+      const context = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
+      return divergenceReport(divergence, context, plain).join('\n')
     })
     .join('\n\n')
 }

@@ -89,18 +89,18 @@ function decode(
   const offsets = new Uint32Array(text.length + 1)
   let length = 0
   let from = 0
-  const keep = (to: number): void => {
+  const copy = (to: number): void => {
     parts.push(text.slice(from, to))
     for (let at = from; at < to; at++) offsets[length++] = at
   }
   for (const escape of text.matchAll(escapes)) {
-    keep(escape.index)
+    copy(escape.index)
     const decoded = meaning(escape)
     parts.push(decoded)
     for (let i = 0; i < decoded.length; i++) offsets[length++] = escape.index
     from = escape.index + escape[0].length
   }
-  keep(text.length)
+  copy(text.length)
   offsets[length] = text.length
   return { text: parts.join(''), offsets: offsets.subarray(0, length + 1) }
 }

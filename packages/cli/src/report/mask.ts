@@ -100,7 +100,18 @@ function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][
 }
 
 /** Members that say what an event is, not what it holds; and digests, which a guess could be checked with. */
-const KEPT = new Set(['type', 'seq', 'at', 'op', 'from', 'socket', 'kind', 'seam', 'part', 'as'])
+const STRUCTURAL = new Set([
+  'type',
+  'seq',
+  'at',
+  'op',
+  'from',
+  'socket',
+  'kind',
+  'seam',
+  'part',
+  'as',
+])
 const DROPPED = new Set(['digest'])
 
 /** An event with every text in it masked. Its body is another matter. */
@@ -109,7 +120,7 @@ export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
     .filter(([key]) => !DROPPED.has(key))
     .map(([key, value]) => [
       key,
-      KEPT.has(key) || typeof value === 'number' ? (value as unknown) : mask.deep(value),
+      STRUCTURAL.has(key) || typeof value === 'number' ? (value as unknown) : mask.deep(value),
     ])
   return Object.fromEntries(members) as E
 }
@@ -349,11 +360,11 @@ export function rewriteLine(
 ): string[] {
   const links = files.slice(1).map((file) => openOwnTape(file).run.parent?.seq ?? 0)
   const written: string[] = []
-  for (const [place, file] of files.entries()) {
+  for (const [position, file] of files.entries()) {
     const to = path.join(folder, `${openOwnTape(file).run.id}.tape`)
     const parent = written.at(-1)
     rewriteOne(file, to, rewriting, {
-      until: links[place] ?? Infinity,
+      until: links[position] ?? Infinity,
       parent: parent === undefined ? undefined : openTape(parent),
     })
     written.push(to)

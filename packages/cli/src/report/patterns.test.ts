@@ -5,7 +5,7 @@ import type { NewEvent } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { findRanges } from './find-ranges.js'
-import { askedPatterns, BUILT_IN, readPatterns } from './patterns.js'
+import { givenPatterns, BUILT_IN, readPatterns } from './patterns.js'
 
 const found = (text: string, ...patterns: (string | RegExp)[]): string[] =>
   findRanges(text, readPatterns(patterns)).map(([start, end]) => text.slice(start, end))
@@ -76,6 +76,6 @@ test.each<[where: string, details: object, event: NewEvent, body: string, names:
     const writer = TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, details)
     writer.append(event, Buffer.from(body))
     writer.seal()
-    expect(askedPatterns([], openTape(file)).map(({ name }) => name)).toEqual(names)
+    expect(givenPatterns([], openTape(file)).map(({ name }) => name)).toEqual(names)
   },
 )

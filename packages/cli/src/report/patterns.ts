@@ -94,13 +94,15 @@ function hasIbanDigits(iban: string): boolean {
  * Patterns of the project, those that a command was given, and `key` when the tape holds
  * some: one of an older version, or with a key that was split over two chunks.
  */
-export function askedPatterns(given: readonly string[], tape: Tape): Pattern[] {
-  const asked = readPatterns([...project().redact, ...given])
+export function givenPatterns(given: readonly string[], tape: Tape): Pattern[] {
+  const patterns = readPatterns([...project().redact, ...given])
   const { key } = BUILT_IN
-  return key === undefined || asked.includes(key) || !holdsKeys(tape) ? asked : [...asked, key]
+  return key === undefined || patterns.includes(key) || !containsKeys(tape)
+    ? patterns
+    : [...patterns, key]
 }
 
-function holdsKeys(tape: Tape): boolean {
+function containsKeys(tape: Tape): boolean {
   for (const event of tape.events()) {
     const body = tape.body(event.seq)
     const text = JSON.stringify(event) + Buffer.from(body).toString('latin1')

@@ -103,7 +103,7 @@ interface Remaining {
  */
 function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
   const looked = new Set<string>()
-  const holds = (value: unknown): boolean =>
+  const hasMatch = (value: unknown): boolean =>
     anyText(value, (text) => !looked.has(text) && bad(text))
   const bad = (text: string): boolean => {
     if (mask.matches(text)) return true
@@ -116,7 +116,7 @@ function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
       const call = step.call()
       const { title, error } = step
       if (
-        holds([
+        hasMatch([
           exchange?.answer,
           exchange?.response?.text,
           exchange?.response?.json,
@@ -125,7 +125,7 @@ function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
         ])
       )
         yield { step, inAnswer: true }
-      else if (holds([title, error, exchange?.error, exchange?.request, exchange?.messages]))
+      else if (hasMatch([title, error, exchange?.error, exchange?.request, exchange?.messages]))
         yield { step, inAnswer: !mask.matches(exchange?.request.text ?? '') }
     } catch {
       yield { step, inAnswer: true }

@@ -68,8 +68,8 @@ function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
     for (const site of stackSites(stack ?? '')) sites.add(site)
   }
   for (const { location, frames } of states)
-    for (const place of [location, ...frames.map((frame) => frame.location)])
-      if (place !== undefined) sites.add(`${place.file}:${place.line}:${place.column}`)
+    for (const position of [location, ...frames.map((frame) => frame.location)])
+      if (position !== undefined) sites.add(`${position.file}:${position.line}:${position.column}`)
   return sites
 }
 
@@ -182,7 +182,8 @@ function embeddedTapes(line: readonly string[]): Uint8Array[] {
       body: (_seq, body) => body,
     })
     // Tapes of an older format are not written again as they were.
-    if (!line.slice(1).every((file, place) => isChainedTo(file, cut[place] ?? ''))) return whole
+    if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? '')))
+      return whole
     return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -217,18 +217,18 @@ function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): Ste
 export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape): BranchFacts {
   const servedTo = resumed?.from ?? tape.ownFrom
   const live: Step[] = []
-  const notAsked: Step[] = []
+  const notSent: Step[] = []
   let lost = 0
   for (const step of view.recordedSteps) {
     const origin = resumed ? originAfterResume(step, resumed) : originOf(tape, step)
     if (origin === 'lost') lost += 1
     else if (origin === undefined || origin === 'live') live.push(step)
-    else notAsked.push(step)
+    else notSent.push(step)
   }
-  const saved = sum(notAsked)
+  const saved = sum(notSent)
   const paid = sum(live)
   return {
-    served: notAsked.length,
+    served: notSent.length,
     lost,
     live: live.length,
     savedRequests: saved.requests,

@@ -30,7 +30,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
     ...wrap(factLine(step), width),
     ...origin,
     ...(step.guard === undefined ? [] : wrap(printable(guardLine(step.guard)), width)),
-    ...(step.within.length === 0 ? [] : [`in ${placePath(step)}`]),
+    ...(step.within.length === 0 ? [] : [`in ${scopePath(step)}`]),
     ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
     ...(exchange && mcp ? [carrierLine(exchange)] : []),
     ...(exchange && !mcp ? exchangeLines(exchange, paint) : []),
@@ -63,7 +63,7 @@ function guardLine(guard: StepGuard): string {
 }
 
 /** Agents and nodes a step happened in, as their framework names them. */
-export const placePath = (step: Step): string =>
+export const scopePath = (step: Step): string =>
   printable(step.within.map(({ name }) => name).join(' › '))
 
 /** How it ended; what a guard kept from starting may be stopped, or in doubt. */

@@ -215,16 +215,16 @@ export const lookOf = (stream: NodeJS.WriteStream): Look => ({
   width: widthOf(stream),
 })
 
-type Ask = (question: string) => Promise<string>
+type Prompt = (message: string) => Promise<string>
 
 /** Lets `work` put questions to whoever sits at the terminal. Ctrl-C, or the end of the input, ends it as interrupted. */
-export async function askOnTerminal<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+export async function promptOnTerminal<T>(work: (prompt: Prompt) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const stopped = new AbortController()
   lines.on('SIGINT', () => stopped.abort())
   lines.on('close', () => stopped.abort())
   try {
-    return await work((question) => lines.question(question, { signal: stopped.signal }))
+    return await work((message) => lines.question(message, { signal: stopped.signal }))
   } catch (error) {
     if (stopped.signal.aborted) throw new Interrupted('SIGINT')
     throw error

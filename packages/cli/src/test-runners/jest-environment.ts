@@ -80,7 +80,7 @@ export default class RetakeEnvironment extends TestEnvironment {
     super(...args)
     const realm = this.global as unknown as typeof globalThis
     this.#undo = installInRealm(realm)
-    keepConsoleOutside(realm)
+    leaveConsoleOutside(realm)
     // A getter, so that Jest does not take the engine apart when the file is done.
     const opened = door(realm)
     Object.defineProperty(realm, Symbol.for('retake.jest'), { get: () => opened })
@@ -115,7 +115,7 @@ const toolOf =
  * of Jest's, not of the agent. Jest sets the console later, when it is known how
  * many files there are.
  */
-function keepConsoleOutside(realm: typeof globalThis): void {
+function leaveConsoleOutside(realm: typeof globalThis): void {
   let jests = realm.console
   const wrappers = new WeakMap<Function, Function>()
   const wrap = (method: Function): Function => {

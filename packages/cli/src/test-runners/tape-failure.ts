@@ -71,15 +71,15 @@ export class TapeFailure extends Error {
 
   /** One of Retake's own errors as such a failure; any other stays what it is. */
   static from(cause: unknown, file: string, test: RunningTest = {}): unknown {
-    const told = explain(cause)
-    if (told === undefined) return cause
+    const explained = explain(cause)
+    if (explained === undefined) return cause
     if (cause instanceof ReplayDiverged)
       return new TapeFailure(
         divergenceText(file, cause.divergence, test),
-        told.code,
+        explained.code,
         cause.divergence.site,
       )
-    const { code, what, why, fix } = told
+    const { code, what, why, fix } = explained
     return new TapeFailure(`${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`, code)
   }
 

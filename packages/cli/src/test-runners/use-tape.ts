@@ -25,14 +25,14 @@ export const isCi = (env: Environment = process.env): boolean =>
   !['', '0', 'false'].includes(env['CI'] ?? '')
 
 /** What is done with a tape: `offline` wins, then `RETAKE_MODE`, then what the test asks for. */
-export function chooseMode(asked: string | undefined, env: Environment = process.env): TapeMode {
+export function chooseMode(wanted: string | undefined, env: Environment = process.env): TapeMode {
   const said = env['RETAKE_MODE'] === '' ? undefined : env['RETAKE_MODE']
-  for (const mode of [said, asked]) {
+  for (const mode of [said, wanted]) {
     if (mode !== undefined && !MODES.includes(mode)) throw cliErrors.TEST_MODE_UNKNOWN(mode, MODES)
   }
-  if (said === 'offline' || asked === 'offline') return 'offline'
-  if (asked === 'record' && said === undefined && isCi(env)) throw cliErrors.TEST_RECORDS_IN_CI()
-  return (said ?? asked ?? 'replay') as TapeMode
+  if (said === 'offline' || wanted === 'offline') return 'offline'
+  if (wanted === 'record' && said === undefined && isCi(env)) throw cliErrors.TEST_RECORDS_IN_CI()
+  return (said ?? wanted ?? 'replay') as TapeMode
 }
 
 /**
@@ -47,16 +47,16 @@ export async function recordAside<T>(
   options: { readonly throws: boolean },
 ): Promise<T> {
   const aside = folderBeside(file)
-  const keep = (): void => {
+  const publish = (): void => {
     const tape = readdirSync(aside).find((name) => name.endsWith('.tape'))
     if (tape !== undefined) renameSync(path.join(aside, tape), file)
   }
   try {
     const made = await make(aside).catch((error: unknown) => {
-      if (options.throws) keep()
+      if (options.throws) publish()
       throw error
     })
-    keep()
+    publish()
     return made
   } finally {
     rmSync(aside, { recursive: true, force: true })
@@ -109,9 +109,9 @@ export interface TapeOptions {
 export type TapeOutcome<T> = { readonly output: T } | { readonly error: unknown }
 
 /** A path as a test names it: from the folder of the test file. */
-export function pathFrom(place: string | URL, testFile: string | undefined): string {
-  if (place instanceof URL) return fileURLToPath(place)
-  return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), place)
+export function pathFrom(target: string | URL, testFile: string | undefined): string {
+  if (target instanceof URL) return fileURLToPath(target)
+  return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), target)
 }
 
 /** Replays `agent` against its tape, or records it, as the mode says. Throws `ReplayDiverged` where it does something else. */

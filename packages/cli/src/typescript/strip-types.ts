@@ -74,8 +74,8 @@ const IMPORTED = /^\s*import\s+([\w$*{][^'";]*?)\s*from\s*['"]/gm
 function importsOnlyTypes(stripped: string, source: string, path: string): boolean {
   const before = importedNames(stripped)
   if (before.size === 0) return false
-  const kept = importedNames(run(source, path, 'transform').code)
-  return [...before].some((name) => !kept.has(name))
+  const used = importedNames(run(source, path, 'transform').code)
+  return [...before].some((name) => !used.has(name))
 }
 
 function importedNames(code: string): Set<string> {
@@ -115,7 +115,7 @@ function syntaxError(problem: unknown, path: string): unknown {
   Error.stackTraceLimit = 0
   const error = new SyntaxError(message)
   Error.stackTraceLimit = limit
-  const place = `${path}:${startLine}:${startColumn + 1}`
-  error.stack = `${place}\n${(snippet ?? '').trimEnd()}\n\nSyntaxError: ${message}\n    at ${place}`
+  const position = `${path}:${startLine}:${startColumn + 1}`
+  error.stack = `${position}\n${(snippet ?? '').trimEnd()}\n\nSyntaxError: ${message}\n    at ${position}`
   return error
 }

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { findingsFile } from '../../../../test/support/blame-findings.js'
 import { RunStore } from '../runs/run-store.js'
 import { compareRuns } from './compare/compared-rows.js'
-import { localHome } from './local-runs.js'
+import { localRuns } from './local-runs.js'
 
 let folder: string
 let store: RunStore
@@ -26,7 +26,7 @@ beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'retake-home-'))
   store = new RunStore(path.join(folder, 'runs'))
   mkdirSync(store.folder)
-  home = localHome(store)
+  home = localRuns(store)
 })
 
 afterEach(async () => {

@@ -9,14 +9,14 @@ import { RunModels } from './runs/run-models.js'
 import { sourceNear } from './runs/source-near.js'
 
 /** The runs of one project on this machine. */
-export function localHome(store: RunStore): RunRepository {
+export function localRuns(store: RunStore): RunRepository {
   const cards = new RunCards(store)
   const models = new RunModels(store)
   const states = new CapturedStates()
   const blame = new StoredBlame()
   const behind = cards.behind.bind(cards)
   const changes = new RunWatch(store, models, () => blame.changed(), behind)
-  const actions = localChanges(store, (job) => changes.tell({ type: 'job', job }))
+  const actions = localChanges(store, (job) => changes.notify({ type: 'job', job }))
   const branches = new Branches(store)
   const comparisons = new Comparisons(store)
   return {
@@ -34,7 +34,7 @@ export function localHome(store: RunStore): RunRepository {
         blame: () => blame.of(tape),
       }
     },
-    watch: (tell) => changes.watch(tell),
+    watch: (notify) => changes.watch(notify),
     branches: async (id) => branches.treeOf(id),
     compare: (a, b) => comparisons.compare(a, b),
     actions: actions,

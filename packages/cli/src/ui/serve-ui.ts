@@ -15,7 +15,10 @@ interface ServeUiOptions {
 }
 
 /** Serves a home where the options say, or says why not. */
-export async function serveUi(home: RunRepository, options: ServeUiOptions): Promise<ViewerServer> {
+export async function serveUi(
+  repository: RunRepository,
+  options: ServeUiOptions,
+): Promise<ViewerServer> {
   const { host, allowHosts } = options
   const password = readPassword(options.passwordFile)
   if (host !== undefined && !isLoopback(host) && password === undefined)
@@ -27,11 +30,11 @@ export async function serveUi(home: RunRepository, options: ServeUiOptions): Pro
     ...(password !== undefined && { password }),
     allowHosts,
   }
-  const asked = options.port
-  const last = asked ?? FIRST_PORT + MORE_PORTS
-  for (let port = asked ?? FIRST_PORT; ; port++) {
+  const wanted = options.port
+  const last = wanted ?? FIRST_PORT + MORE_PORTS
+  for (let port = wanted ?? FIRST_PORT; ; port++) {
     try {
-      return await serveViewer(home, { ...common, port })
+      return await serveViewer(repository, { ...common, port })
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EADDRINUSE' && port < last) continue

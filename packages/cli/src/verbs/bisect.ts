@@ -19,7 +19,7 @@ import {
 } from '../terminal/terminal.js'
 import { type Bisected, bisectRun, Interruption } from '../prove/bisect-run.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { divergenceReport } from '../agent/divergence.js'
@@ -53,7 +53,7 @@ not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
     const good = text(values, 'good') ?? ''
     const build = text(values, 'run')
     const timeoutMs = 1000 * (number(values, 'timeout', SECONDS) ?? 120)
-    const oracle = await askedOracle(values)
+    const oracle = await givenOracle(values)
     const tape = openRun(values, name)
     const interruption = new Interruption()
     let progress: Progress | undefined
@@ -143,13 +143,13 @@ function differenceLines(
   const [divergence] = replayed?.divergences ?? []
   if (divergence === undefined || replayed === undefined) return [`  ${reason}`, `  see  ${see}`]
   const step = stepAt(viewRun(tape), divergence.seq)
-  const place = {
+  const context = {
     events: replayed.events,
     fix: [`see the change: ${see}`],
     ...(step && { step: `step ${step.label}` }),
   }
   const judged = reason.startsWith('event ') ? [] : [`${look.paint('red', 'oracle')} ${reason}`, '']
-  return [...judged, ...divergenceReport(divergence, place, look)]
+  return [...judged, ...divergenceReport(divergence, context, look)]
 }
 
 function noteLines(all: readonly Tried[], paint: Paint): string[] {

@@ -8,7 +8,7 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import {
-  askOnTerminal,
+  promptOnTerminal,
   lookOf,
   printable,
   printJson,
@@ -222,6 +222,6 @@ async function confirmCost({ costUsd, tokens }: Estimate): Promise<void> {
     costUsd === undefined
       ? 'This may cost money; how much is not known.'
       : `This may cost about ${cost(costUsd)} or more.`
-  const said = await askOnTerminal((ask) => ask(`${price} Go on? [y/N] `))
+  const said = await promptOnTerminal((prompt) => prompt(`${price} Go on? [y/N] `))
   if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
 }

@@ -27,7 +27,7 @@ import {
 } from '../prove/find-races.js'
 import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { startOf } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
@@ -91,7 +91,7 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
   return [
     head,
     ...races.flatMap((race) => ['', ...oneRace(race, context, look)]),
-    ...keptLines(found, context),
+    ...savedLines(found, context),
     ...(outputOrderChanges > 0
       ? [
           '',
@@ -104,7 +104,7 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
 }
 
 /** Tapes that were asked for although nothing changed. */
-function keptLines({ races }: Races, { kept }: RaceContext): string[] {
+function savedLines({ races }: Races, { kept }: RaceContext): string[] {
   const shown = new Set(races.map(({ order }) => order.seed))
   return [...kept]
     .filter(([seed]) => !shown.has(seed))
@@ -195,7 +195,7 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
   async run(values, [name = '']) {
     const seeds = seedsOf(values)
     const jobs = number(values, 'jobs', { least: 1, most: 256 }) ?? availableParallelism()
-    const oracle = await askedOracle(values)
+    const oracle = await givenOracle(values)
     const tape = openRun(values, name)
     const progress = new Progress('')
     try {
@@ -210,7 +210,7 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
             `${tried} of ${seeds.length} orders${changed > 0 ? `, ${changed} changed` : ''}`,
           ),
       })
-      const kept = flag(values, 'keep') ? await keepTapes(tape, found, seeds) : new Map()
+      const kept = flag(values, 'keep') ? await saveTapes(tape, found, seeds) : new Map()
       progress.stop()
       // `last` may mean another run by then.
       const again = name === 'last' ? tape.run.id : name
@@ -251,7 +251,7 @@ const shortened = (text: string): string => {
 }
 
 /** Runs the orders to keep once more: tapes of orders nobody asked for are thrown away. */
-async function keepTapes(
+async function saveTapes(
   tape: Tape,
   { races }: Races,
   seeds: readonly number[],

@@ -17,7 +17,7 @@ import { painter, widthOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { nextSignal } from './proxy.js'
 import type { RunStore } from '../runs/run-store.js'
-import { localHome } from '../ui/local-runs.js'
+import { localRuns } from '../ui/local-runs.js'
 import { serveUi } from '../ui/serve-ui.js'
 
 export default {
@@ -263,9 +263,9 @@ async function showInViewer(
   { store, run, step }: ShownRun,
   say: (url: string) => void,
 ): Promise<void> {
-  const home = localHome(store)
+  const repository = localRuns(store)
   const signal = nextSignal()
-  const server = await serveUi(home, {
+  const server = await serveUi(repository, {
     port: undefined,
     host: undefined,
     passwordFile: undefined,
@@ -275,5 +275,5 @@ async function showInViewer(
   say(url)
   await openBrowser(url)
   await signal
-  await Promise.all([server.close(), home.close?.()])
+  await Promise.all([server.close(), repository.close?.()])
 }

@@ -188,22 +188,22 @@ function diagnosisLines(
 
 /** The most frequent place, as `file:line`, and how many others there are. */
 function where(sites: readonly string[]): string {
-  const places = [...new Set(sites.map((site) => fromHere(site).replace(/:\d+$/, '')))]
-  const [first, ...others] = places
+  const unique = [...new Set(sites.map((site) => fromHere(site).replace(/:\d+$/, '')))]
+  const [first, ...others] = unique
   if (first === undefined) return ''
   // The line is what matters: long paths lose their start.
-  const shown = first.length > PLACE_MAX ? `…${first.slice(1 - PLACE_MAX)}` : first
+  const shown = first.length > SITE_MAX ? `…${first.slice(1 - SITE_MAX)}` : first
   return shown + (others.length > 0 ? ` +${others.length}` : '')
 }
 
-const PLACE_MAX = 26
+const SITE_MAX = 26
 
 /** The end of a text, which is where a failure says why. */
 function lastLines(text: string, count: number): string[] {
   const lines = text.trimEnd().split('\n')
-  const kept = lines.slice(-count)
-  if (kept.length === lines.length) return text.trim() === '' ? [] : kept
-  return ['…', ...kept]
+  const tail = lines.slice(-count)
+  if (tail.length === lines.length) return text.trim() === '' ? [] : tail
+  return ['…', ...tail]
 }
 
 export default {

@@ -10,7 +10,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type EventLine, eventLines, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { askedPatterns } from '../report/patterns.js'
+import { givenPatterns } from '../report/patterns.js'
 import { redactRun } from '../report/redact-run.js'
 import { RunStore } from '../runs/run-store.js'
 
@@ -31,7 +31,7 @@ export default {
       throw usageError('Missing option --jsonl.', 'It is the only format.')
     }
     const file = new RunStore(text(values, 'dir')).find(name)
-    const patterns = askedPatterns(texts(values, 'redact'), openTape(file))
+    const patterns = givenPatterns(texts(values, 'redact'), openTape(file))
     const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
     try {
       const tape = openTape(redacted?.files.at(-1) ?? file)

@@ -34,9 +34,9 @@ function sizes({ type, sizeBefore, sizeAfter }: FileChange): string {
 }
 
 /** Relative where it is below the working directory. */
-function shownPath({ path: place }: Pick<FileChange, 'path'>): string {
-  const relative = path.relative('.', place)
-  return relative.startsWith('..') || path.isAbsolute(relative) ? place : relative
+function shownPath({ path: file }: Pick<FileChange, 'path'>): string {
+  const relative = path.relative('.', file)
+  return relative.startsWith('..') || path.isAbsolute(relative) ? file : relative
 }
 
 /** What differs inside: lines of text, or that it is no text. */
@@ -55,12 +55,12 @@ function contentLines(change: FileChange, { paint, width }: Look): string[] {
   return [title, ...(lines.length === 0 ? ['  (only its rights)'] : lines), '']
 }
 
-function contentOf(place: string): Buffer {
+function contentOf(file: string): Buffer {
   try {
-    return readFileSync(place)
+    return readFileSync(file)
   } catch {
     try {
-      return Buffer.from(readlinkSync(place))
+      return Buffer.from(readlinkSync(file))
     } catch {
       return Buffer.alloc(0)
     }
@@ -86,8 +86,8 @@ This command shows how it differs from the files on disk.`,
     'retake files last --discard',
   ],
   run(values, [name = '', to]) {
-    const keeps = flag(values, 'keep')
-    if (to !== undefined && !keeps)
+    const isApplied = flag(values, 'keep')
+    if (to !== undefined && !isApplied)
       throw usageError(`Unexpected argument "${to}".`, 'Only --keep takes a folder.')
     const tape = new RunStore(text(values, 'dir')).find(name)
     const { id } = openOwnTape(tape).run
@@ -95,7 +95,7 @@ This command shows how it differs from the files on disk.`,
     const changes = overlayChanges(folder)
     const shown = flag(values, 'diff') && !flag(values, 'json') ? 'content' : 'list'
     if (!flag(values, 'json')) print(id, changes, shown)
-    const kept = keeps ? keepOverlay(folder, to) : []
+    const kept = isApplied ? keepOverlay(folder, to) : []
     const discarded = flag(values, 'discard')
     if (discarded) discardOverlay(folder)
     if (flag(values, 'json')) {
@@ -103,7 +103,7 @@ This command shows how it differs from the files on disk.`,
       console.log(
         JSON.stringify({ branch: id, folder, changes, kept, ...where, discarded }, undefined, 2),
       )
-    } else tell(kept, { keeps, to, discarded })
+    } else describe(kept, { isApplied, to, discarded })
     return Promise.resolve(0)
   },
 } satisfies Verb
@@ -115,12 +115,16 @@ function print(id: string, changes: readonly FileChange[], shown: 'content' | 'l
   else console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))
 }
 
-function tell(
+function describe(
   kept: readonly FileChange[],
-  done: { readonly keeps: boolean; readonly to: string | undefined; readonly discarded: boolean },
+  done: {
+    readonly isApplied: boolean
+    readonly to: string | undefined
+    readonly discarded: boolean
+  },
 ): void {
-  const { keeps, to, discarded } = done
-  if (keeps)
+  const { isApplied, to, discarded } = done
+  if (isApplied)
     console.error(
       to === undefined
         ? `${plural(kept.length, 'change')} made on disk.`

@@ -23,7 +23,7 @@ const OWN =
   "Nothing had brought it in when the agent first used it: it comes from the agent's own code."
 
 /** How many places are shown unless all are asked for. */
-const MOST_PLACES = 40
+const OCCURRENCES_MAX = 40
 
 /** Where a value came from and where it went, for a person. */
 function locateLines(
@@ -32,10 +32,10 @@ function locateLines(
   look: LocateLook,
 ): string[] {
   const { paint, width, all } = look
-  const told = all ? occurrences : occurrences.filter(({ carried }) => carried !== true)
-  const from = told.slice(0, origins)
-  const flow = told.slice(origins)
-  const shown = all ? flow : flow.slice(0, MOST_PLACES)
+  const described = all ? occurrences : occurrences.filter(({ carried }) => carried !== true)
+  const from = described.slice(0, origins)
+  const flow = described.slice(origins)
+  const shown = all ? flow : flow.slice(0, OCCURRENCES_MAX)
   const steps = [
     ...new Set(occurrences.filter(({ carried }) => carried).map(({ step }) => step ?? '')),
   ]
@@ -44,10 +44,10 @@ function locateLines(
     paint('bold', cutTo(title, width)),
     '',
     ...(from.length > 0
-      ? [paint('bold', 'Came from'), ...from.flatMap((each) => placeLines(each, look))]
+      ? [paint('bold', 'Came from'), ...from.flatMap((each) => occurrenceLines(each, look))]
       : wrap(OWN, width)),
     ...(shown.length > 0
-      ? ['', paint('bold', 'Went on'), ...shown.flatMap((each) => placeLines(each, look))]
+      ? ['', paint('bold', 'Went on'), ...shown.flatMap((each) => occurrenceLines(each, look))]
       : []),
     ...(flow.length > shown.length
       ? ['', `… ${plural(flow.length - shown.length, 'more place')} (--all shows them)`]
@@ -64,7 +64,7 @@ function historyLine(steps: readonly string[], width: number): string[] {
   ]
 }
 
-function placeLines(occurrence: Occurrence, look: Look): string[] {
+function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
   const { paint, width } = look
   const { direction, seq, step, after, excerpt, site, via, count } = occurrence
   const arrow = direction === 'in' ? paint('green', '←') : paint('yellow', '→')
@@ -74,14 +74,14 @@ function placeLines(occurrence: Occurrence, look: Look): string[] {
   const line = (text: string): string => indent + cutTo(text, width - indent.length)
   return [
     `${arrow} ${cutTo(printable(whatIs(occurrence)), width - 2)}`,
-    line(`event ${seq}${where}${placeIn(occurrence)}${count > 1 ? ` · ${count} times` : ''}`),
+    line(`event ${seq}${where}${locationIn(occurrence)}${count > 1 ? ` · ${count} times` : ''}`),
     ...(via === undefined ? [] : [line(`the result of tool ${via.tool}, step ${via.step}`)]),
     indent + excerptLine(excerpt, { paint, width: width - indent.length }),
     ...(site === undefined ? [] : [indent + paint('cyan', cutTo(fromHere(site), width - 4))]),
   ]
 }
 
-const placeIn = ({ path, offset }: Occurrence): string =>
+const locationIn = ({ path, offset }: Occurrence): string =>
   path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
 
 /** What kind of place it is, in words. */

@@ -25,7 +25,7 @@ import {
   SecretMask,
   WayOut,
 } from '@retake/engine/proxy'
-import { askedMatchers, recordedMatchers } from '../config/define-config.js'
+import { givenMatchers, recordedMatchers } from '../config/define-config.js'
 import { recordingJson, recordingLine } from '../agent/record-agent.js'
 import { markRecording, RunStore } from '../runs/run-store.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
@@ -120,8 +120,8 @@ async function replayProxy(values: OptionValues, port: number, name: string): Pr
   if (taped === undefined) throw cliErrors.NOT_A_PROXY_RUN(tape.run.id)
   // Its matchers may be files, which are loaded as code.
   requireTrust(tape)
-  const asked = [...(taped.matchers ?? []), ...askedMatchers(texts(values, 'matcher'))]
-  const matchers = await loadMatchers(asked, process.cwd())
+  const names = [...(taped.matchers ?? []), ...givenMatchers(texts(values, 'matcher'))]
+  const matchers = await loadMatchers(names, process.cwd())
   const server = await ProxyServer.listen(port)
   const json = flag(values, 'json')
   const paint = painter(process.stderr)

@@ -65,10 +65,10 @@ interface ReplayToStepOptions {
 }
 
 /** Runs the recorded program to the moment a step was answered and shows, or holds, it there. */
-async function replayToStep(tape: Tape, asked: ReplayToStepOptions): Promise<number> {
-  const { json, port, nodeArgs } = asked
+async function replayToStep(tape: Tape, wanted: ReplayToStepOptions): Promise<number> {
+  const { json, port, nodeArgs } = wanted
   const view = viewRun(tape)
-  const step = findStep(view, asked.step)
+  const step = findStep(view, wanted.step)
   warnOfChangedSources(tape)
   const output = {
     stdout: json ? process.stderr : 'inherit',

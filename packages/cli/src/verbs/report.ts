@@ -3,7 +3,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openTape } from '@retake/tape/node'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
-import { askedPatterns } from '../report/patterns.js'
+import { givenPatterns } from '../report/patterns.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
 import { RunStore } from '../runs/run-store.js'
 import { openBrowser } from '../terminal/open-browser.js'
@@ -38,7 +38,7 @@ tape itself: everything the agent sent and received.`,
     try {
       made = reportRun(tape, {
         withSource: !flag(values, 'no-source'),
-        redact: askedPatterns(texts(values, 'redact'), openTape(tape)),
+        redact: givenPatterns(texts(values, 'redact'), openTape(tape)),
         onStage: (what) => progress.say(what),
       })
       writeReport(file, made.html)

@@ -5,7 +5,7 @@ import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
 import { Interrupted } from '../command-line/exit-codes.js'
-import { askOnTerminal, fromHere, painter, printable } from '../terminal/terminal.js'
+import { promptOnTerminal, fromHere, painter, printable } from '../terminal/terminal.js'
 
 const POLICIES = ['ask', 'retry', 'skip', 'fail']
 
@@ -29,7 +29,7 @@ have acted on it. It is only repeated if you say so.`,
     const tape = openRun(values, name)
     refuseProxyRun(tape)
     requireTrust(tape)
-    const decisions = policy === 'ask' ? await ask(tape) : undefined
+    const decisions = policy === 'ask' ? await prompt(tape) : undefined
     const plan = planResume(tape, {
       inDoubt: policy === 'ask' ? 'fail' : policy,
       ...(decisions && { decisions }),
@@ -44,15 +44,17 @@ function readPolicy(given: string | undefined): 'ask' | InDoubtPolicy {
   throw usageError(`"${given}" is not a policy.`, `Use one of ${POLICIES.join(', ')}.`)
 }
 
-async function ask(tape: Tape): Promise<Record<string, 'retry' | 'skip'>> {
+async function prompt(tape: Tape): Promise<Record<string, 'retry' | 'skip'>> {
   const doubts = findInDoubt(tape)
-  return doubts.length === 0 ? {} : askInDoubt(doubts)
+  return doubts.length === 0 ? {} : promptInDoubt(doubts)
 }
 
 /** Asks on the terminal what to do about each step in doubt. */
-async function askInDoubt(doubts: readonly InDoubt[]): Promise<Record<string, 'retry' | 'skip'>> {
+async function promptInDoubt(
+  doubts: readonly InDoubt[],
+): Promise<Record<string, 'retry' | 'skip'>> {
   const paint = painter(process.stderr)
-  return askOnTerminal(async (ask) => {
+  return promptOnTerminal(async (prompt) => {
     const decisions: Record<string, 'retry' | 'skip'> = {}
     for (const { seq, step, what, site, partial } of doubts) {
       const name = step === undefined ? '' : `step ${step}: `
@@ -63,7 +65,7 @@ async function askInDoubt(doubts: readonly InDoubt[]): Promise<Record<string, 'r
       )
       let decision: 'retry' | 'skip' | undefined
       while (decision === undefined) {
-        const said = await ask('  [r]etry it, [s]kip it, or [q]uit? ')
+        const said = await prompt('  [r]etry it, [s]kip it, or [q]uit? ')
         if (/^q/i.test(said)) throw new Interrupted('SIGINT')
         decision = /^r/i.test(said) ? 'retry' : /^s/i.test(said) ? 'skip' : undefined
       }

@@ -42,7 +42,7 @@ import {
   tokensText,
   type StepRow,
 } from '@retake/tape/present'
-import { place, sourceExcerpt, sourceLine, variableLines } from '../debug/stop-lines.js'
+import { locationText, sourceExcerpt, sourceLine, variableLines } from '../debug/stop-lines.js'
 import { notCapturedDetail } from '../agent/divergence.js'
 
 /** Columns that a narrow terminal leaves out, the first of them first. */
@@ -150,14 +150,16 @@ function stateLines(state: CapturedState, since: StateChanges | undefined, look:
     '',
     paint('bold', 'state'),
     ...(location
-      ? [paint('cyan', place(location)), ...excerptThen(location, state.source, look)]
+      ? [paint('cyan', locationText(location)), ...excerptThen(location, state.source, look)]
       : ['no code of yours was on the stack']),
     ...frames.flatMap(({ name, location: at, variables }) => [
       '',
-      `${paint('bold', name === '' ? '(top level)' : name)}  ${place(at)}`,
+      `${paint('bold', name === '' ? '(top level)' : name)}  ${locationText(at)}`,
       ...variableLines(variables, look),
     ]),
-    ...asyncFrames.map(({ name, location: at }) => `async ${name || '(top level)'}  ${place(at)}`),
+    ...asyncFrames.map(
+      ({ name, location: at }) => `async ${name || '(top level)'}  ${locationText(at)}`,
+    ),
     ...(since ? ['', ...changeLines(since, look)] : []),
   ]
 }

@@ -80,8 +80,8 @@ async function stopAt(probe: Probe, step: Step, last: Stop | undefined): Promise
   const moment = momentOf(step)
   // The first code after an earlier answer ran only after this one had come too.
   if (last && last.position > moment) return { ...last, isDirect: last.position === moment + 1 }
-  const held = await probe.runTo(moment, { keepDebugger: true })
-  if (held.kind === 'ended') return undefined
+  const paused = await probe.runTo(moment, { keepDebugger: true })
+  if (paused.kind === 'ended') return undefined
   const stop = await probe.stopAtUserCode()
   return stop.kind === 'stop' ? stop : undefined
 }

@@ -16,7 +16,7 @@ import { findStep, viewRun } from '../runs/view-run.js'
 import { fromHere } from '../terminal/terminal.js'
 import { nextSignal } from './proxy.js'
 import { RunStore } from '../runs/run-store.js'
-import { localHome } from '../ui/local-runs.js'
+import { localRuns } from '../ui/local-runs.js'
 import { openBrowser } from '../terminal/open-browser.js'
 import { serveUi } from '../ui/serve-ui.js'
 
@@ -43,16 +43,16 @@ with one run, until Ctrl-C. Only the printed address gives access; each start cr
   ],
   async run(values, [name]) {
     const { store, page } = whatToOpen(values, name)
-    const home = localHome(store)
+    const repository = localRuns(store)
     const signal = nextSignal()
-    const server = await serveUi(home, {
+    const server = await serveUi(repository, {
       port: number(values, 'port', PORT),
       host: text(values, 'host'),
       passwordFile: text(values, 'password-file'),
       allowHosts: texts(values, 'allow-host'),
     })
     // While the browser starts, which takes as long.
-    if (page === '/') home.runs().catch(() => {})
+    if (page === '/') repository.runs().catch(() => {})
     const url = server.link(page)
     console.log(flag(values, 'json') ? JSON.stringify({ url, port: server.port }) : url)
     if (!flag(values, 'json')) {
@@ -60,7 +60,7 @@ with one run, until Ctrl-C. Only the printed address gives access; each start cr
       if (!flag(values, 'no-open')) await openBrowser(url)
     }
     await signal
-    await Promise.all([server.close(), home.close?.()])
+    await Promise.all([server.close(), repository.close?.()])
     return 0
   },
 } satisfies Verb

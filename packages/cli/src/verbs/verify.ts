@@ -81,7 +81,7 @@ job gets a table of all tapes.`,
     }
     if (junit !== undefined) writeReport(junit, junitReport(verdicts, startedAt))
     if (!flag(values, 'json')) print(verdicts.map(({ verified }) => verified))
-    if (isGithub(process.env)) tellGithub(verdicts, flag(values, 'json'))
+    if (isGithub(process.env)) reportToGithub(verdicts, flag(values, 'json'))
     return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
 } satisfies Verb
@@ -99,7 +99,7 @@ function checkTrust(file: string): void {
 }
 
 /** stdout is data: with --json, which tells everything, there are no marks on it. */
-function tellGithub(verdicts: readonly Verdict[], json: boolean): void {
+function reportToGithub(verdicts: readonly Verdict[], json: boolean): void {
   if (!json) for (const line of annotations(verdicts, process.env)) console.log(line)
   appendSummary(verdicts, process.env)
 }

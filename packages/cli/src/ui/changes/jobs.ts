@@ -128,12 +128,12 @@ interface Entry {
  * and nowhere else.
  */
 export class Jobs {
-  readonly #tell: (job: Job) => void
+  readonly #notify: (job: Job) => void
   readonly #entries = new Map<string, Entry>()
   #isClosed = false
 
-  constructor(tell: (job: Job) => void) {
-    this.#tell = tell
+  constructor(notify: (job: Job) => void) {
+    this.#notify = notify
   }
 
   /** Newest first. */
@@ -226,7 +226,7 @@ export class Jobs {
 
   #update(entry: Entry, change: Partial<Job>): void {
     entry.job = { ...entry.job, ...change }
-    this.#tell(entry.job)
+    this.#notify(entry.job)
   }
 
   #forgetOldest(): void {

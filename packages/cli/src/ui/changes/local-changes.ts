@@ -156,8 +156,8 @@ export interface LocalChanges extends RunActions {
 }
 
 /** Changes runs of a folder on this machine: starts branches, and stands in replays. */
-export function localChanges(store: RunStore, tell: (job: Job) => void): LocalChanges {
-  const jobs = new Jobs(tell)
+export function localChanges(store: RunStore, notify: (job: Job) => void): LocalChanges {
+  const jobs = new Jobs(notify)
   const sessions = new Sessions()
   return {
     editable: async (run, at) => editableOf(openStored(store, run), at),

@@ -107,7 +107,7 @@ export function changedPaths(
   return Object.fromEntries(changes.map(({ at, value }) => [at.join('.'), value]))
 }
 
-interface ChangedPlace {
+interface ChangedPath {
   readonly at: readonly string[]
   readonly value: unknown
 }
@@ -117,7 +117,7 @@ function* changesBetween(
   before: unknown,
   after: unknown,
   at: readonly string[],
-): Generator<ChangedPlace> {
+): Generator<ChangedPath> {
   if (Object.is(before, after)) return
   if (!isTree(before) || !isTree(after) || !haveSameKeys(before, after)) {
     yield { at, value: after }

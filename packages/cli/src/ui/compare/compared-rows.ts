@@ -18,7 +18,7 @@ import type {
 } from '@retake/web'
 import {
   descentText,
-  placeOf,
+  locationOf,
   sharedDescent,
   shownMessage,
   totalsOf,
@@ -50,7 +50,7 @@ export function compareRuns(store: RunStore, idA: string, idB: string): RunCompa
     equal: diff.equal,
     ...(descent !== undefined && { descent }),
     ...(sameUntil !== undefined && { sameUntil }),
-    ...(diff.first && { first: placeOf(diff.first) }),
+    ...(diff.first && { first: locationOf(diff.first) }),
     counts: { same, changed, moved, onlyA: removed, onlyB: added },
     rows,
     totals: totalsOf(diff),
@@ -90,8 +90,8 @@ const printed = ({ line, text, step }: PrintedLine): ComparedPrinted => ({
 /** All steps of two runs in pairs, in order. `diff` tells those that differ; the others are the same. */
 export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedStep[] {
   const same = samePairs(a.steps, b.steps, diff.steps)
-  const placeInA = placesOf(a.steps)
-  const placeInB = placesOf(b.steps)
+  const indexInA = indexesOf(a.steps)
+  const indexInB = indexesOf(b.steps)
   const rows: ComparedStep[] = []
   let next = 0
   const takeSame = (isBefore: (pair: Pair) => boolean): void => {
@@ -101,11 +101,11 @@ export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedSte
   for (const step of diff.steps) {
     const [inA, inB] = [step.a?.label, step.b?.label]
     if (inA !== undefined) {
-      const place = placeInA.get(inA) ?? 0
-      takeSame(({ left }) => (placeInA.get(left.label) ?? 0) < place)
+      const position = indexInA.get(inA) ?? 0
+      takeSame(({ left }) => (indexInA.get(left.label) ?? 0) < position)
     } else if (inB !== undefined) {
-      const place = placeInB.get(inB) ?? 0
-      takeSame(({ right }) => (placeInB.get(right.label) ?? 0) < place)
+      const position = indexInB.get(inB) ?? 0
+      takeSame(({ right }) => (indexInB.get(right.label) ?? 0) < position)
     }
     rows.push(differingRow(step))
   }
@@ -134,7 +134,7 @@ function samePairs(a: readonly Step[], b: readonly Step[], differing: readonly S
     })
 }
 
-const placesOf = (steps: readonly Step[]): ReadonlyMap<string, number> =>
+const indexesOf = (steps: readonly Step[]): ReadonlyMap<string, number> =>
   new Map(steps.map(({ label }, index) => [label, index]))
 
 const sameRow = ({ left, right }: Pair): ComparedStep => ({

@@ -9,11 +9,11 @@ import { FileStamps, openStored } from '../runs/run-models.js'
 import { cliEntry } from '../../package-root.js'
 
 /** Results that are kept; each holds the texts of all differences. */
-const KEPT_MAX = 6
+const CACHED_MAX = 6
 /** Threads at once; the others wait. */
 const THREADS_MAX = 2
 
-interface Kept {
+interface Cached {
   readonly stamps: FileStamps
   readonly compared: Promise<RunComparison>
 }
@@ -25,7 +25,7 @@ interface Kept {
  */
 export class Comparisons {
   readonly #store: RunStore
-  readonly #kept = new Map<string, Kept>()
+  readonly #cached = new Map<string, Cached>()
   readonly #threads = new Set<Worker>()
   readonly #waiting: (() => void)[] = []
   #isClosed = false
@@ -37,12 +37,12 @@ export class Comparisons {
   async compare(a: string, b: string): Promise<RunComparison> {
     const tapes = [openStored(this.#store, a), openStored(this.#store, b)]
     const key = `${a} ${b}`
-    const known = this.#kept.get(key)
+    const known = this.#cached.get(key)
     if (known && !known.stamps.areOld()) return known.compared
     const stamps = new FileStamps(tapes.flatMap(({ path }) => [path, `${path}.pid`]))
     const compared = this.#compareAside(a, b)
-    this.#keep(key, { stamps, compared })
-    compared.catch(() => this.#kept.delete(key))
+    this.#cache(key, { stamps, compared })
+    compared.catch(() => this.#cached.delete(key))
     return compared
   }
 
@@ -52,10 +52,10 @@ export class Comparisons {
     await Promise.all([...this.#threads].map((thread) => thread.terminate()))
   }
 
-  #keep(key: string, kept: Kept): void {
-    this.#kept.delete(key)
-    this.#kept.set(key, kept)
-    for (const old of [...this.#kept.keys()].slice(0, -KEPT_MAX)) this.#kept.delete(old)
+  #cache(key: string, cached: Cached): void {
+    this.#cached.delete(key)
+    this.#cached.set(key, cached)
+    for (const old of [...this.#cached.keys()].slice(0, -CACHED_MAX)) this.#cached.delete(old)
   }
 
   async #compareAside(a: string, b: string): Promise<RunComparison> {

@@ -42,8 +42,8 @@ export interface RunVersion {
 }
 
 /** Runs that are kept, and bytes of tapes, of which a model takes a few times as many in memory. */
-const KEPT_MAX = 6
-const KEPT_MAX_BYTES = 256 << 20
+const CACHED_MAX = 6
+const CACHED_MAX_BYTES = 256 << 20
 /** Ids hold nothing with which one could leave the folder. */
 const ID = /^[\w-][\w.-]*$/
 
@@ -55,7 +55,7 @@ const ID = /^[\w-][\w.-]*$/
 export class RunModels {
   readonly #store: RunStore
   /** Least recently used first. */
-  readonly #kept = new Map<string, ReadRun>()
+  readonly #cached = new Map<string, ReadRun>()
   readonly #parents = new Map<string, string | undefined>()
   /** How runs were when they were read last, also those that are not kept. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
@@ -69,18 +69,19 @@ export class RunModels {
   /** Throws when it is gone or cannot be read. */
   open(id: string): ReadRun {
     const stamp = this.#stamp(id)
-    const kept = this.#kept.get(id)
-    const run = kept && (isCurrent(kept, stamp) || isResting(kept)) ? kept : this.#read(id, stamp)
-    this.#keep(id, run)
+    const cached = this.#cached.get(id)
+    const run =
+      cached && (isCurrent(cached, stamp) || isResting(cached)) ? cached : this.#read(id, stamp)
+    this.#cache(id, run)
     return run
   }
 
   /** Runs that were read and have changed since, each with the milliseconds until it may be read again. */
   outdated(): { readonly id: string; readonly restMs: number }[] {
-    return [...this.#kept].flatMap(([id, kept]) => {
+    return [...this.#cached].flatMap(([id, cached]) => {
       const file = this.#store.pathOf(id)
-      if (stampOf(file) === undefined || isCurrent(kept, this.#stamp(id))) return []
-      return [{ id, restMs: Math.max(0, restUntil(kept) - performance.now()) }]
+      if (stampOf(file) === undefined || isCurrent(cached, this.#stamp(id))) return []
+      return [{ id, restMs: Math.max(0, restUntil(cached) - performance.now()) }]
     })
   }
 
@@ -89,7 +90,7 @@ export class RunModels {
     if (!ID.test(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
     const own = stampOf(this.#store.pathOf(id))
     if (own === undefined) {
-      this.#kept.delete(id)
+      this.#cached.delete(id)
       throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
     }
     let text = own.text
@@ -110,7 +111,7 @@ export class RunModels {
 
   #read(id: string, stamp: string): ReadRun {
     // Nothing is kept of a run that cannot be read any more.
-    this.#kept.delete(id)
+    this.#cached.delete(id)
     const start = performance.now()
     const file = this.#store.pathOf(id)
     const tape = openTape(file)
@@ -158,13 +159,16 @@ export class RunModels {
     return this.#versions.has(id)
   }
 
-  #keep(id: string, run: ReadRun): void {
-    this.#kept.delete(id)
-    this.#kept.set(id, run)
-    const bytes = () => [...this.#kept.values()].reduce((sum, each) => sum + each.bytes, 0)
-    while (this.#kept.size > KEPT_MAX || (this.#kept.size > 1 && bytes() > KEPT_MAX_BYTES)) {
-      const [oldest] = this.#kept.keys()
-      this.#kept.delete(oldest ?? '')
+  #cache(id: string, run: ReadRun): void {
+    this.#cached.delete(id)
+    this.#cached.set(id, run)
+    const bytes = () => [...this.#cached.values()].reduce((sum, each) => sum + each.bytes, 0)
+    while (
+      this.#cached.size > CACHED_MAX ||
+      (this.#cached.size > 1 && bytes() > CACHED_MAX_BYTES)
+    ) {
+      const [oldest] = this.#cached.keys()
+      this.#cached.delete(oldest ?? '')
     }
   }
 }

@@ -100,7 +100,7 @@ const LOOK_MS = 1000
 /** The list is told anew at most this often when runs only grow. */
 const LIST_MS = 1000
 
-type Tell = (change: RepositoryChange) => void
+type Notify = (change: RepositoryChange) => void
 
 /**
  * Watches a folder of runs while somebody listens: runs that come, go, grow and end.
@@ -111,8 +111,8 @@ export class RunWatch {
   readonly #models: RunModels
   readonly #otherFindings: () => readonly string[]
   readonly #behind: (stamps: ReadonlyMap<string, TapeStamp>) => string
-  #toldBehind = ''
-  readonly #listeners = new Set<Tell>()
+  #reportedBehind = ''
+  readonly #listeners = new Set<Notify>()
   #known: ReadonlyMap<string, TapeStamp> = new Map()
   #system: FSWatcher | undefined
   readonly #timers = new Map<string, NodeJS.Timeout>()
@@ -132,27 +132,27 @@ export class RunWatch {
     this.#otherFindings = otherFindings
     this.#behind = behind
     models.onChange = (run, version) => {
-      this.tell({ type: 'grew', run, ...version })
-      if (version.status !== 'recording') this.tell({ type: 'runs' })
+      this.notify({ type: 'grew', run, ...version })
+      if (version.status !== 'recording') this.notify({ type: 'runs' })
     }
   }
 
   /** Until the answer is called. */
-  watch(tell: Tell): () => void {
-    this.#listeners.add(tell)
+  watch(notify: Notify): () => void {
+    this.#listeners.add(notify)
     if (this.#listeners.size === 1) this.#start()
     return () => {
-      if (this.#listeners.delete(tell) && this.#listeners.size === 0) this.#stop()
+      if (this.#listeners.delete(notify) && this.#listeners.size === 0) this.#stop()
     }
   }
 
-  tell(change: RepositoryChange): void {
-    for (const tell of this.#listeners) tell(change)
+  notify(change: RepositoryChange): void {
+    for (const notify of this.#listeners) notify(change)
   }
 
   #start(): void {
     this.#known = stampsOf(this.#store)
-    this.#askSystem()
+    this.#watchFolder()
     this.#look()
   }
 
@@ -174,7 +174,7 @@ export class RunWatch {
   }
 
   /** Where there is no folder yet, or the system cannot watch it, looking is enough. */
-  #askSystem(): void {
+  #watchFolder(): void {
     if (this.#system !== undefined) return
     try {
       const system = watch(this.#store.folder, { persistent: false }, () =>
@@ -195,36 +195,36 @@ export class RunWatch {
     const now = (this.#known = stampsOf(this.#store))
     const gone = [...before.keys()].filter((id) => !now.has(id))
     const come = [...now.keys()].filter((id) => !before.has(id))
-    for (const run of gone) this.tell({ type: 'gone', run })
-    for (const run of come) this.#tellBack(run)
-    if (gone.length > 0 || come.length > 0) this.tell({ type: 'runs' })
+    for (const run of gone) this.notify({ type: 'gone', run })
+    for (const run of come) this.#notifyBack(run)
+    if (gone.length > 0 || come.length > 0) this.notify({ type: 'runs' })
     else if (
       [...now].some(([id, { text }]) => before.get(id)?.text !== text) ||
       this.#isBehind(now)
     )
-      this.#soon('list', LIST_MS, () => this.tell({ type: 'runs' }))
+      this.#soon('list', LIST_MS, () => this.notify({ type: 'runs' }))
     // They stand in another folder, which the system is not asked about: a second later is soon enough.
-    for (const run of this.#otherFindings()) this.tell({ type: 'blame', run })
+    for (const run of this.#otherFindings()) this.notify({ type: 'blame', run })
     this.#readOutdated()
     this.#soon('look', LOOK_MS, () => {
-      this.#askSystem()
+      this.#watchFolder()
       this.#look()
     })
   }
 
   /** Lines of the list wait to be read anew, and nobody was told of them as they are now. */
   #isBehind(stamps: ReadonlyMap<string, TapeStamp>): boolean {
-    const told = this.#toldBehind
-    this.#toldBehind = this.#behind(stamps)
-    return this.#toldBehind !== '' && this.#toldBehind !== told
+    const notified = this.#reportedBehind
+    this.#reportedBehind = this.#behind(stamps)
+    return this.#reportedBehind !== '' && this.#reportedBehind !== notified
   }
 
   /** Who was told that a run is gone is told when it is there again, even if it is as it was. */
-  #tellBack(run: string): void {
+  #notifyBack(run: string): void {
     if (!this.#models.wasRead(run)) return
     try {
       const { tape, status } = this.#models.open(run).model
-      this.tell({ type: 'grew', run, events: tape.count, status })
+      this.notify({ type: 'grew', run, events: tape.count, status })
     } catch {
       // Not readable, or not yet: whoever asks for it is told why.
     }
@@ -239,7 +239,7 @@ export class RunWatch {
         this.#models.open(next.id)
       } catch {
         // Gone, or not readable any more: whoever asks for it is told why.
-        this.tell({ type: 'runs' })
+        this.notify({ type: 'runs' })
       }
       this.#readOutdated()
     })

@@ -8,7 +8,7 @@ import { readStates, stateFileOf } from '../../debug/state-file.js'
 
 /** The states that `retake snapshot` left beside tapes. Those of the run that was asked about last are kept. */
 export class CapturedStates {
-  #kept: { readonly key: string; readonly states: readonly CapturedState[] } | undefined
+  #cached: { readonly key: string; readonly states: readonly CapturedState[] } | undefined
 
   /** Throws when they cannot be read. */
   of(tape: Tape): readonly CapturedState[] {
@@ -16,8 +16,8 @@ export class CapturedStates {
     const stamp = stampOf(file)
     if (stamp === undefined) return []
     const key = `${file} ${stamp.text}`
-    if (this.#kept?.key !== key) this.#kept = { key, states: readStates(tape) ?? [] }
-    return this.#kept.states
+    if (this.#cached?.key !== key) this.#cached = { key, states: readStates(tape) ?? [] }
+    return this.#cached.states
   }
 
   /** None when they cannot be read: who asks for one of them is told why. */
@@ -48,16 +48,16 @@ export function storedBlame(tape: Tape): RunBlame | undefined {
 }
 
 /** Runs of which is remembered what was handed out: more are not looked at at once. */
-const ASKED_MAX = 8
+const REQUESTED_MAX = 8
 
 /**
  * Findings of blame, read once as long as they stay as they are; those that were asked for
  * last are kept. Knows of which runs something else is there than was handed out.
  */
 export class StoredBlame {
-  #kept: { readonly key: string; readonly blame: RunBlame | undefined } | undefined
+  #cached: { readonly key: string; readonly blame: RunBlame | undefined } | undefined
   /** By run, least recently asked for first: the file, and what it looked like then. */
-  readonly #asked = new Map<string, { readonly file: string; readonly stamp: string }>()
+  readonly #requested = new Map<string, { readonly file: string; readonly stamp: string }>()
 
   /** Throws when they cannot be read. */
   of(tape: Tape): RunBlame | undefined {
@@ -65,26 +65,28 @@ export class StoredBlame {
     const stamp = textOf(file)
     this.#note(tape.run.id, file, stamp)
     const key = `${file} ${stamp}`
-    if (stamp === GONE || this.#kept?.key !== key) this.#kept = { key, blame: storedBlame(tape) }
-    return this.#kept.blame
+    if (stamp === GONE || this.#cached?.key !== key)
+      this.#cached = { key, blame: storedBlame(tape) }
+    return this.#cached.blame
   }
 
   /** Runs of which other findings are there than were handed out. Each change is told once. */
   changed(): string[] {
-    return [...this.#asked].flatMap(([run, { file, stamp }]) => {
+    return [...this.#requested].flatMap(([run, { file, stamp }]) => {
       const now = textOf(file)
       if (now === stamp) return []
-      this.#asked.set(run, { file, stamp: now })
+      this.#requested.set(run, { file, stamp: now })
       return [run]
     })
   }
 
   /** What others were handed out before stays: they are not told yet that there is something else. */
   #note(run: string, file: string, stamp: string): void {
-    const before = this.#asked.get(run)
-    this.#asked.delete(run)
-    this.#asked.set(run, before ?? { file, stamp })
-    if (this.#asked.size > ASKED_MAX) this.#asked.delete([...this.#asked.keys()][0] ?? '')
+    const before = this.#requested.get(run)
+    this.#requested.delete(run)
+    this.#requested.set(run, before ?? { file, stamp })
+    if (this.#requested.size > REQUESTED_MAX)
+      this.#requested.delete([...this.#requested.keys()][0] ?? '')
   }
 }
 
