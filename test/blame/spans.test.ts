@@ -53,11 +53,11 @@ test('a fork asks a model what it was asked without some of its words, and the r
   const forks = open()
   const outcomes = await Promise.all(
     [without(), without(1), without(0), without(2)].map((masked) =>
-      forks.ask(steps[1]?.label ?? '', masked, 0),
+      forks.forkRequest(steps[1]?.label ?? '', masked, 0),
     ),
   )
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'pass', 'pass'])
-  const again = await open().ask(steps[1]?.label ?? '', without(2), 0)
+  const again = await open().forkRequest(steps[1]?.label ?? '', without(2), 0)
   expect(again).toMatchObject({ outcome: 'pass', isServed: true })
 })
 

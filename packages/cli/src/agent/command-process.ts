@@ -45,7 +45,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   )
 }
 
-/** What a command gets besides its own variables: Python would hold back what it writes to a pipe. */
+/** Variables added for a command: Python would otherwise buffer its output to a pipe. */
 export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
 
 /**

@@ -81,7 +81,7 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
   }
 }
 
-/** What a run came to that went on from a tape, for a person. `did` is the past of the command. */
+/** Describes the result of a fork, rerun or resume. */
 export function continuedLines(
   parent: Tape,
   continued: Continued,
@@ -113,7 +113,7 @@ export function continuedLines(
   ]
 }
 
-/** What was served and what was paid by going on. A killed run is continued on the tape it has. */
+/** Steps served and paid for. A killed run is continued on its own tape. */
 export function continuedFacts(parent: Tape, { settled }: Continued, written: Tape): BranchFacts {
   const view = viewRun(written)
   if (written.run.id !== parent.run.id) return branchFacts(written, view)
@@ -121,7 +121,6 @@ export function continuedFacts(parent: Tape, { settled }: Continued, written: Ta
   return branchFacts(written, view, { from: parent.count, unasked: new Set(unasked) })
 }
 
-/** What was served and what was paid, in two lines. */
 function factLines(facts: BranchFacts, paint: Paint): string[] {
   return [
     `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${facts.savedTokens} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} served)`,
@@ -189,7 +188,7 @@ export interface ContinueOptions {
   readonly stopped?: AbortSignal
 }
 
-/** What a process came to that was served from a tape first and live after. */
+/** Result of a process that was first served from a tape and then live. */
 export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
   readonly divergences: readonly Divergence[]
   readonly left?: Divergence

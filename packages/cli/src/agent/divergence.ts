@@ -50,7 +50,7 @@ interface DivergenceContext {
   readonly events: number
   /** The step it happened in, in words. */
   readonly step?: string
-  /** What to do about it, a line each. */
+  /** Advice, one line each. */
   readonly fix: readonly string[]
 }
 

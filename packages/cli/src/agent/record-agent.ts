@@ -193,7 +193,7 @@ function checkEntry(entry: string): void {
   if (command !== undefined) throw cliErrors.AGENT_NOT_JAVASCRIPT(entry, command)
 }
 
-/** What starts programs that Node cannot. */
+/** Commands for programs that Node cannot run. */
 const COMMANDS: Readonly<Record<string, string>> = {
   '.go': 'go run',
   '.java': 'java',
@@ -204,7 +204,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   '.sh': 'sh',
 }
 
-/** What stopped Retake inside the agent's process, if something did. */
+/** Throws the error that stopped Retake inside the agent's process, if there was one. */
 export function throwFailure(file: string): void {
   let text: string
   try {

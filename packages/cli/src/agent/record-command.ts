@@ -198,7 +198,7 @@ function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): v
     })
 }
 
-/** What is piped in belongs to the run: a replay hands the command the same. */
+/** Piped input is part of the run: a replay passes the same to the command. */
 function recordedInput(proxy: RecordingProxy): Readable {
   let op: number | undefined
   const input = process.stdin.on('data', (bytes: Buffer) => {

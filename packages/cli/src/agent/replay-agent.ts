@@ -28,7 +28,7 @@ import { requireTrust } from './trust.js'
 const SHOWN_MAX = 20
 
 /**
- * What a replay came to, for a person: each divergence in full, or one line that
+ * Describes the result of a replay: each divergence in full, or one line that
  * nothing differs. `fix` replaces the advice if the caller knows better what to do.
  */
 export function replayReceipt(
@@ -140,7 +140,7 @@ export async function replayHere(tape: Tape): Promise<Replayed> {
   const root = movedHere(tape)
   const replayed = await replayAgent(tape, { stdio: 'ignore', ...(root && { root }) })
   if (root === undefined) return replayed
-  // What is reported names the recorded folder; a place in the code is wanted as it is here.
+  // Reports name the recorded folder; call sites must name the current one.
   const divergences = replayed.divergences.map((divergence) =>
     divergence.site === undefined
       ? divergence

@@ -136,7 +136,7 @@ export async function replayRecordedCommand(
 
 const loopback = (port: number): string => `http://127.0.0.1:${port}`
 
-/** What was piped into the command; nothing when that was a terminal. */
+/** Recorded stdin of the command; empty if it was a terminal. */
 function tapedInput(tape: Tape): Readable {
   const pieces: Uint8Array[] = []
   let op: number | undefined

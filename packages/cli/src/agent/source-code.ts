@@ -5,7 +5,7 @@ import type { RecordedCode, Tape } from '@retake/tape'
 import { fromHere, painter } from '../terminal/terminal.js'
 import { createHash } from 'node:crypto'
 
-/** What a file asks for by a relative path: `import … from`, `export … from`, `import()`, `require()`. */
+/** Relative specifiers of `import … from`, `export … from`, `import()` and `require()`. */
 const RELATIVE_IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
 /** The same for packages: their names, without Node's own modules. */
 const PACKAGE =

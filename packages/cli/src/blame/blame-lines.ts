@@ -77,7 +77,7 @@ export interface BlameLinesOptions {
   readonly evidence?: boolean
 }
 
-/** What a search for causes came to, for a person: the verdict first, then why. */
+/** Describes the findings of a search: the verdict first, then the reasons. */
 export function blameLines(
   found: FindingsFile,
   look: Look,
@@ -281,7 +281,7 @@ function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: L
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }
 
-/** What asking about one step at a time would say, for comparison. */
+/** Result of changing one step at a time, for comparison. */
 function classicLines(
   classic: ClassicView,
   steps: readonly SearchedStep[],

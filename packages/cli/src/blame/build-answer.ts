@@ -12,7 +12,7 @@ import {
   wholeResponse,
 } from '@retake/tape'
 
-/** What is said in place of a text that made a difference: that nothing is known. */
+/** Neutral replacement for a text: it says that nothing is known. */
 const NEUTRAL_TEXT = 'Nothing is known about this.'
 
 /**
@@ -78,7 +78,7 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   }
   if (kind === 'text') return { payload: { text: quiet.text } }
   if (kind === 'base64') throw new DoesNotFit('its answer is no text')
-  // What a tool would have returned, had it not thrown, is not known.
+  // The tool threw, so its return value is not known.
   return checked(
     tape,
     step,
@@ -168,7 +168,7 @@ export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
   return { payload: payload.data }
 }
 
-/** What does not fit is told by the step it does not fit; see `DoesNotFit`. */
+/** Turns errors of edits into `DoesNotFit`. */
 function fitting<T>(make: () => T): T {
   try {
     return make()

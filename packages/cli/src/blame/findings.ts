@@ -11,7 +11,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ClassicView } from '@retake/diagnose'
 
-/** What a search for causes came to, as it is kept beside the runs: one file a run, of the last search. */
+/** Findings of the last search of a run, stored in a file beside the runs. */
 export interface FindingsFile {
   readonly version: 1
   /** Id of the run that was searched. */
@@ -22,10 +22,10 @@ export interface FindingsFile {
   readonly oracle: string
   /** Hash of what was asked: oracle, interventions, seed. */
   readonly question: string
-  /** What was searched; `findings.steps[i]` is about `steps[i]`. */
+  /** The searched steps; `findings.steps[i]` is about `steps[i]`. */
   readonly steps: readonly SearchedStep[]
   readonly findings: BlameFindings
-  /** What asking about one step at a time would say, where that was wanted. */
+  /** Result of changing one step at a time, if requested. */
   readonly classic?: ClassicView
   /** Which words of what a model was asked mattered, where that was wanted. */
   readonly spans?: SpanFindings
@@ -36,7 +36,7 @@ export interface FindingsFile {
 export interface SearchedStep {
   readonly label: string
   readonly kind: StepKind
-  /** What kind of step, and which: `tool search_policy`. */
+  /** Kind and name of the step: `tool search_policy`. */
   readonly name: string
   readonly title: string
 }
@@ -76,7 +76,7 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
 }
 
 /**
- * What a step came to, as a short text that is equal when it came to the same: the
+ * Short text that is equal for equal results of a step: the
  * tools a model asks for with their arguments, the words it says, a class of errors,
  * the result of a tool. Ids, key order, case and punctuation make no difference.
  */

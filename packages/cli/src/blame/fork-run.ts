@@ -16,7 +16,7 @@ import { createHash } from 'node:crypto'
 const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
- * Whether a provider has turned a fork away: the last live answer of some address was
+ * Detects that a provider limited the rate of a fork: the last live answer of some address was
  * that it is busy. What such a run came to says nothing. An agent that asked again and
  * was answered is fine; so is an address that was busy when the run was recorded.
  */
@@ -109,12 +109,12 @@ function whyNot(step: Step): string | undefined {
   return codeOf(step.failure)
 }
 
-/** What the network says has a code; an error that a simulator made up has none. */
+/** Network errors have a code; errors invented by a simulator have none. */
 function codeOf({ code, cause }: Partial<RecordedError> = {}): string | undefined {
   return code === undefined ? cause && codeOf(cause) : String(code)
 }
 
-/** What one fork came to, before anybody has judged it. */
+/** Result of one fork, before it is judged. */
 export interface ForkRun {
   readonly outcome: RunOutcome
   /** It broke in a way that no oracle need be asked about. */
@@ -212,7 +212,7 @@ function readFork(
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
 
-/** What the steps cost that were really asked. */
+/** Cost of the steps that went live. */
 function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {
   const models = live.filter(({ kind }) => kind === 'model')
   const costs = models.map(({ costUsd }) => costUsd)

@@ -12,12 +12,12 @@ import type { ForkRun } from './fork-run.js'
 import { blameFolder, canonical, stepRanges, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
-/** What one fork came to, as it is kept. */
+/** Stored result of one fork. */
 export interface StoredFork {
   readonly outcome: ForkOutcome
   /** Why it came to no verdict. */
   readonly why?: string
-  /** What each step came to; null where it did not happen. */
+  /** Result of each step; null if it did not happen. */
   readonly values: readonly (string | null)[]
   /** Steps that were run again. */
   readonly liveSteps: number
@@ -68,7 +68,7 @@ export class StoredForks {
 export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
   `${mode} ${stepRanges(kept)} #${draw}`
 
-/** What is asked, as a short name: forks of another question say nothing about this one. */
+/** Short hash of everything a search depends on. */
 export const shortHash = (requestSha: unknown): string =>
   createHash('sha256').update(JSON.stringify(requestSha)).digest('hex').slice(0, 12)
 
@@ -169,7 +169,7 @@ export class RateLimitPause {
 
   #slowDown(tries: number, retryAfterMs: number | undefined): void {
     const grown = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
-    // What a provider asks for is honoured, within reason.
+    // Waits as long as the provider requests, within limits.
     const wanted = Math.min(retryAfterMs ?? grown, 10 * LONGEST_MS)
     const ms = wanted + randomInt(0, Math.ceil(grown / 4))
     this.#onPause?.(ms)
@@ -184,7 +184,7 @@ export class RateLimitPause {
 
 type Spent = Pick<ForkRun, 'tokens' | 'costUsd'>
 
-/** What was paid for tries that came to nothing is paid all the same. */
+/** Failed tries cost money, too. */
 function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
   const isKnown = costUsd !== undefined && before.costUsd !== undefined
   return {
@@ -235,7 +235,7 @@ export class ProcessForks implements ForkSource {
   tokens = 0
   costUsd = 0
   isCostKnown = true
-  /** What the new forks have cost, as far as it is known. */
+  /** Known cost of the new forks. */
   spentUsd = 0
   readonly #options: ProcessForksOptions
   readonly #underWay = new Map<string, Promise<Fork>>()

@@ -204,7 +204,7 @@ const HOW_MAX = 40
 const LABELS_MAX = 8
 
 /**
- * What happens to free steps, in a line: `free: models live · tools neutral · step 4 live`.
+ * Treatment of free steps in a line: `free: models live · tools neutral · step 4 live`.
  * Kinds whose steps are all treated alike are told as one.
  */
 function describeInterventions(
@@ -254,9 +254,9 @@ export interface Interventions {
   readonly simulatorKey?: string
   /** Labels of the steps that are asked live; with a simulator, only where it has no answer. */
   readonly live: readonly string[]
-  /** What is to happen, in a line, for before anything is spent. */
+  /** Summary in a line, printed before anything is spent. */
   readonly describe: string
-  /** What the user should know: an answer that is the recorded one, a step that stays live after all. */
+  /** Warnings: an answer that equals the recorded one, a step that stays live. */
   readonly warnings: readonly string[]
 }
 
@@ -340,7 +340,7 @@ function checkScript({ how, text }: FreeSpec, steps: readonly Step[]): void {
 type MakeAnswer = (
   step: Step,
   spec: FreeSpec,
-  /** What earlier changes of the same step have made of its answer. */
+  /** The answer after earlier changes of the same step. */
   changed: FreeAnswer | undefined,
 ) => FreeAnswer | 'live' | 'as before'
 

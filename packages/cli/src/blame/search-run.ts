@@ -21,7 +21,7 @@ import type { Interventions } from './interventions.js'
 import path from 'node:path'
 import { cost, plural } from '@retake/tape/present'
 
-/** What a search will probably take, known before any fork. */
+/** Estimated effort of a search, known before the first fork. */
 export interface Estimate {
   readonly steps: number
   /** For one cause, when the agent does the same each time. */
@@ -102,7 +102,7 @@ const CHECKS_UNSTEADY = 20
 /** An oracle that fails the unchanged run less often than this is called flaky. */
 const STEADY_PART = 0.8
 
-/** What the oracle says of the recording itself: a run that passes needs no search. */
+/** Verdict of the oracle on the recording itself: a run that passes needs no search. */
 export async function judgeRecording(
   { tape, oracle }: Pick<Search, 'tape' | 'oracle'>,
   signal: AbortSignal,
@@ -150,7 +150,7 @@ async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-/** What is found when the oracle itself is not steady: nobody is blamed, and the measured rate is said. */
+/** Findings for an inconsistent oracle: no step is blamed, and the measured rate is reported. */
 function unsteadyFindings(
   steps: readonly Step[],
   { fails, forks, asked }: { readonly fails: number; forks: number; asked: number },

@@ -17,7 +17,7 @@ import { readPool } from './read-search.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
 
-/** What was planted in an agent that comes with the package. */
+/** A fault planted in an agent that comes with the package. */
 interface Planted {
   readonly steps: number
   readonly truth: readonly number[]
@@ -29,7 +29,7 @@ interface Planted {
 export interface Validated {
   readonly name: string
   readonly isRight: boolean
-  /** What was planted and what was found, in the same words. */
+  /** Planted and found causes, in the same words. */
   readonly planted: string
   readonly found: string
   readonly forks: number
@@ -156,7 +156,6 @@ export async function runValidation(values: OptionValues): Promise<number> {
   }
 }
 
-/** What became of agents with known faults, for a person. */
 function validatedLines(validated: readonly Validated[], look: Look): string[] {
   const { paint, width } = look
   const right = validated.filter(({ isRight }) => isRight).length

@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 
-/** What shells answer for a process that a signal killed: 130 for Ctrl-C. */
+/** Exit code that shells use for a process killed by a signal: 130 for Ctrl-C. */
 export const signalExitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
 
 /** The exit codes that mean something to scripts; an agent's own code is passed on as it is. */

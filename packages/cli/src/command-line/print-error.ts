@@ -11,7 +11,7 @@ export interface Explained {
   readonly fix: string
 }
 
-/** What an error has to say; undefined when it is not one of ours. */
+/** The texts of an error; undefined for an error of others. */
 export function explain(error: RetakeError | TapeError): Explained
 export function explain(error: unknown): Explained | undefined
 export function explain(error: unknown): Explained | undefined {

@@ -79,7 +79,7 @@ function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
   return [line('a', a), line('b', b), ...(descent === undefined ? [] : [descent])]
 }
 
-/** What two runs have in common by descent; undefined when that is nothing. */
+/** Steps that two runs share by descent; undefined if there are none. */
 export function descentText({ a, b, shared }: RunDiff): string | undefined {
   if (shared === undefined) return undefined
   const events = plural(shared.events, 'event')
@@ -206,7 +206,7 @@ function shownValue(value: unknown): string | undefined {
   return shownMessage(value) ?? JSON.stringify(value)
 }
 
-/** What a message says, after who says it; undefined when the value is none. */
+/** Text of a message after its role; undefined if the value is not a message. */
 export const shownMessage = (value: unknown): string | undefined =>
   isMessage(value) ? `${value.role}: ${value.parts.map(partText).join('\n')}` : undefined
 
@@ -269,7 +269,7 @@ function headLine({ change, a, b }: StepDiff, { paint, width }: DiffLook): strin
 const signOf = (change: StepDiff['change']): string =>
   ({ changed: '', moved: '', removed: '- ', added: '+ ' })[change]
 
-/** What both are, where their titles agree only in part: the model, without what it said. */
+/** Common part of two titles: the model, without its answer. */
 function titleOf(a: StepRef | undefined, b: StepRef | undefined): string {
   const title = (a ?? b)?.title ?? ''
   if (a === undefined || b === undefined || a.title === b.title) return title
@@ -406,7 +406,7 @@ function outcomeLines(outcome: readonly ValueDiff[], look: DiffLook): string[] {
   return ['', look.paint('bold', 'outcome'), ...outcome.flatMap((each) => differences.field(each))]
 }
 
-/** What an MCP server offers in one run and not in the other, and what it describes differently. */
+/** Differences between the tools that an MCP server offers in two runs. */
 function toolListLines(
   { server, added, removed, changed }: ToolListDiff,
   look: DiffLook,
@@ -425,7 +425,7 @@ function toolListLines(
   ]
 }
 
-/** What two runs have in common because they branched off the same run, however many forks ago. */
+/** Steps that two runs share because they branched off the same run, however many forks ago. */
 export function sharedDescent(a: Tape, b: Tape): SharedPart | undefined {
   if (a.run.id === b.run.id) return undefined
   const others = new Map(lineageOf(b).map(({ run, events }) => [run, events]))

@@ -30,7 +30,7 @@ const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =
     ? (value as Readonly<Record<string, unknown>>)
     : undefined
 
-/** What a wrong value is, for people. */
+/** Describes a wrong value for an error message. */
 const nameOf = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
@@ -127,7 +127,7 @@ const PRICE_KEYS: readonly string[] = [
 ] satisfies (keyof ModelPrice)[]
 const PRICES_NEEDED = ['input', 'output']
 
-/** What a config file holds, if it is a configuration; else the first thing that is wrong, by its path. */
+/** The configuration, or the path and reason of the first error. */
 export function checkConfig(file: string, value: unknown): RetakeConfig {
   const fail = (at: string, what: string): never => {
     throw cliErrors.CONFIG_INVALID(file, at === '' ? what : `${at} ${what}`)

@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { PriceTable } from '@retake/tape'
 import type { OracleSource } from '../oracle/make-oracle.js'
 
-/** What a config file says, with its paths made absolute. */
+/** The configuration, with absolute paths. */
 interface Project {
   readonly runs?: string
   readonly prices: PriceTable
@@ -68,15 +68,15 @@ export interface RetakeConfig {
   /** Where tapes are, from the folder of this file; `.retake/runs` under the working directory unless set. */
   readonly runs?: string
   /**
-   * What models cost you, by name (`gpt-4o-mini`), or by provider and name
+   * Prices of models, by name (`gpt-4o-mini`), or by provider and name
    * (`groq/llama-3.3-70b-versatile`). They come before the list prices that
    * Retake knows; a model that is in neither has an unknown cost.
    */
   readonly prices?: Readonly<Record<string, ModelPrice>>
-  /** What may differ between requests of commands and of the proxy: names of matchers, or files, from the folder of this file. */
+  /** Differences to ignore between requests of commands and of the proxy: names of matchers, or files relative to this file. */
   readonly matchers?: readonly string[]
   /**
-   * What reports and exports hide: regular expressions, as text or in a config file of
+   * Text to hide in reports and exports: regular expressions, as text or in a config file of
    * code as they are, or the names `email`, `phone`, `card`, `iban`, `ip`, `key`.
    */
   readonly redact?: readonly (string | RegExp)[]
@@ -87,7 +87,7 @@ export interface RetakeConfig {
    */
   readonly pureAddons?: readonly string[]
   /**
-   * What it means that a run passes: text as `--oracle` takes it, files from the folder of
+   * Definition of a passing run: text as for `--oracle`, files relative to
    * this file, or a function. `retake blame` asks it unless told otherwise.
    */
   readonly oracle?: string | OracleFunction

@@ -25,7 +25,7 @@ import { closestName } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
 import { Script } from 'node:vm'
 
-/** What a command of `retake step` came to. Plain JSON. */
+/** Result of a command of `retake step`. Plain JSON. */
 type StepResult =
   | { readonly kind: 'position'; readonly position: Position }
   | NotFound
@@ -127,7 +127,7 @@ const watchable = (expression: string): string => {
 
 interface StepCommand {
   readonly name: StepCommandName
-  /** What follows the name; empty when nothing does. */
+  /** Text after the name; may be empty. */
   readonly argument: string
 }
 
@@ -237,7 +237,7 @@ function parses(code: string): unknown {
   }
 }
 
-/** What a command of `retake step` came to, for a person. */
+/** Result of a command of `retake step` as lines of text. */
 function stepResultLines(result: StepResult, timeline: Timeline, look: Look): string[] {
   switch (result.kind) {
     case 'position':
@@ -298,7 +298,7 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
   ]
 }
 
-/** Of a long path the end says more than the beginning. */
+/** The end of a long path is more useful than its beginning. */
 const endOf = (text: string, length: number): string =>
   text.length > length && length > 1 ? `…${text.slice(1 - length)}` : text
 

@@ -100,7 +100,7 @@ export const locationText = ({ file, line, column }: SourceLocation): string =>
 
 const COMPILED = /^(dist|build|out|lib)$/
 
-/** What was compiled without a map can only be shown as it runs. */
+/** Code compiled without a source map is shown as it runs. */
 function compiledNote({ file, mapped }: SourceLocation): string[] {
   const folders = fromHere(file).split(path.sep).slice(0, -1)
   const isCompiled = !mapped && /\.[cm]?js$/.test(file) && folders.some((f) => COMPILED.test(f))

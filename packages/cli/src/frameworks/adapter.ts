@@ -46,7 +46,7 @@ export function onceAProgram<A extends readonly unknown[]>(
   }
 }
 
-/** What an adapter was written for, by the package that users install. */
+/** Supported versions of an adapter, by the package that users install. */
 export interface SupportedVersion {
   readonly package: string
   /** From this version on, for example `1.2`. */

@@ -28,13 +28,13 @@ const requireAiSdk = (): void => requireVersion({ package: 'ai', from: '6.0', to
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What `jsonSchema()` and `zodSchema()` of the AI SDK return. */
+/** Return type of `jsonSchema()` and `zodSchema()` of the AI SDK. */
 interface AiSchema {
   readonly jsonSchema: Json | PromiseLike<Json>
   readonly validate?: unknown
 }
 
-/** What a tool of the AI SDK says of its input, and whether the SDK has checked it already. */
+/** Input schema of a tool of the AI SDK, and whether the SDK has validated the input already. */
 function toolInput(given: unknown): {
   readonly schema: Schema | undefined
   readonly isChecked: boolean
@@ -160,7 +160,7 @@ export function retakeTelemetrySettings(functionId: string): RetakeTelemetrySett
   return { isEnabled: true, functionId, ...nothing, tracer: retakeTracer() }
 }
 
-/** What is used of a tool of the AI SDK. */
+/** The used part of a tool of the AI SDK. */
 interface AiSdkTool {
   readonly inputSchema?: unknown
   readonly execute?: (input: unknown, options: ExecuteOptions) => unknown
@@ -176,7 +176,7 @@ export type AiSdkGuardOptions = Omit<GuardToolsOptions, 'onDenied'>
 
 /**
  * The same tools behind a guard: `generateText({ tools: guardTools(run, { weather }) })`.
- * What the guard denies is a tool error of the AI SDK, with the text of the denial, and
+ * A denial is a tool error of the AI SDK, with the text of the denial, and
  * `execute` is not called. Tools without `execute` run elsewhere and stay as they are.
  *
  * A result that comes in pieces is waited for: what is handed on is the last of them.
@@ -250,7 +250,7 @@ async function lastOf(result: unknown): Promise<unknown> {
   return last
 }
 
-/** What is read of a call that AI SDK 7 is about to make. */
+/** The used part of a call that AI SDK 7 is about to make. */
 interface Work<T> {
   readonly callId: string
   readonly functionId?: string | undefined

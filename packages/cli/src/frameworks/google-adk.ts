@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { cliErrors } from '../errors.js'
 
-/** What ADK's spans are called, before the name of what they are about. */
+/** Prefixes of the names of ADK's spans. */
 const KINDS: Readonly<Record<string, Place['kind']>> = {
   invoke_workflow: 'workflow',
   execute_node: 'node',
@@ -150,7 +150,7 @@ export const nameSteps = onceAProgram(() => {
   }
 })
 
-/** What is needed of `@opentelemetry/api`. ADK brings it along; Retake does not depend on it. */
+/** The used part of `@opentelemetry/api`. ADK depends on it; Retake does not. */
 interface OpenTelemetry {
   readonly ROOT_CONTEXT: Context
   readonly context: {

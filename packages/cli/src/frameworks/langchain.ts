@@ -71,7 +71,7 @@ function withScopes<R>(body: () => R): R {
   return current.run(scopesIn(config, current.getStore() ?? NO_SCOPES), body)
 }
 
-/** What a runnable's config says about where it runs; the part that is looked at. */
+/** The used part of a runnable's config: its position in the graph. */
 interface WhereConfig {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
@@ -140,7 +140,7 @@ function leaveOthers(
   return end < 0 ? [...frames] : frames.slice(0, end)
 }
 
-/** Whether the agent's last frame comes before this one. */
+/** True if the agent's last frame comes before this one. */
 const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
   frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent) < index
 
@@ -202,7 +202,7 @@ async function fromTape(output: unknown): Promise<unknown> {
   )
 }
 
-/** What a tool throws to hold a graph, as LangGraph knows it: a tape has its name and its data. */
+/** Rebuilds LangGraph's interrupt from a tape, which has its name and its data. */
 async function asGraphError(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || error.name !== 'GraphInterrupt') return error
   const { GraphInterrupt } = await import('@langchain/langgraph')
@@ -222,7 +222,7 @@ function mapped(value: unknown, change: (each: object) => unknown): unknown {
   return Object.fromEntries(entries) as unknown
 }
 
-/** What is used of a LangChain tool. */
+/** The used part of a LangChain tool. */
 interface LangChainTool {
   readonly name: string
   readonly schema?: unknown
@@ -317,7 +317,6 @@ async function wholeOf(result: unknown): Promise<unknown> {
   }
 }
 
-/** What is needed of a LangChain tool. */
 interface NamedTool {
   readonly name: string
   defaultConfig?: { metadata?: Record<string, unknown> } | undefined

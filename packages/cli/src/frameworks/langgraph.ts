@@ -143,7 +143,7 @@ function readCheckpoints(tape: Tape): CheckpointStore {
   return store
 }
 
-/** What one run sees of the threads, and what of it is not known to the process yet. */
+/** View of one run on the threads, and the part that the process does not know yet. */
 interface RunView {
   readonly store: CheckpointStore
   unshared: SavedEntry[]
@@ -201,7 +201,7 @@ class CheckpointBook {
     return view
   }
 
-  /** What was there before the run; for a program that a tape answers, what was on that tape. */
+  /** State before the run; for a program served from a tape, the state on that tape. */
   #before({ answers }: CurrentRun): CheckpointStore {
     return answers === undefined ? this.#known() : readCheckpoints(answers.tape)
   }
@@ -235,7 +235,7 @@ interface CheckpointEntry {
   readonly metadata: PackedValue
 }
 
-/** What a task of the step after a checkpoint has written, before the step was over. */
+/** Writes of a task after a checkpoint, before the step has ended. */
 interface WritesEntry {
   readonly kind: 'writes'
   readonly thread: string
@@ -258,7 +258,7 @@ interface DeletedEntry {
   readonly thread: string
 }
 
-/** What a saver was told; as it stands on a tape. `seq` is where, once it was read from one. */
+/** An entry of a saver as it is on a tape. `seq` is its event, if it was read from one. */
 type SavedEntry = (CheckpointEntry | WritesEntry | DeletedEntry) & { readonly seq?: number }
 
 /** Packs what `dumpsTyped` returns. */
@@ -266,7 +266,7 @@ function pack([type, bytes]: [string, Uint8Array]): PackedValue {
   return { type, text: Buffer.from(bytes).toString(type === 'json' ? 'utf8' : 'base64') }
 }
 
-/** What `loadsTyped` takes. */
+/** Arguments of `loadsTyped`. */
 function unpack({ type, text }: PackedValue): [string, Uint8Array] {
   return [type, new Uint8Array(Buffer.from(text, type === 'json' ? 'utf8' : 'base64'))]
 }

@@ -6,7 +6,7 @@ import { requireVersion, wrapCalls } from './adapter.js'
 /** The versions this adapter was written for. */
 const requireMastra = (): void => requireVersion({ package: '@mastra/core', from: '1.0', to: '1' })
 
-/** What is used of an agent of Mastra. */
+/** The used part of an agent of Mastra. */
 export interface MastraAgent {
   readonly id: string
   readonly name?: string
@@ -25,7 +25,7 @@ export function nameAgent<A extends MastraAgent>(agent: A, name = agent.name ?? 
   return agent
 }
 
-/** What Mastra says of a span it starts, as far as it is used. */
+/** The used part of a span that Mastra starts. */
 interface SpanOptions {
   readonly type: string
   readonly name: string
@@ -154,7 +154,7 @@ const NOTHING_TO_CLOSE = {
   shutdown: () => Promise.resolve(),
 }
 
-/** What is used of the configuration of `Mastra`. */
+/** The used part of the configuration of `Mastra`. */
 export interface MastraConfig {
   readonly agents?: Readonly<Record<string, MastraAgent>>
   readonly observability?: unknown

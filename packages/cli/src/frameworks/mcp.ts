@@ -20,7 +20,7 @@ import { requireVersion, wrapCalls } from './adapter.js'
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
 
-/** What is used of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
+/** The used part of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
 export interface McpClient {
   connect(...args: never[]): Promise<unknown>
   callTool(...args: never[]): Promise<unknown>
@@ -96,7 +96,7 @@ class McpToolFailed extends Error {
   }
 }
 
-/** What a client knows of its server once it is connected. */
+/** Facts about the server of a connected client. */
 const FACTS = [
   'getServerCapabilities',
   'getServerVersion',
@@ -157,7 +157,7 @@ class GuardedClient {
     this.#guardRequests()
   }
 
-  /** What asks for a tool in other ways is a call of that tool, too. */
+  /** Tool calls through `request` are guarded, too. */
   #guardRequests(): void {
     const request = this.#method('request')
     const isToolCall = (message: unknown): message is { method: string; params: CallParams } =>

@@ -3,7 +3,7 @@ import { openProxyTape, ProxyServer, RecordingProxy, SecretMask } from '@retake/
 import type { HeaderPair, Place } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 
-/** What the thread is started with. */
+/** Input of the thread. */
 export interface ProxyTask {
   readonly upstream: string
   readonly tape: string
@@ -14,7 +14,7 @@ export interface ProxyTask {
   readonly turn: Int32Array
 }
 
-/** What the thread says when it has started. */
+/** First message of the thread. */
 export type ProxyWord = { readonly url: string } | { readonly problem: string }
 
 const task = workerData as ProxyTask

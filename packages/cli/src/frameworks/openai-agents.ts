@@ -19,7 +19,7 @@ import type { Place } from '@retake/tape'
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
 
-/** What is read of a span of `@openai/agents`, with tracing on or off. */
+/** The used part of a span of `@openai/agents`, with tracing on or off. */
 export interface AgentsSpan {
   readonly spanId: string
   readonly spanData: { readonly type: string }
@@ -51,7 +51,7 @@ export const nameSteps = onceAProgram((agents: AgentsContext) => {
   ])
 })
 
-/** What the SDK calls a run that has no name. */
+/** Name that the SDK gives to a run without a name. */
 const UNNAMED = 'Agent workflow'
 
 const workflowOf = (name: string | undefined): Place[] =>
@@ -68,7 +68,7 @@ function scopesOf(innermost: AgentsSpan | null): Place[] {
   return scopes
 }
 
-/** What spans of the SDK carry, by type. */
+/** Data of spans of the SDK, by type. */
 interface SpanNames {
   readonly name?: string
   readonly server?: string
@@ -101,7 +101,7 @@ function named(kind: Place['kind'], name: string | undefined, span: AgentsSpan):
   return span.spanId === 'no-op' ? { kind, name } : { kind, name, id: span.spanId }
 }
 
-/** What is used of a function tool of `@openai/agents`. */
+/** The used part of a function tool of `@openai/agents`. */
 interface FunctionTool {
   readonly type: string
   readonly name: string
@@ -168,7 +168,7 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
   }) as FunctionTool
 }
 
-/** What the SDK says in place of an error of a tool, unless the tool has its own `errorFunction`. */
+/** Text that the SDK uses for an error of a tool, unless the tool has its own `errorFunction`. */
 const SDK_ERROR = 'An error occurred while running the tool. Please try again.'
 
 /** Text that is no JSON stays text, which no schema of a function tool accepts. */

@@ -9,9 +9,9 @@ import type {
 } from '@retake/guard'
 import './json-schema.js'
 
-/** What every `guardTools` takes. */
+/** Options of every `guardTools`. */
 export interface GuardToolsOptions {
-  /** What the framework does not say of tools, by their names: effects, contract, time, retries. */
+  /** Facts that the framework does not know, by tool: effects, contract, time, retries. */
   readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
   /**
    * `tell`: the model reads why a call was denied and can go on. `throw`: the run of the
@@ -20,7 +20,7 @@ export interface GuardToolsOptions {
   readonly onDenied?: 'tell' | 'throw'
 }
 
-/** What was said of one tool. Tools may be called anything, `constructor` for example. */
+/** Options of one tool. A tool can have any name, `constructor` for example. */
 const toolOptions = (
   { tools = {} }: GuardToolsOptions,
   name: string,
@@ -34,7 +34,7 @@ export const denialText = ({ code, what, why, allowed }: GuardError): string =>
 export interface FrameworkToolOptions {
   readonly run: GuardRun
   readonly name: string
-  /** What the framework knows of the arguments. */
+  /** Schema of the arguments, if the framework has one. */
   readonly input?: Schema | undefined
   /** The framework has put the arguments through that schema: once more, and it would see its own result. */
   readonly isChecked?: boolean

@@ -71,7 +71,7 @@ function compiles(pattern: unknown, at: string): void {
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** What is wrong in one place, with what was expected there where that is known. */
+/** One problem, with the expected value if it is known. */
 interface Issue {
   readonly message: string
   readonly path: readonly PropertyKey[]

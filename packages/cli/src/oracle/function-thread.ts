@@ -10,7 +10,7 @@ const VERDICTS: readonly unknown[] = ['pass', 'fail', 'undefined'] satisfies Ver
 const SHOWN_MAX = 60
 const isVerdict = (value: unknown): value is Verdict => VERDICTS.includes(value)
 
-/** What a function of the user's answered, as a judgement; anything unexpected cannot tell. */
+/** Converts the answer of a user's function into a judgement; anything unexpected is undecided. */
 function functionAnswer(answer: unknown): Judgement {
   if (typeof answer === 'boolean') return judged(answer, `the oracle said ${answer}`)
   if (isVerdict(answer)) return { verdict: answer, reason: `the oracle said ${answer}` }
@@ -67,7 +67,7 @@ function writeWhole(bytes: Uint8Array): void {
     try {
       written += writeSync(2, bytes, written)
     } catch (error) {
-      // Of a pipe that nobody reads there is nothing to wait for.
+      // A pipe without a reader never drains.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
       Atomics.wait(PAUSE, 0, 0, 5)
     }

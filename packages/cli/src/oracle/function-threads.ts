@@ -87,7 +87,7 @@ export class FunctionThreads {
   }
 }
 
-/** What a thread says next. */
+/** Next message of a thread. */
 export function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> {
   return new Promise((resolve) => {
     const end = (said: ThreadSaid): void => {

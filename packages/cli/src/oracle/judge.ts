@@ -21,7 +21,7 @@ const TRIES = 6
 const FIRST_WAIT_MS = 500
 const REFUSAL_MAX = 200
 
-/** What the judge said, or why it said nothing. */
+/** The answer of the judge, or the reason why there is none. */
 type JudgeSaid = { readonly text: string } | { readonly silent: string }
 
 /**
@@ -136,9 +136,9 @@ export class Agreement {
   }
 }
 
-/** What a judge is asked about. */
+/** Input of a judge. */
 interface JudgeInput {
-  /** What the agent was asked to do, where that is known. */
+  /** Task of the agent, if known. */
   readonly task?: string
   readonly criterion: string
   readonly output: string
@@ -299,7 +299,7 @@ function verdictOf(votes: readonly Verdict[], broken: readonly string[]): Judgem
   }
 }
 
-/** What an agent was asked to do: the first thing a user says to a model. */
+/** Task of an agent: the first user message to a model. */
 export function taskOf(tape: Tape): string | undefined {
   for (const step of viewRun(tape).recordedSteps) {
     if (step.kind !== 'model') continue

@@ -174,10 +174,10 @@ const negated = (check: Check): Check => ({
   },
 })
 
-/** What `git bisect run` takes for "cannot be tested". */
+/** Exit code that means "cannot be tested" to `git bisect run`. */
 const UNDECIDED = 125
 
-/** What a shell says when it cannot run a command: that is no judgement. */
+/** Exit codes of a shell that cannot run a command: not a judgement. */
 const CANNOT_RUN = new Set([126, 127])
 
 const SHOWN_MAX = 60
@@ -228,7 +228,7 @@ const TIMEOUT_MS = 30_000
 interface Bounds {
   /** A check that takes longer cannot tell; 30 seconds unless the check or this says otherwise. */
   readonly timeoutMs?: number
-  /** What the recorded run came to. An error that it did not end in means that a fork broke. */
+  /** Outcome of the recorded run. A new kind of error means that a fork broke. */
   readonly recorded?: RunOutcome
 }
 

@@ -4,13 +4,12 @@ import { overlayOf } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { viewRun } from '../runs/view-run.js'
 
-/** What a run came to, as far as an oracle may know. */
+/** Outcome of a run as an oracle sees it. */
 export interface RunOutcome {
-  /** What it wrote to stdout. */
   readonly stdout: string
   /** The same as it was written, where it is known; commands get these bytes. */
   readonly stdoutBytes?: Uint8Array
-  /** What it wrote to stderr, where it is known. */
+  /** stderr, if known. */
   readonly stderr?: string
   /** It came to its own end: it was not killed, and was not given up on. */
   readonly ended: boolean
@@ -19,7 +18,7 @@ export interface RunOutcome {
   readonly signal?: string
   /** The error that ended it: class and message. */
   readonly error?: { readonly class: string; readonly message: string }
-  /** What a run of `record()` returned. */
+  /** Return value of `record()`. */
   readonly result?: unknown
   /** Path of its tape. */
   readonly tape?: string
@@ -36,7 +35,7 @@ export interface Judgement {
   readonly verdict: Verdict
   /** Why, in a few words. */
   readonly reason: string
-  /** Of a judge: what it said each time it was asked. */
+  /** Votes of a judge. */
   readonly votes?: readonly Verdict[]
 }
 
@@ -51,7 +50,7 @@ export interface Oracle {
   readonly agreement?: Agreement
 }
 
-/** What a function of the user's may answer with. */
+/** Allowed return values of a user's function. */
 export type OracleAnswer =
   | boolean
   | Verdict
@@ -75,7 +74,7 @@ export interface Check {
   prepare(): Judge | Promise<Judge>
   /** It may also judge a run that did not come to its end. */
   readonly judgesBroken?: boolean
-  /** What it depends on beside its text, for `Oracle.key`. */
+  /** Other dependencies beside its text, for `Oracle.key`. */
   readonly key?: string
   /** How long it may take unless the user says so. */
   readonly timeoutMs?: number
@@ -84,7 +83,7 @@ export interface Check {
 /** Says that an oracle on the command line or in a configuration is wrong. */
 export type WrongOracle = (what: string, why: string) => Error
 
-/** What a run came to, by its tape. */
+/** Reads the outcome of a run from its tape. */
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
   const { exit } = view

@@ -33,7 +33,7 @@ async function readPolicyFile(file: string): Promise<PolicyFile> {
   return parsePolicy(file, read(file))
 }
 
-/** What is no UTF-8 is not guessed: a name with other letters than were meant is about no tool. */
+/** Refuses anything but UTF-8: a wrongly decoded name would match no tool. */
 function read(file: string): string {
   const bytes = readBytes(file)
   if (!isUtf8(bytes))

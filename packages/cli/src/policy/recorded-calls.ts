@@ -32,7 +32,7 @@ export interface BackTest {
 }
 
 /**
- * What a policy would have done in recorded runs. Each call is judged after the
+ * Effect of a policy on recorded runs. Each call is judged after the
  * calls that really came before it; what an agent had done after a denial, no
  * tape knows.
  */
@@ -54,7 +54,7 @@ export function backTest(policies: readonly Policy[], runs: readonly RecordedRun
   return { runs: runs.length, calls, newlyBlocked, newlyAllowed }
 }
 
-/** What was approved then and would be asked about now is nothing new. */
+/** A call that was approved in the recording and needs approval now has not changed. */
 const isStricter = (verdict: Verdict, then: Verdict): boolean =>
   verdict === 'deny' || (verdict === 'ask' && then !== 'ask')
 
@@ -68,18 +68,17 @@ export interface RecordedCall {
   readonly tool: string
   readonly args: unknown
   readonly output: unknown
-  /** What the tool threw. */
   readonly error: unknown
   /** Its tool was started. */
   readonly started: boolean
   /** Numbers of its first and last event. */
   readonly began: number
   readonly ended: number | undefined
-  /** What the tool said it does, where a guard knew. */
+  /** Declared effects of the tool, if a guard knew them. */
   readonly effects: readonly Effect[] | undefined
-  /** What a guard did with it then; a call that no guard saw has simply run. */
+  /** Outcome under the recorded guard; a call without a guard has run. */
   readonly status: GuardStatus
-  /** What its policy said of it; `allow` where no guard saw it. */
+  /** Verdict of the recorded policy; `allow` without a guard. */
   readonly verdict: Verdict
   /** A rule, a scope or the default of a policy decided, not the guard itself or a contract. */
   readonly isByPolicy: boolean

@@ -37,7 +37,7 @@ const valuesAt = (value: unknown, path: string): unknown[] =>
     .filter((leaf) => leaf.path === path)
     .map((leaf) => leaf.value)
 
-/** What is known of the calls a rule must not block. */
+/** Facts about the calls that a rule must not block. */
 interface Known {
   /** Calls of passing runs, of the same tool. */
   readonly passing: readonly RecordedCall[]

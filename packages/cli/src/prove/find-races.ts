@@ -99,13 +99,13 @@ function readReport(file: string, exitCode: number): ChaosReport {
   }
 }
 
-/** What a run came to, as far as its order of deliveries may not change it. */
+/** Outcome of a run that must not depend on the order of deliveries. */
 export interface Outcome {
   readonly exitCode?: number
   readonly signal?: string
   /** The error that ended it. */
   readonly error?: { readonly class: string; readonly message: string }
-  /** What it wrote to stdout, write by write. */
+  /** Its writes to stdout. */
   readonly stdout: readonly string[]
 }
 

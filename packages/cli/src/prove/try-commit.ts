@@ -29,7 +29,7 @@ const LOCK_FILES = [
   'bun.lockb',
 ]
 
-/** Whether installed packages were lent to a worktree: none are installed, or other ones are locked there. */
+/** Result of linking installed packages into a worktree: none are installed, or the lock file differs. */
 type LinkedModules = 'linked' | 'other lock file' | 'none'
 
 /**
@@ -168,7 +168,7 @@ export interface Trial {
   readonly interruption: Interruption
 }
 
-/** What is said of one commit. */
+/** Verdict on one commit. */
 export interface CommitVerdict {
   readonly verdict: 'same' | 'different' | 'untestable'
   readonly reason: string

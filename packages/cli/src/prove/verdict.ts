@@ -28,7 +28,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 }
 
-/** What was verified in the form that CI systems read: a test case for each tape, a suite for each folder. */
+/** JUnit XML for CI systems: a test case for each tape, a suite for each folder. */
 export function junitReport(verdicts: readonly Verdict[], startedAt: Date): string {
   const folders = [...new Set(verdicts.map(({ tape }) => path.dirname(tape)))]
   const suites = folders.flatMap((folder) => {
@@ -118,7 +118,6 @@ const ANNOTATIONS_MAX = 10
 /** A summary may have a megabyte; nobody reads that much. */
 const ROWS_MAX = 500
 
-/** Whether this is a step of a GitHub workflow. */
 export const isGithub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true'
 
 /** Workflow commands that mark what is wrong, at the line of the agent if it is known, else at the tape. */
@@ -266,7 +265,7 @@ export interface Verdict {
   readonly verified: Verified
 }
 
-/** What reports say about a checked tape. `replay`: whether its program was to be run. */
+/** Describes a verified tape for reports. `replay`: the program was to be replayed. */
 export function verdictOf(verified: Verified, ms: number, replay: boolean): Verdict {
   const { tape, detail, name, replayed } = verified
   const [divergence] = replayed?.divergences ?? []

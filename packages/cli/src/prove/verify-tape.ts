@@ -7,7 +7,7 @@ import { movedHere, type Replayed, replayHere } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { isolationFacts, replayRecordedCommand } from '../agent/replay-recorded-command.js'
 
-/** What is known about one tape after checking it. */
+/** Result of checking one tape. */
 export interface Verified {
   readonly tape: string
   readonly run?: string

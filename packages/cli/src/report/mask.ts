@@ -322,7 +322,7 @@ export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
   return changed
 }
 
-/** What a body is a piece of; undefined when it stands alone. */
+/** The stream that a body is a chunk of; undefined if it is on its own. */
 function streamOf(event: TapeEvent, tape: Tape): string | undefined {
   if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
   if (event.type === 'output') return event.stream
@@ -339,7 +339,7 @@ function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined 
   return `${event.type} ${call.title}`
 }
 
-/** What is written instead of what stands on a tape. */
+/** Replacement for a record of a tape. */
 interface Rewriting {
   run(run: RunEvent): RunEvent
   details(details: RunDetails): RunDetails

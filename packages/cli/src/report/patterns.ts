@@ -4,7 +4,7 @@ import { project } from '../config/define-config.js'
 
 /** Something that is not to be shown. */
 export interface Pattern {
-  /** Of a built-in one. The text of others is told to nobody: it may name what it hides. */
+  /** Set for built-in patterns. Others stay private: their text may contain the value that they hide. */
   readonly name?: string
   readonly expression: RegExp
   /** Says no to what only looks like it. */

@@ -93,7 +93,7 @@ const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
 /** A step in which something can still be read that should not. */
 interface Remaining {
   readonly step: Step
-  /** Whether it stands in an answer, which can be blanked, or elsewhere. */
+  /** True if it is in an answer, which can be blanked. */
   readonly inAnswer: boolean
 }
 

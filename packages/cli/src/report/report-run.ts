@@ -36,7 +36,7 @@ import { cliErrors } from '../errors.js'
 /** Lines before and after each place: enough to know it again, little to give away. */
 const AROUND = 3
 
-/** What the local viewer would show besides the tape: captured states, and source lines unless they are left out. */
+/** Extra data of the local viewer: captured states, and source lines unless they are left out. */
 function gatherParts(
   tape: Tape,
   { withSource }: { readonly withSource: boolean },
@@ -81,7 +81,7 @@ const stackSites = (stack: string): string[] =>
 
 export interface ReportOptions {
   readonly withSource: boolean
-  /** What must not be seen. */
+  /** Patterns to hide. */
   readonly redact: readonly Pattern[]
   /** Told what is being done now. */
   readonly onStage?: (what: string) => void
@@ -90,7 +90,7 @@ export interface ReportOptions {
 export interface MadeReport {
   readonly html: string
   readonly run: string
-  /** What a reader has to know about it; it stands in the report, too. */
+  /** Notes for the reader, which are also in the report. */
   readonly notes: readonly string[]
   /** Bytes of everything that was sent, received and written in the run. */
   readonly rawBytes: number
@@ -136,7 +136,7 @@ export function reportRun(file: string, options: ReportOptions): MadeReport {
   }
 }
 
-/** What was hidden, without naming it: an expression may hold the very value. */
+/** Describes what was hidden without naming it: an expression may contain the value. */
 function redactionNotes({ mask, blanked }: RedactedRun, patterns: readonly Pattern[]): string[] {
   const names = patterns.flatMap(({ name }) => name ?? [])
   const others = patterns.length - names.length
@@ -195,7 +195,7 @@ function isChainedTo(branch: string, parent: string): boolean {
   return link !== undefined && openTape(parent).chainAt(link.seq - 1) === link.chain
 }
 
-/** What blame found about a run. Findings that cannot be read keep nobody from reporting the run. */
+/** Findings of blame about a run. Unreadable findings do not prevent a report. */
 function gatherBlame(tape: Tape): {
   readonly blame: RunBlame | undefined
   readonly notes: readonly string[]

@@ -18,7 +18,7 @@ import { summarizeRun } from './run-summary.js'
 import { viewRun } from './view-run.js'
 import { printable } from '../terminal/terminal.js'
 
-/** What a branch is a branch of, where it left its parent, and what was changed, in one line; none for other runs. */
+/** Parent, branch point and changes of a branch in one line; empty for other runs. */
 export function branchLines({ run, details: { branch } }: Tape, width: number): string[] {
   if (branch === undefined || run.parent === undefined) return []
   const [edit, ...more] = branch.edits
@@ -182,7 +182,7 @@ function lastLineOf(view: RunView): { lastLine?: string } {
   return {}
 }
 
-/** What a branch got from its parent instead of asking again. */
+/** Savings of a branch: what it got from its parent instead of going live. */
 export interface BranchFacts {
   readonly served: number
   /** Steps that were under way and could not go on. */

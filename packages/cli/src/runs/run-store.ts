@@ -25,7 +25,7 @@ export function markRecording(tape: string): () => void {
   return () => rmSync(markOf(tape), { force: true })
 }
 
-/** Whether an unfinished tape is still being written, as far as one can tell. */
+/** Guesses whether an unfinished tape is still being written. */
 export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
   const marked = markedAlive(tape)
   if (marked !== undefined) return marked

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 const AGENTS = ['CLAUDECODE', 'CURSOR_AGENT', 'CODEX_SANDBOX', 'AI_AGENT', 'GEMINI_CLI']
 const REMOTE = ['SSH_CONNECTION', 'SSH_TTY']
 
-/** Whether there is somebody at a screen of this machine, as far as one can tell. */
+/** Guesses whether this machine has a screen. */
 export function hasScreen(env: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   const isSet = (name: string): boolean => !['', '0', 'false', undefined].includes(env[name])
   if (!isTerminal || isSet('CI') || [...AGENTS, ...REMOTE].some(isSet)) return false

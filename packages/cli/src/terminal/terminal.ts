@@ -81,7 +81,7 @@ function fitted(
   return fitted(without, width, moved)
 }
 
-/** What is left when the last column has what it needs; negative when it lacks room. */
+/** Width left over after the last column; negative if it does not fit. */
 function roomForLast(rows: readonly (readonly string[])[], width: number): number {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   let room = width

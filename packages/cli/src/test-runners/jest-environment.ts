@@ -3,7 +3,7 @@
  * context with a `Date` and a `Math.random` of its own, and loads modules for it
  * again; the engine lives outside, once, and reaches in from here.
  *
- * What tests import as `retake` and `retake/jest` is a thin door to it: an export
+ * Tests import `retake` and `retake/jest`, which are thin entry points to it: an export
  * condition of this environment leads there.
  */
 import * as engine from '@retake/engine'
@@ -65,7 +65,7 @@ function adoptValue<T>(value: T, realm: typeof globalThis): T {
   return value
 }
 
-/** What the modules inside find, under `Symbol.for('retake.jest')`. */
+/** The global for modules inside, under `Symbol.for('retake.jest')`. */
 const door = (realm: typeof globalThis): object => ({
   retake: { ...retake, tool: toolOf(realm) },
   engine: { ...engine, tool: toolOf(realm) },

@@ -9,7 +9,7 @@ import { cliRoot } from '../package-root.js'
 
 const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
 
-/** What a divergence is to the reader of a failed test: what, the difference, what to do. */
+/** Describes a divergence for a failed test: what, the difference, what to do. */
 function divergenceText(file: string, found: Divergence, test: RunningTest): string {
   // Runners show the place themselves.
   const { site: _, ...divergence } = found
@@ -61,7 +61,7 @@ function recordAgain({ testPath, currentTestName }: RunningTest): string {
 const quoted = (text: string): string => (/[^\w./@:-]/.test(text) ? `'${text}'` : text)
 
 /**
- * What fails a test when the agent diverged or the tape cannot be used. Runners
+ * Fails a test if the agent diverged or the tape cannot be used. Runners
  * show the message, which has all there is to say, and the nearest place on the
  * stack, which is where the agent diverged.
  */

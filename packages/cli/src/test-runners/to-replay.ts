@@ -22,7 +22,7 @@ import { recordAgent } from '../agent/record-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from '../agent/trust.js'
 
-/** What the matcher knows about where it stands; both runners have these. */
+/** State of the matcher that both runners provide. */
 export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
 }

@@ -9,7 +9,7 @@ import { cliErrors } from '../errors.js'
 import { errors, reason } from '@retake/engine/errors'
 
 /**
- * What a test does with its tape:
+ * Use of a tape in a test:
  * - `replay` (default): replays it. A tape that is not there yet is recorded, except in CI.
  * - `record`: records it anew. In CI only `RETAKE_MODE` may ask for this.
  * - `offline`: replays it, and never records, whatever else is said.
@@ -20,11 +20,11 @@ const MODES: readonly string[] = ['replay', 'record', 'offline'] satisfies TapeM
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Whether this runs where nobody would commit a new tape. */
+/** True in CI, where nobody would commit a new tape. */
 export const isCi = (env: Environment = process.env): boolean =>
   !['', '0', 'false'].includes(env['CI'] ?? '')
 
-/** What is done with a tape: `offline` wins, then `RETAKE_MODE`, then what the test asks for. */
+/** Chooses the mode: `offline` first, then `RETAKE_MODE`, then the mode of the test. */
 export function chooseMode(wanted: string | undefined, env: Environment = process.env): TapeMode {
   const said = env['RETAKE_MODE'] === '' ? undefined : env['RETAKE_MODE']
   for (const mode of [said, wanted]) {
@@ -63,7 +63,7 @@ export async function recordAside<T>(
   }
 }
 
-/** What a recorded run is called: its tape's name. */
+/** Name of a recorded run: that of its tape. */
 export const nameOfTape = (file: string): string => path.basename(file).replace(/\.tape$/, '')
 
 function folderBeside(file: string): string {
@@ -78,7 +78,7 @@ function folderBeside(file: string): string {
   }
 }
 
-/** What recordings left behind that were killed. */
+/** Removes leftovers of killed recordings. */
 function removeLeftovers(folder: string, prefix: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(prefix)) continue
@@ -97,7 +97,7 @@ function isRunning(pid: number): boolean {
 }
 
 export interface TapeOptions {
-  /** What is done with the tape; see `TapeMode`. `RETAKE_MODE` comes first. */
+  /** Mode of the tape; see `TapeMode`. `RETAKE_MODE` takes precedence. */
   readonly mode?: TapeMode
   /** The agent is meant to throw: a recording of it is kept although it does. */
   readonly throws?: boolean
@@ -105,7 +105,7 @@ export interface TapeOptions {
   readonly strictFiles?: boolean
 }
 
-/** What a run with a tape came to; `error` is what the agent threw, then as now. */
+/** Result of a run with a tape; `error` is the error that the agent threw, recorded or live. */
 export type TapeOutcome<T> = { readonly output: T } | { readonly error: unknown }
 
 /** A path as a test names it: from the folder of the test file. */
@@ -124,7 +124,7 @@ export async function useTape<T>(
   return replayTape(file, agent, options)
 }
 
-/** Whether the tape is to be recorded; throws where it should be replayed and is not there. */
+/** True if the tape must be recorded. Throws if it should be replayed and is missing. */
 export function isToBeRecorded(file: string, mode: TapeMode): boolean {
   if (mode === 'record') return true
   if (existsSync(file)) return false

@@ -9,7 +9,7 @@ const { compileFunction } = vm
 const CJS_NAMES = ['exports', 'require', 'module', '__filename', '__dirname']
 
 /**
- * Whether Node should treat a TypeScript file as a module. Like Node's own
+ * Decides whether Node treats a TypeScript file as a module. Like Node's own
  * rule for `.js`, but import and export statements always make a module, also
  * under `"type": "commonjs"`: TypeScript projects of that type are written so.
  */

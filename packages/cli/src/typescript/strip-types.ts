@@ -4,7 +4,7 @@ import type * as Swc from '@swc/wasm-typescript'
 import { RetakeError } from '@retake/engine/errors'
 import { compileDecorators, usesDecorators } from './compile-decorators.js'
 
-/** What swc throws: a plain object, not an Error. */
+/** swc throws a plain object, not an Error. */
 interface SwcProblem {
   readonly code: string
   readonly message: string
@@ -70,7 +70,7 @@ function run(source: string, path: string, mode: 'strip-only' | 'transform'): Sw
 
 const IMPORTED = /^\s*import\s+([\w$*{][^'";]*?)\s*from\s*['"]/gm
 
-/** Whether an import names only a type without saying so: left in place it would fail to link. */
+/** True for an import of a type without `type`: it would fail to link if it were not removed. */
 function importsOnlyTypes(stripped: string, source: string, path: string): boolean {
   const before = importedNames(stripped)
   if (before.size === 0) return false

@@ -28,7 +28,7 @@ export function aliasTargets(specifier: string, importer: string): string[] {
   )
 }
 
-/** What the star of a pattern stands for; the empty string when there is none and the names are equal. */
+/** Text matched by the star of a pattern; empty if there is none and the names are equal. */
 function starMatch(pattern: string, specifier: string): string | undefined {
   const [before = '', after] = pattern.split('*')
   if (after === undefined) return pattern === specifier ? '' : undefined

@@ -76,7 +76,7 @@ export function loadSource(url: string): LoadedSource | undefined {
   return { format: moduleFormat(path, code), source: code, mapped }
 }
 
-/** What the load hook answers. CommonJS goes without its source: Node then loads it through `require`. */
+/** Result of the load hook. CommonJS has no source: Node then loads it through `require`. */
 export function answerFor({ format, source }: LoadedSource): LoadFnOutput {
   return { format, shortCircuit: true, ...(format === 'module' && { source }) }
 }

@@ -13,7 +13,7 @@ interface SyncHooks {
   resolve(specifier: string, context: ResolveContext, next: Next<unknown>): unknown
   load(url: string, context: unknown, next: Next<unknown>): unknown
 }
-/** What newer Nodes have and the types of Node 20 do not know. */
+/** APIs of newer Node versions that the types of Node 20 lack. */
 interface NewerModule {
   readonly registerHooks?: (hooks: SyncHooks) => unknown
   readonly setSourceMapsSupport?: (enabled: boolean, options: { nodeModules: boolean }) => void

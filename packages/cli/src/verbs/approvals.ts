@@ -69,7 +69,7 @@ function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
   ].map((line) => printable(line).replaceAll(UNSEEN, escaped))
 }
 
-/** What turns text around or has no width could make a call look like another. */
+/** Characters that reverse text or have no width could make a call look like another. */
 const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}\n]/gu
 const escaped = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
 

@@ -32,7 +32,7 @@ import { cost, duration, localTime, plural } from '@retake/tape/present'
 import { version } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
 
-/** What there is to say about a call beside its state and its rule, a remark each. */
+/** Remarks about a call beside its state and its rule. */
 function callRemarks({
   facts,
   scope,
@@ -79,7 +79,7 @@ const isAbout =
   (what: string): boolean =>
     what.startsWith(`${code}: `)
 
-/** Whether a tape is what was recorded. Everything else in an audit rests on this. */
+/** Checks that the tape is unchanged. Everything else in an audit depends on this. */
 interface AuditedTape {
   readonly run: string
   readonly name: string
@@ -128,7 +128,7 @@ interface Audit {
   readonly tape: AuditedTape
   readonly guards: readonly GuardOnTape[]
   readonly calls: readonly AuditedCall[]
-  /** What serving results and stopping early have saved, by call and in total. */
+  /** Savings by serving results and stopping early, by call and in total. */
   readonly savings: GuardSavings
 }
 
@@ -413,7 +413,7 @@ export function countLine(calls: readonly AuditedCall[]): string {
   ].join(', ')
 }
 
-/** What serving results and stopping early have saved, in a line; undefined when nothing did. */
+/** Savings by serving results and stopping early, in a line; undefined if there are none. */
 export function savingsLine({
   calls,
   served,

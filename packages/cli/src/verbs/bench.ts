@@ -28,7 +28,7 @@ interface BlameBench {
 
 interface CompetingResult extends CompetingFault {
   readonly isRight: boolean
-  /** What was said of the step: necessary, sufficient. */
+  /** Verdict on the step: necessary, sufficient. */
   readonly said: readonly [boolean, boolean]
   readonly forks: number
 }

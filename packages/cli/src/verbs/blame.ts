@@ -40,7 +40,7 @@ import { startScriptedModel } from '../demo/scripted-model.js'
 import { copyShipped } from '../demo/shipped-folder.js'
 import { recordAgent } from '../agent/record-agent.js'
 
-/** What the refund agent should have said, and what its tool should have handed out. */
+/** Correct output of the refund agent, and correct answer of its tool. */
 const DEMO_ORACLE = 'stdout:/DENIED/'
 const DEMO_FREE =
   'search_policy=set:text="Customers may return an item within 30 days of delivery."'
@@ -160,13 +160,13 @@ async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
   }
 }
 
-/** Whether a step is asked live when it is free; where there is a simulator, it is taken to answer. */
+/** True if a step goes live when it is free; a simulator is assumed to answer every step. */
 const isPaidIn = ({ interventions: { live, simulator } }: Search): ((step: Step) => boolean) => {
   const labels = new Set(simulator === undefined ? live : [])
   return ({ label }) => labels.has(label)
 }
 
-/** What is said before anything is spent. */
+/** Lines printed before anything is spent. */
 function beforehand(search: Search, estimate: Estimate): string[] {
   const { describe, warnings } = search.interventions
   const width = widthOf(process.stderr)

@@ -75,7 +75,7 @@ interface RaceContext {
   readonly kept: ReadonlyMap<number, string>
 }
 
-/** What other orders came to, for a person. */
+/** Describes the outcomes of other orders. */
 function raceLines(found: Races, context: RaceContext, look: Look): string[] {
   const { paint } = look
   const { tried, reordered, races, outputOrderChanges, unclear } = found

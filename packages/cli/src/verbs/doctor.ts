@@ -27,7 +27,7 @@ interface Source {
   readonly name: string
   /** How often it was used in the first recording. */
   readonly count: number
-  /** Whether the two recordings got something else from it. */
+  /** True if the two recordings got different values. */
   readonly changed: boolean
   /** Where in the agent's code, the most frequent first. */
   readonly sites: readonly string[]
@@ -101,7 +101,7 @@ function sourceName(event: TapeEvent): string | undefined {
   }
 }
 
-/** What was answered, in order; each by the order in which it was started. */
+/** Answers in order; each identified by the order in which its operation started. */
 function orderOfDeliveries(tape: Tape): number[] {
   const started = new Map<number, number>()
   const order: number[] = []
@@ -128,10 +128,10 @@ function mostFrequent(sites: readonly string[]): string[] {
 
 const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
 
-/** What `retake doctor` found out about an agent. */
+/** Findings of `retake doctor` about an agent. */
 interface Diagnosis {
   readonly first: Recording
-  /** What the first run said on stderr, if it failed. */
+  /** stderr of the first run, if it failed. */
   readonly complaint: string
   readonly tape: Tape
   readonly sources: readonly Source[]

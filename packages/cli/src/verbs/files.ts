@@ -39,7 +39,7 @@ function shownPath({ path: file }: Pick<FileChange, 'path'>): string {
   return relative.startsWith('..') || path.isAbsolute(relative) ? file : relative
 }
 
-/** What differs inside: lines of text, or that it is no text. */
+/** Differences inside a file: lines of text, or a note that it is binary. */
 function contentLines(change: FileChange, { paint, width }: Look): string[] {
   const title = paint('bold', `${change.kind} ${printable(shownPath(change))}`)
   if (change.type === 'folder') return [title]

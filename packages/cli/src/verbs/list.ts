@@ -35,7 +35,7 @@ tape is incomplete or was changed.`,
 } satisfies Verb
 
 const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
-/** What a narrow terminal leaves out first. */
+/** Columns that a narrow terminal leaves out, the first of them first. */
 const SPARE = ['when', 'took', 'steps', 'cost'].map((name) => HEADER.indexOf(name))
 
 function print(runs: readonly RunSummary[]): void {

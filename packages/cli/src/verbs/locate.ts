@@ -84,7 +84,7 @@ function occurrenceLines(occurrence: Occurrence, look: Look): string[] {
 const locationIn = ({ path, offset }: Occurrence): string =>
   path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
 
-/** What kind of place it is, in words. */
+/** The kind of occurrence in words. */
 function whatIs({ source, direction, name, offset }: Occurrence): string {
   const isIn = direction === 'in'
   const file = name.startsWith('file://') ? name.slice('file://'.length) : name

@@ -94,7 +94,6 @@ function evidenceLines(suggestion: Suggestion): string[] {
   ]
 }
 
-/** What a policy would have changed, for a person. */
 function backTestLines(result: BackTest, look: Look): string[] {
   const { runs, calls, newlyBlocked, newlyAllowed } = result
   return [

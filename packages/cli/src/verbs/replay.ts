@@ -32,7 +32,7 @@ async function openInspector(probe: Probe, port: number): Promise<URL> {
   return new URL(url)
 }
 
-/** What to do to look at the held process with a debugger. */
+/** Describes how to attach a debugger to the paused process. */
 function inspectorLines(url: URL, cwd: string): string[] {
   const configuration = {
     type: 'node',

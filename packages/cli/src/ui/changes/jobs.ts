@@ -52,7 +52,6 @@ function textOf(value: unknown): string {
   return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
 }
 
-/** What a fork or rerun came to, when its process has ended. */
 type JobOutcome = Pick<
   Job,
   'state' | 'written' | 'identical' | 'exit' | 'facts' | 'error' | 'divergence' | 'summary'

@@ -100,7 +100,7 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
 /** Larger files are told of, and not shown. */
 const BYTES_MAX = 200_000
 
-/** What a branch wrote, compared with the disk as it is now; nothing for a run that is no branch. */
+/** Files that a branch wrote, compared with the disk; empty for a run that is not a branch. */
 function branchFilesOf(tape: Tape): BranchFile[] {
   const folder = overlayOf(path.resolve(tape.path))
   return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
@@ -186,7 +186,7 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
   }
 }
 
-/** What can be done with a run here, and why not. Credentials are asked for when something goes live. */
+/** Actions that a run allows here, or the reason why not. Credentials are checked when something goes live. */
 export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
   const can = status === 'recording' ? 'It is still being recorded.' : startable(tape)
   return { fork: can, rerun: can, step: can }

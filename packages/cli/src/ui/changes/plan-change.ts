@@ -18,7 +18,7 @@ import { explain } from '../../command-line/print-error.js'
 /** Longer texts make an editor in a page crawl. */
 const CHARACTERS_MAX = 4_000_000
 
-/** What can be edited of a step, or of a value drawn at an event (`e17`), and why the rest cannot. */
+/** Editable parts of a step, or of a value drawn at an event (`e17`), with the reason why the rest is not. */
 export function editableOf(tape: Tape, at: string): Editable {
   const event = /^e(\d+)$/.exec(at)?.[1]
   if (event !== undefined)
@@ -67,7 +67,7 @@ function answerFacts(step: Step): Pick<EditableText, 'status' | 'streamed'> {
   return { status: response.status, ...(response.events !== undefined && { streamed: true }) }
 }
 
-/** Whether a payload is edited as plain text: a body that is no JSON, or a tool's result that is a text. */
+/** True for a body that is not JSON, or a tool result that is a text. */
 export const isPlainText = ({ kind, data }: Payload): boolean =>
   kind === 'text' || (kind === 'result' && typeof data === 'string')
 
@@ -92,7 +92,7 @@ function editedPayload(recorded: Payload, text: string): Payload {
 const PATHS_MAX = 40
 
 /**
- * What differs between two values of JSON, as paths for `--set`, so that a branch can
+ * Differences between two JSON values, as paths for `--set`, so that a branch can
  * say in a line what was changed. Undefined when only the whole says it: other keys at
  * the top, or too many changes.
  */

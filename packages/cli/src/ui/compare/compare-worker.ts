@@ -6,7 +6,7 @@ import { explain } from '../../command-line/print-error.js'
 import { RunStore } from '../../runs/run-store.js'
 import { compareRuns } from './compared-rows.js'
 
-/** What a comparison in a thread of its own is asked. */
+/** Input of the comparison thread. */
 export interface CompareTask {
   readonly folder: string
   readonly a: string

@@ -118,7 +118,7 @@ interface Pair {
   readonly right: Step
 }
 
-/** What is left when the differing steps are taken away stands in the same order on both sides. */
+/** Without the differing steps, both sides have the same order. */
 function samePairs(a: readonly Step[], b: readonly Step[], differing: readonly StepDiff[]): Pair[] {
   const [inA, inB] = [new Set<string>(), new Set<string>()]
   for (const step of differing) {

@@ -154,7 +154,7 @@ export class RunModels {
     if (!isSame) this.onChange(id, version)
   }
 
-  /** Whether a run was looked at, also when it was gone meanwhile. */
+  /** True if the run was read before, even if it has been deleted since. */
   wasRead(id: string): boolean {
     return this.#versions.has(id)
   }
@@ -183,7 +183,7 @@ const isResting = (run: ReadRun): boolean =>
 
 const restUntil = ({ readAt, tookMs }: ReadRun): number => readAt + 4 * tookMs
 
-/** What a file looks like from outside: as long as it stays, so does what was read from it. */
+/** Size and time of a file: as long as they are the same, cached content is valid. */
 export interface TapeStamp {
   readonly text: string
   readonly bytes: number

@@ -30,7 +30,7 @@ export class CapturedStates {
   }
 }
 
-/** What `retake blame` came to about a run; undefined when it was not searched. Throws when it cannot be read. */
+/** Findings of `retake blame` about a run; undefined if there are none. Throws if they cannot be read. */
 export function storedBlame(tape: Tape): RunBlame | undefined {
   const file = findingsPath(tape.path, tape.run.id)
   let text: string
@@ -80,7 +80,7 @@ export class StoredBlame {
     })
   }
 
-  /** What others were handed out before stays: they are not told yet that there is something else. */
+  /** Earlier readers still have the old state: they were not notified yet. */
   #note(run: string, file: string, stamp: string): void {
     const before = this.#requested.get(run)
     this.#requested.delete(run)

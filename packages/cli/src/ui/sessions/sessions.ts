@@ -231,7 +231,7 @@ const IDLE_MS = 10 * 60_000
 
 interface Entry {
   readonly session: RunSession
-  /** What is under way. */
+  /** The command that is running. */
   uses: number
   idle: NodeJS.Timeout
 }
