@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { planKept, searchableSteps } from '@retake/engine'
-import type { KeptPlan } from '@retake/engine'
+import { planPinned, searchableSteps } from '@retake/engine'
+import type { PinnedPlan } from '@retake/engine'
 import { requestPayload, setPath } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
@@ -28,12 +28,12 @@ test.each(sampled(['openai-chat', 'http'], (client) => client === 'http'))(
       }),
     )
     const [first, second] = models.map(({ label }) => label) as [string, string]
-    const sent = async (plan: Partial<KeptPlan>) => {
+    const sent = async (plan: Partial<PinnedPlan>) => {
       const before = scene.provider.requests.length
       const folder = mkdtempSync(path.join(tmpdir(), 'retake-kept-'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-      const options = { kept: [], mode: 'free', seed: 1, folder, ...plan } as const
-      const end = await continueAgent(tape, planKept(tape, options), {
+      const options = { pinned: [], mode: 'free', seed: 1, folder, ...plan } as const
+      const end = await continueAgent(tape, planPinned(tape, options), {
         env: { OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' },
         stdio: ['ignore', 'ignore', 'inherit'],
       })
@@ -43,10 +43,10 @@ test.each(sampled(['openai-chat', 'http'], (client) => client === 'http'))(
     /** The provider keeps the beginning of what it was asked. */
     const seen = (label: string) => JSON.stringify(questions[label]).slice(0, 4000)
     // Where the run leaves its tape, with all that comes later held.
-    const onlyFirst = { questions, kept: labels.filter((label) => label !== first) }
+    const onlyFirst = { requests: questions, pinned: labels.filter((label) => label !== first) }
     expect(await sent(onlyFirst)).toEqual([seen(first)])
     // Later on, behind a free step that is not changed.
-    const all = { questions: { [second]: questions[second] } }
+    const all = { requests: { [second]: questions[second] } }
     const asked = await sent(all)
     expect(asked).toHaveLength(2)
     expect(asked[0]).not.toContain('left out')

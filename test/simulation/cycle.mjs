@@ -178,20 +178,20 @@ class Cycle {
     const world = new World(`${this.seed} other`, { loop, faults: 0 })
     connect(world)
     const result = await this.run(() =>
-      retake.forkKept(this.path, this.agent(), {
-        kept: pinned.map(({ label }) => label),
+      retake.forkPinned(this.path, this.agent(), {
+        pinned: pinned.map(({ label }) => label),
         mode: 'free',
         seed: 1,
       }),
     )
-    const { output, run, kept } = valueOf(result)
+    const { output, run, pinned: report } = valueOf(result)
     if (pinned.length === steps.length) assert.deepEqual(world.contacts, [])
-    for (const step of pinned.filter(({ label }) => kept?.matched[label] !== undefined)) {
+    for (const step of pinned.filter(({ label }) => report?.matched[label] !== undefined)) {
       const [then, now] = [this.output, output].map(({ seen }) => this.laneOf(step, seen))
       const text = readText(step)
       if (then.includes(text)) assert.ok(now.includes(text), `${text} was pinned and not seen`)
     }
-    if (kept) this.isReported(kept, { pinned, fork: openTape(run.path), live: world.contacts })
+    if (report) this.isReported(report, { pinned, fork: openTape(run.path), live: world.contacts })
     await this.replays(run.path, output)
   }
 

@@ -1,4 +1,4 @@
-import { TapeAnswers } from '../../packages/engine/dist/player/tape-source.js'
+import { TapeSource } from '../../packages/engine/dist/player/tape-source.js'
 import { openForReplay } from '../../packages/engine/dist/open-for-replay.js'
 import { openRecording } from '../../packages/engine/dist/record.js'
 import { runToEnd } from '../../packages/engine/dist/run-to-end.js'
@@ -8,7 +8,7 @@ import { outsideRuns } from '../../packages/engine/dist/scope.js'
 export function reorder(path, agent, { seed, dir }) {
   return new Promise((resolve, reject) => {
     const { session } = outsideRuns(() => {
-      const answers = new TapeAnswers(openForReplay(path), {
+      const answers = new TapeSource(openForReplay(path), {
         from: 1,
         order: { seed },
         session: () => recording.session,

@@ -12,9 +12,9 @@ import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
 import { findInDoubt } from './player/in-doubt.js'
 import { type Answer, type AnswerSource, outside } from './player/source.js'
 import type { Divergence } from './player/divergence.js'
-import { TapeAnswers } from './player/tape-source.js'
+import { TapeSource } from './player/tape-source.js'
 
-interface AskedAnswersOptions {
+interface AnsweringSourceOptions {
   /** What becomes of something that the tape has no answer to. */
   readonly otherwise: 'fail' | 'live'
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
@@ -26,19 +26,19 @@ interface AskedAnswersOptions {
  * processes, threads, names of hosts. Files, clocks, chance and timers are those of this
  * computer, now: the program need not be the one that was recorded.
  */
-class AskedAnswers implements AnswerSource {
+class AnsweringSource implements AnswerSource {
   readonly local = 'live'
   readonly remote = 'tape'
   /** Requests, tools and processes, by who answered. */
   readonly counts = { served: 0, live: 0 }
-  readonly #tape: TapeAnswers
+  readonly #tape: TapeSource
   #doubts: ReadonlyMap<number, string> | undefined
 
   constructor(
     readonly tape: Tape,
-    readonly options: AskedAnswersOptions,
+    readonly options: AnsweringSourceOptions,
   ) {
-    this.#tape = new TapeAnswers(tape, {
+    this.#tape = new TapeSource(tape, {
       from: 1,
       order: { seed: 0 },
       session: options.session,
@@ -140,7 +140,7 @@ export interface AnsweredResult<T> {
   readonly live: number
 }
 
-const answering = new WeakMap<Session, AskedAnswers>()
+const answering = new WeakMap<Session, AnsweringSource>()
 
 /**
  * Runs `body` with a recorded run in place of the outside: each request, tool call,
@@ -168,7 +168,7 @@ export async function answerFrom<T>(
 }
 
 /** The tape that answers in place of the outside, inside `answerFrom`. */
-export const answeringTape = (): AskedAnswers | undefined => {
+export const answeringTape = (): AnsweringSource | undefined => {
   const session = currentSession()
   return session && answering.get(session)
 }
@@ -176,7 +176,7 @@ export const answeringTape = (): AskedAnswers | undefined => {
 function open(path: string, options: AnswerFromOptions, onStopped: (error: Error) => void) {
   const tape = openForReplay(path)
   const { otherwise = 'fail', name = tape.run.name, ...rest } = options
-  const answers: AskedAnswers = new AskedAnswers(tape, {
+  const answers: AnsweringSource = new AnsweringSource(tape, {
     otherwise,
     session: () => recording.session,
     onStopped,

@@ -7,13 +7,19 @@ export type { ContinuePlan, InDoubtPolicy, SettledDoubt } from './player/plan.js
 export { findInDoubt } from './player/in-doubt.js'
 export type { InDoubt } from './player/in-doubt.js'
 export { planFork } from './player/make-plan.js'
-export type { FreeAnswer, KeptPlan, KeptReport, SimulatedStep, Simulator } from './player/plan.js'
-export { planKept, type KeptForkOptions } from './player/make-plan.js'
+export type {
+  FreeAnswer,
+  PinnedPlan,
+  PinnedReport,
+  SimulatedStep,
+  Simulator,
+} from './player/plan.js'
+export { planPinned, type PinnedForkOptions } from './player/make-plan.js'
 export { planRerun } from './player/make-plan.js'
 export { overlayOf, planResume } from './player/make-plan.js'
 export { searchableSteps } from './player/pinned-matcher.js'
-export { forkKept } from './run-again.js'
-export type { ForkKeptOptions } from './run-again.js'
+export { forkPinned } from './run-again.js'
+export type { ForkPinnedOptions } from './run-again.js'
 export { fork } from './run-again.js'
 export type { ForkOptions } from './run-again.js'
 export { rerun } from './run-again.js'

@@ -1,7 +1,7 @@
 import type { Preload, RecordedCode, RecordedError } from '@retake/tape/format'
 import type { OrderOptions, Swap } from './player/turns.js'
 import type { ContinuePlan, SettledDoubt } from './player/plan.js'
-import type { KeptReport } from './player/plan.js'
+import type { PinnedReport } from './player/plan.js'
 
 /**
  * What the command line asks of an agent process, handed over in the variable
@@ -92,7 +92,7 @@ export interface ContinueReport {
   readonly reexecuted: number
   readonly settled: readonly SettledDoubt[]
   /** Set where steps were held at what was recorded. */
-  readonly kept?: KeptReport
+  readonly pinned?: PinnedReport
   /** From opening the tape to going live, or to the end when it never did. */
   readonly servedMs: number
   readonly wallMs: number

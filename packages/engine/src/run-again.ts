@@ -1,5 +1,5 @@
 import { install } from './boundaries/install.js'
-import type { ContinuePlan, KeptReport, SettledDoubt, Simulator } from './player/plan.js'
+import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from './player/plan.js'
 import { continueRun } from './player/play.js'
 import { errors } from './errors.js'
 import type { RecordedRun } from './record.js'
@@ -9,9 +9,9 @@ import type { Divergence } from './player/divergence.js'
 import { stoppable } from './stoppable.js'
 import {
   type ForkPlanOptions,
-  type KeptForkOptions,
+  type PinnedForkOptions,
   planFork,
-  planKept,
+  planPinned,
   planRerun,
   planResume,
   type ResumePlanOptions,
@@ -30,7 +30,7 @@ export interface ContinuedResult<T> {
   readonly divergence: Divergence | undefined
   readonly settled: readonly SettledDoubt[]
   /** What became of held steps, where some were. */
-  readonly kept?: KeptReport
+  readonly pinned?: PinnedReport
 }
 
 /** Calls `agent` as the run that the plan goes on with. Throws what it throws, or why the tape does not fit. */
@@ -61,15 +61,15 @@ export async function runContinued<T>(
       servedEvents: session.position,
       divergence: session.left,
       settled,
-      ...withReport(continued.kept()),
+      ...withReport(continued.pinned()),
     }
   } finally {
     continued.abandon()
   }
 }
 
-const withReport = (kept: KeptReport | undefined): { readonly kept?: KeptReport } =>
-  kept === undefined ? {} : { kept }
+const withReport = (pinned: PinnedReport | undefined): { readonly pinned?: PinnedReport } =>
+  pinned === undefined ? {} : { pinned }
 
 export type ForkOptions = ForkPlanOptions
 
@@ -116,7 +116,7 @@ export async function rerun<T>(
   return runContinued(plan, agent)
 }
 
-export interface ForkKeptOptions extends Omit<KeptForkOptions, 'simulator'> {
+export interface ForkPinnedOptions extends Omit<PinnedForkOptions, 'simulator'> {
   /** The function itself, or the file of a module that exports it. */
   readonly simulator?: Simulator | string
 }
@@ -126,13 +126,13 @@ export interface ForkKeptOptions extends Omit<KeptForkOptions, 'simulator'> {
  * the others free: everything before the first free step is served, what follows is
  * recorded on a tape of its own. The earlier tape stays as it is.
  */
-export async function forkKept<T>(
+export async function forkPinned<T>(
   tape: string,
   agent: () => T | Promise<T>,
-  { simulator, ...options }: ForkKeptOptions,
+  { simulator, ...options }: ForkPinnedOptions,
 ): Promise<ContinuedResult<T>> {
   const file = typeof simulator === 'string' ? { simulator } : {}
-  const plan = outsideRuns(() => planKept(openForReplay(tape), { ...options, ...file }))
+  const plan = outsideRuns(() => planPinned(openForReplay(tape), { ...options, ...file }))
   const loaded = typeof simulator === 'function' ? simulator : await loadSimulator(plan)
   return runContinued(plan, agent, { simulator: loaded })
 }

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { blameRun } from '@retake/diagnose'
-import { forkKept, record, replay, searchableSteps, tool } from '@retake/engine'
+import { forkPinned, record, replay, searchableSteps, tool } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 
 /** Steps with a fault (1) or without (0), as in a recorded run, and what a free one comes to. */
@@ -76,7 +76,7 @@ async function blamed(name, { recorded, free = () => 0, fails, coin }) {
     recorded,
     async fork({ kept, mode }, draw) {
       const options = {
-        kept: kept.map((step) => labels[step]),
+        pinned: kept.map((step) => labels[step]),
         mode,
         seed: draw,
         simulator,
@@ -85,9 +85,9 @@ async function blamed(name, { recorded, free = () => 0, fails, coin }) {
       const result =
         kept.length === labels.length
           ? await replay(run.path, agent)
-          : await forkKept(run.path, agent, options)
+          : await forkPinned(run.path, agent, options)
       const output = 'output' in result ? result.output : result
-      forced += result.kept?.forced.length ?? 0
+      forced += result.pinned?.forced.length ?? 0
       const isFail = coin === undefined ? output.fails : chance(kept, mode, draw) < coin
       return { outcome: isFail ? 'fail' : 'pass', values: output.values }
     },

@@ -5,7 +5,7 @@
 import { execFile, execFileSync } from 'node:child_process'
 import http from 'node:http'
 import { promisify } from 'node:util'
-import { forkKept, planKept, record, replay, searchableSteps, tool } from '@retake/engine'
+import { forkPinned, planPinned, record, replay, searchableSteps, tool } from '@retake/engine'
 import { guard } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
 import { clientFor, startModel } from './model.mjs'
@@ -16,7 +16,7 @@ const found = {}
 const labelsOf = (run) => searchableSteps(openTape(run.path)).map(({ label }) => label)
 const without = (run, ...free) => labelsOf(run).filter((label) => !free.includes(label))
 const fork = (run, agent, options) =>
-  forkKept(run.path, agent, { mode: 'free', seed: 1, kept: [], ...options })
+  forkPinned(run.path, agent, { mode: 'free', seed: 1, pinned: [], ...options })
 
 // ── a conversation whose length depends on what is said ─────────────────────
 {
@@ -37,7 +37,7 @@ const fork = (run, agent, options) =>
   for (const seam of ['fetch', 'http']) {
     const { run, output } = await record({ name: 'loop', dir }, agent(seam))
     const before = { ran, asked: model.requests.length }
-    const frozen = await fork(run, agent(seam), { mode: 'frozen', kept: without(run, '1', '5') })
+    const frozen = await fork(run, agent(seam), { mode: 'frozen', pinned: without(run, '1', '5') })
     const asked = model.requests.slice(before.asked)
     const questions = searchableSteps(openTape(run.path)).filter(({ kind }) => kind === 'model')
     found[`frozen ${seam}`] = {
@@ -46,13 +46,13 @@ const fork = (run, agent, options) =>
       isOther: [0, 4].map((at) => frozen.output[at] !== output[at]),
       kept: [1, 2, 3, 5].map((at) => frozen.output[at] === output[at]),
       ran: ran - before.ran,
-      report: frozen.kept,
+      report: frozen.pinned,
     }
     const more = { payload: model.answerOf('more') }
-    const longer = await fork(run, agent(seam), { kept: without(run, '5'), answers: { 5: more } })
+    const longer = await fork(run, agent(seam), { pinned: without(run, '5'), answers: { 5: more } })
     found[`longer ${seam}`] = {
       seen: longer.output.length,
-      report: longer.kept,
+      report: longer.pinned,
       last: output[5] === longer.output[5],
     }
     const replayed = await replay(longer.run.path, agent(seam))
@@ -66,14 +66,14 @@ const fork = (run, agent, options) =>
       kind === 'tool'
         ? { payload: { query: `for ${label}` } }
         : { payload: model.answerOf(`${JSON.stringify(request).length}`) }
-    const { output: seen } = await fork(run, agent('fetch'), { simulator, kept: ['3'] })
+    const { output: seen } = await fork(run, agent('fetch'), { simulator, pinned: ['3'] })
     outcomes.add(JSON.stringify(seen))
   }
   found.outcomes = outcomes.size
   const asked = model.requests.length
   found.replay = {
     isSame:
-      JSON.stringify((await fork(run, agent('fetch'), { kept: labelsOf(run) })).output) ===
+      JSON.stringify((await fork(run, agent('fetch'), { pinned: labelsOf(run) })).output) ===
       JSON.stringify(output),
     asked: model.requests.length - asked,
   }
@@ -86,15 +86,15 @@ const fork = (run, agent, options) =>
   }))
   const failing = { 3: { error: 'no line' }, 4: { error: 'no tool' } }
   found.failing = await fork(run, agent('fetch'), {
-    kept: without(run, '3'),
+    pinned: without(run, '3'),
     answers: failing,
   }).catch((error) => [error.message, error.cause?.message])
   found.failingTool = await fork(run, agent('fetch'), {
-    kept: without(run, '4'),
+    pinned: without(run, '4'),
     answers: failing,
   }).catch((error) => error.message)
   found.unknown = refusal(() =>
-    planKept(openTape(run.path), { kept: ['99'], mode: 'free', seed: 1 }),
+    planPinned(openTape(run.path), { pinned: ['99'], mode: 'free', seed: 1 }),
   )
 }
 
@@ -110,8 +110,8 @@ const fork = (run, agent, options) =>
     }
     const { run, output } = await record({ name: 'gone', dir }, agent)
     gone.close()
-    const { output: seen, kept } = await fork(run, agent, { kept: ['2'] })
-    found[`gone ${seam}`] = { same: seen.map((one, at) => one === output[at]), live: kept.live }
+    const { output: seen, pinned } = await fork(run, agent, { pinned: ['2'] })
+    found[`gone ${seam}`] = { same: seen.map((one, at) => one === output[at]), live: pinned.live }
   }
 }
 
@@ -137,16 +137,16 @@ const fork = (run, agent, options) =>
     const steps = searchableSteps(openTape(run.path))
     const free = steps.find((step) => step.kind === 'tool' && step.call().result === output[0][1])
     const answers = { [free.label]: { payload: 'more' } }
-    const { output: seen, kept } = await fork(run, agent(seam), {
-      kept: without(run, free.label),
+    const { output: seen, pinned } = await fork(run, agent(seam), {
+      pinned: without(run, free.label),
       answers,
     })
     const isBenKept = JSON.stringify(seen[1]) === JSON.stringify(output[1])
     found[`longer lane ${seam}`] = {
       ann: seen[0].length,
       isBenKept,
-      unmatched: kept.unmatched,
-      live: kept.live,
+      unmatched: pinned.unmatched,
+      live: pinned.live,
     }
   }
 }
@@ -168,12 +168,12 @@ const fork = (run, agent, options) =>
   }
   const { run, output } = await record({ name: 'guarded', dir }, agent)
   ran = 0
-  const { output: seen, kept } = await fork(run, agent, { kept: ['2'] })
+  const { output: seen, pinned } = await fork(run, agent, { pinned: ['2'] })
   found.guarded = {
     ran,
     same: seen.map((one, at) => one?.chance === output[at].chance),
-    forced: kept.forced,
-    live: kept.live,
+    forced: pinned.forced,
+    live: pinned.live,
   }
 }
 
@@ -226,13 +226,16 @@ const fork = (run, agent, options) =>
   const { run, output } = await record({ name: 'mcp', dir }, agent)
   calls = 0
   const look = { 2: { payload: { content: [{ type: 'text', text: 'twice' }] } } }
-  const { output: seen, kept } = await fork(run, agent, { kept: without(run, '2'), answers: look })
+  const { output: seen, pinned } = await fork(run, agent, {
+    pinned: without(run, '2'),
+    answers: look,
+  })
   found.mcp = {
     labels: labelsOf(run),
     calls,
     seen,
     bought: seen.at(-1) === output.at(-1),
-    unmatched: kept.unmatched,
+    unmatched: pinned.unmatched,
   }
   server.close()
   server.closeAllConnections()
@@ -255,9 +258,9 @@ const fork = (run, agent, options) =>
   const { run, output } = await record({ name: 'processes', dir }, agent)
   const same = (seen) => seen.map((text, at) => text === output[at])
   found.processes = {
-    first: same((await fork(run, agent, { kept: ['2', '3'] })).output),
-    second: same((await fork(run, agent, { kept: ['1', '3'] })).output),
-    third: same((await fork(run, agent, { kept: ['1', '2'] })).output),
+    first: same((await fork(run, agent, { pinned: ['2', '3'] })).output),
+    second: same((await fork(run, agent, { pinned: ['1', '3'] })).output),
+    third: same((await fork(run, agent, { pinned: ['1', '2'] })).output),
     given: (
       await fork(run, agent, {
         answers: {

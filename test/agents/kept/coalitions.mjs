@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import { forkKept, record, searchableSteps, tool } from '@retake/engine'
+import { forkPinned, record, searchableSteps, tool } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { clientFor, startModel } from './model.mjs'
 
@@ -100,8 +100,8 @@ for (let fork = 0; fork < Number(forks); fork += 1) {
       : answers[step.label]
   }
   const before = { requests: model.requests.length, toolCalls }
-  const result = await forkKept(run.path, agent, {
-    kept,
+  const result = await forkPinned(run.path, agent, {
+    pinned: kept,
     mode: 'free',
     seed: fork,
     ...(source === 'answers' && { answers }),
@@ -109,7 +109,7 @@ for (let fork = 0; fork < Number(forks); fork += 1) {
   }).catch((error) => ({ error: String(error?.stack ?? error) }))
   const requests = model.requests.length - before.requests
   const calls = toolCalls - before.toolCalls
-  const report = result.kept ?? { live: 0, unmatched: 0, forced: [], matched: {} }
+  const report = result.pinned ?? { live: 0, unmatched: 0, forced: [], matched: {} }
   const tell = (what) =>
     wrong.push(`fork ${fork} (${source}, kept ${kept.map((l) => keyOf[l])}): ${what}`)
   if (result.error) tell(result.error)

@@ -217,7 +217,7 @@ export async function continueAgent(
       report,
       failure,
       // The forks of a search for causes are thrown away.
-      ...(plan.kept === undefined && { trustedRuns: trustedRunsFile() }),
+      ...(plan.pinned === undefined && { trustedRuns: trustedRunsFile() }),
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
     }
@@ -295,7 +295,7 @@ function liveEnvironment(
     else if (IS_KEY.test(name)) missing.push(name)
   }
   // A simulator stands in for those who would ask for them.
-  const needsKeys = plan.tail === 'live' && plan.kept?.simulator === undefined
+  const needsKeys = plan.tail === 'live' && plan.pinned?.simulator === undefined
   if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)
   return { ...env, ...changes }
 }

@@ -4,7 +4,7 @@ import type { ForkRun } from './fork-run.js'
 
 const job = (seed: number): ForkJob => ({
   tape: 'x.tape',
-  plan: { kept: [], mode: 'free', seed },
+  plan: { pinned: [], mode: 'free', seed },
   timeoutMs: 1000,
   env: {},
 })

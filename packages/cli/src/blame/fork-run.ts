@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Divergence, planKept, RetakeError } from '@retake/engine'
+import { type Divergence, planPinned, RetakeError } from '@retake/engine'
 import { originOf, type RecordedError, type Step, type StepKind, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
@@ -147,7 +147,7 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   const timeout = AbortSignal.timeout(job.timeoutMs)
   try {
-    const plan = planKept(tape, { ...job.plan, folder })
+    const plan = planPinned(tape, { ...job.plan, folder })
     const continued = await continueAgent(tape, plan, {
       stdio: 'ignore',
       env: job.env,
@@ -171,15 +171,15 @@ function readFork(
   continued: Continued,
   late: string | undefined,
 ): Omit<ForkRun, 'remove'> {
-  const { divergences, isLive, kept } = continued
+  const { divergences, isLive, pinned } = continued
   const [divergence] = divergences
   const nothing = { outcome: NOTHING, values: {}, liveSteps: 0, forced: 0, ...NOTHING_SPENT }
   if (divergence !== undefined && !isLive) return { ...nothing, changed: divergence }
   if (!isLive) return { ...nothing, broke: late ?? 'it ended before it came to a free step' }
   const tape = openTape(continued.tape)
   const view = viewRun(tape)
-  const unasked = new Set([...plan.kept, ...Object.keys(plan.answers ?? {})])
-  const matched = kept?.matched ?? {}
+  const unasked = new Set([...plan.pinned, ...Object.keys(plan.answers ?? {})])
+  const matched = pinned?.matched ?? {}
   const values: Record<string, string> = {}
   const bySeq = new Map(view.recordedSteps.map((step) => [step.seq, step]))
   for (const { label, seq } of viewRun(parent).recordedSteps) {
@@ -192,21 +192,21 @@ function readFork(
   const live = view.recordedSteps.filter(
     (step) => originOf(tape, step) === 'live' && !answered.has(step.seq),
   )
-  const rateLimit = kept?.live === 0 ? undefined : wasRateLimited(tape, parent)
+  const rateLimit = pinned?.live === 0 ? undefined : wasRateLimited(tape, parent)
   const broke =
     late ??
-    kept?.broken?.what ??
+    pinned?.broken?.what ??
     (divergence && `it diverged: ${divergence.summary}`) ??
-    (kept?.live === 0 ? undefined : unanswered(tape, parent))
+    (pinned?.live === 0 ? undefined : unanswered(tape, parent))
   return {
     outcome: readOutcome(tape),
     ...(broke !== undefined && { broke }),
     ...(rateLimit && { rateLimit }),
     values,
-    forced: kept?.forced.length ?? 0,
+    forced: pinned?.forced.length ?? 0,
     tape: continued.tape,
-    ...(kept?.live === 0 ? NOTHING_SPENT : spent(live)),
-    liveSteps: kept?.live ?? live.length,
+    ...(pinned?.live === 0 ? NOTHING_SPENT : spent(live)),
+    liveSteps: pinned?.live ?? live.length,
   }
 }
 

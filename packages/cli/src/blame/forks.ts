@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events'
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
-import type { FreeAnswer, KeptPlan } from '@retake/engine'
+import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import type { Step, Tape } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { type Oracle, readOutcome } from '../oracle/oracle.js'
@@ -94,7 +94,7 @@ function parsed(line: string): { key: string; fork: StoredFork } | undefined {
 export interface ForkJob {
   /** Path of the tape of the failed run. */
   readonly tape: string
-  readonly plan: KeptPlan
+  readonly plan: PinnedPlan
   readonly timeoutMs: number
   /** Variables that differ from the recorded ones. */
   readonly env: Readonly<Record<string, string>>
@@ -279,15 +279,15 @@ export class ProcessForks implements ForkSource {
     return this.#once(key, () => this.#runLive(this.#requestPlan(at, request, key)))
   }
 
-  #requestPlan(at: string, request: unknown, key: string): KeptPlan {
+  #requestPlan(at: string, request: unknown, key: string): PinnedPlan {
     const { steps, answers = {}, simulator, seed } = this.#options
     const labels = steps.map(({ label }) => label)
     const { [at]: _, ...others } = answers
     return {
-      kept: labels.slice(0, labels.indexOf(at)),
+      pinned: labels.slice(0, labels.indexOf(at)),
       mode: 'free',
       answers: others,
-      questions: { [at]: request },
+      requests: { [at]: request },
       ...(simulator !== undefined && { simulator }),
       seed: seedOf(`${seed} ${key}`),
     }
@@ -352,7 +352,7 @@ export class ProcessForks implements ForkSource {
     return this.#replay
   }
 
-  async #runLive(plan: KeptPlan): Promise<StoredFork> {
+  async #runLive(plan: PinnedPlan): Promise<StoredFork> {
     const { pool, tape, env = {}, timeoutMs } = this.#options
     const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
     await this.#checkProgram()
@@ -385,10 +385,10 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  #planOf({ kept, mode }: Coalition, draw: number): KeptPlan {
+  #planOf({ kept, mode }: Coalition, draw: number): PinnedPlan {
     const { steps, answers, simulator, seed } = this.#options
     return {
-      kept: kept.flatMap((index) => steps[index]?.label ?? []),
+      pinned: kept.flatMap((index) => steps[index]?.label ?? []),
       mode,
       ...(answers && { answers }),
       ...(simulator !== undefined && { simulator }),

@@ -10,7 +10,7 @@ import {
 } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { holdsSecret, isSurrounding, planKept } from '@retake/engine'
+import { holdsSecret, isSurrounding, planPinned } from '@retake/engine'
 import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { project } from '../config/define-config.js'
 import { checkContinuable } from '../agent/continue-agent.js'
@@ -52,7 +52,7 @@ export async function readSearch(
   const { live } = interventions
   const isAnswered = interventions.simulator !== undefined || live.length === 0
   const env = isAnswered && spansOf === undefined ? { ...placeholders(tape), ...given } : given
-  checkContinuable(tape, planKept(tape, { kept: [], mode: 'free', seed: 0 }), env)
+  checkContinuable(tape, planPinned(tape, { pinned: [], mode: 'free', seed: 0 }), env)
   return {
     tape,
     steps,

@@ -8,7 +8,7 @@ import {
 } from './compare.js'
 import { changesFiles } from './in-doubt.js'
 import type { DrawnValues } from './draws.js'
-import type { RecordedAnswers, RecordedOperation } from './timeline.js'
+import type { TapeTimeline, RecordedOperation } from './timeline.js'
 
 /**
  * What a recording wrote to files through streams, line by line. A stream puts
@@ -18,7 +18,7 @@ import type { RecordedAnswers, RecordedOperation } from './timeline.js'
 export class StreamWrites {
   readonly #lines = new Map<string, Set<string>>()
 
-  constructor(readonly recorded: RecordedAnswers) {}
+  constructor(readonly recorded: TapeTimeline) {}
 
   /** Whether this writes nothing but lines that were written to that file then. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array): boolean {
@@ -79,13 +79,13 @@ export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
 export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
 
 /** Finds what a recording has for something the agent starts, by what it is. */
-export class RecordedIndex {
+export class ContentMatcher {
   readonly #buckets = new Map<string, RecordedOperation[]>()
   readonly #shas = new Map<RecordedOperation, string>()
   readonly #bodies = new Map<RecordedOperation, string>()
 
   constructor(
-    readonly recorded: RecordedAnswers,
+    readonly recorded: TapeTimeline,
     readonly drawn: DrawnValues,
     readonly rules: ContentRules,
   ) {

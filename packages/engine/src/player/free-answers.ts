@@ -15,8 +15,8 @@ import {
 import type { AnswerPart } from './source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'
-import type { FreeAnswer, KeptPlan, KeptReport, SimulatedStep, Simulator } from './plan.js'
-import { parsed, type RecordedStep, type StepMatcher } from './pinned-matcher.js'
+import type { FreeAnswer, PinnedPlan, PinnedReport, SimulatedStep, Simulator } from './plan.js'
+import { parsed, type RecordedStep, type PinnedMatcher } from './pinned-matcher.js'
 import { EMPTY, type NewDelivery } from '../sessions/session.js'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
@@ -196,7 +196,7 @@ function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
 export type StepEvent = NewEvent<RequestEvent | CallEvent>
 
 /** Something the agent asks, and what in the recording it is. */
-export interface AskedFree {
+export interface FreeRequest {
   readonly event: StepEvent
   /** Masked. */
   readonly body: Uint8Array
@@ -205,8 +205,8 @@ export interface AskedFree {
 
 export interface FreeStepsOptions {
   readonly tape: Tape
-  readonly plan: KeptPlan
-  readonly matcher: StepMatcher
+  readonly plan: PinnedPlan
+  readonly matcher: PinnedMatcher
   readonly simulator: Simulator | undefined
   readonly onBroken: (error: RetakeError) => void
 }
@@ -216,11 +216,11 @@ export interface FreeStepsOptions {
  * neither can, the fork is broken: nothing is asked live in silence.
  */
 export class FreeSteps {
-  #broken: KeptReport['broken']
+  #broken: PinnedReport['broken']
 
   constructor(readonly options: FreeStepsOptions) {}
 
-  get broken(): KeptReport['broken'] {
+  get broken(): PinnedReport['broken'] {
     return this.#broken
   }
 
@@ -229,14 +229,14 @@ export class FreeSteps {
   }
 
   /** What the plan gives, as the parts that reach the agent. */
-  planned(asked: AskedFree): AnswerPart[] | undefined {
+  planned(asked: FreeRequest): AnswerPart[] | undefined {
     const { recorded } = asked
     const answer = recorded && this.options.plan.answers?.[recorded.label]
     return answer && this.#given(asked, answer)
   }
 
   /** What the simulator says; undefined when it shall be asked live. */
-  async simulated(asked: AskedFree): Promise<AnswerPart[] | undefined> {
+  async simulated(asked: FreeRequest): Promise<AnswerPart[] | undefined> {
     const { simulator } = this.options
     try {
       const answer = await outsideRuns(() => simulator?.(this.#described(asked)))
@@ -248,7 +248,7 @@ export class FreeSteps {
   }
 
   /** The same for a call that answers in the same breath. */
-  simulatedNow(asked: AskedFree): AnswerPart[] | undefined {
+  simulatedNow(asked: FreeRequest): AnswerPart[] | undefined {
     const { simulator } = this.options
     if (simulator === undefined) return undefined
     try {
@@ -261,7 +261,7 @@ export class FreeSteps {
     }
   }
 
-  #given(asked: AskedFree, answer: FreeAnswer): AnswerPart[] {
+  #given(asked: FreeRequest, answer: FreeAnswer): AnswerPart[] {
     const like = asked.recorded ?? this.options.matcher.alike(asked)
     try {
       return freeParts(this.options.tape, answer, asked, like?.step)
@@ -271,7 +271,7 @@ export class FreeSteps {
     }
   }
 
-  #described({ event, body, recorded }: AskedFree): SimulatedStep {
+  #described({ event, body, recorded }: FreeRequest): SimulatedStep {
     const { tape, plan, matcher } = this.options
     const isFrozen = plan.mode === 'frozen' && recorded !== undefined
     const then = recorded && this.#answerOf(recorded)
@@ -280,7 +280,7 @@ export class FreeSteps {
       kind: kindOf(event, recorded ?? matcher.alike({ event, body })),
       name: nameOf(event),
       request:
-        (recorded && plan.questions?.[recorded.label]) ??
+        (recorded && plan.requests?.[recorded.label]) ??
         (isFrozen ? requestOf(recorded.event, tape.body(recorded.seq)) : requestOf(event, body)),
       ...(then !== undefined && { recorded: then }),
       seed: plan.seed,
@@ -320,8 +320,8 @@ const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
     : (parsed(body) ?? Buffer.from(body).toString('utf8'))
 
 /** Imports the simulator that a plan names. What it does while it is loaded, and later, is outside the run. */
-export async function loadSimulator({ kept }: ContinuePlan): Promise<Simulator | undefined> {
-  const file = kept?.simulator
+export async function loadSimulator({ pinned }: ContinuePlan): Promise<Simulator | undefined> {
+  const file = pinned?.simulator
   if (file === undefined) return undefined
   let module: { readonly default?: unknown }
   try {

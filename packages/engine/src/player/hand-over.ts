@@ -207,7 +207,7 @@ const withoutDate = (bytes: Buffer): Buffer =>
     : bytes
 
 /** A part of an answer that a run which goes live still gets from a tape. */
-interface CarriedPart {
+interface LatePart {
   readonly event: NewDelivery
   readonly body: Uint8Array
   /** When it is due, in milliseconds after the run went live. */
@@ -216,7 +216,7 @@ interface CarriedPart {
   readonly order: number
 }
 
-interface Carried extends CarriedPart {
+interface Carried extends LatePart {
   readonly operation: Operation
   /** How much the agent had written to a connection when it was carried over. */
   readonly written: number | undefined
@@ -228,13 +228,13 @@ interface Carried extends CarriedPart {
  * live comes out as it would have. Nothing is handed to what the agent has given
  * up, or to a connection that it uses for its next request.
  */
-class CarriedAnswers {
+class LateAnswers {
   #waiting: Carried[] = []
   #startedAt: number | undefined
 
   constructor(readonly recorder: RecordSession) {}
 
-  add(operation: Operation, parts: readonly CarriedPart[]): void {
+  add(operation: Operation, parts: readonly LatePart[]): void {
     if (parts.length === 0) return
     const written = isConnection(operation) ? operation.action.stamp?.().written : undefined
     this.#waiting.push(...parts.map((part) => ({ ...part, operation, written })))
@@ -284,10 +284,10 @@ interface Doubt {
  * again; what left and was never answered follows the policy for doubt. Nothing
  * that may have had an effect is repeated unless the plan says so.
  */
-export class CarryOver implements Tail {
+export class HandOver implements Tail {
   readonly source = outside
   readonly #doubts: ReadonlyMap<number, Doubt>
-  #carried: CarriedAnswers | undefined
+  #carried: LateAnswers | undefined
   #view: ReturnType<typeof viewOf> | undefined
 
   constructor(
@@ -377,7 +377,7 @@ export class CarryOver implements Tail {
     if (lost.length > 0 && server.hasEnd) return false
     for (const { event, body } of given?.parts ?? [])
       recorder.completed(operation, event, bytesOf(body), undefined)
-    this.#carried ??= new CarriedAnswers(recorder)
+    this.#carried ??= new LateAnswers(recorder)
     this.#carried.add(operation, [
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
       ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#carriedLine(answer, at))),
@@ -397,7 +397,7 @@ export class CarryOver implements Tail {
   }
 
   /** An answer that was on its way, without what else came in the same piece. */
-  #carriedLine(answer: { seqs: readonly number[]; line: string }, at: number): CarriedPart {
+  #carriedLine(answer: { seqs: readonly number[]; line: string }, at: number): LatePart {
     const from = answer.seqs.at(-1) ?? at
     return {
       event: { type: 'deliver', part: 'chunk', pipe: 1, from },
@@ -419,7 +419,7 @@ export class CarryOver implements Tail {
   }
 
   #carryAnswer(operation: Operation, recorder: RecordSession, at: number): void {
-    this.#carried ??= new CarriedAnswers(recorder)
+    this.#carried ??= new LateAnswers(recorder)
     const carried = this.#carried
     const rest = this.#restOf(operation, at)
     carried.add(operation, rest)
@@ -448,10 +448,10 @@ export class CarryOver implements Tail {
   }
 
   /** What the tape still has for it. Of a connection, only answers to what was written by now. */
-  #restOf(operation: Operation, at: number): CarriedPart[] {
+  #restOf(operation: Operation, at: number): LatePart[] {
     const written = operation.action.stamp?.().written
     const leftAt = this.#leftAt(at)
-    const parts: CarriedPart[] = []
+    const parts: LatePart[] = []
     for (const event of this.tape.events(at)) {
       if (!isDelivery(event) || event.op !== operation.id) continue
       const isLater =

@@ -21,7 +21,7 @@ import {
 } from '@retake/tape'
 import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
-import type { ContinuePlan, InDoubtPolicy, KeptPlan } from './plan.js'
+import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'
 import { findInDoubt, type InDoubt, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { serversIn, whyNotSearchable } from './pinned-matcher.js'
@@ -297,28 +297,28 @@ export function planRerun(tape: Tape, { name }: { readonly name?: string } = {})
   }
 }
 
-export interface KeptForkOptions extends KeptPlan {
+export interface PinnedForkOptions extends PinnedPlan {
   /** Folder for the tape of the fork; beside its parent unless set. */
   readonly folder?: string
 }
 
 /**
  * How a run goes on with some steps held at what was recorded. Everything before
- * the first free step is served; all steps kept is a replay, which writes no tape.
+ * the first free step is served; all steps pinned is a replay, which writes no tape.
  * Labels are those of `searchableSteps`; all others are refused.
  */
-export function planKept(tape: Tape, options: KeptForkOptions): ContinuePlan {
+export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan {
   const { folder, ...given } = options
-  const kept: KeptPlan = {
+  const plan: PinnedPlan = {
     ...given,
     ...(given.simulator !== undefined && { simulator: path.resolve(given.simulator) }),
   }
   const steps = viewOf(tape).recordedSteps
   const servers = serversIn(tape, steps)
-  refuseOthers(tape, steps, kept)
-  const held = new Set(kept.kept)
+  refuseOthers(tape, steps, plan)
+  const pinned = new Set(plan.pinned)
   const free = steps.find(
-    (step) => !held.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
+    (step) => !pinned.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
   )
   if (free === undefined && isCutOff(tape)) throw errors.RUN_CUT_OFF(tape.run.id)
   const details = {
@@ -337,18 +337,18 @@ export function planKept(tape: Tape, options: KeptForkOptions): ContinuePlan {
     branch,
     overlay: overlayOf(branch.path),
     leave: 'at the end',
-    ...(free && { until: free.seq + 1, kept }),
+    ...(free && { until: free.seq + 1, pinned: plan }),
     inDoubt: 'skip',
     tail: details.tail,
   }
 }
 
 /** Before anything runs. */
-function refuseOthers(tape: Tape, steps: readonly Step[], plan: KeptPlan): void {
-  const { kept, answers = {}, questions = {} } = plan
+function refuseOthers(tape: Tape, steps: readonly Step[], plan: PinnedPlan): void {
+  const { pinned, answers = {}, requests = {} } = plan
   const servers = serversIn(tape, steps)
   const byLabel = new Map(steps.map((step) => [step.label, step]))
-  for (const label of [...kept, ...Object.keys(answers), ...Object.keys(questions)]) {
+  for (const label of [...pinned, ...Object.keys(answers), ...Object.keys(requests)]) {
     const step = byLabel.get(label)
     if (step === undefined) throw errors.NO_SUCH_STEP(tape.run.id, label, steps.length, tape.status)
     const why = whyNotSearchable(tape, step, servers)

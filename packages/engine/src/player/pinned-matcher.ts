@@ -11,7 +11,7 @@ import {
 import type { DrawnValues } from './draws.js'
 import { bodySha, compareInitiation, recordedSha } from './compare.js'
 import { viewOf } from './in-doubt.js'
-import { isAsked, type RecordedAnswers } from './timeline.js'
+import { isStepEvent, type TapeTimeline } from './timeline.js'
 import type { StepEvent } from './free-answers.js'
 import { createHash } from 'node:crypto'
 
@@ -34,11 +34,11 @@ export interface RecordedStep {
 export function recordedSteps(
   tape: Tape,
   steps: readonly Step[],
-  answers: RecordedAnswers,
+  answers: TapeTimeline,
 ): RecordedStep[] {
   return steps.flatMap((step) => {
     const event = step.inferred ? undefined : tape.event(step.seq)
-    if (event === undefined || !isAsked(event)) return []
+    if (event === undefined || !isStepEvent(event)) return []
     const { label, seq } = step
     const { parts = [], turn = 0 } = answers.byStart.get(seq) ?? {}
     const key = stepKey(event, tape.body(seq))
@@ -123,7 +123,7 @@ const sha1 = (text: string): string => createHash('sha1').update(text, 'latin1')
  * What is asked, now and in the recording, without values that came by chance or from
  * a clock: as text, and as the conversation in it.
  */
-class QuestionTexts {
+class RequestTexts {
   readonly #texts = new Map<RecordedStep, string>()
   readonly #conversations = new Map<RecordedStep, Conversation | undefined>()
 
@@ -194,7 +194,7 @@ export class StepCauses {
 
   started(op: number, event: NewEvent<InitiationEvent>): void {
     this.#of.set(op, this.#current)
-    if (!isAsked(event)) return
+    if (!isStepEvent(event)) return
     this.#steps.add(op)
     if (event.type !== 'request' || event.socket === undefined) return
     this.#asked.set(event.socket, op)
@@ -222,7 +222,7 @@ export class StepCauses {
   }
 
   /** The request that a connection carries now. */
-  askedOn(connection: number): number | undefined {
+  requestOn(connection: number): number | undefined {
     return this.#asked.get(connection)
   }
 
@@ -292,7 +292,7 @@ class StepOrder {
 }
 
 /** Something that the agent asks in a fork. */
-export interface AskedStep {
+export interface RequestedStep {
   readonly event: NewEvent<RequestEvent | CallEvent>
   /** Masked, as it stands on a tape. */
   readonly body: Uint8Array
@@ -308,7 +308,7 @@ export interface Match {
   readonly isSame: boolean
 }
 
-export interface MatcherOptions {
+export interface PinnedMatcherOptions {
   /** What follows from what in the recording. */
   readonly causes: StepCauses
   readonly drawn: DrawnValues
@@ -328,18 +328,18 @@ const TELLING_SHARE = 0.25
  * same step, then the earliest. No step is matched twice, and what goes on with a
  * lane whose recorded steps are all used matches nothing rather than another lane's.
  */
-export class StepMatcher {
+export class PinnedMatcher {
   readonly #byKey = new Map<string, RecordedStep[]>()
   readonly #order: StepOrder
-  readonly #texts: QuestionTexts
+  readonly #texts: RequestTexts
 
   constructor(
     readonly tape: Tape,
     steps: readonly RecordedStep[],
-    readonly options: MatcherOptions,
+    readonly options: PinnedMatcherOptions,
   ) {
     this.#order = new StepOrder(steps, options.causes, options.isUnderWay)
-    this.#texts = new QuestionTexts(tape, options.drawn)
+    this.#texts = new RequestTexts(tape, options.drawn)
     for (const step of steps) {
       const bucket = this.#byKey.get(step.key)
       if (bucket === undefined) this.#byKey.set(step.key, [step])
@@ -348,7 +348,7 @@ export class StepMatcher {
   }
 
   /** Takes the recorded step that this is. */
-  take(asked: AskedStep): Match | undefined {
+  take(asked: RequestedStep): Match | undefined {
     const same = this.#sameKind(asked)
     const unused = same.filter(({ used }) => !used)
     const identical = this.#identical(unused, asked)
@@ -360,7 +360,7 @@ export class StepMatcher {
   }
 
   /** A recorded step of the same kind, whatever became of it: its answer shows the form that answers have. */
-  alike({ event, body }: Pick<AskedStep, 'event' | 'body'>): RecordedStep | undefined {
+  alike({ event, body }: Pick<RequestedStep, 'event' | 'body'>): RecordedStep | undefined {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     const path = event.type === 'request' ? pathOf(event.url) : ''
     const answered = bucket.filter(({ parts }) => parts.length > 0)
@@ -370,7 +370,7 @@ export class StepMatcher {
     )
   }
 
-  #sameKind({ event, body }: AskedStep): readonly RecordedStep[] {
+  #sameKind({ event, body }: RequestedStep): readonly RecordedStep[] {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     if (event.type !== 'request') return bucket
     const path = pathOf(event.url)
@@ -384,7 +384,7 @@ export class StepMatcher {
 
   // ── the same question ─────────────────────────────────────────────────────
 
-  #identical(candidates: readonly RecordedStep[], { event, body }: AskedStep): RecordedStep[] {
+  #identical(candidates: readonly RecordedStep[], { event, body }: RequestedStep): RecordedStep[] {
     const sha = bodySha(body)
     const exact = candidates.filter(
       (one) =>
@@ -403,7 +403,7 @@ export class StepMatcher {
   }
 
   /** Of several that fit equally, the one that follows from the same step; else the earliest. */
-  #inLine(candidates: readonly RecordedStep[], { after }: AskedStep): RecordedStep | undefined {
+  #inLine(candidates: readonly RecordedStep[], { after }: RequestedStep): RecordedStep | undefined {
     const next = this.#order.nextOf(candidates, after)
     return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
   }
@@ -413,7 +413,7 @@ export class StepMatcher {
   #nearest(
     unused: readonly RecordedStep[],
     same: readonly RecordedStep[],
-    asked: AskedStep,
+    asked: RequestedStep,
   ): RecordedStep | undefined {
     const used = same.filter((one) => one.used)
     const text = this.#texts.of(asked.event, asked.body)

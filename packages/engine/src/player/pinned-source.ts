@@ -10,7 +10,7 @@ import {
 } from '@retake/tape'
 import { type Answer, type AnswerPart, type AnswerSource, outside, recordedPart } from './source.js'
 import { DrawnValues } from './draws.js'
-import { isAsked, RecordedAnswers } from './timeline.js'
+import { isStepEvent, TapeTimeline } from './timeline.js'
 import { lostAnswer, SILENCE_MS } from './hand-over.js'
 import { viewOf } from './in-doubt.js'
 import type { RetakeError } from '../errors.js'
@@ -25,15 +25,15 @@ import {
   type SyncCall,
 } from '../sessions/session.js'
 import { underOtherId } from './free-answers.js'
-import { type AskedFree, FreeSteps, type StepEvent } from './free-answers.js'
-import type { KeptPlan, KeptReport, Simulator } from './plan.js'
+import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
+import type { PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import {
   isUpgrade,
   type RecordedStep,
   recordedSteps,
   serversIn,
   StepCauses,
-  StepMatcher,
+  PinnedMatcher,
 } from './pinned-matcher.js'
 import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession } from '../sessions/record-session.js'
@@ -42,10 +42,10 @@ import type { Tail } from './player.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 
 /** What a free step is asked when it is asked live: as the plan says, or as it was recorded, in the form in which it is asked. */
-class StepQuestions {
+class StepRequests {
   constructor(
     readonly tape: Tape,
-    readonly plan: KeptPlan,
+    readonly plan: PinnedPlan,
     readonly owner: Pick<Session, 'secrets'>,
   ) {}
 
@@ -56,7 +56,7 @@ class StepQuestions {
 
   /** What the plan has a step asked. */
   planned({ event, label }: RecordedStep): Uint8Array | undefined {
-    const question = this.plan.questions?.[label]
+    const question = this.plan.requests?.[label]
     if (question === undefined) return undefined
     return event.type === 'call'
       ? argumentsOf(question)
@@ -204,14 +204,14 @@ type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
  * the tape; there is a real one behind it only when something is really asked on it.
  * All others are real: what goes over them is no step.
  */
-class KeptConnections {
+class PinnedConnections {
   readonly #open = new Map<number, Operation>()
   /** By address, the delivery that told the agent that it is connected. */
   readonly #connects = new Map<string, number>()
 
   constructor(
     readonly tape: Tape,
-    readonly recorded: RecordedAnswers,
+    readonly recorded: TapeTimeline,
     steps: Iterable<RecordedStep>,
   ) {
     const asked = new Set<string>()
@@ -273,9 +273,9 @@ const isPart = (event: DeliveryEvent, part: string): boolean =>
 
 const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
 
-interface HeldAnswersOptions {
-  readonly recorded: RecordedAnswers
-  readonly connections: KeptConnections
+interface PinnedAnswersOptions {
+  readonly recorded: TapeTimeline
+  readonly connections: PinnedConnections
   /** By the event that asked. */
   readonly steps: ReadonlyMap<number, RecordedStep>
   /** The first event that was not served: the agent has had what came before. */
@@ -283,10 +283,10 @@ interface HeldAnswersOptions {
 }
 
 /** What was recorded of the answers of held steps, as parts that wait for their place. */
-class HeldAnswers {
+class PinnedAnswers {
   constructor(
     readonly tape: Tape,
-    readonly options: HeldAnswersOptions,
+    readonly options: PinnedAnswersOptions,
   ) {}
 
   /** The answer of a step, to be given through `carrier`: what asked, or its connection. */
@@ -327,7 +327,7 @@ class HeldAnswers {
   }
 }
 
-interface AskedStepsOptions {
+interface MatchedStepsOptions {
   /** The first event that was not served. */
   readonly at: number
   readonly drawn: DrawnValues
@@ -339,8 +339,8 @@ interface AskedStepsOptions {
  * Knows of everything that a fork asks which step of the recording it is, what it
  * follows from, and whether its answer has come. Keeps count for the report.
  */
-class AskedSteps {
-  readonly matcher: StepMatcher
+class MatchedSteps {
+  readonly matcher: PinnedMatcher
   readonly #matched: Record<string, number> = {}
   readonly #forced: string[] = []
   #unmatched = 0
@@ -353,11 +353,11 @@ class AskedSteps {
   constructor(
     tape: Tape,
     steps: readonly RecordedStep[],
-    readonly options: AskedStepsOptions,
+    readonly options: MatchedStepsOptions,
   ) {
     const { at, drawn } = options
     this.#causes = StepCauses.of(tape, at)
-    this.matcher = new StepMatcher(tape, steps, {
+    this.matcher = new PinnedMatcher(tape, steps, {
       causes: StepCauses.of(tape, tape.count),
       drawn,
       isUnderWay: (step) => this.#underWay.has(step),
@@ -370,7 +370,7 @@ class AskedSteps {
     }
   }
 
-  get report(): Pick<KeptReport, 'matched' | 'forced' | 'unmatched'> {
+  get report(): Pick<PinnedReport, 'matched' | 'forced' | 'unmatched'> {
     return { matched: this.#matched, forced: this.#forced, unmatched: this.#unmatched }
   }
 
@@ -380,11 +380,11 @@ class AskedSteps {
 
   /** The request that a connection carries now. */
   on(connection: number): number | undefined {
-    return this.#causes.askedOn(connection)
+    return this.#causes.requestOn(connection)
   }
 
   /** Something is asked: finds the recorded step that it is, once. */
-  match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): AskedFree {
+  match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): FreeRequest {
     const body = this.options.owner.secrets.bytes(bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
@@ -406,7 +406,7 @@ class AskedSteps {
   /** A part of an answer reaches the agent. */
   delivered(operation: Operation, part: NewDelivery): void {
     this.#causes.delivered(operation.id)
-    const step = this.#matches.get(this.#causes.askedOn(operation.id) ?? operation.id)
+    const step = this.#matches.get(this.#causes.requestOn(operation.id) ?? operation.id)
     if (step !== undefined && isLast(operation, part)) this.answered(step)
   }
 
@@ -431,7 +431,7 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
   return part.part === 'close' || part.part === 'error' || (part.part === 'end' && !isProcess)
 }
 
-export interface KeptAnswersOptions {
+export interface PinnedSourceOptions {
   /** The first event that was not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets'>
@@ -442,7 +442,7 @@ export interface KeptAnswersOptions {
   readonly onBroken: (error: RetakeError) => void
 }
 
-interface Asking extends AskedFree {
+interface Asking extends FreeRequest {
   /** The answer reaches the agent through this one: itself, or its connection. */
   readonly carrier: Operation
   /** Really asks; with another body, if one is given. */
@@ -457,17 +457,17 @@ interface Asking extends AskedFree {
  * Not promised: that a held step was asked the same as then. Where it was not, its
  * answer is forced, and the report says so.
  */
-export class KeptAnswers implements AnswerSource, Tail {
+export class PinnedSource implements AnswerSource, Tail {
   readonly source = this
   readonly local = 'live'
   readonly remote = 'live'
   #live = 0
   readonly #steps: ReadonlyMap<number, RecordedStep>
-  readonly #asked: AskedSteps
-  readonly #held: HeldAnswers
+  readonly #asked: MatchedSteps
+  readonly #held: PinnedAnswers
   readonly #free: FreeSteps
-  readonly #questions: StepQuestions
-  readonly #connections: KeptConnections
+  readonly #questions: StepRequests
+  readonly #connections: PinnedConnections
   readonly #queue = new AnswerQueue()
   readonly #drawn = new DrawnValues()
   readonly #kept: ReadonlySet<string>
@@ -477,26 +477,24 @@ export class KeptAnswers implements AnswerSource, Tail {
 
   constructor(
     readonly tape: Tape,
-    readonly plan: KeptPlan,
-    readonly options: KeptAnswersOptions,
+    readonly plan: PinnedPlan,
+    readonly options: PinnedSourceOptions,
   ) {
     const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
-    this.#kept = new Set(plan.kept)
+    this.#kept = new Set(plan.pinned)
     this.#servers = serversIn(tape, viewed)
-    const recorded = new RecordedAnswers(tape, 1, (_turn, kind, value) =>
-      this.#drawn.add(kind, value),
-    )
+    const recorded = new TapeTimeline(tape, 1, (_turn, kind, value) => this.#drawn.add(kind, value))
     const steps = recordedSteps(tape, viewed, recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
-    this.#connections = new KeptConnections(tape, recorded, steps)
-    this.#held = new HeldAnswers(tape, {
+    this.#connections = new PinnedConnections(tape, recorded, steps)
+    this.#held = new PinnedAnswers(tape, {
       recorded,
       connections: this.#connections,
       steps: this.#steps,
       at,
     })
-    this.#asked = new AskedSteps(tape, steps, {
+    this.#asked = new MatchedSteps(tape, steps, {
       at,
       drawn: this.#drawn,
       owner,
@@ -504,10 +502,10 @@ export class KeptAnswers implements AnswerSource, Tail {
     })
     const { matcher } = this.#asked
     this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
-    this.#questions = new StepQuestions(tape, plan, owner)
+    this.#questions = new StepRequests(tape, plan, owner)
   }
 
-  get report(): KeptReport {
+  get report(): PinnedReport {
     const { broken } = this.#free
     return { ...this.#asked.report, live: this.#live, ...(broken && { broken }) }
   }
@@ -522,7 +520,7 @@ export class KeptAnswers implements AnswerSource, Tail {
     const { event, body } = operation.action
     this.#asked.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
-    else if (!isAsked(event)) outside.start(operation)
+    else if (!isStepEvent(event)) outside.start(operation)
     else if (event.type === 'request' && event.socket !== undefined)
       this.#askOn(this.#connections.get(event.socket), operation, event)
     else {
@@ -535,7 +533,7 @@ export class KeptAnswers implements AnswerSource, Tail {
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
     if (op >= this.options.at) this.#asked.started(op, event)
-    if (!isAsked(event)) return outside.run(call, op)
+    if (!isStepEvent(event)) return outside.run(call, op)
     const asked = this.#asked.match(op, event, body)
     const { recorded } = asked
     if (recorded !== undefined) this.#asked.answered(recorded)
@@ -582,7 +580,7 @@ export class KeptAnswers implements AnswerSource, Tail {
       this.#connections.add(operation)
       if (this.#connections.connectFor(event) === undefined) return false
       operation.source = 'tape'
-    } else if (!isAsked(event) || this.#servers.has(id)) return false
+    } else if (!isStepEvent(event) || this.#servers.has(id)) return false
     const recorded = this.#steps.get((isConnection ? this.#asked.on(id) : id) ?? -1)
     if (recorded === undefined) this.#queue.add(operation, this.#held.opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)

@@ -40,7 +40,7 @@ export interface ContinuePlan {
   /** Folder for files that the branch writes. */
   readonly overlay?: string
   /** Steps that are held at what was recorded, and how the others are answered, once the tape is left. */
-  readonly kept?: KeptPlan
+  readonly pinned?: PinnedPlan
 }
 
 /** One part of an answer, its body as base64. */
@@ -61,9 +61,9 @@ export interface SettledDoubt {
  * What a fork does with each step after it has left the tape. Plain data, so that
  * it can be handed to another process as a part of a `ContinuePlan`.
  */
-export interface KeptPlan {
+export interface PinnedPlan {
   /** Labels of the steps that get their recorded answers, whatever they are asked. */
-  readonly kept: readonly string[]
+  readonly pinned: readonly string[]
   /** `frozen`: a free step that is asked live is asked the recorded question. */
   readonly mode: 'free' | 'frozen'
   /** By label, how a free step is answered; live unless named. */
@@ -72,7 +72,7 @@ export interface KeptPlan {
    * By label, what a free step is asked in place of what the agent asks: a parsed
    * request, as the `data` of what `requestPayload` gives.
    */
-  readonly questions?: Readonly<Record<string, unknown>>
+  readonly requests?: Readonly<Record<string, unknown>>
   /** File of a module whose default export is a `Simulator`: asked about every free step that `answers` does not name. */
   readonly simulator?: string
   /** Told to the simulator: two forks with the same seed may come to the same. */
@@ -105,7 +105,7 @@ export type Simulator = (
 ) => FreeAnswer | undefined | Promise<FreeAnswer | undefined>
 
 /** What became of the steps of the recording, by their labels. */
-export interface KeptReport {
+export interface PinnedReport {
   /** Event of this run that starts the step; missing where it was not asked for. */
   readonly matched: Readonly<Record<string, number>>
   /** Kept, and asked something else than then: the recorded answer was forced. */

@@ -1,21 +1,21 @@
 import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
-import { TapeAnswers } from './tape-source.js'
+import { TapeSource } from './tape-source.js'
 import { natives } from '../natives.js'
 import { keepsOwnFiles } from '../overlay/keeps-own-files.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../open-for-replay.js'
-import { KeptAnswers } from './pinned-source.js'
-import type { ContinuePlan, KeptReport, SettledDoubt, Simulator } from './plan.js'
+import { PinnedSource } from './pinned-source.js'
+import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from './plan.js'
 import { outsideRuns } from '../scope.js'
 import type { Answer, AnswerSource } from './source.js'
-import { type ContinuedOptions, ContinuedSession, type Tail } from './player.js'
+import { type PlayerOptions, Player, type Tail } from './player.js'
 import type { Divergence } from './divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { CarryOver } from './hand-over.js'
+import { HandOver } from './hand-over.js'
 import { overlayOf } from './make-plan.js'
 import type { Delivery, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import fs from 'node:fs'
@@ -54,12 +54,12 @@ const STALL_MS = 1000
 
 /** After the fork, too, the parent's tape answers: in the recorded order, to whatever is asked identically. */
 class OfflineTail implements Tail {
-  readonly source: TapeAnswers
+  readonly source: TapeSource
 
   constructor(
     tape: Tape,
     readonly plan: ContinuePlan,
-    readonly options: Pick<ContinuedOptions, 'onStopped' | 'keepAlive'> & {
+    readonly options: Pick<PlayerOptions, 'onStopped' | 'keepAlive'> & {
       /** The first event that was not served. */
       readonly at: number
       readonly owner: Session
@@ -67,7 +67,7 @@ class OfflineTail implements Tail {
     },
   ) {
     const { at, owner, onStopped, keepAlive = false } = options
-    this.source = new TapeAnswers(tape, {
+    this.source = new TapeSource(tape, {
       from: at,
       order: { seed: 0 },
       session: () => owner,
@@ -90,13 +90,13 @@ class OfflineTail implements Tail {
         body: Buffer.from(body, 'base64'),
       }))
       operation.source = 'edited'
-      this.source.carry(operation, {
+      this.source.takeOver(operation, {
         given: parts,
         ...(given.replaces && { replaces: given.replaces }),
       })
     } else if (again?.op === operation.id && again.body !== undefined) {
-      this.source.carry(operation, { asks: Buffer.from(again.body, 'base64') })
-    } else this.source.carry(operation)
+      this.source.takeOver(operation, { asks: Buffer.from(again.body, 'base64') })
+    } else this.source.takeOver(operation)
   }
 
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
@@ -106,17 +106,17 @@ class OfflineTail implements Tail {
 
 /** A run that goes on from its tape. */
 export interface ContinuedRun {
-  readonly session: ContinuedSession
+  readonly session: Player
   readonly tape: Tape
   /** What was in doubt, and what was done about it. */
   readonly settled: readonly SettledDoubt[]
   /** What became of held steps; undefined unless the plan holds some and the tape was left. */
-  readonly kept: () => KeptReport | undefined
+  readonly pinned: () => PinnedReport | undefined
   /** Stops without an end: what was recorded stays, and can be resumed. */
   readonly abandon: () => void
 }
 
-type Watching = Pick<ContinuedOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 'keepAlive'> & {
+type Watching = Pick<PlayerOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 'keepAlive'> & {
   /** The writer was opened: it may be watched. */
   readonly onWriter?: (writer: TapeWriter) => void
   /** Answers the free steps of a plan that holds others. */
@@ -132,23 +132,23 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const tape = openForReplay(plan.source)
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
-    let kept: KeptAnswers | undefined
+    let pinned: PinnedSource | undefined
     const tailAt = (at: number, owner: Session): Tail => {
-      const handOver = new CarryOver(tape, plan, { at, settled })
+      const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
         return new OfflineTail(tape, plan, { ...callbacks, at, owner, handOver })
-      if (plan.kept === undefined) return handOver
+      if (plan.pinned === undefined) return handOver
       const { onFailed } = callbacks
-      kept = new KeptAnswers(tape, plan.kept, {
+      pinned = new PinnedSource(tape, plan.pinned, {
         at,
         handOver,
         owner,
         simulator,
         onBroken: onFailed,
       })
-      return kept
+      return pinned
     }
-    const session = new ContinuedSession(tape, {
+    const session = new Player(tape, {
       ...callbacks,
       leave: plan.leave,
       isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
@@ -174,7 +174,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       session,
       tape,
       settled,
-      kept: () => kept?.report,
+      pinned: () => pinned?.report,
       abandon: () =>
         outsideRuns(() => {
           session.close()

@@ -26,7 +26,7 @@ import {
   nameReceiver,
 } from './divergence.js'
 import type { RunEnd } from '../sessions/record-session.js'
-import { ReplayCheck } from './sequence-matcher.js'
+import { SequenceMatcher } from './sequence-matcher.js'
 import {
   type Action,
   type Delivery,
@@ -45,7 +45,7 @@ import { Gate, type Turn } from '../sessions/gate.js'
  * the agent has done what it had done by then. Notices when it waits for one that
  * will never be due.
  */
-class ReplayDeliveries {
+class RecordedDeliveries {
   closed = false
   /** What was started and is not answered in full, by its event. */
   readonly #operations = new Map<number, Operation>()
@@ -62,7 +62,7 @@ class ReplayDeliveries {
     readonly tape: Tape,
     readonly cursor: TapeCursor,
     readonly log: DivergenceLog,
-    readonly options: ReplayOptions,
+    readonly options: PlaybackOptions,
   ) {
     const stallMs = options.stallMs ?? 4000
     this.#stallWatch = watchForStall({
@@ -236,7 +236,7 @@ function watchForStall(options: {
  * What the agent asks for is compared by `ReplayCheck`, what comes to it is handed
  * out by `ReplayDeliveries`; both move the one cursor along the tape.
  */
-export class ReplaySession implements Session {
+export class Playback implements Session {
   readonly local = 'tape'
   readonly remote = 'tape'
   /** What was served and what was done again, for receipts. */
@@ -246,8 +246,8 @@ export class ReplaySession implements Session {
   readonly files: ServedFiles
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
-  readonly #check: ReplayCheck
-  readonly #deliveries: ReplayDeliveries
+  readonly #check: SequenceMatcher
+  readonly #deliveries: RecordedDeliveries
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
   readonly #owner: Session
@@ -256,7 +256,7 @@ export class ReplaySession implements Session {
 
   constructor(
     readonly tape: Tape,
-    readonly options: ReplayOptions,
+    readonly options: PlaybackOptions,
   ) {
     const cursor = new TapeCursor(tape, {
       ...(options.until !== undefined && { until: options.until }),
@@ -267,7 +267,7 @@ export class ReplaySession implements Session {
     this.#log = log
     this.#owner = options.owner ?? this
     this.#checksWrites = hasFlag(tape.run.flags, 'child-writes')
-    this.#check = new ReplayCheck(tape, {
+    this.#check = new SequenceMatcher(tape, {
       cursor,
       log,
       secrets: this.secrets,
@@ -281,7 +281,7 @@ export class ReplaySession implements Session {
     })
     this.environment = holdsReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened()
-    this.#deliveries = new ReplayDeliveries(tape, cursor, log, options)
+    this.#deliveries = new RecordedDeliveries(tape, cursor, log, options)
   }
 
   get flags(): readonly string[] {
@@ -449,7 +449,7 @@ export class ReplaySession implements Session {
 const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])
 
 /** How a tape is replayed, and who is told about it. */
-export interface ReplayOptions {
+export interface PlaybackOptions {
   /** `strict` stops at the first difference; `observe` reports every one and goes on. */
   readonly mode?: 'strict' | 'observe'
   /** `full` delivers as fast as possible; `recorded` keeps the recorded gaps. */

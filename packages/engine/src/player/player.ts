@@ -14,8 +14,8 @@ import { LeftTape } from './divergence.js'
 import type { Leave } from './divergence.js'
 import type { RecordSession, RunEnd } from '../sessions/record-session.js'
 import type { Recording } from '../sessions/recording.js'
-import { ReplaySession } from './playback.js'
-import type { ReplayOptions } from './playback.js'
+import { Playback } from './playback.js'
+import type { PlaybackOptions } from './playback.js'
 import type {
   Action,
   Delivery,
@@ -26,8 +26,8 @@ import type {
   Source,
 } from '../sessions/session.js'
 
-export interface ContinuedOptions extends Pick<
-  ReplayOptions,
+export interface PlayerOptions extends Pick<
+  PlaybackOptions,
   'onStopped' | 'onDivergence' | 'stallMs' | 'keepAlive'
 > {
   readonly leave: Leave
@@ -67,9 +67,9 @@ export interface Tail {
  * this session; they differ in where they leave the tape. Boundaries see one
  * session all along: what they opened while served, they still hold when live.
  */
-export class ContinuedSession implements Session {
+export class Player implements Session {
   readonly overlay: Overlay | undefined
-  readonly #playback: ReplaySession
+  readonly #playback: Playback
   #live: Live | undefined
   #recording: Recording | undefined
   #why: Divergence | undefined
@@ -77,11 +77,11 @@ export class ContinuedSession implements Session {
 
   constructor(
     readonly tape: Tape,
-    readonly options: ContinuedOptions,
+    readonly options: PlayerOptions,
   ) {
     this.overlay = options.overlay
     const { onStopped, onDivergence, stallMs, keepAlive, leave, until } = options
-    this.#playback = new ReplaySession(tape, {
+    this.#playback = new Playback(tape, {
       onStopped,
       ...(onDivergence && { onDivergence }),
       ...(stallMs !== undefined && { stallMs }),
@@ -151,7 +151,7 @@ export class ContinuedSession implements Session {
     return this.#liveSinceMs
   }
 
-  get counts(): ReplaySession['counts'] {
+  get counts(): Playback['counts'] {
     return this.#playback.counts
   }
 
@@ -230,13 +230,13 @@ export class ContinuedSession implements Session {
     this.#live?.recorder.close()
   }
 
-  get #current(): ReplaySession | RecordSession {
+  get #current(): Playback | RecordSession {
     return this.#live?.recorder ?? this.#playback
   }
 
   /** Served if the tape has it, else made live. */
   #either<T>(
-    act: (session: ReplaySession | RecordSession) => T,
+    act: (session: Playback | RecordSession) => T,
     answer?: (live: Live, op: number) => T,
   ): T {
     if (this.#live !== undefined) return act(this.#live.recorder)

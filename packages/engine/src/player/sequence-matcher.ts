@@ -22,7 +22,7 @@ import { EMPTY } from '../sessions/session.js'
 import type { Operation } from '../sessions/session.js'
 import type { TapeCursor } from './timeline.js'
 
-export interface ReplayCheckOptions {
+export interface SequenceMatcherOptions {
   readonly cursor: TapeCursor
   readonly log: DivergenceLog
   readonly secrets: SecretMask
@@ -37,14 +37,14 @@ export interface ReplayCheckOptions {
  * does not. Strict: the first difference is thrown. Observe: it is put down, and the
  * check goes on from the event that fits, if one comes before the next delivery.
  */
-export class ReplayCheck {
+export class SequenceMatcher {
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #secrets: SecretMask
 
   constructor(
     readonly tape: Tape,
-    readonly options: ReplayCheckOptions,
+    readonly options: SequenceMatcherOptions,
   ) {
     this.#cursor = options.cursor
     this.#log = options.log

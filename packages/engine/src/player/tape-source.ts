@@ -12,13 +12,13 @@ import {
 import { AnswerTurns } from './turns.js'
 import { DeliveryOrder, type OrderOptions } from './turns.js'
 import { DrawnValues, TurnDraws } from './draws.js'
-import { HeldOperation } from './turns.js'
+import { PausedOperation } from './turns.js'
 import { PendingAnswer } from './turns.js'
-import { isAsked, RecordedAnswers, type RecordedOperation } from './timeline.js'
+import { isStepEvent, TapeTimeline, type RecordedOperation } from './timeline.js'
 import {
   type ContentRules,
   OTHER_ORDER,
-  RecordedIndex,
+  ContentMatcher,
   SAME_ORDER,
   StreamWrites,
 } from './content-matcher.js'
@@ -39,7 +39,7 @@ class Connections {
   }
 
   /** The connection that a request is written to; none for requests that stand for themselves. */
-  askedBy(event: NewEvent<InitiationEvent>): Operation | undefined {
+  carrying(event: NewEvent<InitiationEvent>): Operation | undefined {
     const connection = event.type === 'request' ? this.#byId.get(event.socket ?? -1) : undefined
     if (connection !== undefined) this.#asked.add(connection)
     return connection
@@ -50,10 +50,10 @@ class Connections {
    * request whose connection was opened, and given up before it could be written,
    * is not one of them.
    */
-  unasked(recorded: RecordedAnswers): InitiationEvent[] {
+  unrequested(recorded: TapeTimeline): InitiationEvent[] {
     const givenUp = [...this.#byId.values()].filter((one) => one.closed && !this.#asked.has(one))
     return recorded.operations
-      .filter(({ used, event }) => !used && isAsked(event))
+      .filter(({ used, event }) => !used && isStepEvent(event))
       .map(({ event }) => event)
       .filter((event) => !takeConnectionOf(event, recorded, givenUp))
   }
@@ -61,7 +61,7 @@ class Connections {
 
 function takeConnectionOf(
   event: InitiationEvent,
-  recorded: RecordedAnswers,
+  recorded: TapeTimeline,
   connections: Operation[],
 ): boolean {
   if (event.type !== 'request' || event.socket === undefined) return false
@@ -77,13 +77,13 @@ function takeConnectionOf(
  * What a recorded process was told, compared with what the agent tells it now, in
  * whatever pieces. Telling it less is fine until an answer waits for the rest.
  */
-class ToldProcess {
+class StdinComparison {
   readonly #writes: readonly number[]
   #next = 0
   #rest: Uint8Array = new Uint8Array(0)
 
   constructor(
-    readonly recorded: RecordedAnswers,
+    readonly recorded: TapeTimeline,
     readonly op: number,
   ) {
     this.#writes = recorded.writes.get(op) ?? []
@@ -131,7 +131,7 @@ class ToldProcess {
   }
 }
 
-export interface TapeAnswersOptions {
+export interface TapeSourceOptions {
   /** The first event whose answers are used; 1 is the start of the run. */
   readonly from: number
   readonly order: OrderOptions
@@ -161,35 +161,35 @@ export interface TapeAnswersOptions {
  * twice answers as it did the first and the second time, whatever was written to
  * it in between.
  */
-export class TapeAnswers implements AnswerSource {
+export class TapeSource implements AnswerSource {
   readonly local = 'tape'
   readonly remote = 'tape'
   readonly divergences: Divergence[] = []
   readonly order: DeliveryOrder
-  readonly recorded: RecordedAnswers
-  readonly #index: RecordedIndex
+  readonly recorded: TapeTimeline
+  readonly #index: ContentMatcher
   readonly #writes: StreamWrites
   readonly #draws: TurnDraws
   readonly #drawn = new DrawnValues()
   readonly #timers: TurnTimers
   readonly #connections = new Connections()
-  readonly #told = new WeakMap<Operation, ToldProcess>()
+  readonly #told = new WeakMap<Operation, StdinComparison>()
   readonly #turns: AnswerTurns
   #error: RetakeError | undefined
 
   constructor(
     readonly tape: Tape,
-    readonly options: TapeAnswersOptions,
+    readonly options: TapeSourceOptions,
   ) {
     const draws: [turn: number, kind: string, value: unknown][] = []
-    this.recorded = new RecordedAnswers(tape, options.from, (...draw) => draws.push(draw))
+    this.recorded = new TapeTimeline(tape, options.from, (...draw) => draws.push(draw))
     this.#draws = new TurnDraws(this.recorded.firstTurn, options.order.seed)
     for (const [turn, kind, value] of draws) {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)
     }
     const rules = options.rules ?? (options.order.seed === 0 ? SAME_ORDER : OTHER_ORDER)
-    this.#index = new RecordedIndex(this.recorded, this.#drawn, rules)
+    this.#index = new ContentMatcher(this.recorded, this.#drawn, rules)
     this.#writes = new StreamWrites(this.recorded)
     this.#timers = new TurnTimers(this.#index)
     this.order = new DeliveryOrder(options.order)
@@ -216,8 +216,8 @@ export class TapeAnswers implements AnswerSource {
   }
 
   /** Requests, tool calls and processes of the recording that nobody asked for. */
-  get unasked(): readonly InitiationEvent[] {
-    return this.#connections.unasked(this.recorded)
+  get unrequested(): readonly InitiationEvent[] {
+    return this.#connections.unrequested(this.recorded)
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -291,7 +291,7 @@ export class TapeAnswers implements AnswerSource {
    * Takes over an operation that was served until now. `given` stands in for the
    * rest of its recorded answer; `asks` is sent in place of what it asked.
    */
-  carry(
+  takeOver(
     operation: Operation,
     change: {
       readonly given?: readonly AnswerPart[]
@@ -333,8 +333,8 @@ export class TapeAnswers implements AnswerSource {
     if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body, before))
     this.#error = this.options.stopInDoubt?.(recorded.event.seq)
     if (this.#error !== undefined) return
-    this.#timers.noteAsked(recorded)
-    const connection = this.#connections.askedBy(event)
+    this.#timers.noteRequest(recorded)
+    const connection = this.#connections.carrying(event)
     if (connection === undefined) {
       this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
       return
@@ -364,8 +364,8 @@ export class TapeAnswers implements AnswerSource {
     )
   }
 
-  #work(operation: Operation): HeldOperation {
-    const held = new HeldOperation(operation, () => this.#turns.request())
+  #work(operation: Operation): PausedOperation {
+    const held = new PausedOperation(operation, () => this.#turns.request())
     operation.action.start(held)
     return held
   }
@@ -402,9 +402,9 @@ export class TapeAnswers implements AnswerSource {
     return this.#index.take(event, this.#masked(body), this.#turns.turn)
   }
 
-  #toldThen(operation: Operation): ToldProcess | undefined {
+  #toldThen(operation: Operation): StdinComparison | undefined {
     const recorded = this.#turns.find(operation)?.recorded
-    return recorded && new ToldProcess(this.recorded, recorded.event.seq)
+    return recorded && new StdinComparison(this.recorded, recorded.event.seq)
   }
 
   #masked(body: Uint8Array | undefined): Uint8Array {

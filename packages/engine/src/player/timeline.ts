@@ -20,8 +20,8 @@ export interface RecordedOperation {
   readonly written: number
   used: boolean
   /** What was asked before and after it in the same turn, by event. */
-  askedBefore: number | undefined
-  askedAfter: number | undefined
+  requestBefore: number | undefined
+  requestAfter: number | undefined
 }
 
 /** What has been asked in a turn so far, and what was started since. */
@@ -37,7 +37,7 @@ interface Connection {
 }
 
 /** What a tape holds from an event on: what was started, what came of it, what was drawn, and in which turn. */
-export class RecordedAnswers {
+export class TapeTimeline {
   /** Started from the event on, in order. */
   readonly operations: RecordedOperation[] = []
   /** Every operation, also those under way at that event; their parts are those from the event on. */
@@ -107,8 +107,8 @@ export class RecordedAnswers {
       parts: [],
       written: connection?.requests ?? 0,
       used: false,
-      askedBefore: this.#neighbours.askedBefore,
-      askedAfter: undefined,
+      requestBefore: this.#neighbours.askedBefore,
+      requestAfter: undefined,
     }
     this.#noteNeighbour(operation)
     if (connection !== undefined) connection.answering = operation
@@ -122,7 +122,7 @@ export class RecordedAnswers {
     const isAsked = event.type === 'request' || (event.type === 'call' && event.sync !== true)
     if (!isAsked) this.#neighbours.waiting.push(operation)
     else {
-      for (const one of this.#neighbours.waiting) one.askedAfter = event.seq
+      for (const one of this.#neighbours.waiting) one.requestAfter = event.seq
       this.#neighbours = { askedBefore: event.seq, waiting: [] }
     }
   }
@@ -207,7 +207,7 @@ export function isCutOff(tape: Tape): boolean {
 }
 
 /** Whether the agent asks somebody: a request, a tool, a process. Each of these is a step. */
-export function isAsked<E extends { readonly type: string }>(
+export function isStepEvent<E extends { readonly type: string }>(
   event: E,
 ): event is Extract<E, { readonly type: 'request' | 'call' }> {
   if (event.type === 'request') return true

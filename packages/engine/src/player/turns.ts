@@ -3,9 +3,9 @@ import { natives } from '../natives.js'
 import { type Divergence, otherBytes, waitsForever } from './divergence.js'
 import { type NewDelivery, Operation } from '../sessions/session.js'
 import { recordedPart } from './source.js'
-import type { RecordedAnswers, RecordedOperation } from './timeline.js'
+import type { TapeTimeline, RecordedOperation } from './timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape'
-import type { RecordedIndex } from './content-matcher.js'
+import type { ContentMatcher } from './content-matcher.js'
 import { seededRandom } from './draws.js'
 
 /** A choice against the recorded order: `chosen` came although `passed` had come first then. */
@@ -73,7 +73,7 @@ function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
 
 interface Started {
   readonly operation: Operation
-  readonly work: HeldOperation | undefined
+  readonly work: PausedOperation | undefined
   /** What was asked before and after it in the same turn, as the recording knows it. */
   readonly askedBefore: RecordedOperation | undefined
   askedAfter: RecordedOperation | undefined
@@ -100,14 +100,14 @@ export class TurnTimers {
   #lastResorts = 0
   readonly #unknown = new Set<PendingAnswer>()
 
-  constructor(readonly index: RecordedIndex) {}
+  constructor(readonly index: ContentMatcher) {}
 
-  add(operation: Operation, work?: HeldOperation): void {
+  add(operation: Operation, work?: PausedOperation): void {
     this.#started.push({ operation, work, askedBefore: this.#asked, askedAfter: undefined })
   }
 
   /** Something was asked in this turn, and this is what it was in the recording. */
-  noteAsked(recorded: RecordedOperation): void {
+  noteRequest(recorded: RecordedOperation): void {
     this.#asked = recorded
     for (const started of this.#started) started.askedAfter ??= recorded
   }
@@ -202,9 +202,9 @@ function isBeside(
   recorded: RecordedOperation,
   { askedBefore, askedAfter }: Pick<Started, 'askedBefore' | 'askedAfter'>,
 ): boolean {
-  if (askedAfter !== undefined) return recorded.askedAfter === askedAfter.event.seq
-  if (askedBefore === undefined || recorded.askedAfter !== undefined) return false
-  return recorded.askedBefore === askedBefore.event.seq
+  if (askedAfter !== undefined) return recorded.requestAfter === askedAfter.event.seq
+  if (askedBefore === undefined || recorded.requestAfter !== undefined) return false
+  return recorded.requestBefore === askedBefore.event.seq
 }
 
 const msOf = ({ action: { event } }: Operation): number => (event.type === 'timer' ? event.ms : 0)
@@ -212,7 +212,7 @@ const kindOf = ({ action: { event } }: Operation): string | undefined =>
   event.type === 'timer' ? event.kind : undefined
 
 /** Work that really runs, but whose outcome waits until its turn is chosen. */
-export class HeldOperation extends Operation {
+export class PausedOperation extends Operation {
   readonly outcomes: { readonly native: unknown }[] = []
 
   constructor(
@@ -238,18 +238,18 @@ export class PendingAnswer {
   /** Timers: when it is due, in the time of the run that goes on. */
   due = 0
   readonly parts: readonly number[]
-  readonly work: HeldOperation | undefined
+  readonly work: PausedOperation | undefined
   readonly #writtenBefore: number
 
   constructor(
-    readonly source: RecordedAnswers,
+    readonly source: TapeTimeline,
     /** Parts reach the agent through this one. */
     readonly operation: Operation,
     /** Missing when the recording has nothing like it: timers and local work, which need no answer. */
     readonly recorded: RecordedOperation | undefined,
     options: {
       readonly parts?: readonly number[]
-      readonly work?: HeldOperation
+      readonly work?: PausedOperation
       /** Connections: what the agent had written before it began to wait for this. */
       readonly writtenBefore?: number
     } = {},
@@ -312,7 +312,7 @@ export class PendingAnswer {
 }
 
 export interface AnswerTurnsOptions {
-  readonly recorded: RecordedAnswers
+  readonly recorded: TapeTimeline
   readonly order: DeliveryOrder
   readonly timers: TurnTimers
   /** Nothing is answered any more. */

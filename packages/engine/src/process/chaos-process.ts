@@ -1,6 +1,6 @@
 import { TapeWriter } from '@retake/tape/node'
 import { isCutShort } from '../player/tape-source.js'
-import { TapeAnswers } from '../player/tape-source.js'
+import { TapeSource } from '../player/tape-source.js'
 import { environmentFrom } from '../environment.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
@@ -43,7 +43,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     { now: elapsed(), isDurable: false },
   )
   stopOnFailure(writer, task.failure)
-  const answers = new TapeAnswers(source, {
+  const answers = new TapeSource(source, {
     from: 1,
     order,
     session: () => session,
@@ -60,7 +60,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
       divergences: answers.divergences,
       picks: answers.order.picks,
       swaps: answers.order.swaps,
-      unasked: answers.unasked.map((event) => ({ seq: event.seq, what: describe(event) })),
+      unasked: answers.unrequested.map((event) => ({ seq: event.seq, what: describe(event) })),
       cutShort: cutShortOf(answers),
       contacts: contactCounts(),
       wallMs: natives.performanceNow() - start,
@@ -82,7 +82,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
 }
 
 /** What it waited for at its end and what nobody can say anything about. */
-function cutShortOf(answers: TapeAnswers): ChaosReport['cutShort'] {
+function cutShortOf(answers: TapeSource): ChaosReport['cutShort'] {
   const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
     seq: recorded?.event.seq ?? 0,
     what: describe(operation.action.event),

@@ -17,9 +17,9 @@ export function continueProcess(task: ContinueTask & CommonTask, simulator?: Sim
   const start = natives.performanceNow()
   // A second lock: with an offline tail there is no way from the session to the outside.
   if (task.plan.tail === 'offline') forbidContact()
-  const { session, tape, settled, kept, abandon } = continueRun(task.plan, {
+  const { session, tape, settled, pinned, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
-    onFailed: (error) => (kept()?.broken === undefined ? stopWith(error, task.failure) : stop()),
+    onFailed: (error) => (pinned()?.broken === undefined ? stopWith(error, task.failure) : stop()),
     simulator,
     onWriter: (writer) => {
       stopOnFailure(writer, task.failure)
@@ -38,13 +38,13 @@ export function continueProcess(task: ContinueTask & CommonTask, simulator?: Sim
       servedMs: (session.liveSinceMs ?? natives.performanceNow()) - start,
       wallMs: natives.performanceNow() - start,
       exitCode,
-      ...keptReport(),
+      ...pinnedReport(),
     }
     writeJson(task.report, result)
   }
-  const keptReport = (): Pick<ContinueReport, 'kept'> => {
-    const found = kept()
-    return found === undefined ? {} : { kept: found }
+  const pinnedReport = (): Pick<ContinueReport, 'pinned'> => {
+    const found = pinned()
+    return found === undefined ? {} : { pinned: found }
   }
   const stop = (): void => {
     abandon()

@@ -7,7 +7,7 @@ import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { ReplayReport, ReplayTask } from '../process-task.js'
 import { adoptProcess } from '../scope.js'
-import { ReplaySession } from '../player/playback.js'
+import { Playback } from '../player/playback.js'
 import { movedTape } from './moved-tape.js'
 import { exitNow, onAgentEnd } from './process-exit.js'
 import { captureSignals } from './signals.js'
@@ -24,7 +24,7 @@ export function replayProcess(task: ReplayTask): void {
   forbidContact()
   const start = natives.performanceNow()
   const holder = task.inspect && new ThreadHolder(task.inspect)
-  const session = new ReplaySession(tape, {
+  const session = new Playback(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     onStopped: () => stop(),
