@@ -120,7 +120,7 @@ export const cliErrors = errorTable({
   RECORDED_FOLDER_MISSING: (cwd: string) => [
     `The folder ${cwd} no longer exists.`,
     'The run was recorded there, and replay runs the real code again.',
-    'Restore the folder, or replay on the machine where it was recorded.',
+    'Run the command in a checkout of the recorded program, or restore the folder.',
   ],
   RECORDED_AGENT_MISSING: (file: string, cwd: string) => [
     `The recorded program ${file} no longer exists.`,

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type MovedRoot, PLACEHOLDER } from '@retake/engine'
+import { PLACEHOLDER } from '@retake/engine'
 import type { FileCall, Tape } from '@retake/tape'
 import { printableLine } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
+import { movedHere } from './source-code.js'
 
 /** A file that a run read and that now differs from what the tape serves. */
 export interface ChangedFile {
@@ -21,7 +22,7 @@ const COMPARED_BYTES_MAX = 16 * 1024 * 1024
  * differs from what the tape serves. Not compared: files that the run wrote itself, very large
  * files, installed packages, and everything outside the project. `moved`: the project is elsewhere now.
  */
-export function changedFiles(tape: Tape, moved?: MovedRoot): ChangedFile[] {
+export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[] {
   const { cwd } = tape.details
   if (cwd === undefined) return []
   const recordedRoot = rootOf(tape, cwd)

@@ -17,6 +17,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync }
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceAdvice, divergenceReport, recordCommand } from './divergence.js'
+import { movedHere } from './source-code.js'
 import { type Look, printable } from '../terminal/terminal.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 import { tmpdir } from 'node:os'
@@ -113,7 +114,7 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly notRecorded?: readonly string[]
 }
 
-/** Runs the recorded program again, served from its tape. */
+/** Runs the recorded program again, served from its tape; in another checkout, the program that is here. */
 export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Promise<Replayed> {
   const command = replayCommand(tape, options)
   try {
@@ -125,7 +126,10 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
     })
     const report = command.report()
     if (report !== undefined)
-      return { ...(report as Replayed), ...(end.signal && { signal: end.signal }) }
+      return {
+        ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
+        ...(end.signal && { signal: end.signal }),
+      }
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
     throw cliErrors.REPLAY_WITHOUT_REPORT(
       end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
@@ -135,12 +139,9 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   }
 }
 
-/** Replays a program silently, where it was recorded or, in another checkout, where it is now. */
-export async function replayHere(tape: Tape): Promise<Replayed> {
-  const root = movedHere(tape)
-  const replayed = await replayAgent(tape, { stdio: 'ignore', ...(root && { root }) })
+/** Reports name the recorded folder; call sites must name the current one. */
+function withLocalSites(replayed: Replayed, root: MovedRoot | undefined): Replayed {
   if (root === undefined) return replayed
-  // Reports name the recorded folder; call sites must name the current one.
   const divergences = replayed.divergences.map((divergence) =>
     divergence.site === undefined
       ? divergence
@@ -149,25 +150,13 @@ export async function replayHere(tape: Tape): Promise<Replayed> {
   return { ...replayed, divergences }
 }
 
-/**
- * A tape that was recorded in a folder that this machine does not have, in
- * another checkout: if its program is here, seen from the working directory, it
- * is run here.
- */
-export function movedHere({ details: { cwd, entry } }: Tape): MovedRoot | undefined {
-  if (cwd === undefined || entry === undefined || existsSync(cwd)) return undefined
-  const current = process.cwd()
-  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry)))
-  return existsSync(here) ? { recorded: cwd, current } : undefined
-}
-
 interface ReplayCommandOptions {
   readonly observe?: boolean
   readonly pace?: boolean
   readonly nodeArgs?: readonly string[]
   /** Descriptor of the pipe through which the process is looked into. */
   readonly inspectFd?: number
-  /** Replays in a copy of the recorded folder; what is reported names the recorded one. */
+  /** Replays in a copy of the recorded folder; what is reported names the recorded one. Default: this checkout, if the folder is gone. */
   readonly root?: MovedRoot
 }
 
@@ -180,7 +169,8 @@ interface ReplayCommand {
 }
 
 export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
-  const start = startOf(tape, options.root)
+  const root = options.root ?? movedHere(tape)
+  const start = startOf(tape, root)
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   const report = path.join(temporary, 'report.json')
@@ -197,7 +187,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
     flagCount: retakeFlags.length,
     pureAddons: project().pureAddons,
     ...(options.inspectFd !== undefined && { inspect: { fd: options.inspectFd } }),
-    ...(options.root && { root: options.root }),
+    ...(root && { root }),
   }
   return {
     start: {
@@ -212,7 +202,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
     },
     report: () => {
       throwFailure(failure)
-      return readReport(report, options.root)
+      return readReport(report, root)
     },
     remove: () => rmSync(temporary, { recursive: true, force: true }),
   }

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import type { RecordedCode, Tape } from '@retake/tape'
@@ -110,7 +110,7 @@ export function sourceFiles(tape: Tape): string[] {
  * Files of the agent that differ from the recorded code. A tape without the code's digests
  * names every file that was saved after the run began, with or without a change.
  */
-export function changedSources(tape: Tape, root?: MovedRoot): string[] {
+export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   const { code, cwd = '.' } = tape.details
   if (code !== undefined)
     return Object.entries(code.files)
@@ -125,10 +125,8 @@ export function changedSources(tape: Tape, root?: MovedRoot): string[] {
 }
 
 /** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
-export function changedPackages(
-  { details: { code, cwd = '.', entry } }: Tape,
-  root?: MovedRoot,
-): string[] {
+export function changedPackages(tape: Tape, root = movedHere(tape)): string[] {
+  const { code, cwd = '.', entry } = tape.details
   if (code === undefined || entry === undefined) return []
   const file = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry)))
   return Object.entries(code.packages).flatMap(([name, recorded]) => {
@@ -147,4 +145,16 @@ export function warnOfChangedSources(tape: Tape): void {
     `${note}  changed since the recording: ${names}\n` +
       '      Lines are those of now; a replay that differs from the tape stops there.\n',
   )
+}
+
+/**
+ * The folder to use in place of the recorded one: the working directory, if this machine does
+ * not have the recorded folder and the recorded program is here. So a tape from another
+ * machine replays in a checkout at any path.
+ */
+export function movedHere({ details: { cwd, entry } }: Tape): MovedRoot | undefined {
+  if (cwd === undefined || entry === undefined || existsSync(cwd)) return undefined
+  const current = process.cwd()
+  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry)))
+  return existsSync(here) ? { recorded: cwd, current } : undefined
 }

@@ -2,7 +2,6 @@ import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { divergenceAdvice, divergenceReport, recordCommand } from '../agent/divergence.js'
 import { fromHere } from '../terminal/terminal.js'
-import { movedHere } from '../agent/replay-agent.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 import type { Verified } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
@@ -295,12 +294,11 @@ function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
   if (replayed === undefined || replayed.divergences.length === 0) return detail
   const tape = openTape(file)
   const view = viewRun(tape)
-  const root = movedHere(tape)
   const again = recordCommand(tape)
   return replayed.divergences
     .map((divergence) => {
       const step = stepAt(view, divergence.seq)
-      const advice = divergenceAdvice(tape, divergence, { again, ...(root && { root }) })
+      const advice = divergenceAdvice(tape, divergence, { again })
       const fix = [...advice, `retake replay ${fromHere(file)}`]
       const context = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
       return divergenceReport(divergence, context, plain).join('\n')

@@ -3,7 +3,7 @@ import type { NotCaptured } from '@retake/tape'
 import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { checkTape, type Integrity } from '../runs/run-summary.js'
 import { explain, type Explained } from '../command-line/print-error.js'
-import { movedHere, type Replayed, replayHere } from '../agent/replay-agent.js'
+import { type Replayed, replayAgent } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { isolationFacts, replayRecordedCommand } from '../agent/replay-recorded-command.js'
 
@@ -76,7 +76,7 @@ function surroundings(
   { strictFiles }: VerifyOptions,
 ): Partial<Verified> {
   const tape = openTape(file)
-  const changed = changedFiles(tape, movedHere(tape))
+  const changed = changedFiles(tape)
   const { notCaptured } = viewRun(tape)
   const [first] = changedFileLines(changed)
   return {
@@ -112,7 +112,9 @@ async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   if (proxy !== undefined && command === undefined)
     return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }
   try {
-    const replayed = await (command === undefined ? replayHere(tape) : replayRecordedCommand(tape))
+    const replayed = await (command === undefined
+      ? replayAgent(tape, { stdio: 'ignore' })
+      : replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
     if (divergence === undefined) {
       const { isSame, gaps } = isolationFacts(replayed)

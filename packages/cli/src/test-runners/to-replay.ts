@@ -17,7 +17,8 @@ import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { movedHere, replayHere } from '../agent/replay-agent.js'
+import { replayAgent } from '../agent/replay-agent.js'
+import { movedHere } from '../agent/source-code.js'
 import { recordAgent } from '../agent/record-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from '../agent/trust.js'
@@ -142,7 +143,7 @@ async function replayProgram(
   if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
   // The test itself names the program.
   trustInThisProcess(tape)
-  const [divergence] = (await replayHere(tape)).divergences
+  const [divergence] = (await replayAgent(tape, { stdio: 'ignore' })).divergences
   if (divergence !== undefined) throw new ReplayDiverged(divergence)
   checkFiles(tape, movedHere(tape), options)
 }

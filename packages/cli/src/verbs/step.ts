@@ -10,7 +10,7 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import { Timeline } from '@retake/engine/inspect'
-import { warnOfChangedSources } from '../agent/source-code.js'
+import { movedHere, warnOfChangedSources } from '../agent/source-code.js'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { plural } from '@retake/tape/present'
 import { startOf } from '../agent/replay-agent.js'
@@ -51,7 +51,7 @@ command. Expressions cannot change anything.`,
     const memory = number(values, 'memory', { least: 1, most: 2 ** 30 })
     const tape = openRun(values, name)
     // Fails early if the program cannot be started.
-    startOf(tape)
+    startOf(tape, movedHere(tape))
     warnOfChangedSources(tape)
     const nodeArgs = texts(values, 'node-arg')
     const timeline = new Timeline({

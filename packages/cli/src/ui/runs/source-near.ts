@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { maskKeys, type Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
-import { movedHere } from '../../agent/replay-agent.js'
+import { movedHere } from '../../agent/source-code.js'
 import { projectRoot } from '../../agent/changed-files.js'
 
 /** Lines before and after the one that is asked for. */

@@ -17,7 +17,7 @@ import {
   Timeline,
   type Variable,
 } from '@retake/engine/inspect'
-import { changedSources, sourceFiles } from '../../agent/source-code.js'
+import { changedSources, movedHere, sourceFiles } from '../../agent/source-code.js'
 import { checkExpression } from '../../debug/step-prompt.js'
 import { fromHere } from '../../terminal/terminal.js'
 import { spawnProbe } from '../../debug/probe-agent.js'
@@ -104,7 +104,7 @@ class RunSession {
 
   /** Throws when the recorded program cannot be started here. */
   constructor(tape: Tape) {
-    startOf(tape)
+    startOf(tape, movedHere(tape))
     this.#tape = tape
     this.#tapeFile = new FileStamps([tape.path])
     this.#files = sourceFiles(tape)
