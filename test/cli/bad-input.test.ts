@@ -286,7 +286,9 @@ console.log('ready'); setInterval(() => {}, 1000)`,
     })
     const { code, stderr, stdout } = await workspace.retake(['record', 'agent.mjs'])
     expect({ code, stdout }).toEqual({ code: 137, stdout: 'ready\n' })
-    expect(stderr).toMatch(/killed by SIGKILL[^]*cut off · the tape holds everything up to there/)
+    expect(stderr).toMatch(
+      /killed by SIGKILL[^]*cut off · the tape contains everything up to there/,
+    )
     expect((await workspace.retake(['replay', 'last'])).code).toBe(0)
   })
 })

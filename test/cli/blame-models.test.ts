@@ -84,7 +84,7 @@ console.log(choices[0].message.content)`,
 
   const wrong = await workspace.retake([...blame, '4'])
   expect(wrong.code).toBe(2)
-  expect(wrong.stderr).toContain('--spans 4 is no model step.')
+  expect(wrong.stderr).toContain('--spans 4 is not a model step.')
   const capped = await workspace.retake(['blame', 'last', '--oracle', 'exit:1', '--max-usd', '1'])
   expect(capped.code).toBe(2)
   expect(capped.stderr).toContain('--max-usd cannot be kept')

@@ -243,7 +243,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
   const unclear = await blame('--oracle', 'json:order.status="denied"', '--simulator', simulator)
   expect(unclear.code).toBe(1)
   expect(unclear.stderr).toContain('BLAME_CANNOT_TELL')
-  expect(unclear.stderr).toContain('stdout holds no JSON')
+  expect(unclear.stderr).toContain('stdout is not JSON')
   expect(blameFiles(workspace)).toEqual([])
 
   const flaky = await blame('--oracle', 'sh flip.sh', '--simulator', simulator, '--json')

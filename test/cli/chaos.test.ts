@@ -104,7 +104,7 @@ test('an order in which the agent asks for something else is named with the requ
   await record('chaos/last-writer.mjs', { provider, args: ['ask'] })
   const { code, stdout } = await retake(['chaos', 'last', '--seeds', '20'])
   expect(code).toBe(3)
-  expect(stdout).toMatch(/it asks for something else:\n {4}POST \S+text=summary%20of%20/)
+  expect(stdout).toMatch(/it sends other requests:\n {4}POST \S+text=summary%20of%20/)
   expect(stdout).toMatch(/at {4}\S*last-writer\.mjs:4:\d+/)
 })
 

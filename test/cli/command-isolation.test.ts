@@ -124,7 +124,7 @@ describe.skipIf(!hasPython)('a replayed command', () => {
     expect(replayed.stderr).not.toContain('identical')
     expect(replayed.stderr).toContain('same requests and output · 1 request served')
     expect(replayed.stderr).toMatch(
-      /its file writes and its connections outside the proxy were not held back/,
+      /its file writes and its connections outside the proxy were not blocked/,
     )
     expect(shop.asked).toEqual(['POST /refund'])
     // This time it happened: as before, for the next one.
@@ -133,7 +133,7 @@ describe.skipIf(!hasPython)('a replayed command', () => {
     await writeFile(join(workspace.folder, 'question.txt'), 'Where is it?')
     const verified = await workspace.retake(['verify', 'last'], { env: { PATH } })
     expect(verified).toMatchObject({ code: 0 })
-    expect(verified.stdout).toMatch(/same output .*were not held back/)
+    expect(verified.stdout).toMatch(/same output .*were not blocked/)
   })
 
   test.runIf(isSoak && (sandboxes.bubblewrap || sandboxes.unshare))(

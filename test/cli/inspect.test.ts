@@ -360,7 +360,7 @@ test('eval goes on after an expression that throws or does not end, and refuses 
   expect(endless.code).toBe(0)
   expect(endless.lines).toMatchObject([
     { ok: true },
-    { ok: false, message: expect.stringContaining('did not come to an end') },
+    { ok: false, message: expect.stringContaining('did not end') },
     { ok: true },
   ])
   const refused = await evaluate('found = 100')

@@ -243,7 +243,7 @@ test.each([
   ['=live', 'cannot be understood'],
   ['9=', 'cannot be understood'],
   ['9=sometimes', '"sometimes" is none of live, neutral'],
-  ['9=json:{a}', 'does not hold JSON'],
+  ['9=json:{a}', 'is not JSON'],
   ['9=@gone.json', 'gone.json cannot be read'],
   ['9=set:days', 'no path'],
   ['serch_policy=live', 'Did you mean search_policy?'],
@@ -254,7 +254,7 @@ test.each([
   ['8=neutral', 'embeddings, has no neutral answer'],
   ['13=json:3', 'stdout, stderr, exitCode'],
   ['10=run:gone', 'There is no run "gone"'],
-  ['all=script:agent.mjs', 'does not hold JSON'],
+  ['all=script:agent.mjs', 'is not JSON'],
 ])('--free %s is refused: %s', (spec, why) => {
   expect(() => plan(spec)).toThrow(why)
 })

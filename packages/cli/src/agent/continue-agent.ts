@@ -94,7 +94,7 @@ export function continuedLines(
   if (divergence !== undefined) return prefixDiffers(parent, continued, look)
   if (!isLive)
     return [
-      `${paint('green', 'identical')} · all of ${parent.run.id} was served: nothing differs, nothing was asked, nothing was recorded`,
+      `${paint('green', 'identical')} · all of ${parent.run.id} was served: nothing differs, nothing was sent, nothing was recorded`,
     ]
   const tape = openTape(continued.tape)
   const facts = continuedFacts(parent, continued, tape)
@@ -162,8 +162,8 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
   const step = stepAt(viewRun(parent), divergence.seq)
   const fix = isLive
     ? [
-        'After the change the agent asks for something that its parent was not',
-        'asked. Leave out --tail offline to ask it live.',
+        'After the change the agent makes a request that its parent did not',
+        'make. Leave out --tail offline to send it live.',
       ]
     : [
         ...divergenceAdvice(parent, divergence, { again: recordCommand(parent) }),
@@ -173,8 +173,8 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
   return [
     ...divergenceReport(divergence, context, look),
     isLive
-      ? '  Nothing was asked. The branch holds what could be served.'
-      : '  Nothing was asked and nothing was recorded.',
+      ? '  Nothing was sent. The branch contains what could be served.'
+      : '  Nothing was sent and nothing was recorded.',
   ]
 }
 

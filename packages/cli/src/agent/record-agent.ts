@@ -45,7 +45,7 @@ export function recordingLine(
   return [
     line,
     ...(cutOff
-      ? [`${paint('yellow', 'cut off')} · the tape holds everything up to there, but no end`]
+      ? [`${paint('yellow', 'cut off')} · the tape contains everything up to there, but no end`]
       : []),
     ...(trusted
       ? []

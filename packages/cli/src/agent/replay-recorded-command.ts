@@ -235,9 +235,9 @@ export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
   const { network, by, except = [], why } = isolation
   if (network === 'open')
     gaps.push(
-      `its file writes and its connections outside the proxy were not held back: ${why ?? ''}`,
+      `its file writes and its connections outside the proxy were not blocked: ${why ?? ''}`,
     )
-  else if (except.length > 0) gaps.push(`not held back: ${except.join(', ')}`)
+  else if (except.length > 0) gaps.push(`not blocked: ${except.join(', ')}`)
   return {
     isSame: gaps.length === 0,
     blocked: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],

@@ -56,7 +56,7 @@ test('where nothing is to blame, no step is listed', async () => {
   const lines = shown(await searched(flakyRun(1)), 100)
   expect(lines[0]).toMatch(/^(Flaky|No step made this run fail)/)
   expect(lines.join('\n')).not.toMatch(/causes|repair|root|joint|did not come/)
-  expect(lines.join('\n')).toMatch(/it fails as often whether|not told apart, the unchanged run/)
+  expect(lines.join('\n')).toMatch(/it fails as often whether|not distinguished, the unchanged run/)
 })
 
 test('a search that was stopped says so and blames nobody it has not proven', async () => {

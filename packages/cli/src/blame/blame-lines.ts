@@ -61,10 +61,10 @@ function probeRow(probe: Probe, labels: readonly string[], isLast: boolean): str
   const numbers = rangesToNumbers(kept)
   const what =
     numbers.length === 0
-      ? 'nothing kept'
+      ? 'nothing pinned'
       : numbers.length === labels.length
-        ? 'everything kept'
-        : `kept ${labelRanges(numbers, labels)}`
+        ? 'everything pinned'
+        : `pinned ${labelRanges(numbers, labels)}`
   return [
     `${isLast ? '└' : '├'} ${mode === 'frozen' ? `${what}, frozen` : what}`,
     fails === undefined ? 'open' : fails ? 'fails' : 'passes',
@@ -198,15 +198,15 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
       : indented(`${wordOf(indexes)} ${labelRanges(indexes, labels)}: ${text}`, width)
   const cleared = withRole('clear')
   return [
-    ...listed(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} kept`),
+    ...listed(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} pinned`),
     ...listed(withRole('unknown'), whyUnknown(findings)),
   ]
 }
 
 /** Why nothing is said of single steps. */
 const whyUnknown = ({ verdict }: FindingsFile['findings']): string => {
-  if (verdict === 'no attributable step') return 'it fails as often whether they are kept or free'
-  if (verdict === 'flaky') return 'not told apart, the unchanged run fails only now and then'
+  if (verdict === 'no attributable step') return 'it fails as often whether they are pinned or free'
+  if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
   return 'not known, the search did not come that far'
 }
 
@@ -251,7 +251,10 @@ function riskLines({ findings, steps }: FindingsFile, { paint, width }: Look): s
       bar(rate, width >= 90 ? 40 : 20),
       rateCell(rate),
     ])
-  return [...heading('risk: fails when the steps up to one are kept', paint), ...table(rows, width)]
+  return [
+    ...heading('risk: fails when the steps up to one are pinned', paint),
+    ...table(rows, width),
+  ]
 }
 
 function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: Look): string[] {
@@ -262,18 +265,18 @@ function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: L
     facts.forcedAnswers === 0
       ? []
       : [
-          `${plural(facts.forcedAnswers, 'recorded answer')} given to a changed question: that is an assumption`,
+          `${plural(facts.forcedAnswers, 'recorded answer')} given to a changed request: that is an assumption`,
         ]
   const goOn =
     findings.verdict === 'stopped'
-      ? ['Forks are stored: the same command with a higher limit goes on from here.']
+      ? ['Forks are stored: the same command with a higher limit continues from here.']
       : []
   const sameAgain =
     findings.verdict === 'no attributable step' &&
     facts.free.length === 0 &&
     steps.some(({ kind }) => kind !== 'model')
       ? [
-          'A tool that returns the same when it is asked again is never blamed: give it another answer, for example --free tool=neutral.',
+          'A tool that returns the same result again is never blamed: give it another answer, for example --free tool=neutral.',
         ]
       : []
   const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn, ...sameAgain]
@@ -300,7 +303,7 @@ function classicLines(
     '',
     paint('bold', 'classic view'),
     ...wrap(
-      `one step kept at a time, ${forksPerStep} forks each, Wilson intervals; shares over ${plural(rounds, 'round')}; ${plural(forks, 'fork')}${isStopped ? ', stopped by a limit' : ''}. It ranks; it cannot tell echoes and joint causes.`,
+      `one step pinned at a time, ${forksPerStep} forks each, Wilson intervals; shares over ${plural(rounds, 'round')}; ${plural(forks, 'fork')}${isStopped ? ', stopped by a limit' : ''}. It ranks; it cannot distinguish echoes and joint causes.`,
       width - 2,
     ).map((line) => `  ${line}`),
     ...table([['  step', '', 'fails alone', 'beyond chance', 'share', ''], ...rows], width),
@@ -323,8 +326,8 @@ function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
   ])
   return [
     '',
-    paint('bold', `what step ${step} was asked, ${plural(forks.asked, 'fork')}`),
-    ...(verdict === 'attributed' ? [] : listed(`${verdict}: ${why ?? 'nothing stands out'}`)),
+    paint('bold', `request of step ${step}, ${plural(forks.asked, 'fork')}`),
+    ...(verdict === 'attributed' ? [] : listed(`${verdict}: ${why ?? 'no part is decisive'}`)),
     ...table(rows, width),
     ...spans.flatMap(({ path, role, excerpt }) => listed(`${role} in ${path}: "${excerpt}"`)),
     ...notes.flatMap(listed),

@@ -77,7 +77,7 @@ function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
     return checked(tape, step, { kind: 'json', data: answer })
   }
   if (kind === 'text') return { payload: { text: quiet.text } }
-  if (kind === 'base64') throw new DoesNotFit('its answer is no text')
+  if (kind === 'base64') throw new DoesNotFit('its answer is not text')
   // The tool threw, so its return value is not known.
   return checked(
     tape,
@@ -182,7 +182,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString()) as unknown
   } catch {
-    throw new DoesNotFit('it does not hold JSON')
+    throw new DoesNotFit('it is not JSON')
   }
 }
 

@@ -175,7 +175,7 @@ function readFork(
   const [divergence] = divergences
   const nothing = { outcome: NOTHING, values: {}, liveSteps: 0, forced: 0, ...NOTHING_SPENT }
   if (divergence !== undefined && !isLive) return { ...nothing, changed: divergence }
-  if (!isLive) return { ...nothing, broke: late ?? 'it ended before it came to a free step' }
+  if (!isLive) return { ...nothing, broke: late ?? 'it ended before it reached a free step' }
   const tape = openTape(continued.tape)
   const view = viewRun(tape)
   const unasked = new Set([...plan.pinned, ...Object.keys(plan.answers ?? {})])

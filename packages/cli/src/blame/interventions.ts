@@ -139,7 +139,10 @@ function readScript(file: string, folder: string, text: string): ScriptedAnswers
   const answers = parseJson(Buffer.from(read(file, folder, text)).toString(), text)
   if (typeof answers === 'object' && answers !== null && !Array.isArray(answers))
     return answers as ScriptedAnswers
-  throw wrong(text, `${file} is no object of answers by step, as { "4": { "payload": … } }.`)
+  throw wrong(
+    text,
+    `${file} is not an object of answers by step, such as { "4": { "payload": … } }.`,
+  )
 }
 
 function read(file: string, folder: string, text: string): Uint8Array {
@@ -154,7 +157,7 @@ function parseJson(json: string, text: string): unknown {
   try {
     return JSON.parse(json) as unknown
   } catch (error) {
-    throw wrong(text, `It does not hold JSON: ${(error as Error).message}`)
+    throw wrong(text, `It is not JSON: ${(error as Error).message}`)
   }
 }
 

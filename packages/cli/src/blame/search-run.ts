@@ -184,7 +184,7 @@ function unsteadyFindings(
       },
     ],
     forks: { asked, served: 0, undefined: asked - forks, liveSteps: 0 },
-    notes: ['Each time it was asked about the same output: make the oracle steady first.'],
+    notes: ['It judged the same output each time: make the oracle consistent first.'],
   }
 }
 

@@ -65,7 +65,7 @@ export async function explainingDivergence(
     }
     const style = lookOf(process.stderr)
     const lines = [
-      'The program does something else than when it was recorded, so its state then',
+      'The program behaves differently from the recording, so its recorded state',
       'cannot be shown.',
       ...replayReceipt(tape, replayed, style),
     ]

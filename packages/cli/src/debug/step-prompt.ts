@@ -196,7 +196,10 @@ function parseStepCommand(line: string): StepCommand {
     )
   }
   if (found.argument === undefined && argument !== '')
-    throw cliErrors.WRONG_STEP_COMMAND(`${found.name} stands alone.`, `"${argument}" follows it.`)
+    throw cliErrors.WRONG_STEP_COMMAND(
+      `${found.name} takes no arguments.`,
+      `"${argument}" follows it.`,
+    )
   if (found.argument?.isRequired && argument === '')
     throw cliErrors.WRONG_STEP_COMMAND(
       `${found.name} needs ${found.argument.name}.`,

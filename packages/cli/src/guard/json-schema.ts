@@ -46,7 +46,8 @@ function checkJsonSchema(schema: Json): ReadonlySet<unknown> {
     if (seen.has(each)) return
     seen.add(each)
     for (const type of [each['type'] ?? []].flat())
-      if (!TYPES.has(type as string)) throw new Error(`${JSON.stringify(type)} at ${at} is no type`)
+      if (!TYPES.has(type as string))
+        throw new Error(`${JSON.stringify(type)} at ${at} is not a type`)
     const { pattern, properties } = each
     for (const text of [pattern ?? [], Object.keys(each['patternProperties'] ?? {})].flat())
       compiles(text, at)
@@ -65,7 +66,7 @@ function compiles(pattern: unknown, at: string): void {
   try {
     RegExp(String(pattern), 'u')
   } catch {
-    throw new Error(`the pattern at ${at} is no regular expression`)
+    throw new Error(`the pattern at ${at} is not a regular expression`)
   }
 }
 

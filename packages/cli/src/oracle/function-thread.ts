@@ -45,7 +45,7 @@ const messageOf = (error: unknown): string =>
 async function load({ file, member }: FunctionLocation): Promise<OracleFunction> {
   let found = await importDefault(file)
   for (const key of member) found = (found as Record<string, unknown>)[key]
-  if (typeof found !== 'function') throw new TypeError('Its default export is no function.')
+  if (typeof found !== 'function') throw new TypeError('Its default export is not a function.')
   return found as OracleFunction
 }
 

@@ -38,7 +38,7 @@ function jsonCheck(text: string, wrong: WrongOracle): Check {
   return {
     prepare: () => (outcome) => {
       const document = documentOf(outcome)
-      if (document === undefined) return undecided('stdout holds no JSON')
+      if (document === undefined) return undecided('stdout is not JSON')
       const found = at(document.value, path)
       if (found === undefined) return undecided(`the JSON has no ${path}`)
       const is = `${path} is ${shortened(found.value)}`
@@ -286,9 +286,7 @@ function howItBroke(
   const isLikeThen =
     recorded === undefined || (recorded.ended === ended && recorded.signal === signal)
   if (!ended && !(judgesBroken && isLikeThen))
-    return signal === undefined
-      ? 'the run did not come to an end'
-      : `the run was killed by ${signal}`
+    return signal === undefined ? 'the run did not end' : `the run was killed by ${signal}`
   if (recorded === undefined || error === undefined) return undefined
   if (recorded.error?.class === error.class) return undefined
   return `the run broke: ${error.class}: ${error.message.split('\n')[0]}`
@@ -389,7 +387,7 @@ function exitCheck(code: string, wrong: WrongOracle): Check {
           exitCode !== undefined
             ? `exit code ${exitCode}`
             : signal === undefined
-              ? 'it did not come to an end'
+              ? 'it did not end'
               : `killed by ${signal}`,
         ),
   }
@@ -406,14 +404,14 @@ function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
         () =>
         ({ stdout }) => {
           const isFound = stdout.includes(wanted)
-          return judged(isFound, `stdout ${isFound ? 'holds' : 'does not hold'} ${shown}`)
+          return judged(isFound, `stdout ${isFound ? 'contains' : 'does not contain'} ${shown}`)
         },
     }
   }
   const pattern = patternOf(wanted)
   if (pattern === undefined)
     throw wrong(
-      `"stdout:${wanted}" holds no regular expression.`,
+      `"stdout:${wanted}" is not a regular expression.`,
       "For example: --oracle 'stdout:/order \\d+ refunded/i'.",
     )
   return {

@@ -33,7 +33,7 @@ function dataOf(file: string, document: Document.Parsed): unknown {
     return document.toJS({ maxAliasCount: 100 }) as unknown
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw cliErrors.POLICY_UNREADABLE(file, why, 'Write out what its aliases (*name) stand for.')
+    throw cliErrors.POLICY_UNREADABLE(file, why, 'Write out its aliases (*name).')
   }
 }
 

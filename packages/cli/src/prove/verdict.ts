@@ -238,7 +238,7 @@ export function summaryOf(results: readonly Verified[]): string {
     ...some(integrity('unreadable'), 'unreadable'),
     ...some(integrity('recording'), 'still being recorded'),
     ...some(replay('identical'), 'replayed identically'),
-    ...some(replay('same output'), 'replayed with the same output, not held back'),
+    ...some(replay('same output'), 'replayed with the same output, not isolated'),
     ...some(replay('diverged'), 'diverged'),
     ...some(replay('failed'), 'failed to replay'),
     ...notReplayed,

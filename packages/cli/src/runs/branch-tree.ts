@@ -44,7 +44,7 @@ export function stepBranchLines(tape: Tape, step: Step, width: number): string[]
 const ORIGINS = {
   served: ': its answer is the one of the parent',
   edited: ': its answer was put in by the fork',
-  lost: ': it was under way when the run went live, and could not go on',
+  lost: ': it was running when the run went live, and could not continue',
   live: '',
 } as const
 

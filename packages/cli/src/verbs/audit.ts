@@ -65,7 +65,7 @@ function callRemarks({
           `the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it started'}`,
         ]
       : []),
-    ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
+    ...(state === 'in doubt' ? ['it was sent, and its answer was never recorded'] : []),
     ...blocked
       .filter((what) => what !== `${code}: ${scope?.touched}`)
       .map((what) => `refused: ${what}`),
@@ -246,7 +246,7 @@ ${facts([
   ['seal', `${tape.seal}, ${SIGNATURES[tape.signature]}`],
   ...(tape.key === undefined ? [] : [['signed by', tape.key] as const]),
 ])}
-<p class="${tape.ok ? 'good' : 'bad'}">${tape.ok ? 'Verified: every event is as it was recorded.' : `Not verified: ${escape(tape.problem ? `event ${tape.problem.seq}: ${tape.problem.message}` : 'the signature does not fit')}. Nothing of this tape is told.`}</p>
+<p class="${tape.ok ? 'good' : 'bad'}">${tape.ok ? 'Verified: every event is as it was recorded.' : `Not verified: ${escape(tape.problem ? `event ${tape.problem.seq}: ${tape.problem.message}` : 'the signature does not fit')}. Nothing of this tape is shown.`}</p>
 ${guards
   .map(
     ({
@@ -340,7 +340,7 @@ function tapeLines(tape: AuditedTape, { paint }: Look): string[] {
     `${paint('bold', `audit of run ${run}`)}  ${printableLine(name)}`,
     verdict,
     ...(key === undefined ? [] : [`signed by  ${key}`]),
-    ...(ok ? [] : ['Nothing on this tape can be relied on, so nothing of it is told.']),
+    ...(ok ? [] : ['Nothing on this tape can be relied on, so nothing of it is shown.']),
   ]
 }
 

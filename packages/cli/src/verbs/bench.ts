@@ -34,7 +34,7 @@ interface CompetingResult extends CompetingFault {
 }
 
 const CONTROLS = {
-  'fails now and then': (seed: number) => flakyRun(seed),
+  'fails sometimes': (seed: number) => flakyRun(seed),
   'fails always': (seed: number) => brokenRun(seed),
   'never fails': (seed: number) => passingRun(seed),
 }

@@ -46,8 +46,8 @@ const DEMO_FREE =
   'search_policy=set:text="Customers may return an item within 30 days of delivery."'
 
 const MODEL_IS_GONE = `
-The scripted model has been stopped: forks of this run that ask it now will fail.
-retake demo --open records a run whose model stays at hand.
+The scripted model has been stopped: live forks of this run will fail.
+retake demo --open records a run whose model keeps running.
 `
 
 /** Records the refund agent of the demo, and keeps its scripted model at hand: forks ask it live. */

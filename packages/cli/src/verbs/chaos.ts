@@ -138,8 +138,8 @@ function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look
 
 function differenceLines(one: OutcomeDifference, { paint, width }: Look): string[] {
   const { what, recorded, now } = one
-  if (what === 'asks') return ['  it asks for something else:', ...indented(now, width)]
-  if (what === 'does not ask') return ['  it does not ask for:', ...indented(recorded, width)]
+  if (what === 'asks') return ['  it sends other requests:', ...indented(now, width)]
+  if (what === 'does not ask') return ['  it does not send:', ...indented(recorded, width)]
   if (what !== 'stdout') return [`  ${what}: ${printable(recorded)} → ${printable(now)}`]
   const side = (sign: '-' | '+', text: string): string[] => {
     const lines = text === '' ? [] : text.split('\n')

@@ -104,7 +104,7 @@ function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
   const why = !wasLoaded
     ? 'The program did not load this file.'
     : nextLineWithCode === undefined
-      ? 'The program loaded the file, but did not come to this line. Code inside tool() does not run on replay.'
+      ? 'The program loaded the file, but did not reach this line. Code inside tool() does not run on replay.'
       : `No code begins on it; the next line with code is ${nextLineWithCode}.`
   return cliErrors.LINE_NEVER_RAN(fromHere(file), line, why)
 }

@@ -39,7 +39,7 @@ function locateLines(
   const steps = [
     ...new Set(occurrences.filter(({ carried }) => carried).map(({ step }) => step ?? '')),
   ]
-  const title = `“${oneLine(text)}” stands in ${plural(occurrences.length, 'place')} of ${run}`
+  const title = `“${oneLine(text)}” occurs in ${plural(occurrences.length, 'location')} of ${run}`
   return [
     paint('bold', cutTo(title, width)),
     '',
@@ -50,7 +50,7 @@ function locateLines(
       ? ['', paint('bold', 'Went on'), ...shown.flatMap((each) => occurrenceLines(each, look))]
       : []),
     ...(flow.length > shown.length
-      ? ['', `… ${plural(flow.length - shown.length, 'more place')} (--all shows them)`]
+      ? ['', `… ${plural(flow.length - shown.length, 'more location')} (--all shows them)`]
       : []),
     ...(steps.length > 0 && !all ? ['', ...historyLine(steps, width)] : []),
   ]

@@ -152,7 +152,7 @@ async function replayProxy(values: OptionValues, port: number, name: string): Pr
   else {
     const facts = [
       `${served} served`,
-      `${unused} not asked for`,
+      `${unused} not requested`,
       `${misses.length} not on the tape`,
     ]
     process.stderr.write(`${facts.join(' · ')}\n`)

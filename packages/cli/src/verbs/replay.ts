@@ -44,7 +44,7 @@ function inspectorLines(url: URL, cwd: string): string[] {
     skipFiles: ['<node_internals>/**', '**/node_modules/**'],
   }
   return [
-    `The program is held there. Debugger: ${url.href}`,
+    `The program is paused there. Debugger: ${url.href}`,
     '',
     `Chrome   open chrome://inspect, choose Configure…, add ${url.host}, then inspect`,
     'VS Code  put this into configurations of .vscode/launch.json, then Run > Start Debugging:',

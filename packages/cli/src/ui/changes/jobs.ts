@@ -247,7 +247,7 @@ function stopped(plan: ContinuePlan, { facts, exit }: JobOutcome): JobOutcome {
     ...(facts && { facts }),
     ...(exit && { exit }),
     summary: written
-      ? 'stopped; the branch holds what was recorded'
+      ? 'stopped; the branch contains what was recorded'
       : 'stopped before it went live',
   }
 }

@@ -24,7 +24,7 @@ export function editableOf(tape: Tape, at: string): Editable {
   if (event !== undefined)
     return {
       ...reading('answer', () => textOf(drawPayload(tape, Number(event)), {})),
-      whyNoRequest: 'A value of clock or random is not asked for in words.',
+      whyNoRequest: 'A clock or random value has no request to edit.',
     }
   const view = viewRun(tape)
   const step = view.step(at)
