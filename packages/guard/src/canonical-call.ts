@@ -29,7 +29,7 @@ export interface StorableCall {
 const VALUES_MAX = 1_000_000
 const BODY_BYTES_MAX = 64 << 20
 
-/** What cannot be stored cannot be compared either: such a call is refused. */
+/** Refuses calls whose arguments cannot be stored, because they cannot be compared either. */
 export function canonicalCall(tool: string, args: unknown): CanonicalCall {
   const { call, denial } = storableCall(tool, args)
   if (denial !== undefined) throw new GuardError(denial)
@@ -76,7 +76,7 @@ function read(
   }
   const wire = toWire(args, { onLoss, valuesMax: VALUES_MAX })
   const text = JSON.stringify(wire)
-  // What stands in order already need not be written a second time to be compared.
+  // Data that is in order already need not be serialized a second time.
   const fingerprint = isOrdered(wire) ? hashOf(tool, text) : fingerprintOfWire(tool, wire)
   return { as: 'json', body: Buffer.from(text), json: text, fingerprint }
 }
@@ -101,7 +101,7 @@ const fingerprintOfWire = (tool: string, wire: unknown): string =>
 const hashOf = (tool: string, json: string): string =>
   hash('sha256', `[${JSON.stringify(tool)},${json}]`).slice(0, 32)
 
-/** Whether the keys of every object stand as `stableStringify` writes them. Takes JSON data. */
+/** True if the keys of every object are in the order of `stableStringify`. Takes JSON data. */
 function isOrdered(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every(isOrdered)

@@ -30,7 +30,7 @@ const TOOL_OPTIONS = [
   'retries',
   'errors',
 ]
-/** What a timer can wait. */
+/** The longest delay of a timer. */
 const LONGEST_EXPIRY_MS = 2 ** 31 - 1
 const EFFECTS = ['read', 'write', 'network', 'shell', 'spend']
 
@@ -121,7 +121,7 @@ export function checkGuardToolsArguments(
   throwIfAny('guardTools()', check)
 }
 
-/** What is wrong with the options of one call, which is then not let through. */
+/** Problems in the options of one call; any of them denies the call. */
 export function wrongCallOptions(data: unknown): readonly string[] {
   const check = new DataCheck()
   const options = check.object([], data, 'What a call is given', ['throws', 'signal'])

@@ -13,7 +13,7 @@ import type { InDoubtDecision } from './resume/in-doubt.js'
 import { NestedSession } from './resume/nested-session.js'
 import { resumeErrors } from './resume/resume-errors.js'
 
-/** What was decided about a call, and what it takes to carry that out. */
+/** A decision about a call, and everything needed to execute it. */
 export interface Decision {
   readonly intent: GuardIntent
   /** Set when it is not let through. */
@@ -28,7 +28,7 @@ export interface Decision {
 
 /** An intent while it is put together, field by field: a spread would make a hidden class for each call. */
 type Draft = { -readonly [Field in keyof GuardIntent]: GuardIntent[Field] }
-/** What an intent says about any call, whatever is decided. */
+/** The part of an intent that does not depend on the decision. */
 type About = Omit<Draft, 'verdict'>
 
 /**
@@ -78,7 +78,7 @@ export function decideCall(
     return deny(about, resumeErrors.keyFailed(name, cause))
   }
   if (earlier?.facts?.status === 'done') {
-    // What was approved under this very policy need not be approved again.
+    // A call that was approved under this very policy need not be approved again.
     const needsPrompt = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
     const reason = needsPrompt && denial && { code: denial.code, why: denial.why }
     const isServed = { verdict: needsPrompt ? 'ask' : 'allow', served: earlier.from } as const
@@ -139,7 +139,7 @@ function aboutCall(
   return about
 }
 
-/** What goes on the tape about a call that is not let through. */
+/** The intent of a denied call, as it goes on the tape. */
 export const deniedIntent = (
   about: Omit<GuardIntent, 'verdict'>,
   { code, rule, why, allowed, exitReason }: Denial,

@@ -24,7 +24,7 @@ import { encloseCalls } from './resume/guard-tapes.js'
 import { revealed } from './resume/revealed.js'
 import { describeError } from './thrown-error.js'
 
-/** Goes on at once where nothing has to be waited for: waiting costs more than most parts of a guarded call. */
+/** Continues synchronously if possible: waiting costs more than most parts of a guarded call. */
 const whenReady = <T, R>(
   value: T | Promise<T>,
   goOn: (value: T) => R | Promise<R>,
@@ -42,7 +42,7 @@ export function executeCall(
   return new CallExecution(call, operation, decision, canonical).start()
 }
 
-/** What an error may have whatever a result may: a message with its stack. */
+/** Every error may have this size, for its message and stack. */
 const ERROR_BYTES = 100_000
 
 class CallExecution {
@@ -145,7 +145,7 @@ class CallExecution {
     })
   }
 
-  /** What an attempt has cost is on the tape before the next one starts: a crash in that one knows of both. */
+  /** Records the cost of an attempt before the next one starts, so that a crash loses neither. */
   #again(room: Reservation, usage: CallUsage | undefined): Denial | undefined {
     const denial = room.again(usage)
     const { run, name } = this.#call
@@ -154,7 +154,7 @@ class CallExecution {
     return denial
   }
 
-  /** What the call counts for, if that is not what its other facts tell. */
+  /** The amount that the call counts for, unless its other facts already say it. */
   #counted({ counted }: Reservation, facts: GuardFacts): CallUsage | undefined {
     const expected = countedFor(this.#decision.intent, facts)
     const isExpected = expected.tokens === counted.tokens && expected.nanoUsd === counted.nanoUsd
@@ -182,7 +182,7 @@ class CallExecution {
           }),
         }
     if ('error' in outcome) {
-      // What a call around this one may not, it may not either.
+      // The bounds of the calls around apply, too.
       const blocked = [bounds, ...around].flatMap((each) => each.blocked)
       const { session } = this.#operation
       const expected = insideTool(
@@ -201,7 +201,7 @@ class CallExecution {
     )
   }
 
-  /** What a tool throws is data from it like what it returns. */
+  /** A thrown error is data of the tool, like a result, and limited in size. */
   #tooLarge(facts: GuardFacts, bytes: number): void {
     const denial = limitErrors.outputSize(this.#call.name, bytes, undefined, 'error')
     const { exitReason } = denial

@@ -6,10 +6,10 @@ export interface Denial {
   readonly code: string
   /** The rule or scope that decided, as `policy/rule`. */
   readonly rule: string
-  /** What was asked for, as a sentence. */
+  /** The refused action, as a sentence. */
   readonly what: string
   readonly why: string
-  /** What would be allowed instead. */
+  /** An alternative that would be allowed. */
   readonly allowed: string
   /** Set when a limit decided. */
   readonly exitReason?: ExitReason
@@ -27,7 +27,7 @@ export class GuardError extends RetakeError {
     this.exitReason = denial.exitReason
   }
 
-  /** What would be allowed instead. */
+  /** An alternative that would be allowed. */
   get allowed(): string {
     return this.fix
   }

@@ -49,7 +49,7 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
 }
 
 /**
- * Whether an error can be handed on as it is: one that runs code of the tool when it is
+ * True if an error can be handed on as it is: one that runs code of the tool when it is
  * looked at is told as it was recorded. The stack is V8's, a getter in some versions, and
  * reads the message when it is first looked at.
  */
@@ -84,7 +84,7 @@ export function commitRefusal(
 const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
   code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
 
-/** What the caller is told. An output is handed in only of a call that is done. */
+/** The result for the caller. Only calls that are done have an output. */
 export const resultOf = (
   tool: string,
   event: number,

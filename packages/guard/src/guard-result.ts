@@ -2,7 +2,7 @@ import type { GuardFacts, GuardIntent, GuardStatus, ExitReason, Drift } from '@r
 
 /** Which call of the run it was. */
 export interface GuardedStep {
-  /** From 1, in the order in which the guard was asked. */
+  /** From 1, in the order in which calls reached the guard. */
   readonly number: number
   readonly tool: string
   /** Its event on the tape, for `retake show` and `retake fork --at e<event>`. */
@@ -11,13 +11,13 @@ export interface GuardedStep {
   readonly occurrence: number
 }
 
-/** What became of a guarded call: `status` says whether there is an output. */
+/** Outcome of a guarded call: `status` says whether there is an output. */
 export type GuardResult<Output = unknown> = DoneCall<Output> | UndoneCall
 
 /** The tool has run, now or in an earlier run, and its result may be used. */
 export interface DoneCall<Output = unknown> extends CallRecord {
   readonly status: 'done'
-  /** What the tool returned. */
+  /** The value that the tool returned. */
   readonly output: Output
   readonly error: undefined
 }
@@ -30,7 +30,7 @@ export interface UndoneCall extends CallRecord {
   readonly error: unknown
 }
 
-/** What is known of every call. */
+/** Facts about every call. */
 export interface CallRecord {
   readonly step: GuardedStep
   /** The result comes from an earlier run; the tool did not run now. */

@@ -114,7 +114,7 @@ export class GuardRun {
   }
 
   /**
-   * Verifies a call, then runs it. Never throws unless asked to: the result says what became
+   * Verifies a call, then runs it. Never throws unless `throws` is set: the result says what became
    * of it. A tool that is not registered can be handed in as it is, for one call.
    */
   call<Output = unknown>(
@@ -142,7 +142,7 @@ export class GuardRun {
     this.tapes.recordSpent(usage)
   }
 
-  /** Whether calls carry their place in the program: finding it costs more than all else of a call in memory. */
+  /** True if calls record their call site. Finding it costs more than the rest of a call in memory. */
   get namesSites(): boolean {
     return this.options.durability !== 'memory'
   }
@@ -181,7 +181,7 @@ export class GuardRun {
     return this.tapes.resumes
   }
 
-  /** What serving results and stopping early have saved so far. */
+  /** Savings so far by serving results and stopping early. */
   savings(): GuardSavings {
     return this.#savings.total()
   }
@@ -215,7 +215,7 @@ const THROWS: CallOptions = { throws: true }
 /** Options of tools that were handed in before, and are as they should be. */
 const checked = new WeakSet<object>()
 
-/** What is wrong with a tool that is handed in as it is. */
+/** The reason why a tool that is passed in directly is refused. */
 function wrongTool(tool: GuardedTool): Denial | undefined {
   const { name, options } = tool
   if (typeof name !== 'string') return guardErrors.toolNotFunction(name)

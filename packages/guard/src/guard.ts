@@ -10,9 +10,9 @@ import type { InDoubtChoice } from './resume/in-doubt.js'
 import type { Policy } from './policy/policy.js'
 
 export interface GuardOptions {
-  /** What the run is called in lists. */
+  /** Name of the run in lists. */
   readonly name: string
-  /** Which calls are let through; of several policies the strictest holds. Everything unless set. */
+  /** Which calls are let through; of several policies the strictest applies. Everything unless set. */
   readonly policy?: Policy | readonly Policy[]
   /** Folder for the guard's own tape; `.retake/runs` under the working directory unless set. */
   readonly dir?: string
@@ -21,9 +21,9 @@ export interface GuardOptions {
    * shown. `memory`: written in the background; a crash may lose the last calls. `disk` unless set.
    */
   readonly durability?: 'disk' | 'memory'
-  /** Beside those of the policies; the smaller holds. */
+  /** Beside those of the policies; the smaller applies. */
   readonly limits?: Limits
-  /** Who is asked where a rule says `ask`. */
+  /** Approver for calls that a rule `ask`s about. */
   readonly approval?: ApprovalOptions
   /**
    * Serves what an earlier run has done and goes on from there. `true`: the latest run of
@@ -31,11 +31,11 @@ export interface GuardOptions {
    * `end()` completes a run: one that is left otherwise can be resumed.
    */
   readonly resume?: boolean | string
-  /** What becomes of calls that were under way when the resumed run was stopped; `fail` unless set. */
+  /** Policy for calls that were running when the resumed run was stopped; `fail` unless set. */
   readonly inDoubt?: InDoubtChoice
-  /** What arguments were like in earlier runs, from `baselineFrom(tapes)`, or JSON text of it. */
+  /** Statistics of arguments in earlier runs, from `baselineFrom(tapes)`, or JSON text of it. */
   readonly baseline?: Baseline | string
-  /** What becomes of calls whose arguments are unlike those of the baseline; noted unless set. */
+  /** Policy for calls whose arguments are unlike those of the baseline; only noted unless set. */
   readonly onArgumentDrift?: OnArgumentDrift
   /** Private ed25519 key that signs the seal of the guard's own tape. */
   readonly signingKey?: KeyObject

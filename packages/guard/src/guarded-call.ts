@@ -84,7 +84,7 @@ export class GuardedCall {
     try {
       return goOn(checking)
     } catch (error) {
-      // No tape could be opened, for example: whoever waits for the call is told.
+      // No tape could be opened, for example: the caller gets the error.
       return Promise.reject(error)
     }
   }
@@ -95,7 +95,7 @@ export class GuardedCall {
       this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
     if (denial !== undefined) this.refusal ??= { denial }
     if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
-    // What is judged is what was read, as the tool will get it: not what the caller holds.
+    // Judges the copy that the tool will get, not the caller's object.
     return this.#perform(this.run.tapes.session(), argumentsOf(call), call)
   }
 
@@ -187,7 +187,7 @@ export class GuardedCall {
     }
   }
 
-  /** What a tape decided about a call that is made live all the same is decided anew, and said so. */
+  /** A call that goes live despite a recorded decision is decided again, which is noted on the tape. */
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
     const args = argumentsOf(call)

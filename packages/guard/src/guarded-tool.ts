@@ -1,7 +1,7 @@
 import type { CallUsage, Effect } from '@retake/tape'
 import type { Contract, Schema } from './contract/contract.js'
 
-/** What a tool is told beside its arguments. */
+/** Second argument of a tool. */
 export interface ToolContext {
   /** Aborted when the call is given up: it took too long, or the caller lost interest. */
   readonly signal: AbortSignal
@@ -21,9 +21,9 @@ export type ToolFunction<Args, Output> = (
 export interface GuardedToolOptions<Args> {
   /** Arguments must fit; the tool gets them as the schema returns them. */
   readonly input?: Schema
-  /** What is promised of the result. */
+  /** Contract of the result. */
   readonly output?: Schema | Contract
-  /** What the tool does to the world: it is held to that. One that does not say may do anything. */
+  /** Effects of the tool on the world. It may have no others; without a declaration it may have any. */
   readonly effects?: readonly Effect[]
   /** Running it twice does no harm: a call in doubt is simply made again. */
   readonly idempotent?: boolean
@@ -31,10 +31,10 @@ export interface GuardedToolOptions<Args> {
   readonly idempotencyKey?: (args: Args) => string
   /**
    * The most an attempt may use, reserved before it starts; what is really used comes from
-   * `context.use`, and what the tool does not tell is taken to be what it reserved.
+   * `context.use`, and whatever the tool does not report counts as reserved.
    */
   readonly reserve?: CallUsage | ((args: Args) => CallUsage)
-  /** Milliseconds an attempt may take; the smaller of this and the limit of the guard holds. */
+  /** Milliseconds an attempt may take; the smaller of this and the limit of the guard applies. */
   readonly timeoutMs?: number
   /** Milliseconds a call may take with all its attempts. */
   readonly deadlineMs?: number

@@ -40,7 +40,7 @@ const hasWordsOf = (error: Error, refusal: GuardError): boolean =>
   error.message.includes(refusal.message) ||
   ((error as { code?: unknown }).code === refusal.code && error.message.includes(refusal.what))
 
-/** What became of a tool that threw: the refusal that made it throw, or its own error. */
+/** Explains why a tool threw: a refusal by the guard, or an error of its own. */
 interface DescribedError {
   readonly error: unknown
   readonly recorded: RecordedError
@@ -62,7 +62,7 @@ export function describeError(
   }
 }
 
-/** What a tool threw, as an error: callers look for a message and a code. Never throws. */
+/** Converts a thrown value to an error, because callers look for a message and a code. Never throws. */
 export function thrownError(tool: string, thrown: unknown): unknown {
   try {
     if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
@@ -74,7 +74,7 @@ export function thrownError(tool: string, thrown: unknown): unknown {
   }
 }
 
-/** What a tool itself threw, of an error as it was recorded: in one that the guard made of it, the cause. */
+/** The tool's own error in a recorded one: the cause, if the guard wrapped it. */
 export function thrownIn(recorded: RecordedError): unknown {
   const error = rebuildError(recorded, { GuardError })
   return error instanceof GuardError ? error.cause : error
@@ -87,7 +87,7 @@ const describe = (thrown: unknown): string => {
   return `the text ${JSON.stringify(clipText(thrown, SHOWN_CHARACTERS))}`
 }
 
-/** The error in an event that says that something failed: clients that tell listeners of it have such events. */
+/** The error in an error event, which some clients emit instead of throwing. */
 export function eventError(event: unknown): Error | undefined {
   if (typeof event !== 'object' || event === null) return undefined
   const { error } = event as { error?: unknown }

@@ -88,7 +88,7 @@ function writePartial(file: string, value: unknown): string {
   return partial
 }
 
-/** The same, unless the file is there. Of several who try at once, one is told that it did. */
+/** The same, unless the file exists. Of several concurrent attempts, one succeeds. */
 function writeFirst(file: string, value: unknown): boolean {
   const partial = writePartial(file, value)
   try {
@@ -177,7 +177,7 @@ export function readDecision(file: string, request: ApprovalRequest): ApprovalDe
   return { approved, by, ...(reason !== undefined && { reason }) }
 }
 
-/** Of everything that was shown, arguments included, as it stands in the file. */
+/** Hash of everything that was shown, arguments included, as stored in the file. */
 const digestOf = (request: unknown): string =>
   createHash('sha256').update(stableStringify(request)).digest('hex')
 

@@ -39,7 +39,7 @@ export interface ApprovalOptions {
   readonly ask?: Approver | 'terminal' | 'viewer'
   /** How long a request and what is decided on it are good for; five minutes unless set. */
   readonly expiresMs?: number
-  /** Lets every call through that a rule asks about, and says who wanted that and why on the tape. */
+  /** Approves every call that a rule asks about, and records who wanted that and why. */
   readonly breakGlass?: { readonly reason: string; readonly by: string }
 }
 

@@ -32,7 +32,7 @@ async function promptOnce(
 }
 
 /**
- * What is asked, without anything that could move the cursor or hide a part. All of the
+ * Text of the prompt, without anything that could move the cursor or hide a part. All of the
  * arguments are shown, as on the tape: nobody should approve what was cut off.
  */
 export function promptLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {

@@ -40,7 +40,7 @@ async function approveCall(
     : { denial: approvalDenials.refused(request, decision), approval }
 }
 
-/** The decision, or why there is none: too late, no longer wanted, or whoever was asked failed. */
+/** The decision, or why there is none: timeout, abort, or a failed approver. */
 function race(
   request: ApprovalRequest,
   caller: AbortSignal | undefined,

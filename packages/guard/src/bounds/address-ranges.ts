@@ -91,7 +91,7 @@ const readBlocks = () => ({
   translated: rangeOf('::ffff:0:0:0/96'),
 })
 
-/** What an address is when it is not a public one. IPv4 that travels inside IPv6 is judged as what it is. */
+/** Kind of an address that is not public. IPv4 inside IPv6 is judged as IPv4. */
 export function kindOf(address: Address): AddressKind | undefined {
   const { special, global, nat64 } = knownBlocks()
   const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
@@ -117,7 +117,7 @@ function embedded(address: Address): bigint[] {
   return []
 }
 
-/** Whether a listed block names this very address, as it must to open a door to metadata. */
+/** True if a listed block names exactly this address, which is required for metadata servers. */
 export const isSingle = ({ family, bits }: AddressRange): boolean =>
   bits === (family === 4 ? 32 : 128)
 

@@ -8,7 +8,7 @@ import type { Command, FileAccess, Scopes } from './scopes.js'
 import { expectUnheard } from './unheard-refusals.js'
 import { guardErrors } from '../guard-errors.js'
 
-/** What a tool is told that goes on after its call; the same words each time. */
+/** The denial for a tool that continues after its call; the same text each time. */
 export function callOver(tool: string): Denial {
   const known = denials.get(tool)
   if (known !== undefined) return known
@@ -22,12 +22,12 @@ const DENIALS_MAX = 1000
 const denials = new Map<string, Denial>()
 
 /**
- * What one guarded call may touch. The boundaries ask it before anything native
+ * The bounds of one guarded call. The boundaries consult them before anything native
  * happens on behalf of the call; it throws when a scope forbids it, and always
  * once the call is over, so that a tool that was given up on does nothing more.
  */
 export class CallBounds {
-  /** What was refused, also when the tool made nothing of it. */
+  /** All refusals, also those that the tool ignored. */
   readonly blocked: GuardError[] = []
   /** Names the call among those of its run, in short, for calls that its tool makes. */
   key: string | undefined
@@ -68,7 +68,7 @@ export class CallBounds {
     )
   }
 
-  /** A request leaves: told once for each, however often it was asked about before. */
+  /** A request leaves: called once for each, however often it was checked before. */
   sent(): void {}
 
   /** Its tool makes a guarded call. */
@@ -115,7 +115,7 @@ export class CallBounds {
     this.#asProgram({ kind: 'addon', file: 'addon', args: [file], shell: false })
   }
 
-  /** What the call has started it may end; that somebody is there may be asked. */
+  /** A call may signal its own processes, and test whether any process exists. */
   signal(pid: number, signal: string): void {
     if (this.#processes?.has(Math.abs(pid)) === true || signal === '0') return
     if (pid === process.pid || pid === 0 || pid === -1)
@@ -129,7 +129,7 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.shell?.check(command))
   }
 
-  /** Where any scope holds, what would lead around it is refused. */
+  /** Refuses a way around the scopes, if there are any. */
   underScopes(denial: (tool: string) => Denial): void {
     if (this.#over !== undefined || this.#isScoped()) this.refuse(denial(this.tool))
   }
@@ -150,7 +150,7 @@ export class CallBounds {
     return () => void this.#releases?.delete(release)
   }
 
-  /** Whether the call has its answer. */
+  /** True if the call has its answer. */
   get isOver(): boolean {
     return this.#over !== undefined
   }
@@ -204,7 +204,7 @@ class AfterBounds extends CallBounds {
   }
 }
 
-/** An option may carry its value: `--output=/etc/passwd`. */
+/** An option may include its value: `--output=/etc/passwd`. */
 function inspectWord({ files, network }: Scopes, word: string): Denial | undefined {
   const value = /^-[^=]*=(.*)$/s.exec(word)?.[1] ?? word
   return files?.inspect(value, 'argument') ?? network?.inspectWord(value)

@@ -5,14 +5,14 @@ export interface NamedEndpoint {
   readonly host: string
   readonly port: number | undefined
   /**
-   * It can be nothing but a place to connect to. Otherwise it only counts when it is
+   * It can be nothing but an endpoint. Otherwise it only counts when it is
    * one that is never public: `report.md` looks like a host, and `10.0.0.1` like a version.
    */
   readonly isCertain: boolean
 }
 
 /**
- * The places that a text names, if the text as a whole is a URL or a host with or without a
+ * The endpoints that a text names, if the text as a whole is a URL or a host with or without a
  * port, or a list of URLs by line. Prose that mentions one is left alone: a connection is
  * judged when it is made.
  */
@@ -26,7 +26,7 @@ export function endpointsInText(given: string): readonly NamedEndpoint[] {
   })
 }
 
-/** The places that a text names by URL: a host without a scheme is data like any other. */
+/** The endpoints that a text names by URL: a host without a scheme is plain data. */
 export const urlsInText = (given: string): readonly NamedEndpoint[] =>
   MAY_BE_URL.test(given) ? linesOf(given).flatMap((line) => endpointInUrl(line) ?? []) : NONE
 

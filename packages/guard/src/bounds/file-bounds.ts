@@ -11,7 +11,7 @@ import { resolvePath } from './resolve-path.js'
 import type { FileAccess, Scopes } from './scopes.js'
 
 /**
- * A file scope, ready to be asked. `check` follows every link and compares where the path
+ * A compiled file scope. `check` follows every link and compares where the path
  * really leads: it is the lock, and the boundary asks it. `inspect` looks at arguments before
  * a tool starts: a courtesy that stays silent about everything that may be ordinary text.
  */

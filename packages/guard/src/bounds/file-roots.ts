@@ -10,7 +10,7 @@ interface Root {
   real: string
   /** The file system takes `A` and `a` for the same name here. */
   folds: boolean
-  /** What was there when it was resolved. */
+  /** Stats at the time it was resolved. */
   stamp: string
 }
 
@@ -41,7 +41,7 @@ export class FileRoots {
     return this.#roots.length === 0
   }
 
-  /** Whether a resolved path is one of the folders or below it. */
+  /** True if a resolved path is one of the folders or below it. */
   contains(real: string): boolean {
     return this.#roots.some((root) => {
       const { real: folder, folds } = fresh(root)
@@ -49,7 +49,7 @@ export class FileRoots {
     })
   }
 
-  /** Whether a path looks as if it were below one of them, before links are followed. */
+  /** True if a path looks as if it were below one of them, before links are followed. */
   name(absolute: string): boolean {
     return this.#roots.some(
       (root) => isBelow(absolute, root.given) || isBelow(absolute, fresh(root).real),

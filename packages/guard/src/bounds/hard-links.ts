@@ -7,7 +7,7 @@ import { lookAt } from './resolve-path.js'
 const ENTRIES = 20_000
 
 /**
- * Whether a file may be known by a name outside of these folders. A file with two names
+ * True if a file may have a name outside of these folders. A file with two names
  * is one file: through the name inside, what is outside would be read and changed. Only
  * when every one of its names is found inside is it certain that nothing outside is touched.
  */

@@ -24,7 +24,7 @@ export function hostPattern(text: string): HostPattern {
   return { ...parsed, name: found.name, below: isWild ? 'some' : 'none' }
 }
 
-/** Whether a host is meant by a pattern; without a port it is asked about the name alone. */
+/** True if a pattern matches a host; without a port only the name counts. */
 export function fitsPattern(
   { name }: CanonicalHost,
   port: number | undefined,

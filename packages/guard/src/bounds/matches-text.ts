@@ -1,4 +1,4 @@
-/** Whether `text` is what `pattern` says, where `*` stands for any characters. Takes time in proportion to both. */
+/** True if `pattern` matches `text`; `*` matches any characters. Takes time in proportion to both. */
 export function matchesText(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()

@@ -27,7 +27,7 @@ const NAMES = new Set([
   'rancher-metadata',
 ])
 
-/** Whether a canonical name is one of those. They are refused before anybody resolves them. */
+/** True if a canonical name is one of those. They are refused before anybody resolves them. */
 const isMetadataName = (name: string): boolean =>
   NAMES.has(name) || name.endsWith('.metadata.google.internal')
 
@@ -39,7 +39,7 @@ const SMUGGLING = new Set(['gopher', 'gophers', 'dict', 'tftp', 'jar', 'netdoc',
 const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
 
 /**
- * A network scope, ready to be asked. Names are judged before they are resolved,
+ * A compiled network scope. Names are judged before they are resolved,
  * and every address again before it is connected to: what a name means is only
  * known then. Does not resolve anything itself.
  */

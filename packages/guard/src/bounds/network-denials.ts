@@ -89,7 +89,7 @@ export class NetworkDenials {
     )
   }
 
-  /** A connection of which nobody can say what it will carry. */
+  /** A connection whose content cannot be judged. */
   raw(where: string): Denial {
     return this.#denial(
       'SOCKET_NOT_ALLOWED',

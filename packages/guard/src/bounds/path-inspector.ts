@@ -33,7 +33,7 @@ function forbiddenOnWindows(text: string): FileDenialCode | undefined {
 export const isDevicePath = (absolute: string): boolean =>
   /^\/(?:dev|proc|sys)(?:\/|$)/.test(absolute)
 
-/** Whether one of the names is `..`, with either separator. */
+/** True if one of the names is `..`, with either separator. */
 export const climbs = (text: string): boolean => /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(text)
 
 /** One way to write a path so that it does not look like one, and the code for it. */
@@ -121,7 +121,7 @@ const LENGTH = 4096
 export class PathInspector {
   readonly #lists: readonly FileRoots[]
 
-  /** Whether an argument is read or written is not known: what either list allows is let through. */
+  /** An argument may be read or written: a path that either list allows is let through. */
   constructor(...lists: readonly FileRoots[]) {
     this.#lists = [...new Set(lists)]
   }

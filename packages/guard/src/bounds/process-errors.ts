@@ -1,7 +1,7 @@
 import type { Denial } from '../guard-error.js'
 import type { Command } from './scopes.js'
 
-/** What no guarded tool may do to this process. Each code has a page in docs/errors. */
+/** Actions on this process that no guarded tool may take. */
 export const processErrors = {
   exit: (tool: string, how: string): Denial => ({
     code: 'PROCESS_EXIT',

@@ -1,7 +1,7 @@
 import type { GuardError } from '../guard-error.js'
 import type { CallBounds } from './call-bounds.js'
 
-/** Refusals that say nothing of the place itself: what else is tried there may be allowed. */
+/** Refusals that are not about the endpoint itself: other requests to it may be allowed. */
 const OF_THE_WAY = new Set(['METHOD_NOT_ALLOWED', 'SOCKET_NOT_ALLOWED'])
 
 /** Where a connection would have led. */
@@ -17,8 +17,8 @@ export function noteEndpoint(refusal: GuardError, at: RefusedEndpoint): void {
 }
 
 /**
- * Why a connection of these calls to a place has failed, if it was refused. Each refusal is
- * taken once: it was one connection that it kept from being opened.
+ * The refusal because of which a connection of these calls has failed, if any. Each refusal is
+ * taken once: it prevented one connection.
  */
 export function takeRefusal(
   bounds: readonly CallBounds[],

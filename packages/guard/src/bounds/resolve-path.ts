@@ -6,7 +6,7 @@ import { disk } from '@retake/engine/hook'
 export interface ResolvedPath {
   /** Absolute, without links as far as it exists. */
   readonly real: string
-  /** What is there, links not followed; undefined when nothing is. */
+  /** Of the entry itself, links not followed; undefined if there is none. */
   readonly stats: Stats | undefined
   /** How many links were followed on the way. */
   readonly links: number
@@ -15,7 +15,7 @@ export interface ResolvedPath {
 export interface ResolveOptions {
   /** Absolute folder that a relative path starts from; the working directory unless set. */
   readonly from?: string
-  /** Whether a link at the very end is followed, too; it is unless set. */
+  /** True if a link at the very end is followed, too; it is unless set. */
   readonly follow?: boolean
 }
 
@@ -59,7 +59,7 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
   return { real, stats: stats ?? lookAt(real), links }
 }
 
-/** What is at a path itself, links not followed; undefined when nothing is, or nothing can be seen. */
+/** Stats of the entry itself, links not followed; undefined if there is none or it cannot be seen. */
 export function lookAt(location: string): Stats | undefined {
   try {
     return disk.lstatSync(location, { throwIfNoEntry: false })

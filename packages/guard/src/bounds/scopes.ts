@@ -13,7 +13,7 @@ export interface Command {
   readonly args: readonly string[]
   /** The command is text for a shell. */
   readonly shell: boolean
-  /** What else counts as a program: it leaves what the bounds of a call can see. `program` unless set. */
+  /** Other things that count as a program, because boundaries cannot see inside. `program` unless set. */
   readonly kind?: 'program' | 'worker' | 'signal' | 'addon'
   /** The name it is called by, where that is not `file`. */
   readonly argv0?: string
@@ -25,7 +25,7 @@ export interface Command {
   readonly otherUser?: boolean
 }
 
-/** The scopes of one policy, or of what a tool declares, ready to be asked. Each answers with why not, or nothing. */
+/** Compiled scopes of one policy, or of the effects that a tool declares. Each returns a denial, or undefined. */
 export interface Scopes {
   readonly files?: {
     check(access: FileAccess, path: string): Denial | undefined
@@ -37,9 +37,9 @@ export interface Scopes {
     /** Before a name is resolved; with `raw` it is not known that HTTP will be spoken. */
     checkHost(host: string, port: number, raw: boolean): Denial | undefined
     checkAddress(address: string, port: number, host: string): Denial | undefined
-    /** Before a resolver is asked: a name that is looked up is told to others. */
+    /** Before a name is resolved, which reveals it to others. */
     checkLookup(host: string): Denial | undefined
-    /** A request that an answer from another place leads to. */
+    /** A request that follows a redirect of another host. */
     checkRedirect(method: string, url: URL, from: URL): Denial | undefined
     /** A socket or pipe of this machine. */
     checkSocket(path: string): Denial | undefined
@@ -53,7 +53,7 @@ export interface Scopes {
   }
   readonly shell?: {
     check(command: Command): Denial | undefined
-    /** Whether a vector holds this very word: then its author has looked at it. */
+    /** True if a vector contains exactly this word, so its author has approved it. */
     lists(word: string): boolean
   }
   /** Says what these scopes refuse while a tool runs in words of its own. */
@@ -83,7 +83,7 @@ export interface ShellScope {
    *
    * `*` fits one argument, `**` at the end any number; neither fits an argument that starts
    * with `-`, because options can turn one program into another. `-*` fits one option, `-**`
-   * at the end anything. Inside an argument, such as `--file=*`, `*` stands for any characters.
+   * at the end anything. Inside an argument, such as `--file=*`, `*` matches any characters.
    *
    * A program is a name, looked up in the `PATH` the guard was made with, or a path. Text for
    * a shell fits only a vector that holds it word for word: `['sh', '-c', 'ls | wc -l']`. A
@@ -93,7 +93,7 @@ export interface ShellScope {
   readonly allow?: readonly (readonly string[])[]
   /**
    * Variables a program may be given that this process has not, or has with another value;
-   * `*` stands for any characters. None unless set.
+   * `*` matches any characters. None unless set.
    */
   readonly env?: readonly string[]
 }

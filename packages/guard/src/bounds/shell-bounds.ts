@@ -35,7 +35,7 @@ function findProgram(file: string, { cwd, path: list }: Surroundings): string | 
 /** A name with a separator is not looked for. */
 const isPath = (file: string): boolean => file.includes('/') || (isWindows && /[\\:]/.test(file))
 
-/** What a program is called by, whatever folder it is in: some do something else under another name. */
+/** The name a program is called by, in any folder: some behave differently under another name. */
 function programName(file: string): string {
   const name = path.basename(file)
   return isWindows ? name.toLowerCase().replace(/\.(exe|com)$/, '') : name
@@ -57,7 +57,7 @@ function realFile(file: string): string | undefined {
 const HARMLESS = new Set(['NODE_UNIQUE_ID'])
 
 /**
- * A shell scope, ready to be asked. What is not listed is refused: programs that run
+ * A compiled shell scope. What is not listed is refused: programs that run
  * other programs need no list of their own. `PATH`, the other variables and the working
  * folder count as they are now: what a tool does to them later opens nothing.
  *
@@ -87,7 +87,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     why: string,
   ): Denial => make(rule, command, vectors, why)
 
-  /** Whether the file that would really run is the one that is listed. */
+  /** True if the file that would really run is the one that is listed. */
   const isListed = (vector: ArgumentVector, command: Command): boolean => {
     if (command.kind !== undefined && command.kind !== 'program')
       return vector.program === command.file
@@ -161,7 +161,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
   }
 }
 
-/** Threads and addons are known by their files, which are told in full. */
+/** Threads and addons are identified by their full path. */
 const withFullPath = (word: string, at: number, words: readonly string[]): string =>
   at === 1 && (words[0] === 'worker' || words[0] === 'addon') && !/[*:]/.test(word)
     ? path.resolve(word)

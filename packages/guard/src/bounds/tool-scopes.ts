@@ -6,7 +6,7 @@ import type { Scopes } from './scopes.js'
 import { shellBounds } from './shell-bounds.js'
 import type { GuardedTool } from '../guarded-tool.js'
 
-/** What the policies allow, and no more than the tool has declared. Made once for a tool under a policy. */
+/** Scopes of the policies and of the effects that the tool declares. Made once for a tool under a policy. */
 export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
   const { effects } = tool.options
   if (effects === undefined) return policies

@@ -23,7 +23,7 @@ function stopListening(): void {
   process.removeListener('uncaughtException', hear)
 }
 
-/** Whether an error is a refusal. Fetch and streams hand one on as the cause of an error of their own. */
+/** True if an error is a refusal. Fetch and streams wrap it as the cause of their own error. */
 export const isRefusal = (error: unknown): boolean => {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
     if (refusals.has(each)) return true

@@ -11,7 +11,7 @@ import { pathText } from './contract-errors.js'
 import { notJson } from './check-schema.js'
 
 /**
- * What an issue of a schema means for the one who gets the result: a field is
+ * Translates an issue of a schema for the receiver of the result: a field is
  * missing, is of another type, or breaks the schema otherwise. Found by looking
  * where the issue points, so it is the same for every library.
  */
@@ -56,7 +56,7 @@ const wantedIn = (message: string): string | undefined =>
 
 const bare = (expected: string): string => typesIn(expected).join(' | ')
 
-/** What is there, without quoting texts: a result may hold what should not stand in two places. */
+/** Describes a value without quoting texts, which may be confidential. */
 function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return `a string of ${value.length} characters`
@@ -93,7 +93,7 @@ function judged({ name }: GuardedTool, contract: Contract, checked: CheckedOutpu
     : { ...checked, denial: contractErrors.contractDrift(name, drift) }
 }
 
-/** Whether the result is of the promised kind. JSON that came as text is parsed. */
+/** Checks that the result is of the promised kind. JSON that came as text is parsed. */
 function checkKind({ kind }: Contract, value: unknown): CheckedOutput {
   if (kind === undefined) return { value, drift: [] }
   if (kind === 'json' && typeof value === 'string') return parsed(value)
@@ -138,12 +138,12 @@ const wantsOtherThanText = (drift: readonly Drift[]): boolean =>
     return code === 'TYPE_CHANGED' && path === '' && found === typeOf('')
   })
 
-/** What a result is. One that is of no kind says what keeps it from being JSON, and where. */
+/** Kind of a result. Without one, it says what is not JSON, and where. */
 type FoundKind =
   | { readonly kind: OutputKind; readonly path: '' }
   | { readonly kind?: undefined; readonly path: string; readonly found: string }
 
-/** Text is `text` here also when it holds JSON. */
+/** Text is `text` even if it is JSON. */
 function outputKind(value: unknown): FoundKind {
   if (value === undefined) return { kind: 'nothing', path: '' }
   if (typeof value === 'string') return { kind: 'text', path: '' }

@@ -23,7 +23,7 @@ const jsonSchemaCompiler = (): JsonSchemaCompiler | undefined => compiler
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** What it wanted there, when the library says so apart from the message. */
+  /** The expected type, if the library reports it apart from the message. */
   readonly expected?: string
 }
 
@@ -39,14 +39,14 @@ export const isStandardSchema = (schema: Schema): schema is StandardSchema => '~
 
 const compiled = new WeakMap<object, JsonSchemaCheck | UnusableSchema>()
 
-/** Whether a schema can be asked, to be known before a tool starts. */
+/** True if a schema can be used; checked before a tool starts. */
 export function unusable(schema: Schema): UnusableSchema | undefined {
   if (isStandardSchema(schema)) return undefined
   const check = compile(schema)
   return typeof check === 'function' ? undefined : check
 }
 
-/** Asks a schema about a value. One that throws, or cannot be asked, accepts nothing. */
+/** Validates a value. A schema that throws, or cannot be used, accepts nothing. */
 export function checkSchema(schema: Schema, value: unknown): CheckedValue | Promise<CheckedValue> {
   try {
     if (!isStandardSchema(schema)) return checkJsonSchema(schema, value)
@@ -71,7 +71,7 @@ function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | U
   const known = compiled.get(schema)
   if (known !== undefined) return known
   const compiler = jsonSchemaCompiler()
-  // Not kept: a compiler may be handed in later.
+  // Not cached: a compiler may be registered later.
   if (compiler === undefined)
     return { because: 'no compiler', why: 'Nothing here reads JSON Schema.' }
   let check: JsonSchemaCheck | UnusableSchema
@@ -93,10 +93,10 @@ function fromStandard(result: StandardResult): CheckedValue {
 
 const NOTHING_SAID: SchemaIssue = { path: [], message: 'does not fit' }
 
-/** What libraries say beyond the standard. */
+/** Fields that libraries add to the standard. */
 interface ReportedIssue extends StandardIssue {
   readonly expected?: unknown
-  /** Of alternatives, zod tells why each does not fit. */
+  /** For alternatives, zod reports why each does not fit. */
   readonly errors?: unknown
 }
 

@@ -21,11 +21,11 @@ export interface StandardIssue {
 /** A Standard Schema, or a JSON Schema as data. */
 export type Schema = StandardSchema | Readonly<Record<string, unknown>>
 
-/** What a result is, before anything is said about its fields. */
+/** Kind of a result, regardless of its fields. */
 export type OutputKind = 'json' | 'text' | 'binary' | 'nothing'
 
 /**
- * What is promised of a result. It is checked, not changed: but for JSON in a text,
+ * The promise about a result. It is checked, not changed: but for JSON in a text,
  * which is handed on parsed where JSON is promised, the caller gets what the tool returned.
  */
 export interface Contract {

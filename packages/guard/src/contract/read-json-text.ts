@@ -1,4 +1,4 @@
-/** What a text holds that should be JSON. */
+/** Parses text that should be JSON. */
 export type JsonText =
   | { readonly value: unknown }
   | { readonly code: 'TEXT_WHERE_JSON' | 'INVALID_JSON'; readonly found: string }

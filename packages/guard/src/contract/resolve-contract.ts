@@ -13,7 +13,7 @@ export function contractOf(output: Schema | Contract): Contract {
   return isContract ? output : { schema: output as Schema }
 }
 
-/** What is wrong with the schemas of a tool, to be known before it starts: after, its effect is there. */
+/** Problems in the schemas of a tool, found before it starts and has an effect. */
 export function brokenContract(
   tool: string,
   { input, output }: Pick<GuardedToolOptions<never>, 'input' | 'output'>,

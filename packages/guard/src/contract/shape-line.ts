@@ -6,7 +6,7 @@ const LONGEST = 400
 const DEEPEST = 4
 
 /**
- * What a schema accepts, in a line: `{ to: string, amount: number, note?: string }`.
+ * Prints a schema in one line: `{ to: string, amount: number, note?: string }`.
  * For people and models to read; undefined where the library does not say.
  */
 export function shapeLine(schema: Schema): string | undefined {

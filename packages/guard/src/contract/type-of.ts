@@ -1,4 +1,4 @@
-/** What a value is, in the words that schemas use for it. */
+/** Type of a value, as schemas call it. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (typeof value !== 'object') return typeof value

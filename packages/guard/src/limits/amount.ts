@@ -14,10 +14,10 @@ export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 }
 /** Smaller than any price, larger than the error of the multiplication. */
 const ROUNDING = 1e-3
 
-/** What is spent, rounded up. */
+/** Spending, rounded up. */
 export const toNanoUsd = (usd: number): number => Math.max(0, Math.ceil(usd * 1e9 - ROUNDING))
 
-/** What may be spent, rounded down. */
+/** A budget, rounded down. */
 export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUNDING)
 
 export const toUsd = (nanoUsd: number): number => nanoUsd / 1e9
@@ -37,7 +37,7 @@ export const amountOf = (usage: CallUsage): Amount => ({
   nanoUsd: nanoUsdOf(usage) ?? 0,
 })
 
-/** What a call does not tell is taken to be what it reserved. */
+/** Usage that a call does not report counts as reserved. */
 export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amount =>
   said === undefined
     ? reserved
@@ -56,7 +56,7 @@ export const sum = (a: Amount, b: Amount): Amount => ({
 
 export const isNothing = ({ tokens, nanoUsd }: Amount): boolean => tokens === 0 && nanoUsd === 0
 
-/** What of `a` is beyond `b`. */
+/** The part of `a` that exceeds `b`. */
 export const beyond = (a: Amount, b: Amount): Amount => ({
   tokens: Math.max(0, a.tokens - b.tokens),
   nanoUsd: Math.max(0, a.nanoUsd - b.nanoUsd),
@@ -74,8 +74,8 @@ export const toUsage = (amount: Amount): CallUsage | undefined =>
 export const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
 
 /**
- * What is wrong with something that should be an amount. Fields of others are let be, as
- * providers tell more than is counted; where no field is known, nothing would be counted.
+ * Problems in something that should be an amount. Unknown fields are ignored, as
+ * providers report more than is counted; where no field is known, nothing would be counted.
  */
 export function wrongUsage(usage: unknown): string | undefined {
   if (typeof usage !== 'object' || usage === null) return 'it is no object'

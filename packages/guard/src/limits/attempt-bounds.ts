@@ -14,7 +14,7 @@ export class AttemptBounds extends CallBounds {
   #sent = 0
   #didMore = false
 
-  /** Whether there was at most one request, and nothing else. */
+  /** True if there was at most one request, and nothing else. */
   get didOneThing(): boolean {
     const others = [...this.#connected].filter((endpoint) => !this.#requested.has(endpoint))
     return !this.#didMore && this.#sent <= 1 && this.#requests.size + others.length <= 1

@@ -28,7 +28,7 @@ export class CircuitBreaker {
     return true
   }
 
-  /** Whether a call that was let through before may still start. */
+  /** True if a call that was let through before may still start. */
   mayStart(isTry: boolean): boolean {
     return this.#openUntil === undefined || isTry
   }

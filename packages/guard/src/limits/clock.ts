@@ -17,7 +17,7 @@ export const realClock: Clock = {
   date: natives.dateNow,
   random: natives.random,
   after: (ms, work) => {
-    // Node would fire a longer timer at once.
+    // Node fires a longer timer immediately.
     const timer = natives.setTimeout(work, Math.min(ms, LONGEST_MS))
     return () => natives.clearTimeout(timer)
   },

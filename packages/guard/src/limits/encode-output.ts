@@ -7,7 +7,7 @@ import { isLargerThan } from './output-size.js'
 import { guardErrors } from '../guard-errors.js'
 
 /**
- * What a tool returned, as it goes on the tape. Parts that have no form there, such as
+ * Encodes the result of a tool for the tape. Parts that have no form there, such as
  * functions, are left out and noted, as with `tool()`; a result that is nothing but
  * such a part, or cannot be read, throws a `GuardError`.
  */
@@ -34,7 +34,7 @@ const noteLoss = (tool: string, session: Session) => (path: string, what: string
     consequence: 'replay serves the result without it',
   })
 
-/** Of an object of a class that a program wrote, its data is kept; these are Node's and have none. */
+/** Classes of Node whose instances have no data to store, unlike those of a program. */
 const STORABLE =
   /^(Object|Array|Date|RegExp|URL|Map|Set|ArrayBuffer|DataView|Error|DOMException|Boolean|Number|String|\w+Array)$/
 

@@ -43,7 +43,7 @@ function waitFor<T extends object>(
     const abort = (): void => done('aborted')
     begin(done)
     const arm = async (): Promise<void> => {
-      // What has its answer in the same breath needs no timer.
+      // A synchronous answer needs no timer.
       await READY
       if (isDone) return
       if (signal?.aborted === true) return abort()
@@ -54,7 +54,7 @@ function waitFor<T extends object>(
   })
 }
 
-/** What a tool is told. A getter of the class costs nothing until the signal is looked at. */
+/** Second argument of a tool. As a getter, the signal costs nothing until it is read. */
 class CallContext implements ToolContext {
   readonly #lazy: LazySignal
 
@@ -85,7 +85,7 @@ export class LazySignal {
     return this.#controller.signal
   }
 
-  /** Listeners run at once, in the context this is called in. */
+  /** Listeners run immediately, in the context of the caller. */
   abort(reason: unknown): void {
     this.#reason ??= { reason }
     this.#controller?.abort(reason)
@@ -94,13 +94,13 @@ export class LazySignal {
 
 const FIRST_MS = 250
 const LONGEST_MS = 30_000
-/** Who asks for a longer pause than this is not waited for. */
+/** A longer requested pause ends the attempts. */
 const LONGEST_REQUESTED_MS = 60_000
 
 /**
  * Milliseconds before the next attempt: anything up to twice the bound of the one
  * before, so that many callers do not come back at the same moment. Not before the
- * other side has asked for.
+ * other side has requested.
  */
 function retryPauseMs(attempt: number, requestedMs: number | undefined, clock: Clock): number {
   const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1))
@@ -160,12 +160,12 @@ export interface ExecuteOptions {
 }
 
 export interface Executed {
-  /** What came of it. A value is given with its form on the tape, made while the tool's bounds held. */
+  /** A value comes with its encoding for the tape, made within the tool's bounds. */
   readonly outcome:
     | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
     | { readonly error: unknown }
   readonly facts: Pick<GuardFacts, 'status' | 'exitReason' | 'attempts' | 'usage' | 'tookMs'>
-  /** What the last attempt used, as far as it said. */
+  /** Usage of the last attempt, as far as it was reported. */
   readonly lastUsage: CallUsage | undefined
   /** The tool has not ended: nobody knows what it still does or uses. */
   readonly isGivenUp: boolean
@@ -181,7 +181,7 @@ export function executeTool(options: ExecuteOptions): Executed | Promise<Execute
   return new Execution(options).start()
 }
 
-/** What a call says about its tool. That the caller gave up, or that a guard said no, says nothing. */
+/** Outcome for the circuit breaker. An abort by the caller or a refusal says nothing about the tool. */
 export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
   if (facts.status === 'done') return 'success'
   if (facts.exitReason === 'timeout' || facts.exitReason === 'retries') return 'failure'
@@ -232,7 +232,7 @@ class Execution {
       if (typeof next !== 'number') return this.#end(next)
       if ((await waitFor(next, signal, this.#clock, () => {})) === 'aborted')
         return this.#end({ stop: limitErrors.aborted(tool.name, true) })
-      // The event loop may have been held up for longer than the pause.
+      // The event loop may have been blocked for longer than the pause.
       if (this.#leftMs <= 0) return this.#end(this.#exhausted(outcome.error, NO_TIME))
       const shortage = again?.(this.#usage)
       if (shortage !== undefined) return this.#end({ stop: shortage })
@@ -292,7 +292,7 @@ class Execution {
   /** Milliseconds to wait before the next attempt, or how the call ends. */
   #afterError(error: unknown): number | Outcome {
     const { tool, bounds } = this.options
-    // What was refused is refused again, whatever the tool made of it.
+    // A refused action would be refused again, whatever error the tool made of it.
     if (bounds.blocked.length > this.#refusals) return { error }
     // The error is about one request; what else the attempt did has happened.
     const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing

@@ -7,7 +7,7 @@ const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`
 /** How much there is of something, and who used it. */
 interface Rest {
   readonly left: number
-  /** What the runs that this one goes on from have spent. */
+  /** Spending of the runs that this one continues. */
   readonly earlier: number
 }
 

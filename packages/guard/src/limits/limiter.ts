@@ -15,7 +15,7 @@ import { reservedAmount } from './reserved-amount.js'
 import { countedFor, overuseOf, type Spent } from './spent.js'
 import { ToolMeters } from './tool-meters.js'
 
-/** What the calls of a run have used so far, and what those under way may still use. */
+/** Usage of a run so far, and reservations of running calls. */
 export interface Used {
   readonly calls: number
   readonly running: number
@@ -69,7 +69,7 @@ export class Limiter {
     return new Reservation(name, amount, meters, this.#queue, this.clock)
   }
 
-  /** What is spent outside of guarded tools, such as by the model that calls them. */
+  /** Counts usage outside of guarded tools, such as that of the model. */
   spend(usage: CallUsage): void {
     const wrong = wrongUsage(usage)
     if (wrong !== undefined) throw new GuardError(limitErrors.usageInvalid('run.spend', wrong))
@@ -92,7 +92,7 @@ export class Limiter {
     if (facts.overused !== undefined) meters.usedMore(overuseOf(intent.reserved, facts.overused))
   }
 
-  /** What the runs have spent that this one goes on from: it counts as if this one had. */
+  /** Counts the spending of the runs that this one continues. */
   restore(spent: readonly Spent[]): void {
     const [now, date] = [this.clock.now(), this.clock.date()]
     const timed = spent.map((each) => ({ ...each, agoMs: Math.max(0, date - (each.at ?? date)) }))
@@ -103,7 +103,7 @@ export class Limiter {
     }
   }
 
-  /** A call has its answer, from the tool or from a tape; `answer` is only asked for where loops are limited. */
+  /** A call has its answer, from the tool or from a tape; `answer` is only called where loops are limited. */
   answered(fingerprint: string, answer: () => string): void {
     this.#loops?.add(fingerprint, answer())
   }

@@ -1,6 +1,6 @@
 import type { CallUsage } from '@retake/tape'
 
-/** What calls may use: those of a run, or those of one tool. What is not set is not limited, but for what is said. */
+/** Limits for the calls of a run, or of one tool. Anything not set is unlimited, except as stated. */
 export interface CallLimits {
   /** Milliseconds an attempt may take; 60,000 unless set. A tool may set less for itself. */
   readonly timeoutMs?: number
@@ -10,9 +10,9 @@ export interface CallLimits {
   readonly outputBytes?: number
   /** Calls in the run. Attempts of one call count once; calls served from a tape count, too. */
   readonly calls?: number
-  /** Calls at once; more wait in order. A call that a guarded tool makes may run in that tool's place. */
+  /** Concurrent calls; more wait in order. A nested call may borrow the permit of the tool that makes it. */
   readonly concurrency?: number
-  /** How many may wait for a place, or for somebody's approval; no limit unless set. */
+  /** How many may wait for a permit or an approval; no limit unless set. */
   readonly queue?: number
   /** Input and output together. */
   readonly tokens?: number
@@ -31,7 +31,7 @@ export interface BreakerLimits {
 }
 
 /**
- * What a run may use. Under a limit of tokens or money each call reserves the most
+ * Limits of a run. Under a limit of tokens or money each call reserves the most
  * it may use before it starts, so that the limit is never passed. A tool that does
  * not say what that is gets `reserve`, or is stopped, unless it declares effects
  * and `spend` is not among them. A run that is resumed counts what the runs before

@@ -1,6 +1,6 @@
 import type { BreakerLimits, CallLimits, Limits } from './limits.js'
 
-/** Of several limits the smaller holds. */
+/** Of several limits the smaller applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   const merged: Mutable<CallLimits> = {}
   for (const limits of all) {
@@ -13,7 +13,7 @@ export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   return merged
 }
 
-/** What was reserved for want of something better: the larger holds, so that no limit is passed. */
+/** Default reservations: the larger applies, so that no limit is exceeded. */
 export function mergeReserve(all: readonly Limits[]): Limits['reserve'] {
   const found = all.flatMap(({ reserve }) => reserve ?? [])
   if (found.length < 2) return found[0]

@@ -11,7 +11,7 @@ import { Semaphore } from './semaphore.js'
 class Budget {
   spent = 0
   reserved = 0
-  /** What of it was spent by the runs that this one goes on from. */
+  /** The part that was spent by the runs that this one continues. */
   earlier = 0
 
   constructor(readonly cap: number) {}
@@ -39,7 +39,7 @@ class Budget {
     this.earlier += amount
   }
 
-  /** What was reserved is free again; what was used of it is not. */
+  /** Frees the reservation, except for the used part. */
   settle(reserved: number, used: number): void {
     this.reserved -= reserved
     this.spent += used
@@ -53,7 +53,7 @@ const MINUTE_MS = 60_000
  * and while it runs it is reserved: so the sum holds wherever the minute is laid.
  */
 class MinuteBudget extends Budget {
-  /** What was spent when, oldest first, in whole milliseconds rounded up. */
+  /** Spending by time, oldest first, in whole milliseconds rounded up. */
   readonly #spent: { readonly at: number; amount: number; earlier: number }[] = []
   #oldest = 0
 
@@ -61,7 +61,7 @@ class MinuteBudget extends Budget {
     if (amount === 0) return
     const at = Math.ceil(now)
     const last = this.#spent.at(-1)
-    // What is said to have been earlier than it was would be forgotten too early: it is put later.
+    // Never earlier than the last entry, or it would be forgotten too early.
     if (last !== undefined && last.at >= at) {
       last.amount += amount
       last.earlier += earlier
@@ -165,7 +165,7 @@ export class Meter {
     if (this.limitsMinutes) this.nanoUsdPerMinute.reserve(nanoUsd)
   }
 
-  /** What an earlier run has spent, and when, on the clock of this process. */
+  /** Adds the spending of an earlier run, with times on the clock of this process. */
   restore({ tokens, nanoUsd }: Amount, at: number): void {
     this.tokens.restore(tokens)
     this.nanoUsd.restore(nanoUsd)

@@ -1,7 +1,7 @@
 const DEEPEST = 500
 
 /**
- * Whether a result is larger on the tape than `cap` for certain. Stops as soon as
+ * True if a result is certainly larger on the tape than `cap`. Stops as soon as
  * that is known: a result that is much too large, or refers to the same data very
  * often, is not written out to find that out.
  */

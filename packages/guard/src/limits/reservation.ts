@@ -21,7 +21,7 @@ import type { ToolMeters } from './tool-meters.js'
 /** The permits of running calls, for their nested calls. */
 const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()
 
-/** Room that a call holds until it is over, also while it waits. Made by `Limiter.admit`. */
+/** Reserves usage and permits for a call until it is over, also while it waits. Made by `Limiter.admit`. */
 export class Reservation {
   #permits: readonly Permit[] = []
   #isOver = false
@@ -30,7 +30,7 @@ export class Reservation {
   #early: CallUsage | undefined
   #least = NOTHING
   #counted = NOTHING
-  /** What attempts before the last one have counted for. */
+  /** Usage counted for the attempts before the last one. */
   #before = NOTHING
   #more: CallUsage | undefined
   readonly #isTry: boolean
@@ -50,7 +50,7 @@ export class Reservation {
     }
   }
 
-  /** What is reserved, as it goes on the tape. */
+  /** The reserved usage, as it goes on the tape. */
   get reserved(): CallUsage | undefined {
     return toUsage(this.amount)
   }
@@ -79,7 +79,7 @@ export class Reservation {
     return taken instanceof Promise ? taken.then(start) : start(taken)
   }
 
-  /** What it counts for now that it is over, all attempts together. */
+  /** The final usage of the call, all attempts together. */
   get counted(): Amount {
     return sum(this.#before, this.#counted)
   }

@@ -4,7 +4,7 @@ import type { GuardedTool } from '../guarded-tool.js'
 import { NOTHING, nanoUsdOf, tokensOf, wrongUsage, type Amount } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 
-/** What is limited, and where: the scope of the limit that asks. */
+/** Scopes of the limits that require a reservation. */
 export interface RequestedAmount {
   readonly tokens: string | undefined
   readonly costUsd: string | undefined

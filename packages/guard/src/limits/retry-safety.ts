@@ -2,7 +2,7 @@ import { GuardError } from '../guard-error.js'
 import { header, linksOf } from './retry-after.js'
 
 /**
- * What an error says about trying again. `nothing happened`: the request was not
+ * Says whether a retry after an error is safe. `nothing happened`: the request was not
  * taken, so it can be made again. `transient`: it may have been, so only a tool
  * that may run twice is tried again. `final`: it would fail again, or a guard
  * said no.

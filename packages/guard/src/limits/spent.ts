@@ -8,11 +8,11 @@ export interface Spent {
   readonly amount: Amount
   /** Epoch milliseconds by which it was spent; undefined when nobody knows. */
   readonly at: number | undefined
-  /** What a call used that had reserved less. */
+  /** Usage of a call that had reserved less. */
   readonly most?: Amount
 }
 
-/** What a call counts for in limits, as its tape tells: of one without a result, all that was reserved. */
+/** The amount that a recorded call counts for in limits; without a result, all that was reserved. */
 export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefined): Amount {
   const base = amountOf(reserved ?? {})
   if (facts === undefined) return base
@@ -25,7 +25,7 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
   return isClear ? said : larger(said, times(base, attempts))
 }
 
-/** What a call used where it had reserved less; of several attempts no less than the largest. */
+/** Usage of a call beyond its reservation; of several attempts no less than the largest. */
 export function overuseOf(reserved: CallUsage | undefined, overused: CallUsage): Amount {
   const [base, more] = [amountOf(reserved ?? {}), amountOf(overused)]
   return { tokens: base.tokens + more.tokens, nanoUsd: base.nanoUsd + more.nanoUsd }

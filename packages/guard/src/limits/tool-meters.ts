@@ -12,10 +12,10 @@ export class ToolMeters {
   /** A call needs a permit of each to run. */
   readonly semaphores: readonly Semaphore[]
   readonly breaker: CircuitBreaker | undefined
-  /** What a call must say how much of it it may use. */
+  /** Amounts that a call has to reserve. */
   readonly requested: RequestedAmount
   readonly allowance: CallLimits
-  /** Whether any of this depends on the time: asking for it costs more than the rest. */
+  /** True if any of this depends on the time: reading the clock costs more than the rest. */
   readonly needsTime: boolean
   #most: Amount | undefined
 

@@ -19,7 +19,7 @@ export const lookAnew = (): void => {
 /** A path into arguments, ready to be followed. `when` of a rule says how one is written. */
 export class ArgumentPath {
   readonly #parts: readonly Part[]
-  /** It can only reach one place. */
+  /** It can only reach one value. */
   readonly isSingle: boolean
   readonly #only: string | undefined
   readonly #values: unknown[] = []
@@ -33,7 +33,7 @@ export class ArgumentPath {
     this.#only = this.#parts.length === 1 && first?.kind === 'key' ? first.key : undefined
   }
 
-  /** The value at the one place the path can reach. Only for a path that `isSingle`. */
+  /** The one value that the path can reach. Only for a path that `isSingle`. */
   valueIn(args: unknown): unknown {
     if (this.#only !== undefined && isPlain(args))
       return Object.hasOwn(args, this.#only) ? args[this.#only] : undefined
@@ -46,7 +46,7 @@ export class ArgumentPath {
     return value
   }
 
-  /** What `each` visits, as a list that is good until `lookAnew`. */
+  /** The values that `each` visits, as a list that is valid until `lookAnew`. */
   valuesIn(args: unknown): readonly unknown[] {
     if (this.#look === look && this.#lookedAt === args) return this.#values
     this.#look = look

@@ -39,7 +39,7 @@ export class CallCounter {
       this.#last[at] = (this.#last[at] ?? 0) - 1
   }
 
-  /** Whether there were so many; with `since`, among calls with that number and later ones. */
+  /** True if there were so many; with `since`, among calls with that number and later ones. */
   hasAtLeast(count: number, since: number | undefined): boolean {
     if (since === undefined) return this.#total + this.#pending.size >= count
     let found = 0

@@ -9,13 +9,13 @@ import type { Names, Predicate, When } from './policy.js'
 export interface JudgedCall {
   readonly tool: string
   readonly args: unknown
-  /** What the tool says it does; undefined when it does not say. */
+  /** Effects that the tool declares; undefined if it declares none. */
   readonly effects: readonly Effect[] | undefined
 }
 
 export const EFFECTS: readonly Effect[] = ['read', 'write', 'network', 'shell', 'spend']
 
-/** Of a tool that does not say what it does. */
+/** Effects of a tool without a declaration. */
 const ANY = -1
 
 /** Effects as bits. */
@@ -34,7 +34,7 @@ export const effectBits = (effects: readonly Effect[] | undefined): number => {
 const bitsOf = (effect: Effect | readonly Effect[] | undefined): number | undefined =>
   effect === undefined ? undefined : effectBits(typeof effect === 'string' ? [effect] : effect)
 
-/** A predicate on a path, ready to be asked. */
+/** A compiled predicate on a path. */
 export interface ArgumentTest {
   readonly path: ArgumentPath
   readonly predicate: Predicate
@@ -113,7 +113,7 @@ export class CallFilter {
       return this.isStrict ? fit !== NO : fit === YES
     }
     const values = path.valuesIn(args)
-    // Where nothing is, only `exists: false` holds.
+    // For a missing value only `exists: false` is true.
     if (values.length === 0) return test(undefined) === YES
     for (const value of values) {
       const fit = test(value)

@@ -8,10 +8,10 @@ import { TaintTracker } from './taint-tracker.js'
 export interface PastCall extends JudgedCall {
   readonly status: GuardStatus
   readonly output: unknown
-  /** What the tool threw: its text is no more to be trusted than a result. */
+  /** The thrown error: its text is no more to be trusted than a result. */
   readonly error?: unknown
   /**
-   * Whether the tool was started, now or in the run that the result is served from. Unless set:
+   * True if the tool was started, now or in the run that the result is served from. Unless set:
    * not when it was denied, otherwise yes.
    */
   readonly started?: boolean
@@ -26,7 +26,7 @@ export interface Watch {
   readonly capacity: number
 }
 
-/** What policies look back on; the history keeps nothing else. */
+/** The parts of the past that policies use; the history stores nothing else. */
 export interface LooksBack {
   readonly watches: readonly Watch[]
   readonly taints: readonly { readonly from: Names; readonly minLength: number }[]
@@ -38,8 +38,8 @@ interface PendingCall {
 }
 
 /**
- * The calls of a run so far, for rules that look back. It is kept for one policy and
- * holds only what that asks about: sums, the numbers of the last few calls, and
+ * The calls of a run so far, for rules that look back. It belongs to one policy and
+ * stores only what that needs: sums, the numbers of the last few calls, and
  * an index of untrusted text. So it does not grow with the run, but for that index, which
  * has a limit of its own.
  */
@@ -58,7 +58,7 @@ export class CallHistory {
     if (policy !== undefined) this.trackFor(policy)
   }
 
-  /** Whether what tools return and throw is looked at. */
+  /** True if what tools return and throw is looked at. */
   get followsText(): boolean {
     return this.taints.length > 0
   }
@@ -123,5 +123,5 @@ export class CallHistory {
   }
 }
 
-/** Whether it counts as a call: its tool was started. */
+/** True if it counts as a call: its tool was started. */
 export const wasMade = ({ status, started }: PastCall): boolean => started ?? status !== 'denied'

@@ -48,7 +48,7 @@ export function checkPolicy(data: unknown, { isFile = false } = {}): PolicyProbl
   return check.problems
 }
 
-/** What people hand in first, and what they meant. */
+/** Common mistakes, with the intended key. */
 function mistakenFor(data: unknown, isFile: boolean): string | undefined {
   if (typeof data === 'string') {
     const meant = isFile

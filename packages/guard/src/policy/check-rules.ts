@@ -128,7 +128,7 @@ function checkIds(check: DataCheck, rules: readonly unknown[]): void {
   }
 }
 
-/** A rule behind one that takes all its calls would never be asked. */
+/** A rule behind one that takes all its calls would never apply. */
 function checkReach(
   check: DataCheck,
   rules: readonly { readonly index: number; readonly rule: Rule }[],

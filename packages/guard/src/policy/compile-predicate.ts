@@ -3,7 +3,7 @@ import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
 import { toWire, wireEqual } from '@retake/tape'
 
-/** Whether a value holds the same data as this one. */
+/** True if a value has the same data as this one. */
 function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   if (typeof operand === 'object' && operand !== null) {
     const wire = toWire(operand)
@@ -58,7 +58,7 @@ const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UN
 const isWrapped = (value: object | undefined, operand: unknown): boolean =>
   Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
 
-/** A predicate, ready to be asked about values that are there. A missing one is undefined. */
+/** A compiled predicate for values that exist. A missing value is undefined. */
 export function compilePredicate(predicate: Predicate): FitTest {
   const tests = conditionsOf(predicate).map(([name, operand, all]) =>
     conditionTest(name, operand, all),
@@ -81,7 +81,7 @@ export function conditionsOf(
 
 export type ConditionName = Exclude<keyof Conditions, 'ignoreCase'>
 
-/** A missing value fits nothing; what it fits negated cannot be told. */
+/** A missing value fits nothing; negated, it is unknown. */
 const ifThere =
   (test: FitTest): FitTest =>
   (value) =>
@@ -218,7 +218,7 @@ function containsTest(
   }
 }
 
-/** Numbers compare. A text that is one can be taken for one; anything else cannot be told. */
+/** Numbers compare. Numeric text counts as a number; anything else is unknown. */
 function numberFit(value: unknown, test: (number: number | bigint) => boolean): Fit {
   if (typeof value === 'bigint') return fitIf(test(value))
   if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))

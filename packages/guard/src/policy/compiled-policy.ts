@@ -56,8 +56,8 @@ export interface Judgement {
 }
 
 /**
- * Policies, ready to judge calls. Of several the strictest verdict holds, and of
- * several denials the first is told. What it says depends on the call and the history alone,
+ * Policies, ready to judge calls. Of several the strictest verdict applies, and of
+ * several denials the first is reported. What it says depends on the call and the history alone,
  * but for file scopes, which follow the links that are on disk.
  */
 export class CompiledPolicy implements LooksBack {

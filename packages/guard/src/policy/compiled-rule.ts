@@ -45,7 +45,7 @@ export function taintIn(
   return undefined
 }
 
-/** Whether each member has a place of its own that can be told. */
+/** True if each member has a path of its own. */
 const isOpen = (args: unknown): args is object =>
   typeof args === 'object' &&
   args !== null &&
@@ -60,7 +60,7 @@ export interface LookBackList {
 
 const DEFAULT_TAINT_LENGTH = 12
 
-/** A rule, ready to be asked. Whether it matches is told fast; why, `matchOf` tells. */
+/** A compiled rule. Matching is fast; `matchOf` explains it. */
 export class CompiledRule {
   readonly verdict: Verdict
   readonly names: Names
@@ -106,7 +106,7 @@ export class CompiledRule {
     this.#looksBack = moreThan !== undefined || after !== undefined || tainted !== undefined
   }
 
-  /** Whether the rule is about this call; the tool's name is known to fit. */
+  /** True if the rule is about this call; the tool's name is known to fit. */
   matches(effects: number, args: unknown, history: CallHistory): boolean {
     if (!this.filter.fitsRest(effects, args)) return false
     if (!this.#looksBack) return true
@@ -145,7 +145,7 @@ export class CompiledRule {
   }
 }
 
-/** Rules that follow the same text share what is kept of it. */
+/** Rules that follow the same text share one index of it. */
 function taintIndex({ taints }: LookBackList, taint: Taint): number {
   const from = [...namesOf(taint.from)].toSorted()
   const minLength = taint.minLength ?? DEFAULT_TAINT_LENGTH

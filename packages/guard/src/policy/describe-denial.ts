@@ -79,7 +79,7 @@ function allowedInstead(
     : 'Nothing like it is allowed; change the policy if it should be.'
 }
 
-/** What the rule would not be about. */
+/** Conditions under which the rule would not apply. */
 function otherwise({ rule, names, filter }: CompiledRule): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule
   return [
@@ -110,7 +110,7 @@ function otherwise({ rule, names, filter }: CompiledRule): string[] {
   ]
 }
 
-/** What a rule that allows this tool wants of the call. */
+/** Conditions of a rule that allows this tool. */
 function conditionsOfRule({ rule, filter }: CompiledRule): string[] {
   const parts = [
     ...filter.tests.map(
@@ -132,7 +132,7 @@ const promptWords = (rule: CompiledRule): string[] => {
 /** With a full stop. */
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** What begins with the name of an argument or a tool keeps its case. */
+/** Text that begins with the name of an argument or a tool does not change its case. */
 const capital = (reason: string): string =>
   /^(?:a call of|it would be|more text came) /.test(reason)
     ? reason.charAt(0).toUpperCase() + reason.slice(1)

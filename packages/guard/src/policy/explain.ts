@@ -15,13 +15,13 @@ export interface ExplainedRule {
   /** It is the first of its policy that matches. */
   readonly decides: boolean
   readonly because?: string
-  /** What speaks for it, or what is in the way. */
+  /** Reasons for the match, or against it. */
   readonly why: string
 }
 
 export interface Explanation {
   readonly judgement: Judgement
-  /** A scope that denied the call before any rule was asked. */
+  /** A scope that denied the call before any rule. */
   readonly outside?: Denial
   /** Every rule of every policy, and its default, in order. */
   readonly rules: readonly ExplainedRule[]

@@ -11,7 +11,7 @@ export interface TimedCall extends PastCall {
 }
 
 /**
- * What policies would say to calls that were made, each after those that really came
+ * Applies policies to recorded calls, each after those that really came
  * before it, and while those were under way that really were. Rules, hosts and programs
  * are judged by what is in the calls alone; only file scopes look at the disk of today,
  * for where links lead.

@@ -2,7 +2,7 @@ import { fitIf, UNKNOWN, type Fit } from './fit.js'
 import { PatternMachine, type Program, type Step } from './pattern-machine.js'
 import { parsePattern, type PatternNode } from './parse-pattern.js'
 
-/** Longer texts are not looked through: whether they match cannot be told. */
+/** Longer texts are not searched: their result is unknown. */
 export const PATTERN_TEXT_LIMIT = 100_000
 
 /** How long a pattern may become once its repeats are written out. */
@@ -25,14 +25,14 @@ export class LinearPattern {
     this.#manyLines = new PatternMachine(program, true)
   }
 
-  /** A `.` may or may not be meant for line breaks: where that decides, it cannot be told. */
+  /** A `.` may or may not be meant for line breaks: if that matters, the result is unknown. */
   fit(text: string): Fit {
     const isFound = this.#oneLine.test(text)
     if (!this.#hasDot || !/[\n\r\u2028\u2029]/.test(text)) return fitIf(isFound)
     return this.#manyLines.test(text) === isFound ? fitIf(isFound) : UNKNOWN
   }
 
-  /** Whether the pattern matches somewhere, as JavaScript sees it. */
+  /** True if the pattern matches somewhere, as JavaScript sees it. */
   test(text: string): boolean {
     return this.#oneLine.test(text)
   }

@@ -1,10 +1,10 @@
 import { matchesText } from '../bounds/matches-text.js'
 import type { Names } from './policy.js'
 
-/** Tests names, where `*` stands for any characters. Case counts. */
+/** Tests names, where `*` matches any characters. Case counts. */
 export type NameTest = (name: string) => boolean
 
-/** Names, ready to be asked. Takes time in proportion to the name, whatever the pattern. */
+/** Compiled names. Takes time in proportion to the name, whatever the pattern. */
 export function nameTest(names: Names): NameTest {
   const list = typeof names === 'string' ? [names] : names
   if (list.includes('*')) return () => true
@@ -14,7 +14,7 @@ export function nameTest(names: Names): NameTest {
   return (name) => exact.has(name) || patterns.some((pattern) => matchesText(pattern, name))
 }
 
-/** Whether every name that `inner` fits is one of `outer` too, as far as that is plain to see. */
+/** True if every name that `inner` fits is one of `outer` too, as far as that is plain to see. */
 export function coversNames(outer: Names, inner: Names): boolean {
   const outside = typeof outer === 'string' ? [outer] : outer
   const inside = typeof inner === 'string' ? [inner] : inner

@@ -1,4 +1,4 @@
-/** A place between characters: where the text starts or ends, or at the edge of a word or not. */
+/** An anchor between characters: start or end of the text, edge of a word or not. */
 export type Anchor = 'start' | 'end' | 'edge' | 'no edge'
 
 /** A regular expression, taken apart. */

@@ -8,7 +8,7 @@ export type Step =
 
 export type Program = readonly Step[]
 
-/** The steps of a program that may come next, all at once. */
+/** All steps of a program that may come next. */
 interface State {
   readonly positions: readonly number[]
   readonly isMatch: boolean
@@ -34,10 +34,10 @@ const MATCHED: State = {
 }
 
 /**
- * Runs a program over a text, one step for each character: a state is the set of all places
+ * Runs a program over a text, one step for each character: a state is the set of all positions
  * that the text so far can have led to. States are made when they are first met.
  *
- * Where the text starts is known when a state is made; places that depend on what follows
+ * Where the text starts is known when a state is made; positions that depend on what follows
  * (the end, the edge of a word) stay in the state until the next character is known.
  */
 export class PatternMachine {
@@ -54,7 +54,7 @@ export class PatternMachine {
     this.#first = this.#stateOf([0], true, false)
   }
 
-  /** Whether it matches somewhere. */
+  /** True if it matches somewhere. */
   test(text: string): boolean {
     let state = this.#first
     for (let at = 0; at < text.length;) {
@@ -120,7 +120,7 @@ export class PatternMachine {
   }
 
   /**
-   * All places that can be reached from these without a character; undefined once that is the end
+   * All positions that can be reached from these without a character; undefined once that is the end
    * of the program. What cannot be decided yet stays as it is.
    */
   #open(

@@ -21,11 +21,11 @@ import type { Limits } from '../limits/limits.js'
  *       - ask: refund
  *         because: Refunds over 100 need a person.
  *
- * One law holds throughout: **a rule errs on the strict side.** Where several
+ * One law applies throughout: **a rule errs on the strict side.** Where several
  * things could be meant (values at a path with `*`, effects of a tool, calls in a
- * list), a rule that denies or asks holds when any of them fits, one that allows
- * only when all of them do. What cannot be told (is the text `"lots"` over 100?) holds for
- * deny and ask, and does not for allow.
+ * list), a rule that denies or asks applies when any of them fits, one that allows
+ * only when all of them do. Undecidable conditions (is the text `"lots"` over 100?) are met for
+ * deny and ask, and not for allow.
  */
 export interface Policy {
   readonly name: string
@@ -41,7 +41,7 @@ export interface Policy {
   readonly limits?: Limits
 }
 
-/** One name or more; `*` stands for any characters. */
+/** One name or more; `*` matches any characters. */
 export type Names = string | readonly string[]
 
 /** Has exactly one of `allow`, `deny` and `ask`; everything else narrows down which calls it is about. */
@@ -73,11 +73,11 @@ export interface Rule {
   readonly moreThan?: number
   /** For `after` and `moreThan`: only the last n calls of the run count. Calls that were denied are none. */
   readonly within?: number
-  /** Only when an argument holds text that an untrusted tool returned before: the tools, or more about it. Not for `allow`. */
+  /** Only when an argument contains text that an untrusted tool returned before: the tools, or more about it. Not for `allow`. */
   readonly tainted?: Names | Taint
   /** Told in the explanation. */
   readonly because?: string
-  /** What to do instead, told in the explanation; derived from the rules unless set. */
+  /** Suggestion in the explanation of what to do instead; derived from the rules unless set. */
   readonly instead?: string
   /** The code of the error instead of `POLICY_DENIED`, such as `REFUND_TOO_HIGH`. */
   readonly code?: string

@@ -8,7 +8,7 @@ export const predicateWords = (predicate: Predicate, path: string): string =>
     .map(([name, operand]) => conditionWords(name, operand, path))
     .join(' and ')
 
-/** What would not fit it: `up to 100`. */
+/** The opposite of a predicate in words: `up to 100`. */
 export const oppositeWords = (predicate: Predicate, path: string): string =>
   conditionsOf(predicate)
     .map(([name, operand]) => oppositeOf(name, operand, path))

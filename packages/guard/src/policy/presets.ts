@@ -7,9 +7,9 @@ import { DataCheck } from './data-check.js'
 export interface ReadOnlyOptions {
   /** Folders that may be read; any unless set. */
   readonly read?: readonly string[]
-  /** Hosts that may be asked; every public one unless set, none when empty. */
+  /** Hosts that may be connected to; every public one unless set, none when empty. */
   readonly hosts?: readonly string[]
-  /** Addresses that are not public and may be asked all the same, such as `127.0.0.1:8080`. */
+  /** Addresses that are not public and may be connected to all the same, such as `127.0.0.1:8080`. */
   readonly addresses?: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export interface NetworkOptions {
 }
 
 export interface StrictOptions {
-  /** Tools that may run; `*` stands for any characters. */
+  /** Tools that may run; `*` matches any characters. */
   readonly allow?: Names
   /** Tools that somebody has to approve. */
   readonly ask?: Names
@@ -46,7 +46,7 @@ export interface StrictOptions {
 
 const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs']
 
-/** Policies to start with. Several together: the strictest holds. */
+/** Policies to start with. Several together: the strictest applies. */
 export const presets = {
   /**
    * Nothing is changed: no file is written, no program started, no request made but with a safe

@@ -7,10 +7,10 @@ import type { Earlier } from './policy.js'
 import { predicateWords } from './predicate-words.js'
 import { shownValue } from './shown-value.js'
 
-/** Whether a rule is about a call, and what speaks for it or against it. */
+/** Decides whether a rule applies to a call, with the reasons for or against it. */
 export interface RuleMatch {
   readonly matched: boolean
-  /** Every reason when it matched, otherwise what is in the way. Never holds a value that looks secret. */
+  /** Every reason when it matched, otherwise what is in the way. Never contains a value that looks secret. */
   readonly reasons: readonly string[]
 }
 

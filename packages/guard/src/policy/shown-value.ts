@@ -3,7 +3,7 @@ import { holdsSecret, SecretMask } from '@retake/engine/hook'
 
 const LONGEST = 60
 
-/** What follows is not shown anyway, but may tell what the shown part is. */
+/** The rest is not shown, but helps to recognise the shown part. */
 const LOOKED_AT = 500
 
 /** Tokens, keys and the like: one long word of letters and digits, or with a known beginning. */
@@ -13,7 +13,7 @@ const TOKEN =
 /** Paths and addresses are long, too: there each part is looked at by itself. */
 const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 
-/** Whether a value of this name should not be shown to anybody. Rather too often than once too little. */
+/** True if a value of this name should not be shown to anybody. Errs on the side of hiding. */
 function isSecretValue(name: string, text: string): boolean {
   const start = text.slice(0, LOOKED_AT)
   const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]

@@ -45,7 +45,7 @@ function unwrapped(text: string): string[] {
   return found.filter((each) => each !== text)
 }
 
-/** What is text of these, in one; the sign between keeps them apart. */
+/** All texts of these joined by a separator. */
 function joined(decoded: readonly Buffer[]): string[] {
   const texts = decoded.flatMap(readable)
   return texts.length === 0 ? [] : [texts.join('\uffff')]

@@ -14,7 +14,7 @@ export const callKey = (fingerprint: string, occurrence: number, within?: string
   `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
 
 /**
- * What became of every guarded call, over one or more tapes, read from the
+ * Outcomes of all guarded calls, over one or more tapes, read from the
  * oldest on. A call that was done stays done, whatever came later. One in doubt
  * stays in doubt until it was really made again: being denied, or not being made,
  * settles nothing.
@@ -69,7 +69,7 @@ export class CallLedger implements EarlierCalls {
 const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
 
 /**
- * Whether a tool ran and its answer was not waited for, or not handed on: it may well have
+ * True if a tool ran and its answer was not waited for, or not handed on: it may well have
  * had its effect. What a tool says itself, an error for example, is an answer.
  */
 const isUnheard = (

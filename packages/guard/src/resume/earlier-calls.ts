@@ -10,11 +10,11 @@ export interface EarlierCall {
   readonly from: ServedFrom
   readonly error: RecordedError | undefined
   args(): unknown
-  /** The result as it is stored; read when asked for. */
+  /** The result as it is stored; read on demand. */
   result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
 }
 
-/** What earlier runs have done already. */
+/** Calls that earlier runs have completed. */
 export interface EarlierCalls {
   /** The nth time that this very call was made of a guard, by the agent or inside another call. */
   find(

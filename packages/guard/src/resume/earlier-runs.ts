@@ -43,7 +43,7 @@ export class EarlierRuns implements EarlierCalls {
       if (found === undefined) return undefined
       const lock = TapeLock.take(rootOf(found))
       try {
-        // Who held the lock before may have gone on from it meanwhile.
+        // The previous owner of the lock may have continued it meanwhile.
         if (attempt < 3 && findRun(dir, name, resume) !== found) {
           lock.release()
           continue
@@ -70,7 +70,7 @@ export class EarlierRuns implements EarlierCalls {
     return this.#ledger.find(...call)
   }
 
-  /** What a guard has spent in all of them. */
+  /** Spending of a guard in all of them. */
   spentBy(guard: string): readonly Spent[] {
     return this.#tapes.flatMap((tape, index) =>
       // The next one could begin only when this one was over.

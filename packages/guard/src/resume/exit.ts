@@ -1,6 +1,6 @@
 import { outsideRuns } from '@retake/engine/hook'
 
-/** Something that must not outlive the process: a lock, a tape that is held in memory. */
+/** Something that must not outlive the process: a lock, a tape that is buffered in memory. */
 interface ExitResource {
   release(): void
 }

@@ -83,7 +83,7 @@ function startOf(file: string): string {
 }
 
 /**
- * Whether a run came to its own end, and not to an error. Without a seal it was killed while
+ * True if a run came to its own end, and not to an error. Without a seal it was killed while
  * it ended: nobody was told that it had, and whoever starts it again wants none of it twice.
  */
 function isComplete(tape: Tape): boolean {

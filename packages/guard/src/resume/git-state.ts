@@ -141,7 +141,7 @@ function isDirty(
   if (index === undefined || index.entries.length > FILES_MAX) return undefined
   if (index.entries.some((entry) => differs(root, entry))) return true
   const tree = treeOf(common, revision)
-  // Whether the index itself differs is only known where both trees are.
+  // A difference of the index itself is only known where both trees are.
   return tree === undefined || index.tree === undefined ? undefined : tree !== index.tree
 }
 

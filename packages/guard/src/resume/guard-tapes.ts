@@ -157,7 +157,7 @@ export class GuardTapes {
     if (currentSession()?.local !== 'tape') this.#resume()
   }
 
-  /** Seals the guard's own tape, if it has one. `outcome` is asked for only then. */
+  /** Seals the guard's own tape, if it has one. `outcome` is called only then. */
   end(outcome: () => RunEnd, isUnderWay: boolean): EndedGuard | undefined {
     if (!this.#isEnded) {
       this.#isEnded = true
@@ -280,7 +280,7 @@ export class GuardTapes {
     return decision
   }
 
-  /** What a tool is told as `idempotencyKey` unless it has its own: the same however often the run is resumed. */
+  /** Default `idempotencyKey` of a tool: the same however often the run is resumed. */
   keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
     const run = this.#runsFor(session)?.root ?? this.#runOn(session.recording?.tape)
     return `${run}-${callKey(fingerprint, occurrence, within)}`

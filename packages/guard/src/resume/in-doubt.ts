@@ -8,7 +8,7 @@ export interface CallInDoubt {
   readonly args: unknown
   readonly fingerprint: string
   readonly occurrence: number
-  /** What the tool was told as `idempotencyKey`: the other side may know the call by it. */
+  /** The `idempotencyKey` of the tool: the other side may know the call by it. */
   readonly key: string | undefined
   /** Its start, on the tape of the run that was stopped. */
   readonly from: ServedFrom
@@ -48,7 +48,7 @@ export const underWayOn = (tape: Tape): readonly CallInDoubt[] =>
       }
     })
 
-/** A tool that may run twice, or whose other side knows a call by its key, is simply asked again. */
+/** A tool that may run twice, or whose other side knows a call by its key, is simply called again. */
 export function decideDoubt(
   call: EarlierCall,
   { options }: GuardedTool,

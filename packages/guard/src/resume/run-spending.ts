@@ -17,7 +17,7 @@ import { SpendingOnTape } from './spending-on-tape.js'
 const restored = new WeakMap<Session, Set<string>>()
 
 /**
- * What a guard spends, over all the runs that go on from one another: puts on the tape
+ * Spending of a guard over all runs that continue one another: puts on the tape
  * what results do not tell, and hands its limits what was spent before.
  */
 export class RunSpending {
@@ -60,7 +60,7 @@ export class RunSpending {
     if (own !== tape.path) this.#recordLater(run, later)
   }
 
-  /** What a call has cost so far that the same run makes again: it stays spent. */
+  /** The cost so far of a call that the same run repeats: it remains spent. */
   before(session: Session, op: number): CallUsage | undefined {
     const { continues } = session.recording ?? {}
     if (continues?.isResume !== true || op >= continues.at) return undefined
@@ -74,7 +74,7 @@ export class RunSpending {
       this.limiter.absorb(tool, intent, facts, !this.#count(session, op))
   }
 
-  /** Whether what a call has cost was not counted before; from now on it was. */
+  /** True if the cost of a call was not counted before; marks it as counted. */
   #count(run: Session, op: number): boolean {
     const calls = this.#counted.get(run) ?? new Set()
     this.#counted.set(run, calls)

@@ -3,7 +3,7 @@ import { amountOf, NOTHING, sum, type Amount } from '../limits/amount.js'
 import { countedFor, overuseOf, type Spent } from '../limits/spent.js'
 
 /**
- * What a guard has spent according to a tape, as its limits counted it. A call without a
+ * Spending of a guard according to a tape, as its limits counted it. A call without a
  * result counts with all that was reserved for it. Tapes of before this was written down
  * tell nothing of `run.spend`, and of several attempts the most that they may have used.
  */
@@ -27,7 +27,7 @@ export class SpendingOnTape {
   }
 
   /**
-   * What the answers that a session serves up to event `at` do not tell: calls that tools
+   * Spending that the answers served up to event `at` do not show: calls that tools
    * made, and what was spent beside results.
    */
   unseenBefore(at: number): readonly Spent[] {
@@ -46,7 +46,7 @@ export class SpendingOnTape {
     return new Map(found.flatMap(([op, last]) => (last === undefined ? [] : [[op, last]])))
   }
 
-  /** What came after that event, and is not served: calls that were begun there, and what stands beside results. */
+  /** Spending after that event, which is not served: calls that were begun there, and notes beside results. */
   from(at: number): readonly Spent[] {
     return [
       ...this.#ofCalls(({ callSeq }) => callSeq >= at),
@@ -54,7 +54,7 @@ export class SpendingOnTape {
     ]
   }
 
-  /** What a call counts for that is made again; `attempts` stand beside its result, if it has none. */
+  /** The amount that a repeated call counts for; `attempts` come from notes, if it has no result. */
   ofCall(op: number): { readonly last: Spent; readonly attempts: Amount } | undefined {
     const [last] = this.#ofCalls(({ callSeq }) => callSeq === op)
     const isOpen = this.#read.calls.some(({ callSeq, facts }) => callSeq === op && !facts)
@@ -91,6 +91,6 @@ export class SpendingOnTape {
   }
 }
 
-/** Whether its tool was started, or may have been. */
+/** True if its tool was started, or may have been. */
 const wasStarted = ({ facts, state }: GuardedCallOnTape): boolean =>
   facts === undefined ? state === 'in doubt' : facts.attempts !== 0 && facts.served === undefined

@@ -11,7 +11,7 @@ export interface BaselineOptions {
 }
 
 /**
- * What the arguments of tools were like in recorded runs: of calls that were made and
+ * Learns from the arguments of tools in recorded runs: of calls that were made and
  * succeeded, guarded or not. What was denied or failed teaches nothing.
  */
 export function baselineFrom(tapes: Iterable<TapeLike>, options: BaselineOptions = {}): Baseline {

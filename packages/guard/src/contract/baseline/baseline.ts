@@ -1,7 +1,7 @@
 import { GuardError } from '../../guard-error.js'
 import { contractErrors } from '../contract-errors.js'
 
-/** A baseline as it was kept: data, or JSON text of it. Throws when it is something else. */
+/** Reads a stored baseline: data, or JSON text of it. Throws for anything else. */
 export function readBaseline(given: unknown): Baseline {
   const read = typeof given === 'string' ? parse(given) : given
   const wrong = problemIn(read)
@@ -51,7 +51,7 @@ const isTexts = (value: unknown): boolean =>
 const isSpread = (value: unknown): value is Spread =>
   isRecord(value) && ['min', 'median', 'max'].every((key) => typeof value[key] === 'number')
 
-/** What arguments were like in earlier runs, by tool and path. Plain data: it can be kept in a file. */
+/** Statistics of arguments in earlier runs, by tool and path. Plain data that can be stored in a file. */
 export interface Baseline {
   readonly version: 1
   readonly tools: Readonly<Record<string, ToolBaseline>>
@@ -65,7 +65,7 @@ export interface ToolBaseline {
   readonly arguments: Readonly<Record<string, ArgumentBaseline>>
 }
 
-/** What is known of one argument. */
+/** Statistics of one argument. */
 export interface ArgumentBaseline {
   /** Calls that had it. */
   readonly calls: number

@@ -1,9 +1,9 @@
 import { typeOf } from '../type-of.js'
 
-/** Of a long text the beginning says what it is; patterns take longer than they should on more. */
+/** The beginning of a long text decides its shape; patterns are slow on more. */
 const LOOKED_AT = 300
 
-/** What a text looks like, coarsely: a sentence that becomes a path or an address stands out. */
+/** Coarse shape of a text: a sentence that becomes a path or an address is noticed. */
 export function textShape(text: string): string {
   const looked = text.slice(0, LOOKED_AT)
   return SHAPES.find(([, pattern]) => pattern.test(looked))?.[0] ?? 'text'
@@ -21,7 +21,7 @@ const SHAPES: readonly (readonly [string, RegExp])[] = [
   ['code', /[`$;|<>]|&&|\w\(/],
 ]
 
-/** What is longer is no address that anybody answers at. */
+/** Longer texts are not addresses. */
 const LONGEST_ADDRESS = 8_000
 
 /** Where a text leads to: the host of an address, the domain of a mail address. */

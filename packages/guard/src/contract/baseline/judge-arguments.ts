@@ -4,7 +4,7 @@ import { contractErrors } from '../contract-errors.js'
 import type { Baseline } from './baseline.js'
 import { driftScore } from './drift-score.js'
 
-/** What becomes of a call whose arguments are unusual. */
+/** Policy for a call whose arguments are unusual. */
 export interface OnArgumentDrift {
   /** Scores above this are acted upon. */
   readonly over: number

@@ -59,7 +59,7 @@ const FUNCTIONS: Readonly<Record<string, Inspect>> = {
 /**
  * Asks once more where `node:fs` hands over to the system, for functions that a library took
  * from `node:fs` before it was patched. Only processes with a guard pay for it.
- * What merely looks (`stat` and the like) is not asked about here, and a path is not held.
+ * Functions that only look (`stat` and the like) are not checked here, and paths are not pinned.
  */
 export function lockBinding(): Undo {
   const binding = bindingOf() ?? {}

@@ -13,7 +13,7 @@ import { boundedPlan, type BoundedPlan } from './bounded-plan.js'
 import { Pins } from './pins.js'
 
 /**
- * Makes a call of `node:fs` for a guarded tool: it asks first, and a refusal comes in the way
+ * Makes a call of `node:fs` for a guarded tool: it is checked first, and a refusal comes in the way
  * in which the function reports errors. `exists` knows no errors: for it, what may not be
  * seen is not there.
  */
@@ -118,14 +118,14 @@ async function callLater(
   call: FileFunction,
   given: unknown[],
 ): Promise<unknown> {
-  // What yields the pieces is code of the tool: it must not run for one that has been let through.
+  // The iterable is code of the tool: it must run within the bounds.
   if ((name === 'writeFile' || name === 'appendFile') && isPieces(given[1]) && !isHandle(given[0]))
     return writePiecesTo(name, given)
   const pins = new Pins(check)
   try {
     const { args, finish } = planOf(check, pins, name, given)
     const value = await call(...args)
-    // Before what is held is let go.
+    // Before the pins are released.
     return await (finish ? finish(value) : value)
   } catch (error) {
     throw pins.restoreError(error)

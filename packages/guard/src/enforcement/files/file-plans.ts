@@ -30,11 +30,11 @@ function plannedOpen(call: BoundedCall, flags: unknown): { at: string; bits: num
   }
   const creates = (bits & O_CREAT) !== 0
   const at = call.pins.target(accesses, text, creates)
-  // A name in a held folder: a link that is put there now is not followed.
+  // A name in a pinned folder: a link that is created now is not followed.
   return { at, bits: creates && !/^\/proc\/self\/fd\/\d+$/.test(at) ? bits | O_NOFOLLOW : bits }
 }
 
-/** `readFile`, `writeFile` and `appendFile`, with their options at this place. */
+/** `readFile`, `writeFile` and `appendFile`, with their options at this index. */
 const opensWhole =
   (index: number, usual: string): MakePlan =>
   (call) => {
@@ -93,7 +93,7 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, COPYFILE_EXCL } = disk.constants
 
 const textOf = ({ args }: BoundedCall, index = 0): string => args[index] as string
 
-/** What is at the end of the path. */
+/** Plans a call on the target of a path. */
 const onTarget =
   (access: FileAccess): MakePlan =>
   (call) => ({ args: [call.pins.target([access], textOf(call)), ...call.args.slice(1)] })
@@ -113,7 +113,7 @@ const removes: MakePlan = (call) => ({
 const removed = (call: BoundedCall, index: number): string =>
   call.pins.entry((text) => call.check.removal(text), textOf(call, index))
 
-/** Looks without changing anything; its answer holds the path, so the path is used as it is. */
+/** Looks without changing anything; its answer contains the path, so the path is not pinned. */
 const looks: MakePlan = ({ check, args }) => {
   check.access('read', args[0] as string)
   return { args }
@@ -193,7 +193,7 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
   },
   openAsBlob: (call) => ({
     ...onTarget('read')(call),
-    // Node's own would read the file when it is asked for, by its path.
+    // Node's own would read the file later, by its path.
     finish: async (value) => {
       const blob = value as Blob
       return new Blob([await blob.arrayBuffer()], { type: blob.type })
@@ -256,7 +256,7 @@ function unpinned({ pins }: BoundedCall, entry: Dirent): Dirent {
 
 /**
  * Asks about all that `cp` may read and write: every file below the source, where links in
- * it lead, and the place that each gets. Something that is put there while it copies is not seen.
+ * it lead, and where each is copied to. Entries that are added while it copies are not seen.
  */
 function checkTree(check: FileCheck, from: string, to: string): void {
   const pending: [from: string, to: string][] = [[from, to]]
@@ -265,7 +265,7 @@ function checkTree(check: FileCheck, from: string, to: string): void {
     check.access('read', source)
     check.access('write', target)
     const stats = lookAt(source)
-    // The copy is a link to the same place.
+    // The copy is a link to the same target.
     if (stats?.isSymbolicLink() === true) check.access('write', source)
     if (stats?.isDirectory() !== true) continue
     for (const name of outsideRuns(() => disk.readdirSync(source)))

@@ -17,7 +17,7 @@ export function lockNativeWays(): Undo {
   ])
 }
 
-/** What a module of WebAssembly can reach is given to it in advance. */
+/** The folders of a WebAssembly module are passed in advance. */
 function checkFolders(check: FileCheck, [options]: readonly unknown[]): readonly unknown[] {
   const { preopens, ...rest } = (options ?? {}) as { preopens?: Record<string, unknown> }
   if (preopens === undefined) return [options]

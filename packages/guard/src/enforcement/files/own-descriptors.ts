@@ -6,7 +6,7 @@ import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import type { FileCheck } from './file-check.js'
 
-/** What a guarded call has opened: numbers, and which file each one was. */
+/** Descriptors that a guarded call has opened, with the file of each. */
 class OwnDescriptors {
   readonly files = new Map<number, string>()
   isOver = false
@@ -37,11 +37,11 @@ export function ownDescriptor({ bounds }: FileCheck, given: unknown): void {
 
 /**
  * A descriptor was checked when it was opened, so a call may use its own, and those of the
- * process itself. A number from elsewhere is asked about by the file it stands for; where that
+ * process itself. Any other number is checked by the file it refers to; where that
  * is not known, or is no file, it is refused. A number that has been given to another file
  * meanwhile is not its own any more.
  *
- * A `FileHandle` from before the call is not asked about: whoever hands it to a tool hands over the file.
+ * A `FileHandle` from before the call is not checked: passing it to a tool passes the file.
  */
 export function checkDescriptor(check: FileCheck, access: FileAccess, fd: number): void {
   if (fd >= 0 && fd <= 2) return
@@ -57,7 +57,7 @@ export function checkDescriptor(check: FileCheck, access: FileAccess, fd: number
   }
 }
 
-/** Whether every call around has opened it; then it may also be closed when they are over. */
+/** True if every call around has opened it; then it may also be closed when they are over. */
 export function isOwn({ bounds }: FileCheck, fd: number): boolean {
   const file = fileOf(fd)
   return file !== undefined && bounds.every((each) => opened.get(each)?.files.get(fd) === file)

@@ -11,7 +11,7 @@ const O_PATH = 0o10000000
 const DESCRIPTORS = '/proc/self/fd'
 const canPin = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
 
-/** A path through something that is held, and what follows it. */
+/** A path through a pinned descriptor, and the rest. */
 export const PINNED = /^\/proc\/self\/fd\/(\d+)((?:\/.*)?)$/s
 
 /** No file can be there. */
@@ -20,7 +20,7 @@ export const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
 /** How often a path is followed again that changes all the time. */
 const ATTEMPTS = 100
 
-/** What is held by all calls right now. */
+/** Descriptors that are pinned by any call. */
 const retained = new Set<number>()
 
 export const pinnedFolder = (fd: number): string | undefined =>
@@ -28,14 +28,14 @@ export const pinnedFolder = (fd: number): string | undefined =>
 
 /**
  * Holds what was checked until it was used, so that nobody can exchange it in between. On
- * Linux a file is held by a descriptor and reached through `/proc/self/fd`: the system then
+ * Linux a file is pinned by a descriptor and reached through `/proc/self/fd`: the system then
  * follows no path any more. Elsewhere the path without its links is used, and a folder on the
- * way that is exchanged for a link in that moment is not noticed. A run that stands between the
+ * way that is exchanged for a link in that moment is not noticed. A run between the
  * tool and the disk gets the path as it was given, which is what goes on its tape.
  */
 export class Pins {
   readonly #fds: number[] = []
-  /** What stands for what, to name in errors what the tool has given. */
+  /** Original paths by pinned path, for error messages. */
   readonly #names: [pinned: string, given: string][] = []
 
   constructor(readonly check: FileCheck) {}
@@ -45,7 +45,7 @@ export class Pins {
     return this.check.session !== undefined || !this.check.haveScopes
   }
 
-  /** What is at the end of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
+  /** Pins the target of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
     if (text === MISSING_PATH) return text
     if (this.#passesOn || !canPin) {
@@ -125,7 +125,7 @@ export class Pins {
     for (const access of accesses) this.check.access(access, text)
   }
 
-  /** Where something will be made: the folder is held, the name is not followed by who uses it. */
+  /** For a new entry: its folder is pinned, and its name must not be followed. */
   #entryOf(
     accesses: readonly FileAccess[],
     text: string,
@@ -189,7 +189,7 @@ export class Pins {
 /** As a part of a regular expression. */
 const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** The path of what a descriptor stands for, by the system's own account. */
+/** The path of a descriptor, according to the system. */
 export function pathOf(fd: number): string {
   const location = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
   return lookAt(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location

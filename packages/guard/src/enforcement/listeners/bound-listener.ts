@@ -4,7 +4,7 @@ import { bindListener, currentBounds } from '../current-bounds.js'
 export type Listener = (this: unknown, ...args: unknown[]) => unknown
 
 /**
- * What stands for a listener that a guarded tool adds: called by anybody else, it runs within
+ * Replaces a listener that a guarded tool adds: called by anybody else, it runs within
  * the bounds of the call, and once that is over within its scopes. What is refused to it is
  * among what was blocked, and not an error of whoever called it. `isOwn`: the tool has
  * made what it listens to. Then it is nobody else's after the call either, and left alone.

@@ -11,7 +11,7 @@ type StandIn = Listener & { listener?: Listener }
 
 /** In which call an emitter was made. */
 const makers = new WeakMap<object, CallBounds>()
-/** What stands for a listener, until Node has put it into what it is called once by. */
+/** Original listeners by replacement, until Node has wrapped the replacement for `once`. */
 const originals = new WeakMap<Listener, Listener>()
 
 /**

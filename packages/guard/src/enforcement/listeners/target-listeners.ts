@@ -9,7 +9,7 @@ type Given = Listener | { readonly handleEvent: Listener }
 type Options = boolean | { readonly capture?: unknown; readonly once?: unknown } | undefined
 type Native = (this: EventTarget, type: string, listener: unknown, options?: Options) => void
 
-/** What stands for a listener, and the call that has added it. */
+/** Replacement of a listener, and the call that has added it. */
 interface StandIn {
   readonly call: CallBounds
   readonly function: Listener
@@ -22,7 +22,7 @@ let hasAny = false
 /**
  * Listeners that a guarded tool adds to event targets, to an `AbortSignal` of others above
  * all, stay within its bounds whoever dispatches. Without a guarded call around it every
- * function is the native one. Not seen: a handler that takes the place of another's (`onabort`).
+ * function is the native one. Not seen: a handler that replaces another's (`onabort`).
  */
 export function patchTargetListeners(): Undo {
   const { prototype } = EventTarget
@@ -88,9 +88,9 @@ const kindOf = (type: string, options: Options): string =>
 const isOnce = (options: Options): boolean => typeof options === 'object' && Boolean(options?.once)
 
 /**
- * A `WebSocket` or an `EventSource` that cannot connect tells its listeners with an event that
- * does not say why. Where a guarded call was refused the place it leads to, the event
- * has the refusal as its `error`: a tool that fails of it can be told from one that failed by itself.
+ * A `WebSocket` or an `EventSource` that cannot connect emits an event that
+ * does not say why. Where a guarded call was refused its endpoint, the event
+ * has the refusal as its `error`: so a tool that fails because of it is recognised.
  */
 export function patchErrorEvents(): Undo {
   const { prototype } = EventTarget

@@ -3,7 +3,7 @@ import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 
-/** Why a resolver may not be asked this. A question carries its name to servers of others. */
+/** The reason why a query is refused. A query reveals its name to servers of others. */
 export function checkQuery(
   bounds: readonly CallBounds[],
   name: string,

@@ -74,7 +74,7 @@ const asText = (value: unknown): string | undefined =>
 /** Names of abstract sockets start with a zero byte and are no paths. */
 const socketPath = (pipe: string): string => (pipe.startsWith('\0') ? pipe : path.resolve(pipe))
 
-/** As Node does when it cannot connect: not before those who asked could listen. */
+/** As Node does when it cannot connect: not before the caller could add listeners. */
 export function refuse(socket: net.Socket, error: unknown): net.Socket {
   Object.assign(socket, { connecting: true })
   process.nextTick(() => socket.destroy(error as Error))

@@ -47,7 +47,7 @@ function patchCreate(): Undo {
   })
 }
 
-/** The port is not asked of a look-up, so it is kept from the call that leads to it. */
+/** A look-up does not know the port; it comes from the call that leads to it. */
 const lookupWithin =
   (bounds: readonly CallBounds[], lookup: unknown, goal: () => Goal | undefined) =>
   (name: string, family: unknown, answered: never): unknown => {

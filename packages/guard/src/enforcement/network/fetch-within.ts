@@ -23,7 +23,7 @@ export async function fetchWithin(
 /** Nothing is connected to for these. */
 const LOCAL = /^(?:data|blob|about):$/
 
-/** A dispatcher for one fetch, which is asked once for every hop. */
+/** A dispatcher for one fetch, called once for every hop. */
 export function hopsWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -48,7 +48,7 @@ export function hopsWithin(
   return { dispatcher: checked } as unknown as Pick<RequestInit, 'dispatcher'>
 }
 
-/** A request keeps the dispatcher it was made with under a symbol. */
+/** A request stores its dispatcher under a symbol. */
 function ofRequest(input: FetchInput): Dispatcher | undefined {
   if (!(input instanceof Request)) return undefined
   const key = Object.getOwnPropertySymbols(input).find(

@@ -77,7 +77,7 @@ function judge(
   if (url !== undefined) for (const each of bounds) each.request(request.method, url)
 }
 
-/** Where it goes to, unless a proxy is asked to go elsewhere. */
+/** Target of a request; for a proxy, the target behind it. */
 function urlOf(request: http.ClientRequest, options: Record<string, unknown>): URL | undefined {
   const { path, method, protocol } = request
   const text =

@@ -13,7 +13,7 @@ export function announceConnect(): void {
   isAnnounced = true
 }
 
-/** Whether the connection that is about to be opened is one of an HTTP client. What it then writes is looked at all the same. */
+/** True if an HTTP client is about to open the connection. Its writes are checked all the same. */
 export function isHttpWork(): boolean {
   const wasAnnounced = isAnnounced
   isAnnounced = false

@@ -87,7 +87,7 @@ function checkRequest(
   })
 }
 
-/** Of a session that was opened before the first guard. Node keeps where it leads under symbols. */
+/** Origin of a session that was opened before the first guard. Node stores it under symbols. */
 function originOf(session: Session): URL {
   const known = (name: string): string => {
     const key = Object.getOwnPropertySymbols(session).find(

@@ -5,7 +5,7 @@ import { endWithCall } from './watched-sockets.js'
 
 type Listen = (this: net.Server, ...args: unknown[]) => net.Server
 
-/** A guarded call does not wait for connections where a network scope holds; elsewhere its server ends with it. */
+/** Under a network scope a guarded call may not listen; without one its server ends with it. */
 export function patchListening(): Undo {
   const native = net.Server.prototype.listen as Listen
   return replace(net.Server.prototype, 'listen', function (this: net.Server, ...args: unknown[]) {

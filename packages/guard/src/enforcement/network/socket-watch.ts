@@ -13,7 +13,7 @@ export interface Endpoint {
 /**
  * Looks at what guarded calls write to one connection. Where HTTP is spoken, every request
  * is judged by its method and by the host it names, which need not be the one
- * connected to: a proxy asks on behalf of others.
+ * connected to: a proxy forwards requests.
  */
 export class SocketWatch {
   readonly #scanner = new Http1Scanner('request', {
@@ -56,7 +56,7 @@ export class SocketWatch {
     const url = this.#urlOf(head)
     for (const each of this.bounds) {
       each.request(head.method, url)
-      // What leads to a proxy is no more than a connection.
+      // CONNECT only opens a connection.
       if (head.method !== 'CONNECT') each.sent()
     }
   }
@@ -76,7 +76,7 @@ export class SocketWatch {
   }
 }
 
-/** What cannot be read is judged as where the socket leads. */
+/** An unreadable URL is judged by the endpoint of the socket. */
 function parse(text: string, { endpoint: { host, port } }: SocketWatch): URL {
   return URL.canParse(text) ? new URL(text) : new URL(`http://${hostText(host, port)}`)
 }
@@ -84,7 +84,7 @@ function parse(text: string, { endpoint: { host, port } }: SocketWatch): URL {
 const hostText = (host: string, port: number): string =>
   net.isIPv6(host) ? `[${host.replace(/%.*/s, '')}]:${port}` : `${host}:${port}`
 
-/** An address with what is asked for there. That cannot change where it is. */
+/** Adds a request target to a URL, without changing its host. */
 export function withTarget(url: URL, target: string): URL {
   if (!target.startsWith('/')) return url
   const query = target.indexOf('?')

@@ -19,7 +19,7 @@ interface DispatchOptions {
   readonly origin?: string | URL
 }
 
-/** Where undici, both Node's own and the npm package, keeps the pool that all share. */
+/** Symbols of the shared pool of undici, both Node's own and the npm package. */
 const SHARED = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) =>
   Symbol.for(name),
 )

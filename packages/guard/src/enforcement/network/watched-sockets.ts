@@ -12,7 +12,7 @@ const opened = new WeakMap<net.Socket, SocketWatch>()
 let hasOpened = false
 /** Sockets of others that guarded calls write to, by call. */
 const borrowed = new WeakMap<CallBounds, WeakMap<net.Socket, SocketWatch>>()
-/** What a socket was lent for, while a request of somebody else is under way on it. */
+/** Sockets that currently send a request of somebody else. */
 const lent = new WeakSet<net.Socket>()
 
 /** From now on the socket belongs to these calls, and ends with the first of them. */
@@ -46,7 +46,7 @@ interface Ending {
   destroy(error?: Error): unknown
 }
 
-/** A pooled socket carries a request of somebody else now, or no longer does. */
+/** Marks whether a pooled socket currently sends a request of somebody else. */
 export function lend(socket: net.Socket, isLent: boolean): void {
   if (isLent) lent.add(socket)
   else lent.delete(socket)
@@ -119,7 +119,7 @@ function endpointAt(socket: net.Socket): Endpoint {
 type Write = (this: net.Socket, ...args: unknown[]) => unknown
 
 /**
- * What guarded calls write, and what is written to connections they have opened. A
+ * Checks writes of guarded calls, and writes to connections they have opened. A
  * connection from a pool was not opened by the call that uses it: it is judged here.
  */
 export function patchSocketWrites(): Undo {

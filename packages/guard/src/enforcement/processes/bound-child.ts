@@ -8,7 +8,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
 
-/** Asks the calls in which a process is about to be started; gives what was asked about, to be started as it is. */
+/** Checks a process with the calls around it. Returns the options that were checked, to start it with. */
 export function boundOptions<Options extends SpawnOptions>(
   bounds: readonly CallBounds[],
   options: Options,
@@ -42,7 +42,7 @@ export function spawnWithin(
   return started
 }
 
-/** What is below `node:child_process`, which a tool could use itself, or a library took before the patches. */
+/** Functions below `node:child_process`, which a tool could call directly. */
 export const patchChildHandles = (): Undo => undoAll([patchHandle(), patchSyncBinding()])
 
 function patchHandle(): Undo {
@@ -107,7 +107,7 @@ function splitPair(pair: string): [string, string] {
 const isOther = (id: number | undefined, own: (() => number) | undefined): boolean =>
   id !== undefined && id !== null && id !== own?.()
 
-/** Ends a process at once, its group where it has one of its own, and what they have started where the system tells. */
+/** Kills a process, its own group if it has one, and on Linux its descendants. */
 function endProcess(child: ChildProcess, isDetached: boolean): void {
   const { pid } = child
   if (pid === undefined) return
@@ -124,7 +124,7 @@ function endProcess(child: ChildProcess, isDetached: boolean): void {
   })
 }
 
-/** Linux only: elsewhere there is no list of processes to be read at once. */
+/** Linux only: elsewhere there is no list of processes that can be read synchronously. */
 function descendants(pid: number): number[] {
   if (process.platform !== 'linux') return []
   const childrenOf = new Map<number, number[]>()
@@ -152,7 +152,7 @@ function parentOf(pid: string): number | undefined {
   }
 }
 
-/** Threads that guarded tools start: asked about as a program is, and ended with the call. */
+/** Threads that guarded tools start: checked like programs, and ended with the call. */
 export function patchWorkers(): Undo {
   const Patched = new Proxy(worker.Worker, {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {

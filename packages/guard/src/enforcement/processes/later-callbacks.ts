@@ -9,12 +9,12 @@ import v8 from 'node:v8'
 import { processErrors } from '../../bounds/process-errors.js'
 import { currentBounds } from '../current-bounds.js'
 
-/** Set while Node puts its own hooks for promises in place. */
+/** Set while Node installs its own hooks for promises. */
 let isEnabling = false
 
 /**
  * Hooks that a guarded tool leaves for every promise stay within its bounds. Node has such
- * hooks too and puts them in place anew, by the same public function, whenever a hook of
+ * hooks too and installs them again, by the same public function, whenever a hook of
  * `node:async_hooks` is enabled. By them `AsyncLocalStorage` (before Node 24) knows what a
  * promise belongs to: bound to a tool, every promise of the process would belong to it.
  */
@@ -51,7 +51,7 @@ function patchEnable(prototype: asyncHooks.AsyncHook): Undo {
   })
 }
 
-/** Whether Node reads it without running code of the tool. */
+/** True if Node reads it without running code of the tool. */
 const isPlain = (hook: object, prototype: object): boolean =>
   !types.isProxy(hook) &&
   Object.getPrototypeOf(hook) === prototype &&
@@ -94,12 +94,12 @@ function bindClass(owners: readonly object[], name: string): Undo {
   return replaceClass(owners, name, Bound)
 }
 
-/** What stands for a listener in a channel, to find it there again. */
+/** Replacement of a listener in a channel, needed to unsubscribe it. */
 const listeners = new WeakMap<object, unknown>()
 
 type Listener = (message: unknown, name: string | symbol) => void
 
-/** A channel gets another class with its first listener, and is asked again. */
+/** A channel gets another class with its first listener, and subscribes again. */
 function bindChannels(): Undo[] {
   const channel = channels.channel('retake.none')
   const none = (): void => {}

@@ -12,7 +12,7 @@ import { patchLaterCallbacks } from './later-callbacks.js'
 import { isSignalled, patchProcessListeners } from './process-listeners.js'
 
 /**
- * What a guarded tool could do to the process it runs in: end it, signal others,
+ * Actions of a guarded tool on the process it runs in: end it, signal others,
  * become somebody else, or load code that no boundary sees. Without a guarded call
  * around it every function is the native one.
  */

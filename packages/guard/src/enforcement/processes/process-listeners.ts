@@ -7,7 +7,7 @@ import { boundCallback } from './bound-callback.js'
 type Listener = (this: unknown, ...args: unknown[]) => unknown
 type Listen = (this: NodeJS.Process, event: string | symbol, listener: Listener) => NodeJS.Process
 
-/** Whether a signal has come, and a listener of a tool answers it: it may end the program in good order. */
+/** True while a tool handles a signal of the process: it may then exit. */
 export const isSignalled = (): boolean => signalled.getStore() === true
 
 const signalled = new AsyncLocalStorage<true>()
