@@ -32,7 +32,7 @@ describe('a call that waits for approval', () => {
     expect(await waiting.textContent()).toContain('It is a lot.')
     expect(await waiting.getByLabel('Arguments of refund').textContent()).toContain('"<b>Ann</b>"')
     expect(await seriousViolations(page)).toEqual([])
-    await waiting.getByLabel('Reason, goes on the tape').fill('a good customer')
+    await waiting.getByLabel('Reason (stored with the run)').fill('a good customer')
     await waiting.getByRole('button', { name: 'Approve' }).click()
     expect(await ended()).toMatchObject({
       status: 'done',

@@ -95,7 +95,7 @@ describe('what blame found', () => {
       '12 of 12 failed',
       'text: Booked for tomorrow',
       '182,400 tokens, $0.42',
-      '17 recorded answers given although the question had changed',
+      '17 recorded answers used although the request had changed',
       'the agent exited before it printed anything',
     ])
       expect(text).toContain(part)

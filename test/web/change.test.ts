@@ -40,7 +40,7 @@ const editorOf = (page: Page) => dialogOf(page).getByRole('textbox', { name: 'Th
 async function pressFork(page: Page): Promise<void> {
   await page.locator('button:enabled', { hasText: /^Fork/ }).waitFor()
   await page.keyboard.press('f')
-  await dialogOf(page).getByRole('radio', { name: 'Another answer' }).waitFor()
+  await dialogOf(page).getByRole('radio', { name: 'Change the answer' }).waitFor()
 }
 
 /** Puts a whole text into the editor. */
@@ -91,7 +91,7 @@ describe('a fork', () => {
     onTestFinished(() => void silent.close())
     const page = await openStep()
     await pressFork(page)
-    await dialogOf(page).getByRole('radio', { name: 'Ask again' }).check()
+    await dialogOf(page).getByRole('radio', { name: 'Retry live' }).check()
     await forkOf(page).click()
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('fork stopped').waitFor()

@@ -48,7 +48,7 @@ test('keys go from difference to difference, swap the two, and choose another ru
   await page.waitForURL(`**/compare/${demo.branch}/${demo.run}`)
   await page.getByRole('article').first().waitFor()
   await page.keyboard.press('d')
-  await page.getByRole('dialog', { name: 'Another run b' }).waitFor()
+  await page.getByRole('dialog', { name: 'Change the right run' }).waitFor()
   await page.getByText('No other run fits.').waitFor()
 })
 

@@ -14,7 +14,7 @@ import { copySharedDemo } from './support/demo-runs.js'
 import { runsOf } from './support/desk.js'
 import { writeHostileRun } from './support/hostile-run.js'
 import { writeToolLoop } from './support/odd-runs.js'
-import { askReport, openOfflinePage, reportUrl, type Asked } from './support/report-file.js'
+import { askReport, openOfflinePage, reportUrl, type SourceCall } from './support/report-file.js'
 import { startUi, type Ui } from './support/start-ui.js'
 import { sampled } from '../support/soak.js'
 
@@ -44,7 +44,7 @@ afterAll(async () => {
   await workspace.remove()
 })
 
-test('a report answers every question as the local viewer does, for runs of all kinds', async () => {
+test('a report answers every call as the local viewer does, for runs of all kinds', async () => {
   const ui = await startUi(workspace.folder)
   const page = await openOfflinePage()
   const runs = runsOf(workspace)
@@ -56,18 +56,18 @@ test('a report answers every question as the local viewer does, for runs of all 
     writeReport(file, reportRun(tape, { withSource: true, redact: [] }).html)
     await page.goto('about:blank')
     await page.goto(reportUrl(file, run))
-    const pairs = questionsOf(tape)
+    const pairs = callsOf(tape)
     const told = await askReport(
       page,
-      pairs.map(([question]) => question),
+      pairs.map(([call]) => call),
     )
     const answers = await Promise.all(pairs.map(([, path]) => askServer(ui, run, path)))
-    for (const [index, [question]] of pairs.entries()) {
+    for (const [index, [call]] of pairs.entries()) {
       const server = answers[index] ?? []
-      expect({ run, question, told: shown(question, told[index] ?? []) }).toEqual({
+      expect({ run, call, told: shown(call, told[index] ?? []) }).toEqual({
         run,
-        question,
-        told: shown(question, server),
+        call,
+        told: shown(call, server),
       })
       compared += 1
     }
@@ -75,8 +75,8 @@ test('a report answers every question as the local viewer does, for runs of all 
   expect(compared).toBeGreaterThan(30 * runs.length)
 })
 
-/** Every question of the interface, with the address it has at the server. */
-function questionsOf(file: string): (readonly [Asked, string])[] {
+/** Every call of the interface, with the address it has at the server. */
+function callsOf(file: string): (readonly [SourceCall, string])[] {
   const tape = openTape(file)
   const labels = [
     ...readRun(tape, {})
@@ -90,31 +90,36 @@ function questionsOf(file: string): (readonly [Asked, string])[] {
       : [],
   )
   return [
-    [{ ask: 'head' }, ''],
-    [{ ask: 'rows', from: 0 }, '/rows?from=0'],
-    [{ ask: 'rows', from: 2 }, '/rows?from=2'],
-    [{ ask: 'console' }, '/console'],
-    [{ ask: 'files' }, '/files'],
-    [{ ask: 'blame' }, '/blame'],
-    [{ ask: 'events', from: 0, to: 500 }, '/events?from=0&to=500'],
-    [{ ask: 'exportJsonl' }, '/export'],
+    [{ method: 'head', args: [] }, ''],
+    [{ method: 'rows', args: [{ from: 0 }] }, '/rows?from=0'],
+    [{ method: 'rows', args: [{ from: 2 }] }, '/rows?from=2'],
+    [{ method: 'console', args: [] }, '/console'],
+    [{ method: 'files', args: [] }, '/files'],
+    [{ method: 'blame', args: [] }, '/blame'],
+    [{ method: 'events', args: [0, 500] }, '/events?from=0&to=500'],
+    [{ method: 'exportJsonl', args: [] }, '/export'],
     ...['a', 'refund', 'script', '"'].map(
-      (text) => [{ ask: 'search', text }, `/search?text=${encodeURIComponent(text)}`] as const,
+      (text) =>
+        [{ method: 'search', args: [text] }, `/search?text=${encodeURIComponent(text)}`] as const,
     ),
-    ...[0, 1, 5, tape.count - 1].map((seq) => [{ ask: 'event', seq }, `/events/${seq}`] as const),
+    ...[0, 1, 5, tape.count - 1].map(
+      (seq) => [{ method: 'event', args: [seq] }, `/events/${seq}`] as const,
+    ),
     ...[...new Set(sites)].map(
-      (site) => [{ ask: 'source', site }, `/source?site=${encodeURIComponent(site)}`] as const,
+      (site) =>
+        [{ method: 'source', args: [site] }, `/source?site=${encodeURIComponent(site)}`] as const,
     ),
     ...labels.flatMap((label) => [
-      [{ ask: 'step', label, messagesFrom: undefined }, `/steps/${label}`] as const,
+      [{ method: 'step', args: [label] }, `/steps/${label}`] as const,
       [
-        { ask: 'step', label, messagesFrom: 0, eventsFrom: 2 },
+        { method: 'step', args: [label, { messagesFrom: 0, eventsFrom: 2 }] },
         `/steps/${label}?messagesFrom=0&eventsFrom=2`,
       ] as const,
-      [{ ask: 'stream', label }, `/steps/${label}/stream`] as const,
-      [{ ask: 'state', label }, `/steps/${label}/state`] as const,
+      [{ method: 'stream', args: [label] }, `/steps/${label}/stream`] as const,
+      [{ method: 'state', args: [label] }, `/steps/${label}/state`] as const,
       ...['request', 'response', 'args', 'result', 'output'].map(
-        (side) => [{ ask: 'body', label, side }, `/steps/${label}/body/${side}`] as const,
+        (side) =>
+          [{ method: 'body', args: [label, side] }, `/steps/${label}/body/${side}`] as const,
       ),
     ]),
   ]
@@ -141,17 +146,17 @@ async function askServer(ui: Ui, run: string, path: string): Promise<unknown[]> 
 }
 
 /** The same form for both: the server puts some answers into an object, the worker sends `undefined` as nothing. */
-function shown({ ask }: Asked, pieces: unknown[]): unknown {
+function shown({ method }: SourceCall, pieces: unknown[]): unknown {
   const [first] = pieces as [Record<string, unknown> | null | undefined]
   const unwrap = (name: string): unknown => (first && name in first ? first[name] : first)
-  switch (ask) {
+  switch (method) {
     case 'head':
       return unwrap('head')
     case 'step':
     case 'stream':
     case 'state':
     case 'blame':
-      return orNothing(isWrapped(first, ask) ? unwrap(ask) : first)
+      return orNothing(isWrapped(first, method) ? unwrap(method) : first)
     case 'event':
       return isWrapped(first, 'event') ? unwrap('event') : first
     case 'source':

@@ -9,12 +9,12 @@ const { demo, ui } = await openSharedDemo()
 const stepIn = (page: Page): string =>
   new URL(page.url()).searchParams.get('step')?.replaceAll('"', '') ?? ''
 
-test('a program is held at a step: real variables, moving on and back with the list, evaluating', async () => {
+test('a program is paused at a step: real variables, moving on and back with the list, evaluating', async () => {
   const page = await openPage()
   await page.goto(ui.at(`/runs/${demo.run}?step=${demo.step}&tab=state`))
-  await page.locator('button:enabled', { hasText: 'Stand here' }).click()
+  await page.locator('button:enabled', { hasText: 'Pause the program here' }).click()
   const program = page.getByRole('region', { name: 'The program at this step' })
-  const at = (step: string) => program.getByText(`standing at step ${step}`, { exact: true })
+  const at = (step: string) => program.getByText(`paused at step ${step}`, { exact: true })
   await at(demo.step).waitFor()
 
   await program.getByText('log(`${name}: ${call.name} ${call.arguments}`)').waitFor()
@@ -22,7 +22,7 @@ test('a program is held at a step: real variables, moving on and back with the l
   expect(variables).toContain('messages')
   expect(variables).toContain('Customers may return an item within 60 days of delivery.')
 
-  const box = program.getByRole('textbox', { name: 'Evaluate at this place' })
+  const box = program.getByRole('textbox', { name: 'Evaluate an expression here' })
   await box.fill('messages.length + 40')
   await box.press('Enter')
   await program.getByText('43', { exact: true }).waitFor()
@@ -51,6 +51,6 @@ test('a program is held at a step: real variables, moving on and back with the l
   await watched.getByText('order').waitFor()
   await expect.poll(() => stepIn(page), patiently).not.toBe(demo.step)
 
-  await program.getByRole('button', { name: 'Let go' }).click()
-  await program.getByRole('button', { name: 'Stand here' }).waitFor()
+  await program.getByRole('button', { name: 'Stop debugging' }).click()
+  await program.getByRole('button', { name: 'Pause the program here' }).waitFor()
 })

@@ -1,9 +1,7 @@
 import type { Explained } from './model/run-head.js'
 
-/** The statuses that the viewer's server refuses with. */
 type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 429
 
-/** A request that the server of the viewer does not answer: what, why, and what to do about it. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   constructor(
@@ -26,7 +24,7 @@ export const notSignedIn = (): RefusedError =>
   new RefusedError(
     401,
     'VIEWER_NOT_SIGNED_IN',
-    'This browser has not been let in.',
+    'Sign in: open the link that `retake ui` printed.',
     'The viewer answers only who has its key, and each start of `retake ui` makes a new one.',
     'Open the address that `retake ui` printed in your terminal.',
   )
@@ -36,7 +34,7 @@ export const signInNeeded = (): RefusedError =>
     401,
     'VIEWER_SIGN_IN_NEEDED',
     'You are not signed in.',
-    'This viewer is reached over a network and asks for a password.',
+    'This viewer is reachable over a network and needs a password.',
     'Open its address and enter the password that it was started with.',
   )
 
@@ -65,7 +63,7 @@ export const hostNotAllowed = (host: string | undefined): RefusedError =>
     host === undefined
       ? 'The request names no host.'
       : `The viewer is not known as ${host.slice(0, 100)}.`,
-    'Another name for this machine is what a page uses that wants to read your runs.',
+    'Unknown host names are blocked to prevent DNS rebinding attacks.',
     'Open the address that `retake ui` printed; a name that leads here is allowed with `--allow-host`.',
   )
 
@@ -74,7 +72,7 @@ export const originNotAllowed = (): RefusedError =>
     403,
     'VIEWER_ORIGIN_NOT_ALLOWED',
     'The request comes from another page.',
-    'Only the pages of the viewer itself may ask its server.',
+    'Only pages of the viewer itself may use its server.',
     'Open the address that `retake ui` printed.',
   )
 
@@ -83,7 +81,7 @@ export const methodNotAllowed = (method: string): RefusedError =>
     405,
     'VIEWER_METHOD_NOT_ALLOWED',
     `The viewer does not answer ${method}.`,
-    'It lets no other page ask what it may send.',
+    'Preflight requests of other pages are refused.',
     'Use GET, or POST, PUT, PATCH and DELETE where something changes.',
   )
 
@@ -92,7 +90,7 @@ export const changeNotMarked = (): RefusedError =>
     403,
     'VIEWER_CHANGE_NOT_MARKED',
     'The request would change something and is not marked.',
-    'Changes carry the header `x-retake: 1`, which another page cannot send.',
+    'Changes need the header `x-retake: 1`, which other pages cannot send.',
     'Send the header.',
   )
 
@@ -128,7 +126,7 @@ export const noSuchAddress = (address: string): RefusedError =>
     404,
     'VIEWER_NO_SUCH_ADDRESS',
     `There is nothing at ${address.slice(0, 200)}.`,
-    'The viewer has no such page, file or question.',
+    'The viewer has no such page, file or route.',
     'Start from the list of runs.',
   )
 
@@ -155,6 +153,6 @@ export const nothingRunsHere = (): RefusedError =>
     405,
     'VIEWER_NOTHING_RUNS_HERE',
     'Runs can only be looked at here.',
-    'This home has no program to run again.',
+    'There is no program to run here.',
     'Open the run with `retake ui` in the folder of its agent.',
   )

@@ -5,12 +5,12 @@ export {
   type ServeOptions,
   type ViewerServer,
 } from './api/serve-viewer.js'
-export type * from './api/home.js'
-export type * from './api/home.js'
-export type * from './api/home.js'
-export type * from './api/home.js'
-export type * from './api/home.js'
-export type * from './api/home.js'
+export type * from './api/run-repository.js'
+export type * from './api/run-repository.js'
+export type * from './api/run-repository.js'
+export type * from './api/run-repository.js'
+export type * from './api/run-repository.js'
+export type * from './api/run-repository.js'
 export { copyAsCurl } from './model/copy-as-curl.js'
 export { copyAsTest, type CopyAsTestOptions } from './model/copy-as-test.js'
 export { readRunBlame } from './model/run-blame.js'

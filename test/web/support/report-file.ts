@@ -54,18 +54,22 @@ interface Told {
   readonly error: unknown
 }
 
-export type Asked = { readonly ask: string } & Readonly<Record<string, unknown>>
+/** A call of `RunSource`. */
+export interface SourceCall {
+  readonly method: string
+  readonly args: readonly unknown[]
+}
 
-/** Asks the worker that stands in the page of a report; each answer is the JSON of its pieces. */
-export async function askReport(page: Page, questions: readonly Asked[]): Promise<unknown[][]> {
-  const answers = await page.evaluate(async (asked) => {
+/** Calls the worker in the page of a report; each answer is the JSON of its pieces. */
+export async function askReport(page: Page, calls: readonly SourceCall[]): Promise<unknown[][]> {
+  const answers = await page.evaluate(async (called) => {
     const { document, Worker } = globalThis as unknown as PageScope
     const block = (id: string): string => document.getElementById(id)?.textContent ?? ''
     const about = JSON.parse(block('retake-about')) as { run: string; tapes: number }
     const code = JSON.parse(block('retake-worker')) as string
     const worker = new Worker(URL.createObjectURL(new Blob([code])))
-    const pieces: unknown[][] = asked.map(() => [])
-    let open = asked.length
+    const pieces: unknown[][] = called.map(() => [])
+    let open = called.length
     const all = new Promise<void>((resolve) => {
       worker.addEventListener('message', ({ data: message }) => {
         if (message.type === 'piece') pieces[message.id]?.push(message.value)
@@ -75,8 +79,7 @@ export async function askReport(page: Page, questions: readonly Asked[]): Promis
         }
       })
     })
-    for (const [id, question] of asked.entries())
-      worker.postMessage({ type: 'ask', id, question }, [])
+    for (const [id, call] of called.entries()) worker.postMessage({ type: 'call', id, call }, [])
     const tapes = Array.from({ length: about.tapes }, (_, place) => block(`retake-tape-${place}`))
     const data = { run: about.run, parts: block('retake-parts'), tapes }
     worker.postMessage({ type: 'open', data }, [])
@@ -88,6 +91,6 @@ export async function askReport(page: Page, questions: readonly Asked[]): Promis
     }
     const read = pieces.map((list) => Promise.all(list.map(plain)))
     return Promise.all(read.map(async (list) => JSON.stringify(await list)))
-  }, questions)
+  }, calls)
   return answers.map((text) => JSON.parse(text) as unknown[])
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import {
@@ -15,7 +16,6 @@ import {
   tooManyPasswords,
   wrongPassword,
 } from '../errors.js'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type GuardEnv, plainPage, type PlainPart } from './responses.js'
 
 type Rule = (c: Context<GuardEnv>, access: Access) => void
@@ -23,10 +23,7 @@ type Rule = (c: Context<GuardEnv>, access: Access) => void
 /** An edited answer of a model may be large; nothing else is. */
 const BODY_MAX_BYTES = 64 << 20
 
-/**
- * Decides about every request before any route sees it: page, assets and API alike.
- * The rules come in this order; the first that does not hold refuses.
- */
+/** Decides about every request before any route sees it. The first rule that fails refuses it. */
 export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
   const beforeKey: readonly Rule[] = [checkMethod, checkHost, checkOrigin, checkFetchSite]
   const signInOver = signIn(access)
@@ -40,14 +37,17 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
   }
 }
 
-/** Stops preflights: a page that asks whether it may send something gets no answer that allows it. */
+/** Stops preflights: no answer allows a cross-origin page to send anything. */
 const checkMethod: Rule = (c) => {
   if (!METHODS.has(c.req.method)) throw methodNotAllowed(c.req.method)
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Stops DNS rebinding: a page whose own name was made to lead here sends that name as Host. */
+/**
+ * Stops DNS rebinding: a page whose own name was made to resolve to this server sends that
+ * name as Host.
+ */
 const checkHost: Rule = (c, { hosts, proxied }) => {
   const host = c.req.header('host')?.toLowerCase()
   if (host === undefined) throw hostNotAllowed(host)
@@ -65,9 +65,9 @@ const checkOrigin: Rule = (c, { proxied }) => {
 }
 
 /**
- * Stops pages of other origins where the browser sends no Origin: images, scripts,
- * frames. Another port of this machine is `same-site` and refused as well. A link
- * from elsewhere to one of our pages is followed, in a tab of its own.
+ * Stops pages of other origins where the browser sends no Origin: images, scripts, frames.
+ * Another port of this machine is `same-site` and refused too. A link from elsewhere to one of
+ * our pages is followed, in a tab of its own.
  */
 const checkFetchSite: Rule = (c) => {
   const site = c.req.header('sec-fetch-site')
@@ -81,8 +81,8 @@ const checkFetchSite: Rule = (c) => {
 }
 
 /**
- * Stops what a form or a script without permission can send: it can set neither this
- * header nor this type. What is sent has a length, and a limit.
+ * Stops requests that a form or a script without permission can send: they can set neither
+ * this header nor this type.
  */
 function checkChange(c: Context<GuardEnv>): void {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return
@@ -93,13 +93,13 @@ function checkChange(c: Context<GuardEnv>): void {
   if (hasBody && type.trim().toLowerCase() !== 'application/json') throw bodyNotJson()
 }
 
-/** The token in the address: only in the first request, which a person makes. */
+/** The token is accepted only in the first request, which a person makes. */
 function hasToken(c: Context<GuardEnv>, { token }: Access): boolean {
   const given = c.req.method === 'GET' ? c.req.query('token') : undefined
   return given !== undefined && token !== undefined && isSecret(given, token)
 }
 
-/** Leaves the token behind, so that it stands in no history, bookmark or Referer. */
+/** Redirects without the token, so that no history, bookmark or Referer has it. */
 function letIn(c: Context<GuardEnv>, access: Access): Response {
   giveCookie(c, access)
   const { pathname, searchParams } = new URL(c.req.url)
@@ -109,7 +109,7 @@ function letIn(c: Context<GuardEnv>, access: Access): Response {
   return c.redirect(`/${pathname.replace(/^\/+/, '')}${query}`, 303)
 }
 
-/** Stops everybody else on this machine and network: a key is needed for all that is served. */
+/** Stops every other user of this machine and network: all content needs a key. */
 function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boolean {
   const cookie_ = getCookie(c, cookie)
   if (cookie_ !== undefined && isSecret(cookie_, session)) return true
@@ -126,13 +126,13 @@ function refuseEntry(c: Context<GuardEnv>, access: Access): Response {
 const withoutPort = (host: string): string => host.replace(/:\d+$/, '')
 
 const WINDOW_MS = 60_000
-/** Wrong passwords from one address, and from all together, in that time. */
+/** Wrong passwords per address, and in total, within the window. */
 const EACH = 10
 const ALL = 100
 
 /**
- * Counts tries, before it is known whether they are right, so that many at once are
- * limited, too. Behind a proxy everybody has one address, and shares its tries.
+ * Counts attempts before they are checked, so that parallel ones are limited too. Behind a
+ * proxy everybody shares one address and its attempts.
  */
 export class GuessLimit {
   readonly #tries: { readonly address: string; readonly at: number }[] = []
@@ -142,7 +142,7 @@ export class GuessLimit {
     this.#now = now
   }
 
-  /** Seconds to wait before the next try; 0 when this one may be made. */
+  /** Seconds to wait before the next attempt; 0 if this one may be made. */
   take(address: string): number {
     const now = this.#now()
     while ((this.#tries[0]?.at ?? now) <= now - WINDOW_MS) this.#tries.shift()
@@ -154,7 +154,7 @@ export class GuessLimit {
     return 0
   }
 
-  /** A right password takes its own tries back. */
+  /** A right password gives its attempts back. */
   forgive(address: string): void {
     const others = this.#tries.filter((each) => each.address !== address)
     this.#tries.splice(0, this.#tries.length, ...others)
@@ -168,8 +168,8 @@ const SLOW_MS = 1000
 const FORM_MAX_BYTES = 4096
 
 /**
- * Answers the form of the sign-in page. It is the one change without our header: a
- * form cannot send one. Its Origin was checked before, so no other page can sign in.
+ * Answers the form of the sign-in page, the one change without our header because a form
+ * cannot send it. Its Origin was checked before, so no other page can sign in.
  */
 export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Response> {
   const guesses = new GuessLimit()
@@ -195,11 +195,10 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
   }
 }
 
-/** In place of the page that was asked for, and leading there. */
 export const showSignIn = (c: Context<GuardEnv>): Response =>
   signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
 
-/** A form without script, so that nothing is served to who is not signed in. */
+/** A form without script, so that nothing is served before signing in. */
 function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Response {
   const parts: PlainPart[] = [
     ...(error ? [{ alert: `${error.what} ${error.fix}` }] : []),
@@ -218,36 +217,33 @@ const addressOf = (c: Context<GuardEnv>): string =>
   (c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)?.incoming?.socket
     ?.remoteAddress ?? ''
 
-/** Who is let in, and under which names the server is known. */
 export interface Access {
-  /** Opens the door once, in the printed address; undefined where there is a password instead. */
+  /** Accepted once, in the printed address; undefined if there is a password instead. */
   readonly token: string | undefined
   readonly password: string | undefined
-  /** What the cookie of an open door holds. Never the token: cookies go to every port of a machine. */
+  /** Value of the session cookie. Never the token: cookies go to every port of a machine. */
   readonly session: string
   readonly cookie: string
   /** Values of the Host header that are ours, with their port. */
   readonly hosts: ReadonlySet<string>
-  /** Names behind a proxy, with any port, and with https. */
+  /** Names used behind a proxy, with any port, and with https. */
   readonly proxied: ReadonlySet<string>
 }
 
 interface AccessOptions {
   readonly port: number
-  /** Addresses and names of this machine that lead to the server, without port. */
   readonly hosts: readonly string[]
   readonly allowHosts: readonly string[]
   readonly password: string | undefined
 }
 
-/** A new token and session: what was let in before is not any more. */
 export function createAccess({ port, hosts, allowHosts, password }: AccessOptions): Access {
   const names = hosts.map((host) => (host.includes(':') ? `[${host}]` : host).toLowerCase())
   return {
     token: password === undefined ? newSecret() : undefined,
     password,
     session: newSecret(),
-    // Cookies know no ports: two viewers on one machine must not take each other's.
+    // Cookies ignore ports: two viewers on one machine must not share one.
     cookie: `retake_${port}`,
     hosts: new Set([
       ...names.map((name) => `${name}:${port}`),
@@ -260,13 +256,13 @@ export function createAccess({ port, hosts, allowHosts, password }: AccessOption
 
 const newSecret = (): string => randomBytes(24).toString('base64url')
 
-/** Compares without telling by its time how much was right, or how long the secret is. */
+/** Constant-time comparison; hides the length of the secret too. */
 export function isSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(secret))
 }
 
-/** Scripts of a page cannot read the cookie, and no other site can have it sent along. */
+/** HttpOnly and SameSite=Strict: neither scripts nor other sites can use the cookie. */
 export function giveCookie(c: Context, { cookie, session }: Access): void {
   setCookie(c, cookie, session, {
     httpOnly: true,
@@ -276,7 +272,7 @@ export function giveCookie(c: Context, { cookie, session }: Access): void {
   })
 }
 
-/** Stops bodies without end: they are refused by their announced length, unread. */
+/** Refuses bodies by their announced length, unread. */
 export function checkLength(c: Context, limit: number): void {
   if (c.req.header('transfer-encoding') !== undefined) throw lengthMissing()
   const bytes = Number(c.req.header('content-length') ?? 0)

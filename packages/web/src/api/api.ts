@@ -1,21 +1,20 @@
-import { type Context, Hono } from 'hono'
 import { eventLines } from '@retake/tape'
+import { type Context, Hono } from 'hono'
+import { validator } from 'hono/validator'
 import { badRequest, noSuchAddress } from '../errors.js'
 import { BODY_SIDES, type BodySide } from '../model/step-detail.js'
-import { answerError, explained } from './responses.js'
 import { changeRoutes } from './change-routes.js'
-import type { RunRepository, RepositoryChange } from './home.js'
-import { validator } from 'hono/validator'
+import type { RepositoryChange, RunRepository } from './run-repository.js'
+import { answerError, explained } from './responses.js'
 
-/** A line comes at least this often, so that whoever waits notices a connection that is dead. */
+/** Heartbeat, so that a reader notices a dead connection. */
 const HEARTBEAT_MS = 10_000
-/** Who reads so slowly that this many changes wait is cut off, and catches up when it comes again. */
+/** A reader that lags by this many changes is disconnected, and catches up when it reconnects. */
 const WAITING_MAX = 1000
 
-/** What stands in a stream of changes: `alive` at its start and whenever nothing else came. */
+/** A line in the stream of changes: `alive` at its start and when nothing else happened. */
 export type ChangeLine = RepositoryChange | { readonly type: 'alive' }
 
-/** The changes of a home as lines of JSON, as long as somebody reads them. */
 function answerChanges(c: Context, repository: RunRepository): Response {
   const encoder = new TextEncoder()
   let stop = (): void => {}
@@ -43,27 +42,26 @@ function answerChanges(c: Context, repository: RunRepository): Response {
   return c.body(body, 200, { 'content-type': 'application/x-ndjson; charset=utf-8' })
 }
 
-/** A query as it comes; a name can stand in it several times. */
 type Query = Readonly<Record<string, string | string[] | undefined>>
 
-/** `?from=12`, a place in a list; the beginning when it is not said. */
+/** `?from=12`: an index; 0 by default. */
 const fromQuery = validator('query', (query: Query) => ({
   from: wholeNumber(query, 'from') ?? 0,
 }))
 
-/** `?from=12&to=20`, events by number. */
+/** `?from=12&to=20`: event numbers. */
 const rangeQuery = validator('query', (query: Query) => ({
   from: wholeNumber(query, 'from') ?? 0,
   to: wholeNumber(query, 'to') ?? 0,
 }))
 
-/** `?text=refund`, what is looked for. */
+/** `?text=refund` */
 const textQuery = validator('query', (query: Query) => ({ text: oneText(query, 'text') }))
 
-/** `?site=src/agent.ts:12:3`, a place in a source. */
+/** `?site=src/agent.ts:12:3` */
 const siteQuery = validator('query', (query: Query) => ({ site: oneText(query, 'site') }))
 
-/** `?messagesFrom=12&eventsFrom=40`; what is not said is shown as far as it is shown unasked. */
+/** `?messagesFrom=12&eventsFrom=40` */
 const partsQuery = validator('query', (query: Query) => ({
   messagesFrom: wholeNumber(query, 'messagesFrom'),
   eventsFrom: wholeNumber(query, 'eventsFrom'),
@@ -82,19 +80,21 @@ function wholeNumber(query: Query, name: string): number | undefined {
   return Number(value)
 }
 
-/** A piece of an answer has about this many characters, and takes no longer than this to make. */
+/** Characters of one chunk, and the time to produce it. */
 const PIECE_LENGTH = 64 << 10
 const PIECE_MS = 8
 
 interface LinesOptions {
-  /** For downloads: an error breaks the answer off, so that nobody takes a part for the whole. */
+  /**
+   * For downloads: an error breaks the response off, so that a part is not mistaken for the
+   * whole.
+   */
   readonly breaksOff?: boolean
 }
 
 /**
- * Each value as a line of JSON, made as fast as they are read and no longer than
- * somebody reads. Other requests are answered between two pieces. An error on the
- * way is told in a last line, `{"$error":…}`.
+ * Streams each value as a line of JSON, at the pace of the reader. Other requests are answered
+ * between two chunks. An error becomes a last line, `{"$error":…}`.
  */
 export function answerLines(
   c: Context,
@@ -131,7 +131,7 @@ export function answerLines(
   return c.body(body)
 }
 
-/** The routes of the viewer under `/api`. What they ask is the home's to answer; who may ask is decided before. */
+/** The routes of the viewer under `/api`. Access was checked before. */
 export const createApi = (repository: RunRepository) =>
   new Hono()
     .onError((error, c) => answerError(error, c))
@@ -207,12 +207,11 @@ export const createApi = (repository: RunRepository) =>
 
 const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)
 
-/** The type of the API; the client is made from it. */
 export type Api = ReturnType<typeof createApi>
 
 /**
- * Marks an answer as a file to keep. What a tape holds is never shown by the browser
- * itself: as a page of ours it could do whatever the viewer can.
+ * Marks a response as a download. The browser must never render the content of a tape: as one
+ * of our pages it could do whatever the viewer can.
  */
 function answerDownload(c: Context, name: string): void {
   c.header('content-type', 'application/octet-stream')

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import { changeRoutes } from './change-routes.js'
-import type { RunRepository } from './home.js'
-import type { ForkRequest, RunActions } from './home.js'
-import type { Job } from './home.js'
+import type { ForkRequest, Job, RunActions, RunRepository } from './run-repository.js'
 
 const repository = (actions?: Partial<RunActions>): RunRepository =>
   ({ ...(actions && { actions }) }) as unknown as RunRepository

@@ -1,20 +1,23 @@
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { badChange, badRequest, nothingRunsHere } from '../errors.js'
-import { answerError } from './responses.js'
-import type { RunRepository } from './home.js'
-import type { ApprovalDecisionRequest, ForkRequest, RunActions } from './home.js'
 import { validator } from 'hono/validator'
-import type { Move } from './home.js'
+import { badChange, badRequest, nothingRunsHere } from '../errors.js'
+import type {
+  ApprovalDecisionRequest,
+  ForkRequest,
+  Move,
+  RunActions,
+  RunRepository,
+} from './run-repository.js'
+import { answerError } from './responses.js'
 
-/** Longer expressions are no questions. */
 const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
 const REASON_MAX = 1000
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The body of a fork. What its edits mean for the step is checked against the tape. */
+/** The body of a fork. Its edits are checked against the tape later. */
 const forkBody = validator('json', (body: unknown): ForkRequest => {
   const fields = fieldsOf(body, [
     'at',
@@ -84,7 +87,6 @@ const expressionBody = validator('json', (body: unknown) => {
   return { expression }
 })
 
-/** `?a=…&b=…`, two runs. */
 const pairQuery = validator('query', (query: Readonly<Record<string, unknown>>) => ({
   a: runIn(query, 'a'),
   b: runIn(query, 'b'),
@@ -97,7 +99,7 @@ function runIn(query: Readonly<Record<string, unknown>>, field: string): string 
   return value
 }
 
-/** An object with none but these fields: one that is not known is a mistake, not a wish. */
+/** An object with these fields only: an unknown field is a mistake. */
 function fieldsOf(body: unknown, known: readonly string[]): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw badChange('', 'a JSON object')
@@ -146,11 +148,10 @@ function tail({ tail: value }: Fields): 'live' | 'offline' | undefined {
   return value
 }
 
-/** Without the fields that were not said. */
 const compact = <T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
-/** Routes of what a live home can do beyond showing a run. */
+/** Routes of everything beyond showing a run. */
 export const changeRoutes = (repository: RunRepository) =>
   new Hono()
     .onError((error, c) => answerError(isBadJson(error) ? badChange('', 'JSON') : error, c))
@@ -195,7 +196,7 @@ export const changeRoutes = (repository: RunRepository) =>
     .post('/sessions/:session/evaluate', expressionBody, async (c) => {
       const { expression } = c.req.valid('json')
       const value = await changesOf(repository).evaluate(c.req.param('session'), expression)
-      // What a program holds is not known to the types of JSON.
+      // The value comes from the program and has no static type.
       return c.json({ ...value, json: value.json as object | null })
     })
     .delete('/sessions/:session', async (c) => {
@@ -203,7 +204,7 @@ export const changeRoutes = (repository: RunRepository) =>
       return c.json({})
     })
 
-/** Hono's word for a body that cannot be parsed. */
+/** Hono's error for a body that cannot be parsed. */
 const isBadJson = (error: Error): boolean => error instanceof HTTPException && error.status === 400
 
 function changesOf({ actions }: RunRepository): RunActions {

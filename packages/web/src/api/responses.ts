@@ -1,22 +1,21 @@
+import { randomBytes } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { RefusedError } from '../errors.js'
 import type { Explained } from '../model/run-head.js'
 import { escapeHtml } from '../report/make-report.js'
-import { randomBytes } from 'node:crypto'
 
-/** What rules and pages hand to each other along a request. */
 export interface GuardEnv {
   Variables: {
-    /** Allows the styles of this one answer. */
+    /** Allows the styles of this response only. */
     nonce: string
   }
 }
 
 /**
- * Headers on every answer, refusals too. Scripts come from the server alone, so
- * that text of a tape could not run even if it became markup; nobody may frame the
- * page (clickjacking), embed its answers (side channels) or keep a handle on its
- * window; nothing is guessed about types; addresses are told to nobody.
+ * Headers on every response, refusals too. Scripts come from the server alone, so that text of
+ * a tape could not run even if it became markup; no page may frame ours (clickjacking), embed
+ * its responses (side channels) or hold its window; types are not sniffed; no referrer is
+ * sent.
  */
 export const answerHeaders: MiddlewareHandler<GuardEnv> = async (c, next) => {
   const nonce = randomBytes(16).toString('base64')
@@ -44,7 +43,6 @@ export const answerHeaders: MiddlewareHandler<GuardEnv> = async (c, next) => {
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
 }
 
-/** What stands on a page that the server writes itself. */
 export type PlainPart =
   | { readonly text: string }
   | { readonly alert: string }
@@ -56,7 +54,7 @@ export type PlainPart =
       readonly hidden: Readonly<Record<string, string>>
     }
 
-/** A page without script for those who cannot have the viewer: refused, or not signed in yet. */
+/** A page without script for browsers that are refused or not signed in. */
 export function plainPage(
   c: Context<GuardEnv>,
   status: 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 422 | 429 | 500,
@@ -113,11 +111,10 @@ ${hidden.join('\n')}
 </form>`
 }
 
-/** Text in back quotes is something to type. */
 const withCode = (text: string): string =>
   escapeHtml(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
 
-/** Errors outside of the API, and refusals: a plain page for people, JSON for what asks the API. */
+/** Errors outside of the API, and refusals: a plain page for people, JSON for API clients. */
 export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
   if (/^\/api(\/|$)/.test(c.req.path)) return answerError(error, c)
   const status = statusOfError(error)
@@ -130,15 +127,18 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
   ])
 }
 
-/** A browser sends our cookie only with links of our own pages: one followed from elsewhere is followed again. */
+/**
+ * SameSite=Strict omits our cookie when a link is followed from elsewhere: load the page again
+ * from our own.
+ */
 const goOn = (c: Context) => ({
-  link: 'If the viewer is open in this browser already, go on',
+  link: 'If the viewer is already open in this browser, continue',
   href: `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`,
 })
 
 type ErrorStatus = Parameters<typeof plainPage>[1]
 
-/** Errors of a home that mean: there is no such thing (any more). */
+/** Error codes that mean 404. */
 const GONE: ReadonlySet<string> = new Set([
   'TAPE_MISSING',
   'UNKNOWN_RUN',
@@ -146,7 +146,7 @@ const GONE: ReadonlySet<string> = new Set([
   'TAPE_NO_SUCH_EVENT',
 ])
 
-/** Any error in words for people. A mistake in Retake itself says only its message. */
+/** Any error in words for people. An internal error shows only its message. */
 export function explained(error: unknown): Explained {
   if (isExplained(error)) {
     const { code, what, why, fix } = error
@@ -169,14 +169,13 @@ export function statusOfError(error: unknown): ErrorStatus {
   return GONE.has(error.code) ? 404 : 422
 }
 
-/** How the API answers an error: as JSON that the client throws again. */
 export function answerError(error: unknown, c: Context): Response {
   const status = statusOfError(error)
   if (status === 500) printStack(error)
   return c.json({ error: explained(error) }, status)
 }
 
-/** Not one of ours: whoever started the server sees where it happened. */
+/** An internal error: print its stack for the person who started the server. */
 export function printStack(error: unknown): void {
   process.stderr.write(`${(error instanceof Error ? error.stack : undefined) ?? String(error)}\n`)
 }

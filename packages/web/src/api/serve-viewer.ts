@@ -1,18 +1,17 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { methodNotAllowed, noSuchAddress } from '../errors.js'
-import { createAccess } from './access.js'
-import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
-import { createApi } from './api.js'
-import { guardRequests } from './access.js'
-import type { RunRepository } from './home.js'
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { webRoot } from '../package-root.js'
+import { createAccess, guardRequests } from './access.js'
+import { createApi } from './api.js'
+import type { RunRepository } from './run-repository.js'
+import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -24,18 +23,17 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const built = fileURLToPath(new URL('dist/live/', webRoot))
 
-/** The page, the same for every address of the viewer, and its scripts, styles and fonts. */
+/** The page, the same for every address of the viewer, and its assets. */
 const servePages = () =>
   new Hono<GuardEnv>()
     .get('/assets/:file', async (c) => {
       const file = c.req.param('file')
-      // A plain name: nothing in it can lead out of the folder.
+      // A plain name: it cannot leave the folder.
       if (!/^[\w-][\w.-]*$/.test(file)) throw noSuchAddress(c.req.path)
       const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
       if (bytes === undefined) throw noSuchAddress(c.req.path)
       return c.body(new Uint8Array(bytes), 200, {
         'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
-        // The name changes with the content.
         'cache-control': 'private, max-age=31536000, immutable',
       })
     })
@@ -52,39 +50,41 @@ const servePages = () =>
     })
 
 export interface ViewerServer {
-  /** Where to open the viewer, with the token in it if there is one. */
+  /** The address to open, including the token if there is one. */
   readonly url: string
   readonly port: number
-  /** The same for a page of it, for example `/runs/x?step=3`. */
+  /** The same for a page, for example `/runs/x?step=3`. */
   link(page: string): string
-  /** At once, also with streams that are being read. */
+  /** Immediately, even while streams are open. */
   close(): Promise<void>
 }
 
 export interface ServeOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number
-  /** An address of this machine. Without a password only the loopback is listened on. */
+  /** Without a password only a loopback address is allowed. */
   readonly host?: string
-  /** Names that lead here through a proxy. */
+  /** Names that reach the server through a proxy. */
   readonly allowHosts?: readonly string[]
-  /** Asked for in place of the token. */
+  /** Replaces the token. */
   readonly password?: string
 }
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
-/** Whether an address leads to this machine alone. */
 export const isLoopback = (host: string): boolean =>
   LOOPBACK.includes(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host)
 
-/** Serves the viewer and its API until it is closed. Throws what the system says when it cannot listen. */
+/**
+ * Serves the viewer and its API until closed. Rejects with the system's error if it cannot
+ * listen.
+ */
 export async function serveViewer(
   repository: RunRepository,
   options: ServeOptions,
 ): Promise<ViewerServer> {
   const { allowHosts = [], password } = options
-  // The name can mean either loopback; the address is what browsers try first.
+  // `localhost` can mean either loopback; browsers try this address first.
   const { host: requested = 'localhost' } = options
   const host = requested === 'localhost' ? '127.0.0.1' : requested
   if (!isLoopback(host) && password === undefined)
@@ -128,14 +128,14 @@ export async function serveViewer(
   }
 }
 
-/** By which names a server that listens there can be asked. */
+/** Host names that reach a server on this address. */
 function namesOf(host: string): string[] {
   if (isLoopback(host)) return [...LOOPBACK, host]
   if (!isEveryAddress(host)) return [host]
   return [...LOOPBACK, os.hostname(), ...ownAddresses().map(({ address }) => address)]
 }
 
-/** A name to open: "every address" is none, and is refused as one. */
+/** A name to open: 0.0.0.0 is not one. */
 function reachableName(host: string): string {
   if (!isEveryAddress(host)) return host
   const outer = ownAddresses().find(({ family, internal }) => family === 'IPv4' && !internal)

@@ -11,10 +11,8 @@ import { createRoot, type Root } from 'react-dom/client'
 import { listenToKeys } from './commands/commands.js'
 import { routes } from './routes.js'
 import { readAddress, writeAddress } from './shell/address.js'
-import { FailedPage } from './shell/failed-page.js'
-import { FailedStart } from './shell/failed-page.js'
-import { NotFoundPage } from './shell/failed-page.js'
-import { BackendProvider, type ViewerBackend } from './sources/viewer-home.js'
+import { FailedPage, FailedStart, NotFoundPage } from './shell/failed-page.js'
+import { BackendProvider, type ViewerBackend } from './sources/backend.js'
 import './design/tokens.css'
 
 const makeRouter = (backend: ViewerBackend) =>
@@ -33,7 +31,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Puts the viewer on the page; when its home cannot be opened, the page says why. */
+/** Renders the viewer, or the reason why its backend cannot be opened. */
 export function startViewer(backend: ViewerBackend | Promise<ViewerBackend>): void {
   const index = document.getElementById('root')
   if (index === null) throw new Error('the page has no #root')

@@ -1,4 +1,4 @@
 import { startViewer } from './app.js'
-import { connectServer } from './sources/server-home.js'
+import { connectServer } from './sources/server-backend.js'
 
 startViewer(connectServer())

@@ -1,4 +1,4 @@
 import { startViewer } from './app.js'
-import { openReportBackend } from './sources/report-home.js'
+import { openReportBackend } from './sources/report-backend.js'
 
 startViewer(openReportBackend())

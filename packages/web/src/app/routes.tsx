@@ -4,10 +4,9 @@ import { RunPage } from './run/run-page.js'
 import { readRunSearch } from './run/run-search.js'
 import { RunsPage } from './runs/runs-page.js'
 import { readRunsSearch } from './runs/runs-search.js'
-import { readSearchQuery } from './search/search-store.js'
 import { SearchHost } from './search/search-dialog.js'
-import { FailedPage } from './shell/failed-page.js'
-import { NotFoundPage } from './shell/failed-page.js'
+import { readSearchQuery } from './search/search-store.js'
+import { FailedPage, NotFoundPage } from './shell/failed-page.js'
 import { Shell } from './shell/shell.js'
 
 const root = createRootRoute({
@@ -38,7 +37,7 @@ const run = createRoute({
   }),
 })
 
-/** Only a live home knows of other runs; a report does not even carry these pages. */
+/** Only in the live build; a report does not contain these pages. */
 const branches = createRoute({
   getParentRoute: () => root,
   path: '/runs/$run/branches',

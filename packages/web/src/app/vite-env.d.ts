@@ -1,2 +1,1 @@
-/** Which of the two builds this is. */
 declare const __HOME__: 'live' | 'report'

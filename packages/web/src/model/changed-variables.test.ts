@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
 import type { CapturedVariable } from '@retake/tape'
+import { expect, test } from 'vitest'
 import { changedVariables } from './state-view.js'
 
 const location = { file: '/a.ts', line: 1, column: 1 }

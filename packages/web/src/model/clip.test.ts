@@ -1,6 +1,6 @@
+import { cutAt } from '@retake/tape/present'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cutAt } from '@retake/tape/present'
 import { clip, cutText } from './clip.js'
 
 describe('a clipped value', () => {

@@ -1,14 +1,13 @@
+import type { McpExchange, Message, MessagePart, RecordedError } from '@retake/tape'
 import { cutAt } from '@retake/tape/present'
 import type { BodyView, Clipped } from './step-detail.js'
-import type { McpExchange, Message, MessagePart, RecordedError } from '@retake/tape'
 
-/** Stands for bytes that are no UTF-8; somebody may also have written it. */
+/** Replaces bytes that are not UTF-8; it may also have been written. */
 const REPLACEMENT = '\uFFFD'
 
 /**
- * Reads a stream of bytes as UTF-8, piece by piece: a character that is cut in two
- * comes with the second piece. What is no UTF-8 becomes replacement characters, and
- * is told.
+ * Reads a stream of bytes as UTF-8: a character that is cut in two comes with the second
+ * chunk. Invalid bytes become replacement characters, and are reported.
  */
 export class LossyText {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -22,7 +21,7 @@ export class LossyText {
 
 const countIn = (text: string): number => text.split(REPLACEMENT).length - 1
 
-/** Replacement characters that stand in the bytes themselves. */
+/** Replacement characters in the bytes themselves. */
 function countWritten(bytes: Uint8Array): number {
   let count = 0
   for (let at = bytes.indexOf(0xef); at >= 0; at = bytes.indexOf(0xef, at + 1))
@@ -30,16 +29,14 @@ function countWritten(bytes: Uint8Array): number {
   return count
 }
 
-/** Names, ids and methods: text that stands in a line. */
 const LINE = 400
 const HEADLINE = 8192
 const STACK = 32_768
-/** Causes behind causes, errors in an aggregate, remarks during one request. */
 const CAUSES = 8
 const ERRORS = 20
 const NOTIFICATIONS = 200
 
-/** Messages with their long texts clipped; ids and names stay plain text. */
+/** Long texts are clipped; ids and names stay plain text. */
 export const clipMessages = (
   messages: readonly Message[],
   budget = new ClipBudget(),
@@ -67,7 +64,6 @@ function clipPart(part: MessagePart, budget: ClipBudget): MessagePart {
   }
 }
 
-/** A request of MCP with its values clipped. */
 export function clipMcp(exchange: McpExchange, budget = new ClipBudget()): McpExchange {
   const { server, method, id, params, result, error, notifications } = exchange
   return {
@@ -90,7 +86,6 @@ export function clipMcp(exchange: McpExchange, budget = new ClipBudget()): McpEx
   }
 }
 
-/** An error with its causes, as far as anybody reads them. */
 export function clipError(
   error: RecordedError,
   budget = new ClipBudget(),
@@ -116,27 +111,27 @@ export function clipError(
   }
 }
 
-/** Characters of one string, and of one body, that are shown without being asked for. */
+/** Characters of one string, and of one body, that are shown by default. */
 const STRING_LIMIT = 32_768
 const BODY_LIMIT = 262_144
-/** So many bytes are a string of base64 just within its limit. */
+/** Bytes whose base64 is just within the limit. */
 const BYTES_LIMIT = (STRING_LIMIT / 4) * 3
-/** What one value may come to: values, characters, and levels. */
+/** Limits for one value: nodes, characters, depth. */
 const NODES_MAX = 20_000
 const CHARACTERS_MAX = 2_000_000
 const DEPTH_MAX = 60
-/** Of a string when the characters are used up, and of a key. */
+/** For strings after the limit, and for keys. */
 const SHORT = 240
 
 /**
- * A value as plain JSON that can be shown: long strings are cut, each saying how long
- * it was (`$clipped`), and of very large arrays and objects the rest is counted
- * (`$leftOut`). What JSON has no word for becomes text. Nothing here throws.
+ * A value as plain JSON to show: long strings are cut with their length (`$clipped`), and in
+ * very large arrays and objects the rest is counted (`$leftOut`). Values that JSON cannot
+ * express become text. Never throws.
  */
 export const clip = (value: unknown, budget = new ClipBudget()): unknown =>
   value === undefined ? undefined : budget.clip(value, 0)
 
-/** How much may still be shown; one for all values of a step keeps the whole small. */
+/** Remaining budget, shared by all values of a step. */
 export class ClipBudget {
   #nodes = NODES_MAX
   #characters = CHARACTERS_MAX
@@ -152,7 +147,6 @@ export class ClipBudget {
     return this.#special(value, depth) ?? this.#members(value, depth)
   }
 
-  /** A string whole, or its beginning and its length. */
   text(text: string): string | Clipped {
     const limit = this.#characters > 0 ? STRING_LIMIT : SHORT
     const head = cutAt(text, limit)
@@ -210,17 +204,16 @@ export class ClipBudget {
   }
 }
 
-/** Names that stand for what was left out cannot be names of members. */
+/** Escapes members that have the names of markers. */
 const shownKey = (key: string): string =>
   key === '$clipped' || key === '$leftOut' ? `$${key}` : cutText(key, SHORT)
 
-/** A string for a place where only text can stand: cut, and saying so. */
+/** Cuts a text, and says so in it. */
 export const cutText = (text: string, limit: number): string =>
   text.length <= limit
     ? text
     : `${cutAt(text, limit)}… (${text.length - cutAt(text, limit).length} more characters)`
 
-/** How a body is shown. */
 export function viewBody(body: Uint8Array, text: string | undefined, isJson: boolean): BodyView {
   const bytes = body.length
   if (bytes === 0) return { bytes, form: 'empty', text: '', clipped: false }

@@ -1,28 +1,26 @@
 import type { Message, RunView, Step } from '@retake/tape'
 import type { Conversation } from './step-detail.js'
 
-/** Earlier model steps that are read to find the one a conversation goes on from, in a lane and beside it. */
+/** Earlier model steps that are compared, in the lane and outside of it. */
 const LOOK_BACK = 6
-/** Steps of all kinds that are passed on the way back. */
 const WAY_BACK = 1000
-/** Conversations that are remembered, by their digests alone. */
+/** Conversations remembered, by their digests alone. */
 const KEPT = 64
 
 interface Said {
-  /** Digests of what was sent, and of the answer behind it. */
+  /** Digests of the messages, and of the answer. */
   readonly digests: readonly string[]
   readonly sent: number
-  /** Instructions are the same in many conversations and join none. */
+  /** Instructions are the same in many conversations and do not identify one. */
   readonly isInstruction: readonly boolean[]
 }
 
-/** What of a conversation an earlier step had. */
 export type News = Pick<Conversation, 'newFrom' | 'seenIn'>
 
 /**
- * Tells which messages of a request are new. Compared with the request of an earlier
- * step that this one goes on from, its answer included; the step is looked for in the
- * same lane first. A history that was shortened is compared message by message.
+ * Finds the new messages of a request by comparing it with the earlier step that it continues,
+ * including its answer; steps of the same lane first. A shortened history is compared message
+ * by message.
  */
 export class ConversationNews {
   readonly #steps: readonly Step[]
@@ -33,8 +31,8 @@ export class ConversationNews {
   }
 
   /**
-   * Place of the first message that no earlier step of this conversation had, and the
-   * step that had those before it; 0 and no step when there is none.
+   * Index of the first message that no earlier step of this conversation had, and that step; 0
+   * and no step if there is none.
    */
   of(step: Step): News {
     const { digests, sent, isInstruction } = this.#said(step)
@@ -55,7 +53,7 @@ export class ConversationNews {
     return best
   }
 
-  /** Model steps before this one, nearest first, those of its lane before all others. */
+  /** Earlier model steps, nearest first, those of its lane before all others. */
   #before(step: Step): Step[] {
     const inLane: Step[] = []
     const others: Step[] = []
@@ -95,9 +93,8 @@ function commonLength(left: readonly string[], right: readonly string[]): number
 }
 
 /**
- * Names a message, so that two can be compared without keeping them. What a model
- * thought is left out: a client may send an answer back without it. Not safe against
- * somebody who makes two messages with one name on purpose.
+ * A hash to compare messages without storing them. Reasoning is left out: a client may send an
+ * answer back without it. Not collision-resistant.
  */
 export function messageDigest({ role, parts }: Message): string {
   const said = parts.filter((part) => part.type !== 'reasoning')

@@ -1,16 +1,12 @@
 import type { HeaderPair } from '@retake/tape'
 import type { StepDetail } from './step-detail.js'
 
-/** What the recorder writes in place of a secret, alone or with the name of its variable. */
+/** Masks of secrets, with or without the name of a variable. */
 const PLACEHOLDER = /(?:\b[A-Za-z]{2,6}[-_])?retake-hidden(?:-([A-Za-z0-9_]*?))?x*(?![A-Za-z0-9_])/g
 
-/** Text as one word of a POSIX shell, whatever is in it. */
 const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/**
- * Text as one word of a shell, in which hidden secrets are variables. A secret that
- * does not say its variable gets `fallback`.
- */
+/** Masked secrets become variables; one without a name becomes `fallback`. */
 function shellWord(text: string, fallback: string): string {
   const words: string[] = []
   let at = 0
@@ -26,7 +22,6 @@ function shellWord(text: string, fallback: string): string {
 const variableName = (name: string | undefined, fallback: string): string =>
   name !== undefined && /^[A-Za-z_]\w*$/.test(name) ? name : fallback
 
-/** A header or a provider as the name of a variable. */
 const asVariable = (text: string): string =>
   text
     .toUpperCase()
@@ -34,25 +29,24 @@ const asVariable = (text: string): string =>
     .replaceAll(/^_+|_+$/g, '')
     .replace(/^(?=\d|$)/, '_')
 
-/** Longer bodies are no argument: systems have a limit for those. */
+/** Longer bodies do not fit into an argument. */
 const ARGUMENT_MAX = 60_000
 
-/** For a body that may be longer than a kilobyte curl asks first whether it is wanted. */
+/** curl sends `Expect` for a body of more than a kilobyte. */
 const EXPECT_MIN = 250
 
-/** How a detail says that it holds only the beginning (`cutText`). */
+/** How `cutText` marks a cut. */
 const CUT = /… \(\d+ more characters\)$/
 
-/** Headers that curl makes itself, from the address and the body. */
+/** Headers that curl makes itself. */
 const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
 
 /**
- * The request of a step as a command for a POSIX shell; undefined when the step has
- * none. Secrets that were hidden in the recording are variables, such as
- * `$OPENAI_API_KEY`. `bodyText`: the whole body, where the detail only has its beginning.
- * A body that is no text, or not at hand, is read from a file that must be downloaded
- * first; a comment says so.
+ * The request of a step as a POSIX shell command; undefined if it has none. Masked secrets
+ * become variables, such as `$OPENAI_API_KEY`. `bodyText`: the whole body, if the detail has
+ * only its beginning. A body that is not text, or not available, is read from a file that must
+ * be downloaded first; a comment says so.
  */
 export function copyAsCurl(
   detail: Pick<StepDetail, 'label' | 'provider' | 'kind' | 'request' | 'response'>,
@@ -98,9 +92,9 @@ function headerPart(
   key: string,
 ): string {
   const line = value.replaceAll(/[\r\n\0]+/g, ' ')
-  // curl takes a header without value for one to be left out, unless it ends so.
+  // curl removes a header without a value unless it ends with a semicolon.
   if (line.trim() === '') return `-H ${shellQuote(`${name};`)}`
-  // Of an authorization the recorder hides all; providers of models want a bearer.
+  // The recorder masks the whole authorization; model providers expect a bearer token.
   const isBearer = kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
   const isKey = kind === 'model' && /auth|key|token/i.test(name)
   const fallback = isKey ? key : asVariable(name)
@@ -117,7 +111,7 @@ function bodyParts(
       ? '--data-binary @-'
       : `--data-raw ${shellQuote(body.text ?? '')}`
     : `--data-binary ${shellQuote(`@${body.file}`)}`
-  // What curl adds to a body of its own accord was not sent.
+  // Headers that curl would add were not sent.
   const isRequested = !body.isWhole || (body.text ?? '').length > EXPECT_MIN
   return [
     ...(has('content-type') ? [] : ["-H 'content-type:'"]),

@@ -2,17 +2,16 @@ import type { RunHead } from './run-head.js'
 import type { StepDetail } from './step-detail.js'
 
 export interface CopyAsTestOptions {
-  /** The tape as the test finds it, from its own folder. */
+  /** Path of the tape, relative to the test. */
   readonly tape?: string
 }
 
 type Head = Pick<RunHead, 'id' | 'name' | 'status' | 'recorded' | 'command' | 'cwd'>
 
 /**
- * A test for Vitest that replays the run and fails where it does something else: at
- * this step, or already before it. It is to be saved in the folder where the run was
- * started. A whole program is replayed as it is; of a run of `record()` the function
- * must be filled in, which a comment says.
+ * A Vitest test that replays the run and fails at the first difference. It belongs into the
+ * folder where the run was started. For a run of `record()` the function must be filled in; a
+ * comment says so.
  */
 export function copyAsTest(
   head: Head,
@@ -28,7 +27,7 @@ export function copyAsTest(
   ].join('\n')
   if (head.recorded === 'function') return functionTest({ title, about, tape })
   const [entry = ''] = head.command
-  // What was killed has no end to compare with; what is no program of Node is replayed by its command.
+  // A killed run has no end to compare; a command is replayed by its command.
   if (head.recorded === 'command' || head.status === 'killed' || head.status === 'recording')
     return commandTest({ title, about, tape })
   return `import { expect, test } from 'retake/vitest'
@@ -73,7 +72,6 @@ test(${title}, { timeout: 60_000 }, () => {
 })
 `
 
-/** A path as seen from a folder, when it lies in it. */
 function fromFolder(file: string, folder: string | undefined): string {
   const inside = folder !== undefined && file.startsWith(`${folder.replace(/[/\\]$/, '')}/`)
   return inside ? file.slice(folder.replace(/[/\\]$/, '').length + 1) : file
@@ -81,7 +79,6 @@ function fromFolder(file: string, folder: string | undefined): string {
 
 const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 
-/** Text as a literal of JavaScript in single quotes. */
 const quote = (text: string): string =>
   `'${text
     .replaceAll(/[\\']/g, String.raw`\$&`)

@@ -1,7 +1,15 @@
 import type { CallDetail, Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
 import { cutAt, type StepRow } from '@retake/tape/present'
-import { clip, ClipBudget, cutText, viewBody } from './clip.js'
-import { clipError, clipMcp, clipMessages } from './clip.js'
+import {
+  clip,
+  ClipBudget,
+  clipError,
+  clipMcp,
+  clipMessages,
+  cutText,
+  LossyText,
+  viewBody,
+} from './clip.js'
 import type { News } from './conversation-news.js'
 import { siteInStack } from './site-in-stack.js'
 import type {
@@ -11,13 +19,10 @@ import type {
   StepDetail,
   StreamEvents,
 } from './step-detail.js'
-import { LossyText } from './clip.js'
 
-/** Characters and pieces of a process's output that are shown. */
 const CHARACTERS_MAX = 262_144
 const PIECES_MAX = 2000
 
-/** What a process printed, as text. */
 function outputOf(output: CallDetail['output']): Pick<CallView, 'output' | 'outputBytes'> {
   const pipes = new Map<number, LossyText>()
   const shown: CallView['output'][number][] = []
@@ -26,7 +31,7 @@ function outputOf(output: CallDetail['output']): Pick<CallView, 'output' | 'outp
     if (room <= 0 || shown.length === PIECES_MAX) break
     const reader = pipes.get(pipe) ?? new LossyText()
     pipes.set(pipe, reader)
-    // More bytes than there is room for characters cannot be shown anyway.
+    // More bytes than the limit of characters cannot be shown anyway.
     const { text, isLossy } = reader.read(bytes.subarray(0, room))
     room -= bytes.length
     shown.push({ at, pipe, text: cutAt(text, CHARACTERS_MAX), ...(isLossy && { isLossy }) })
@@ -36,13 +41,12 @@ function outputOf(output: CallDetail['output']): Pick<CallView, 'output' | 'outp
   return { output: shown, ...(isCut && { outputBytes: total }) }
 }
 
-/** Messages of a long conversation that are shown without being asked for, and at most. */
+/** Messages of a long conversation that are shown by default, and at most. */
 const MESSAGES = 60
 const MESSAGES_MAX = 1000
-/** Events of a stream at once, and characters of one. */
+/** Events of a stream per page, and characters of one. */
 const EVENTS = 300
 const EVENT_TEXT = 4096
-/** Headers, and characters of one or of an address; characters of an error or a name. */
 const HEADERS = 500
 const HEADER = 32_768
 const LINE = 8192
@@ -54,7 +58,6 @@ export interface DetailOptions {
   readonly eventsFrom?: number | undefined
 }
 
-/** Everything about one step that is not too large to be shown. */
 export function detailOf(step: Step, options: DetailOptions): StepDetail {
   const exchange = step.exchange()
   const budget = new ClipBudget()
@@ -102,14 +105,13 @@ function conversationOf(
   return {
     total: messages.length,
     from,
-    // What the model said comes first: it must not be cut for what it was told.
+    // The answer first: it must not be cut because of a long request.
     answer: clipMessages(answer, budget),
     messages: clipMessages(messages.slice(from, from + MESSAGES_MAX), budget),
     ...news(step),
   }
 }
 
-/** A place that was asked for, if it can be one. */
 const clampIndex = (wanted: number, total: number): number =>
   Number.isInteger(wanted) ? Math.min(Math.max(0, wanted), total) : 0
 

@@ -6,17 +6,16 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
+import { cutAt } from '@retake/tape/present'
 import { bytesText, clip, cutText } from './clip.js'
 import type { EventRow } from './run-source.js'
-import { cutAt } from '@retake/tape/present'
 
-/** Characters of a line, and of a value in it. */
 const LINE = 240
 const VALUE = 80
-/** Output is short; of more than this only the size is told. */
+/** Longer output shows only its size. */
 const OUTPUT_MAX = 4096
 
-/** An event in one line for people, without its type: `POST api.openai.com/v1/responses`. */
+/** An event in one line, without its type: `POST api.openai.com/v1/responses`. */
 const eventText = (tape: Tape, event: TapeEvent): string =>
   cutText(textOf(tape, event).replaceAll(/\s+/g, ' ').trim(), LINE)
 
@@ -88,13 +87,12 @@ const endText = (
 const errorText = ({ name, message, code }: RecordedError): string =>
   `${name}: ${cutAt(message, LINE)}${code === undefined || message.includes(String(code)) ? '' : ` (${code})`}`
 
-/** Without the scheme, which says nothing in a list. */
 const addressOf = (url: string): string => url.replace(/^[a-z]+:\/\//i, '')
 
 const hostOf = ({ host, port, path }: SocketEvent): string =>
   path ?? `${host ?? 'unknown host'}${port === undefined ? '' : `:${port}`}`
 
-/** A wire value; what JSON has no word for is tagged in it. */
+/** Wire format; values that JSON cannot express are tagged. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(cutAt(value, VALUE))
   try {
@@ -111,10 +109,9 @@ function outputText(tape: Tape, seq: number): string {
   return JSON.stringify(cutAt(text, VALUE * 2))
 }
 
-/** Events at once. */
 const EVENTS_MAX = 10_000
 
-/** Events `from` up to, not including, `to`, each in one line. At most 10,000 of them. */
+/** `to` is exclusive. At most 10,000. */
 export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
   const first = Number.isInteger(from) ? Math.max(0, from) : 0
   const last = Number.isInteger(to) ? Math.min(to, first + EVENTS_MAX) : first + EVENTS_MAX
@@ -128,7 +125,6 @@ export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
   }))
 }
 
-/** One event whole, with its body; long strings are clipped. */
 export function eventAt(tape: Tape, seq: number): unknown {
   const one = {
     run: tape.run,
@@ -136,7 +132,7 @@ export function eventAt(tape: Tape, seq: number): unknown {
     status: tape.status,
     count: tape.count,
     event: (at: number) => tape.event(at),
-    // Said here, too, so that a number that is none is refused.
+    // Also here, so that an invalid number is refused.
     events: () => [tape.event(seq)],
     body: (at: number) => tape.body(at),
   }

@@ -5,7 +5,7 @@ import { pathOf } from './site-in-stack.js'
 
 const LINE = 2000
 
-/** Files the agent touched, in order. Reads no body. */
+/** In order. Reads no body. */
 export function filesOf(tape: Tape, { recordedSteps, fileCalls }: RunView): FileTouch[] {
   let begun = 0
   return fileCalls.map(({ call, result }) => {
@@ -60,7 +60,7 @@ const NAMES: readonly (readonly [FileAccess, RegExp])[] = [
   ],
 ]
 
-/** By the name of the function, such as `fs.promises.readFile` or `fs.statSync`. */
+/** By function name, such as `fs.promises.readFile` or `fs.statSync`. */
 function accessOf(call: string): FileAccess {
   if (call.startsWith('Dir.')) return 'list'
   const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')
@@ -69,7 +69,7 @@ function accessOf(call: string): FileAccess {
 
 const plainPath = (path: string): string => (path.startsWith('file://') ? pathOf(path) : path)
 
-/** Options of a write stand behind its path, as JSON. */
+/** Options of a write follow its path, as JSON. */
 function withoutOptions(title: string): string {
   const at = title.lastIndexOf(' [')
   if (at < 0) return title

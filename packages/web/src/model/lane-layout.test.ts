@@ -1,6 +1,6 @@
 import type { Place } from '@retake/tape'
-import { expect, test } from 'vitest'
 import { rowAt } from '@retake/tape/present'
+import { expect, test } from 'vitest'
 import { CHAT, RunScript } from '../../test-support/run-script.js'
 import type { RunModel } from './run-model.js'
 

@@ -4,16 +4,14 @@ import type { LaneHead } from './run-head.js'
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * The lanes of a run as they are drawn. Where the read model finds one line of
- * concurrent work, sub-agents in it get lanes of their own, nested by the agents
- * they happen in: a supervisor that asks two agents one after the other has two
- * lanes below its own. Numbers are given in the order of first steps, so that they
- * stay when a run grows.
+ * The lanes as drawn. Sub-agents within a lane of the read model get lanes of their own,
+ * nested by agent: a supervisor that calls two agents in sequence has two lanes below its own.
+ * Ids follow the order of first steps, so that they are stable while a run grows.
  */
 export class LaneLayout {
   readonly #drawn: Mutable<LaneHead>[] = []
   readonly #laneOf = new Map<number, number>()
-  /** Lanes of the read model, by how they are drawn: for each path of agents. */
+  /** Lanes of the read model, with the drawn lane for each path of agents. */
   readonly #bases = new Map<number, Base>()
   readonly #parents: ReadonlyMap<number, number | undefined>
 
@@ -27,7 +25,7 @@ export class LaneLayout {
     return this.#drawn
   }
 
-  /** The lane a step is drawn in; an inferred one in that of the step which asked for it. */
+  /** The lane of a step; for an inferred one, that of the step which caused it. */
   of(step: Step): number {
     const base = this.#bases.get(step.lane)
     if (step.inferred) return base?.byPath.get(keyOf(agentsOf(step))) ?? base?.id ?? 0
@@ -51,7 +49,7 @@ export class LaneLayout {
     }
   }
 
-  /** How a lane of the read model is drawn; its own path is that of its first step. */
+  /** The path of a lane is that of its first step. */
   #baseOf(lane: number, agents: readonly string[]): Base {
     const known = this.#bases.get(lane)
     if (known?.path !== undefined) return known
@@ -70,7 +68,7 @@ export class LaneLayout {
     return base
   }
 
-  /** The lane of a path of agents inside a base, made with all that lie between. */
+  /** Creates missing lanes on the path. */
   #within(base: Base, agents: readonly string[]): number {
     if (isPrefix(agents, base.path ?? [])) return base.id
     const known = base.byPath.get(keyOf(agents))
@@ -81,7 +79,7 @@ export class LaneLayout {
     return id
   }
 
-  /** Of the lanes drawn for a base, the one that is innermost around a path. */
+  /** The innermost drawn lane around a path. */
   #nearest(base: Base, agents: readonly string[]): number {
     for (let length = agents.length; length > 0; length--) {
       const found = base.byPath.get(keyOf(agents.slice(0, length)))

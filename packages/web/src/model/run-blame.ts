@@ -8,7 +8,7 @@ import type {
   RiskPoint,
 } from '@retake/tape'
 
-/** A value of unknown form that is read step by step. Every mismatch is an error that says where. */
+/** Reads a value of unknown shape. Every mismatch is an error with a path. */
 class Reading {
   readonly #value: unknown
   readonly #name: string
@@ -24,7 +24,6 @@ class Reading {
     return new Reading(inner, this.#name === 'It' ? name : `${this.#name}.${name}`)
   }
 
-  /** Undefined where there is nothing. */
   optional<T>(read: (value: Reading) => T): T | undefined {
     return this.#value === undefined || this.#value === null ? undefined : read(this)
   }
@@ -34,7 +33,7 @@ class Reading {
     throw this.#wrong('a number')
   }
 
-  /** A place in a list of this many. */
+  /** An index into a list of this length. */
   index(count: number): number {
     const position = this.number()
     if (Number.isInteger(position) && position >= 0 && position < count) return position
@@ -89,7 +88,7 @@ const VERDICTS = [
 ] as const satisfies readonly BlameFindings['verdict'][]
 const MODES = ['free', 'frozen'] as const
 const CAUSES = ['root', 'joint', 'back-up'] as const
-/** Worst first: where steps share a place on the screen, the first of these is seen. */
+/** Worst first: of steps at one pixel, the first of these is shown. */
 export const ROLES = [
   'root',
   'joint',
@@ -114,9 +113,8 @@ const PURPOSES = [
 ] as const satisfies readonly Probe['purpose'][]
 
 /**
- * Reads what a home keeps about the causes of a run's failure. It may have been changed by
- * hand or cut off: throws an error that says in words what is wrong with it. What is not
- * known here is left out.
+ * Reads a stored blame file. It may have been edited or cut off: throws an error that says
+ * what is wrong. Unknown fields are ignored.
  */
 export function readRunBlame(value: unknown, run: string): RunBlame {
   const file = new Reading(value, 'It')
@@ -243,28 +241,20 @@ function factsIn(each: Reading): SearchFactsView {
   }
 }
 
-/**
- * What the last search for the causes of a failed run came to, as its home keeps it.
- * Made by `readRunBlame` only, so whoever shows it need not doubt its form.
- */
+/** The result of the last blame search of a run, validated by `readRunBlame`. */
 export interface RunBlame {
-  /** When the search ended, in epoch milliseconds. */
   readonly at: number
-  /** What told pass from fail, as it was given. */
   readonly oracle: string
   readonly findings: BlameFindings
   readonly facts: SearchFactsView
 }
 
-/** How the search went; what is not known of it is missing. */
 export interface SearchFactsView {
-  /** Forks that were run for this search; the others had been run by an earlier one. */
+  /** Forks run by this search; the others are from earlier ones. */
   readonly newForks?: number
-  /** Recorded answers that were given although the question had changed. */
+  /** Recorded answers used although the request had changed. */
   readonly forcedAnswers?: number
   readonly wallMs?: number
-  /** Why forks came to no verdict, each reason with how often. */
   readonly undefinedBy: readonly { readonly reason: string; readonly count: number }[]
-  /** How free steps were answered, as it was given. */
   readonly free: readonly string[]
 }

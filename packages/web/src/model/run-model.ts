@@ -21,22 +21,20 @@ import {
   type StepRow,
   toColumns,
 } from '@retake/tape/present'
-import type { LaneHead, RunHead } from './run-head.js'
+import { clip, clipError, clipMessages, cutText, LossyText } from './clip.js'
+import { ConversationNews } from './conversation-news.js'
 import { detailOf } from './detail-of.js'
-import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
 import { eventAt, eventRows } from './event-rows.js'
 import { filesOf } from './files-of.js'
-import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-source.js'
-import { ConversationNews } from './conversation-news.js'
 import { LaneLayout } from './lane-layout.js'
+import type { LaneHead, RunHead } from './run-head.js'
+import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-source.js'
 import { searchRun } from './search-run.js'
-import { stateView, type StateView } from './state-view.js'
-import { clipError, clipMessages } from './clip.js'
-import { LossyText } from './clip.js'
-import { clip, cutText } from './clip.js'
 import { siteInStack } from './site-in-stack.js'
+import { stateView, type StateView } from './state-view.js'
+import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
 
-/** Characters of a name or of one argument; kinds of notes, each of which is told once. */
+/** Characters of a name or of one argument. */
 const LINE = 2000
 const NOTES_MAX = 1000
 
@@ -46,7 +44,6 @@ interface HeadOptions {
   readonly lanes: readonly LaneHead[]
 }
 
-/** All that is small about a run. */
 function headOf(tape: Tape, view: RunView, { status, redacted, lanes }: HeadOptions): RunHead {
   const { details } = tape
   const { exit, parent } = view
@@ -77,7 +74,7 @@ function headOf(tape: Tape, view: RunView, { status, redacted, lanes }: HeadOpti
   }
 }
 
-/** A fork may have put a whole answer there. */
+/** A fork may contain a whole answer. */
 const clipBranch = (branch: BranchDetails): BranchDetails => ({
   ...branch,
   edits: branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
@@ -91,15 +88,14 @@ function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
 const commandOf = ({ details }: Tape): readonly string[] =>
   details.command ?? [details.entry ?? '', ...(details.args ?? [])].filter(Boolean)
 
-/** Characters of one part, and bytes and parts of all of them, that are shown. */
+/** Characters of one part; bytes and number of all parts. */
 const PART_MAX = 32_768
 const BYTES_MAX = 4_000_000
 const PARTS_MAX = 50_000
 
 /**
- * What the agent wrote to its terminal, in order. A character that was written in
- * two parts stands in the second. Of very much output the end is left out; the last
- * part then says how much.
+ * A character split over two parts is in the second. Very long output is cut at the end; the
+ * last part says how much is missing.
  */
 function consoleOf(view: RunView): ConsolePart[] {
   const streams = { stdout: new LossyText(), stderr: new LossyText() }
@@ -122,19 +118,15 @@ function consoleOf(view: RunView): ConsolePart[] {
   return parts
 }
 
-/** Frames of one stream, and characters in all of them together. */
 const FRAMES_MAX = 150
 const CHARACTERS_MAX = 6_000_000
 
-/**
- * A model's answer as it grew; undefined when it came in one piece. The last frame
- * is the answer itself.
- */
+/** Undefined if it came in one piece. The last frame is the answer itself. */
 function streamOf(step: Step): StreamFrames | undefined {
   if (step.kind !== 'model') return undefined
   const chunks = step.exchange()?.response?.chunks.length ?? 0
   if (chunks < 2) return undefined
-  // Each frame repeats what came before: half of the answer, on average.
+  // Each frame repeats the previous text: half of the answer on average.
   const size = Math.max(1, JSON.stringify(step.answer()).length)
   const affordable = Math.max(2, Math.floor((2 * CHARACTERS_MAX) / size))
   const framesMax = Math.min(FRAMES_MAX, affordable)
@@ -150,25 +142,24 @@ function streamOf(step: Step): StreamFrames | undefined {
 }
 
 export interface ModelOptions extends ReadOptions {
-  /** How the run stands; only its home knows whether an unfinished one goes on. */
+  /** Only the repository knows whether an unfinished run is still being recorded. */
   readonly status: RunStatus | ((view: RunView) => RunStatus)
   readonly redacted?: boolean
 }
 
-/** Parts of a long conversation and of a long stream that are not shown without being asked for. */
+/** Further parts of a long conversation and of a long stream. */
 export interface StepOptions {
   readonly messagesFrom?: number | undefined
   readonly eventsFrom?: number | undefined
 }
 
-/** Rows in the first message, which is what a screen shows, and in those after it. */
+/** Rows in the first message, which fills a screen, and in later ones. */
 const FIRST = 100
 const BATCH = 1000
 
 /**
- * One run, as the viewer asks about it, without knowing where it lives: the local
- * UI asks it in Node, the report in a worker of the browser. Making one reads
- * every event and no body; bodies are read when they are asked for.
+ * One run, in Node for the local UI and in a worker for the report. The constructor reads
+ * every event and no body; bodies are read on demand.
  */
 export class RunModel {
   readonly tape: Tape
@@ -195,7 +186,7 @@ export class RunModel {
     })
   }
 
-  /** In pieces, so that whoever reads can show the first ones, and do other things between two. */
+  /** In chunks, so that a reader can show the first ones early. */
   *rows(from = 0): Generator<RowMessage> {
     const { recordedSteps } = this.view
     for (
@@ -210,7 +201,7 @@ export class RunModel {
     yield this.#read(() => this.#rest())
   }
 
-  /** What needs all answers. */
+  /** Everything that needs all answers. */
   #rest(): RowMessage {
     const { steps, recordedSteps, totals } = this.view
     const parents = recordedSteps.flatMap(({ parent }, index) =>
@@ -220,7 +211,7 @@ export class RunModel {
     return { type: 'rest', inferred, parents, totals }
   }
 
-  /** Undefined when there is no such step. */
+  /** Undefined if there is no such step. */
   step(label: string, options: StepOptions = {}): StepDetail | undefined {
     return this.#read(() => {
       const step = this.view.step(label)
@@ -240,7 +231,6 @@ export class RunModel {
     })
   }
 
-  /** A streamed answer as it grew; undefined when it came in one piece. */
   stream(label: string): StreamFrames | undefined {
     return this.#read(() => {
       const step = this.view.step(label)
@@ -248,7 +238,7 @@ export class RunModel {
     })
   }
 
-  /** Variables after a step, of those that were captured; undefined when there are none of it. */
+  /** Captured variables after a step; undefined if there are none. */
   state(label: string, states: readonly CapturedState[]): StateView | undefined {
     return this.#read(() => stateView(states, label, this.view))
   }
@@ -269,7 +259,7 @@ export class RunModel {
     return this.#read(() => eventAt(this.tape, seq))
   }
 
-  /** In pieces, like `rows`. `states`: captured variables, where the run's home has some. */
+  /** In chunks, like `rows`. `states`: captured variables. */
   search(
     text: string,
     { states = [] }: { readonly states?: readonly CapturedState[] } = {},
@@ -282,7 +272,7 @@ export class RunModel {
     return toColumns(steps.map((step) => this.#readableRow(step)))
   }
 
-  /** One step that cannot be read must not hide all others. */
+  /** One unreadable step must not hide all others. */
   #readableRow(step: Step): StepRow {
     try {
       return this.#read(() => this.#row(step))
@@ -292,7 +282,7 @@ export class RunModel {
     }
   }
 
-  /** What is too deep or too long for JavaScript is said in words, as all else about a tape is. */
+  /** Stack and string limits of JavaScript become readable errors. */
   #read<T>(read: () => T): T {
     try {
       return read()
@@ -311,7 +301,6 @@ export class RunModel {
   }
 }
 
-/** The place of a step whose records are damaged, or cannot be taken apart: its number and time, and why. */
 function unreadableRow(tape: Tape, step: Step, error: TapeError): StepRow {
   return blankRow({
     label: step.label,
@@ -325,14 +314,13 @@ function unreadableRow(tape: Tape, step: Step, error: TapeError): StepRow {
   })
 }
 
-/** By the event alone. */
 function kindOf(tape: Tape, seq: number): StepRow['kind'] {
   const event = tape.event(seq)
   if (event.type === 'call') return event.kind === 'process' ? 'process' : 'tool'
   return event.type === 'note' ? 'mark' : 'http'
 }
 
-/** The bytes of one side of a step, whole; undefined when it has no such side. */
+/** Undefined if it has no such side. */
 function bodyOf(step: Step, side: BodySide): Uint8Array | undefined {
   if (side === 'request') return step.exchange()?.request.body
   if (side === 'response') return step.exchange()?.response?.body

@@ -1,20 +1,17 @@
 import type { RowMessage } from '@retake/tape/present'
 import type { RunBlame } from './run-blame.js'
 import type { RunHead } from './run-head.js'
-import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
 import type { StateView } from './state-view.js'
+import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
 
-/**
- * One run, as the viewer asks about it. The local UI answers from a server, the
- * report from a worker that holds the tape; the viewer does not know which.
- */
+/** One run as the viewer reads it: from a server in the local UI, from a worker in the report. */
 export interface RunSource {
   head(): Promise<RunHead>
-  /** Rows from a place among the recorded steps on, and at the end what needs all of them. */
+  /** Recorded rows from an index on, then everything that needs all of them. */
   rows(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<RowMessage>
   /**
-   * Undefined when there is no such step. `messagesFrom`: more of a long conversation than
-   * its end. `eventsFrom`: more of a long stream than its beginning.
+   * Undefined if there is no such step. `messagesFrom`: more of a long conversation than its
+   * end. `eventsFrom`: more of a long stream than its beginning.
    */
   step(
     label: string,
@@ -22,42 +19,38 @@ export interface RunSource {
   ): Promise<StepDetail | undefined>
   stream(label: string): Promise<StreamFrames | undefined>
   body(label: string, side: BodySide): Promise<Uint8Array>
-  /** Variables after the step was answered, if they were captured. */
+  /** Captured variables after the step was answered. */
   state(label: string): Promise<StateView | undefined>
   console(): Promise<readonly ConsolePart[]>
   files(): Promise<readonly FileTouch[]>
   events(from: number, to: number): Promise<readonly EventRow[]>
-  /** One event whole, with its body as `eventLines` has it, clipped. */
   event(seq: number): Promise<unknown>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
-  /** What a search for the causes of its failure came to; undefined when there was none. */
+  /** The result of the last blame search, if any. */
   blame(): Promise<RunBlame | undefined>
-  /** One event a line, for downloads. */
   exportJsonl(): Promise<Blob>
 }
 
-/** What the agent wrote to its terminal, in order. */
 export interface ConsolePart {
   readonly seq: number
   readonly at: number
   readonly stream: 'stdout' | 'stderr'
   readonly text: string
-  /** There is more of it than `text` shows. */
+  /** `text` is cut. */
   readonly clipped: boolean
-  /** Some of its bytes are no UTF-8; a replacement character stands for each. */
+  /** Some bytes are not UTF-8; each is shown as a replacement character. */
   readonly isLossy?: boolean
-  /** On a last part without text: so many parts, from this one on, are not shown. */
+  /** On a last part without text: the number of parts left out. */
   readonly leftOut?: number
 }
 
 /**
- * What was done to a file. `look`: asked about, such as `stat`. `change`: made, moved,
- * copied, linked or given other rights. `other`: opened, or a call that is not known.
+ * `look`: metadata, such as `stat`. `change`: created, moved, copied, linked or chmod.
+ * `other`: opened, or an unknown call.
  */
 export type FileAccess = 'read' | 'write' | 'list' | 'remove' | 'look' | 'change' | 'other'
 
-/** A file the agent read, wrote, listed or removed. */
 export interface FileTouch {
   readonly seq: number
   readonly at: number
@@ -65,30 +58,24 @@ export interface FileTouch {
   readonly call: string
   readonly access: FileAccess
   readonly path: string
-  /** No error was delivered for it. */
   readonly ok: boolean
-  /** Code or message of its error. */
   readonly error?: string
-  /** Read or written, where the tape tells. */
+  /** Read or written, if the tape has it. */
   readonly bytes?: number
-  /** Label of the last step begun by then. */
   readonly step: string | undefined
 }
 
-/** One event of the tape in one line. */
 export interface EventRow {
   readonly seq: number
   readonly at: number
   readonly type: string
   readonly text: string
-  /** Event it answers. */
   readonly op: number | undefined
   readonly bytes: number
 }
 
-/** Where a search found something. */
 export interface SearchHit {
-  /** Label of the step; undefined for the console and for events that belong to none. */
+  /** Undefined for the console and for events outside of steps. */
   readonly step: string | undefined
   readonly seq: number
   readonly field: SearchField
@@ -109,7 +96,7 @@ export interface SearchHit {
    * Empty for the console and for files, which `seq` names.
    */
   readonly path: string
-  /** Text around the hit, and where the hit is in it. */
+  /** Text around the hit, with the range of the hit. */
   readonly snippet: string
   readonly start: number
   readonly length: number
@@ -130,26 +117,24 @@ export type SearchField =
   | 'scope'
   | 'state'
 
-/** A search goes on while it is read; the last message has `done`. */
+/** Arrives while the search runs; the last message has `done`. */
 export interface SearchProgress {
   readonly hits: readonly SearchHit[]
-  /** Steps looked at so far, of all. */
   readonly searched: number
   readonly total: number
   readonly done: boolean
-  /** There are more hits than are reported. */
+  /** There are more hits than reported. */
   readonly cut: boolean
-  /** At the end: steps that could not be searched, because the tape is damaged there. */
+  /** At the end: steps that could not be searched because the tape is damaged. */
   readonly unread?: number
 }
 
-/** Lines of a source file around a place, as they were or are. */
 export interface SourceExcerpt {
   readonly file: string
   readonly line: number
   readonly column: number
   readonly firstLine: number
   readonly lines: readonly string[]
-  /** The file was saved after the run began: these may not be the lines that ran. */
+  /** The file was saved after the run began: the lines may differ from those that ran. */
   readonly savedSince?: boolean
 }

@@ -1,5 +1,4 @@
-import { getPath } from '@retake/tape'
-import type { CapturedState } from '@retake/tape'
+import { type CapturedState, getPath } from '@retake/tape'
 import { describe, expect, test } from 'vitest'
 import { CHAT, delta, RunScript } from '../../test-support/run-script.js'
 import type { RunModel } from './run-model.js'

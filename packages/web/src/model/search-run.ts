@@ -9,14 +9,13 @@ import {
   type Tape,
   TapeError,
 } from '@retake/tape'
-import { messageDigest, textDigest } from './conversation-news.js'
 import { LossyText } from './clip.js'
+import { messageDigest, textDigest } from './conversation-news.js'
 import type { FileTouch, SearchField, SearchHit, SearchProgress } from './run-source.js'
 
-/** Hits of one field of one step. */
 const FIELD_MAX = 20
 
-/** Members of a request that hold the conversation, in the APIs of all providers. */
+/** Request members with the conversation, for all providers. */
 const CONVERSATION = new Set([
   'messages',
   'input',
@@ -32,14 +31,13 @@ const CONVERSATION = new Set([
 ])
 
 /**
- * Searches steps in order. What is repeated in every later request, such as a message,
- * a list of tools or a header, is reported at the step where it first stood.
+ * Searches steps in order. Content that later requests repeat, such as a message, a list of
+ * tools or a header, is reported at its first step.
  */
 class StepSearch {
   readonly #tape: Tape
   readonly #matcher: TextMatcher
   readonly #seen = new Set<string>()
-  /** A field had more hits than are reported. */
   isCut = false
 
   constructor(tape: Tape, matcher: TextMatcher) {
@@ -97,7 +95,6 @@ class StepSearch {
     )
   }
 
-  /** Arguments, result and output of a tool, a process or a request of MCP. */
   #inCall(step: Step): [SearchField, Found[]][] {
     if (step.kind === 'model' || step.kind === 'http' || step.kind === 'mark') return []
     const call = step.call()
@@ -114,7 +111,7 @@ class StepSearch {
     ]
   }
 
-  /** `isMatch`: some message holds it, reported or not. */
+  /** `isMatch`: some message matches, reported or not. */
   #inMessages(step: Step): { readonly messages: Found[]; readonly isMatch: boolean } {
     if (step.kind !== 'model' || !this.#matcher.mayBeIn(this.#requestText(step)))
       return { messages: [], isMatch: false }
@@ -152,7 +149,7 @@ class StepSearch {
     return this.#matcher.findIn(said, path, FIELD_MAX)
   }
 
-  /** What is sent beside the conversation; of the conversation, what no message shows. */
+  /** The request without the conversation, except for parts that no message shows. */
   #inRequest(step: Step, isInMessages: boolean): Found[] {
     const text = this.#requestText(step)
     if (text === '' || !this.#matcher.mayBeIn(text)) return []
@@ -228,16 +225,14 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** Characters shown before and after a hit. */
 const BEFORE = 50
 const AFTER = 110
-/** Longer texts are searched for by their beginning. */
+/** Longer queries are cut. */
 const WANTED_MAX = 1000
-/** Values of one tree that are looked at, and how deep. */
+/** Limits for one tree: nodes and depth. */
 const NODES_MAX = 2_000_000
 const DEPTH_MAX = 400
 
-/** Where something was found, and the text around it. */
 export interface Found {
   readonly path: string
   readonly snippet: string
@@ -245,10 +240,10 @@ export interface Found {
   readonly length: number
 }
 
-/** Finds a text in others, ignoring case. */
+/** Ignores case. */
 export class TextMatcher {
   readonly #pattern: RegExp
-  /** Its characters stand in JSON as they are. */
+  /** JSON does not escape any of its characters. */
   readonly #isPlain: boolean
 
   constructor(wanted: string) {
@@ -270,16 +265,12 @@ export class TextMatcher {
     return { path, snippet, start: index - from, length: Math.min(length, to - index) }
   }
 
-  /**
-   * Whether strings in a text of JSON may hold a match: they may be escaped there.
-   * Cheaper than to parse it.
-   */
+  /** Cheap check before parsing: false if no string of a JSON text can match. */
   mayBeIn(json: string): boolean {
     if (this.#pattern.test(json)) return true
     return this.#isPlain ? /\\u00[2-7]/.test(json) : json.includes('\\')
   }
 
-  /** Matches in the strings, numbers and keys of a value, at most so many. */
   findIn(value: unknown, path: readonly PathKey[], max: number): Found[] {
     const found: Found[] = []
     let nodes = 0
@@ -315,21 +306,19 @@ export class TextMatcher {
   }
 }
 
-/** One key of a path. */
 export const keyOf = (key: string | number): PathKey => ({ key: String(key), quoted: false })
 
-/** A path of plain keys. */
 export const keysOf = (...keys: (string | number)[]): PathKey[] => keys.map(keyOf)
 
 const dateText = (date: Date): string => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
 
-/** A place in a text that is not the middle of a character. */
+/** An offset that does not split a surrogate pair. */
 function wholeFrom(text: string, at: number): number {
   const code = text.charCodeAt(at)
   return code >= 0xdc00 && code < 0xe000 && at > 0 ? at - 1 : at
 }
 
-/** Hits of a search, and milliseconds it works before it lets others work. */
+/** Hits of a search, and milliseconds before it yields. */
 const HITS_MAX = 500
 const SLICE_MS = 10
 
@@ -341,10 +330,9 @@ export interface SearchedRun {
 }
 
 /**
- * Searches everything that can be read of a run, ignoring case: steps in their order,
- * then the console, files and captured variables. Tool calls that are only seen in the
- * conversation are found there. Works for some ten milliseconds at a time; a single
- * very large step takes what it takes.
+ * Searches a whole run, ignoring case: steps in order, then the console, files and captured
+ * variables. Inferred tool calls are found in the conversation. Yields every ten milliseconds
+ * or so; a single very large step takes longer.
  */
 export function* searchRun(run: SearchedRun, text: string): Generator<SearchProgress> {
   const total = run.view.recordedSteps.length
@@ -369,7 +357,7 @@ export function* searchRun(run: SearchedRun, text: string): Generator<SearchProg
   yield { hits, searched, total, done: true, cut, ...(unread > 0 && { unread }) }
 }
 
-/** Undefined where the tape is damaged: the rest of it can be searched all the same. */
+/** Undefined if the tape is damaged there; the rest is still searched. */
 function ifReadable<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -400,7 +388,6 @@ function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Ge
   yield* inStates(states, matcher)
 }
 
-/** The error that ended the run. */
 function inExit(tape: Tape, { exit }: RunView, matcher: TextMatcher): SearchHit[] {
   const [found] = exit?.error === undefined ? [] : matcher.findIn(exit.error, keysOf('exit'), 1)
   return found === undefined
@@ -408,7 +395,7 @@ function inExit(tape: Tape, { exit }: RunView, matcher: TextMatcher): SearchHit[
     : [{ step: undefined, seq: tape.count - 1, field: 'error', ...found, path: '' }]
 }
 
-/** Text that was written in two parts is found in the second. */
+/** Text split over two parts is found in the second. */
 function* inConsole(view: RunView, matcher: TextMatcher): Generator<Piece> {
   const streams = { stdout: new LossyText(), stderr: new LossyText() }
   const line = { stdout: '', stderr: '' }
@@ -422,7 +409,7 @@ function* inConsole(view: RunView, matcher: TextMatcher): Generator<Piece> {
   }
 }
 
-/** A variable that stays as it is, is reported once. */
+/** An unchanged variable is reported once. */
 function* inStates(states: readonly CapturedState[], matcher: TextMatcher): Generator<Piece> {
   const seen = new Set<string>()
   for (const { step, seq, frames } of states) {

@@ -1,14 +1,12 @@
 import type { RecordedError } from '@retake/tape'
 
-/** Causes that are looked at for a place in the agent's code. */
+/** Causes searched for a location in the agent's code. */
 const CAUSES = 8
-/** Frames of a stack that are looked at. */
 const FRAMES = 100
 
 /**
- * The first place of the agent's own code in a recorded stack, as `file:line:column`;
- * undefined when there is none. An error made by Node has none of its own, but its
- * cause may.
+ * The first location of the agent's own code in a stack, as `file:line:column`; undefined if
+ * there is none. An error of Node itself has none, but its cause may.
  */
 export function siteInStack(error: RecordedError | undefined): string | undefined {
   for (let at = error, depth = 0; at !== undefined && depth < CAUSES; at = at.cause, depth++) {
@@ -34,7 +32,7 @@ function siteIn(line: string): string | undefined {
   return site.startsWith('file://') ? pathOf(site) : site
 }
 
-/** The path of a `file:` address, in words of the system it names. */
+/** The path of a `file:` URL, in the notation of its platform. */
 export function pathOf(url: string): string {
   const path = url.slice('file://'.length).replace(/^\/([A-Za-z]:)/, '$1')
   try {

@@ -6,10 +6,9 @@ import {
   statePath,
 } from '@retake/tape'
 
-/** Variables of the agent after a step, and what has changed since the step before. */
 export interface StateView {
   readonly step: string
-  /** False when no line ran for the answer alone: this one ran for a later one. */
+  /** False if no line ran for this answer alone: this one ran for a later one. */
   readonly isDirect: boolean
   readonly location:
     | { readonly file: string; readonly line: number; readonly column: number }
@@ -20,9 +19,9 @@ export interface StateView {
     readonly location: { readonly file: string; readonly line: number; readonly column: number }
     readonly variables: readonly CapturedVariable[]
   }[]
-  /** Compared with the state of this step; undefined when none was captured before. */
+  /** Undefined if no earlier state was captured. */
   readonly comparedWith: string | undefined
-  /** Other steps were captured in between, in lanes beside this one. */
+  /** Other steps were captured in between, in concurrent lanes. */
   readonly sameLane?: boolean
   readonly changes: readonly {
     /** For example `main.cart.items[2].price`. */
@@ -33,10 +32,9 @@ export interface StateView {
 }
 
 /**
- * The state captured at a step, compared with the one captured before it in its lane, or
- * in the lane that one branched off: what runs beside it has variables of its own, also
- * where it is the same function. Where that is not known, with the one captured before
- * it. Undefined when there is none. States are in the order they were captured.
+ * The state at a step, compared with the previous one in its lane, or in the lane it branched
+ * off: concurrent lanes have variables of their own. If that is unknown, with the previous
+ * state. Undefined if there is none. States are in the order of capture.
  */
 export function stateView(
   states: readonly CapturedState[],
@@ -66,7 +64,6 @@ function lastInLane(
   return undefined
 }
 
-/** One state, with what is different in it from an earlier one. */
 export function compareStates(
   before: CapturedState | undefined,
   state: CapturedState,
@@ -85,10 +82,7 @@ export function compareStates(
   }
 }
 
-/**
- * The variables in which something changed. Of a function that is on the stack more
- * than once only the nearest is compared, and only that one can be told to have changed.
- */
+/** Variables with changes. Of a recursive function only the innermost frame is compared. */
 export function changedVariables({
   frames,
   changes,

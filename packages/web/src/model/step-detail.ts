@@ -9,18 +9,18 @@ import type {
 } from '@retake/tape'
 import type { StepRow } from '@retake/tape/present'
 
-/** Everything about one step, but for what is too large: that is fetched or downloaded on its own. */
+/** Everything about one step, except for large parts, which are fetched separately. */
 export interface StepDetail extends StepRow {
   readonly number: number
   readonly startedAt: number
   readonly timeToFirstChunkMs: number | undefined
   /**
-   * Where in the agent's code, as `file:line:column`. Where the call did not record it,
-   * the first line of the agent in the stack of `failure`.
+   * `file:line:column` in the agent's code. If the call did not record it, the first line of
+   * the agent in the stack of `failure`.
    */
   readonly site: string | undefined
   readonly scopes: readonly Place[]
-  /** Event of its last delivery: the moment the agent had its answer. */
+  /** The last delivery: the moment the agent had its answer. */
   readonly answeredSeq: number | undefined
   readonly usage: Usage | undefined
   readonly finishReason: string | undefined
@@ -29,24 +29,23 @@ export interface StepDetail extends StepRow {
   readonly response: ResponseDetail | undefined
   readonly call: CallView | undefined
   readonly mcp: McpExchange | undefined
-  /** Of a guarded tool: what its guard did with it. */
   readonly guard: StepGuard | undefined
-  /** The error as it was recorded, with its stack; of an answer that only says it failed, see `error`. */
+  /** With its stack; an answer that only reports a failure has `error`. */
   readonly failure: RecordedError | undefined
 }
 
-/** What was said to a model and what it said. Long strings in it are clipped. */
+/** Long strings are clipped. */
 export interface Conversation {
   readonly total: number
-  /** Place of the first of `messages` in the conversation. There are more behind them when they do not reach `total`. */
+  /** Index of the first of `messages`. More follow if they do not reach `total`. */
   readonly from: number
   readonly messages: readonly Message[]
   /**
-   * Place of the first message that no earlier step of this conversation had, sent or
-   * answered; 0 when no earlier step belongs to it, `total` when nothing is new.
+   * Index of the first message that no earlier step of this conversation sent or received; 0
+   * if there is no earlier step, `total` if nothing is new.
    */
   readonly newFrom: number
-  /** Label of the step that had the messages before it. */
+  /** Label of the step that had the earlier messages. */
   readonly seenIn?: string
   readonly answer: readonly Message[]
 }
@@ -63,76 +62,69 @@ export interface ResponseDetail {
   readonly statusText: string
   readonly headers: readonly HeaderPair[]
   readonly body: BodyView
-  /** Number of pieces it came in. */
   readonly chunks: number
   readonly complete: boolean
   readonly problem: string | undefined
   readonly undecoded: string | undefined
-  /** Of a stream: its events, whatever framing they came in. */
+  /** Events of a stream, in any framing. */
   readonly events?: StreamEvents
 }
 
-/** Some events of a stream, in order. */
 export interface StreamEvents {
   readonly total: number
-  /** Place of the first of `events` in the stream; more are asked for with `eventsFrom`. */
+  /** Index of the first of `events`; `eventsFrom` requests more. */
   readonly from: number
   readonly events: readonly {
-    /** Milliseconds from the start of the step to the piece that completed it. */
+    /** Milliseconds from the start of the step to the chunk that completed it. */
     readonly at: number
     readonly event: string
     readonly data: string
     readonly id?: string
-    /** `data` is only its beginning. */
     readonly clipped?: boolean
   }[]
 }
 
-/** A tool, a child process or a request of MCP. Values are plain JSON with long strings clipped. */
+/** A tool, a child process or an MCP request. Values are plain JSON with long strings clipped. */
 export interface CallView {
   readonly name: string
   readonly args: unknown
   readonly result: unknown
   readonly error: RecordedError | undefined
-  /** What a process printed, up to a limit, as it came. */
   readonly output: readonly {
     readonly at: number
     readonly pipe: number
     readonly text: string
-    /** Some of its bytes are no UTF-8; a replacement character stands for each. */
+    /** Some bytes are not UTF-8; each is shown as a replacement character. */
     readonly isLossy?: boolean
   }[]
-  /** Bytes the process printed, when there is more than `output` shows. */
+  /** Set if there is more than `output` shows. */
   readonly outputBytes?: number
 }
 
-/** A body as it is shown. The bytes are had by `bodyBytes`. */
+/** The bytes are returned by `body`. */
 export interface BodyView {
   readonly bytes: number
   readonly form: 'json' | 'text' | 'binary' | 'empty'
-  /** Of `json` and `text`, up to a limit; of `binary`, nothing. */
+  /** Up to a limit; empty for `binary`. */
   readonly text: string
   readonly clipped: boolean
 }
 
-/** Which bytes of a step. */
 export const BODY_SIDES = ['request', 'response', 'args', 'result', 'output'] as const
 export type BodySide = (typeof BODY_SIDES)[number]
 
 /**
- * Stands in plain JSON for a string that is too long to be shown at once. Of arrays and
- * objects that are too large, the last item `{ "$leftOut": 120 }`, or a last member
- * `"$leftOut": 120`, counts what is not shown. A recorded member of one of these names
- * has one more `$` before it.
+ * Replaces a long string in plain JSON. In large arrays and objects, a last item `{
+ * "$leftOut": 120 }` or a last member `"$leftOut": 120` counts the rest. A recorded member
+ * with such a name gets one more `$`.
  */
 export interface Clipped {
   readonly $clipped: { readonly head: string; readonly length: number }
 }
 
-/** A streamed answer as it grew. */
 export interface StreamFrames {
-  /** Milliseconds from the start of the step, and the answer as far as it was known then. */
+  /** Milliseconds from the start of the step, and the answer as of then. */
   readonly frames: readonly { readonly at: number; readonly answer: readonly Message[] }[]
-  /** Frames are thinned out in long streams; so many pieces there were. */
+  /** Number of chunks; frames of long streams are thinned out. */
   readonly chunks: number
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { constants, deflateRawSync } from 'node:zlib'
-import { BLOCKS, type ReportAbout, type ReportParts } from './report-parts.js'
 import { webRoot } from '../package-root.js'
+import { BLOCKS, type ReportAbout, type ReportParts } from './report-parts.js'
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -12,32 +12,31 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text for an element or a quoted attribute. */
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
-/** JSON that can stand in a `<script>` of data: nothing in it can end the element. */
+/** JSON for a `<script>` of data: nothing in it can end the element. */
 export const inlineJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
 
 /**
- * A script of ours that can stand in a `<script>`. What could end the element or hide
- * its end stands in strings and regular expressions, where a backslash changes nothing.
+ * Code for a `<script>`. Anything that could end the element or hide its end is inside strings
+ * and regular expressions, where a backslash changes nothing.
  */
 export const inlineScript = (code: string): string =>
   code.replaceAll(/<(?=\/script)/gi, String.raw`\x3c`).replaceAll('<!--', String.raw`\x3c!--`)
 
 export interface ReportContent extends ReportParts, Omit<ReportAbout, 'tapes'> {
-  /** Tapes as `looseTape` gives them, from the root to the run itself. */
+  /** From the root to the run itself, as `looseTape` returns them. */
   readonly tapes: readonly Uint8Array[]
 }
 
-/** Stands at the start of every report, so that one is known again. */
+/** Identifies a report. */
 export const REPORT_MARK = '<meta name="generator" content="retake report">'
 
 /**
- * A page that shows a run wherever it is opened, without a network. It holds the tape
- * itself, compressed, and the viewer; it can neither load nor send anything.
+ * A page that shows a run without a network. It contains the tape, compressed, and the viewer;
+ * it can neither load nor send anything.
  */
 export function makeReport(content: ReportContent): string {
   const { tapes, run, title, madeAt, version, notes, ...parts } = content
@@ -71,7 +70,7 @@ ${tapes.map((tape, index) => dataBlock(BLOCKS.tape(index), 'application/octet-st
 `
 }
 
-/** Only the script and the styles that stand in the page, a worker made of what stands in it, and nothing from anywhere else. */
+/** Only the embedded script, styles and worker. */
 const policy = (script: string, style: string): string =>
   [
     `default-src 'none'`,
@@ -86,13 +85,13 @@ const policy = (script: string, style: string): string =>
 const digest = (text: string): string =>
   `sha256-${createHash('sha256').update(text).digest('base64')}`
 
-/** A browser does not run a script of these types. */
+/** Browsers do not run a script of these types. */
 const dataBlock = (id: string, type: string, content: string): string =>
   `<script type="${type}" id="${id}">${content}</script>`
 
 const packed = (data: Uint8Array | string): string =>
   deflateRawSync(data, { level: 9, memLevel: constants.Z_MAX_MEMLEVEL }).toString('base64')
 
-/** A file of the build for reports; found from the sources, too. */
+/** Found from the sources too. */
 const built = (name: string): string =>
   readFileSync(new URL(`dist/report-page/${name}`, webRoot), 'utf8')

@@ -1,9 +1,4 @@
-import { ErrorNote, Spinner } from '../design/notes.js'
-import type { Run } from '../run/use-run.js'
-import { Section } from '../step/field.js'
-import { type BlameView, type EvidenceGroup, evidenceGroups } from './blame-view.js'
-import { RiskCurve } from './risk-curve.js'
-import { blameCommand, useBlame } from './use-blame.js'
+import type { BlameFindings, Probe, StepRole } from '@retake/tape'
 import {
   confidenceText,
   cost,
@@ -14,23 +9,28 @@ import {
   PURPOSE_WORDS,
   verdictSentence,
 } from '@retake/tape/present'
-import { VisibleText } from '../step/text.js'
-import type { BlameFindings, Probe, StepRole } from '@retake/tape'
 import { type ReactNode, useState } from 'react'
 import { Badge } from '../design/badge.js'
-import { RateLine, RoleName, StepName } from './role-mark.js'
 import { Button } from '../design/button.js'
-import { indexed } from '../step/text-parts.js'
+import { ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
-import { useBackend } from '../sources/viewer-home.js'
+import type { Run } from '../run/use-run.js'
+import { useBackend } from '../sources/backend.js'
+import { Section } from '../step/field.js'
+import { indexed } from '../step/text-parts.js'
+import { VisibleText } from '../step/text.js'
+import { type BlameView, type EvidenceGroup, evidenceGroups } from './blame-view.js'
+import { RiskCurve } from './risk-curve.js'
+import { RateLine, RoleName, StepName } from './role-mark.js'
+import { blameCommand, useBlame } from './use-blame.js'
 
-/** Steps that are listed at first, and more whenever more are wanted. A run may have many thousands. */
+/** Steps listed at first, and added on demand. A run may have many thousands. */
 const STEPS_SHOWN = 20
 const MORE_STEPS = 200
 
 const CELL = 'py-px pr-3 text-left align-middle font-normal'
 
-/** Every step that was searched, what came closest to a cause first. */
+/** Every searched step, closest to a cause first. */
 function RankedSteps({ run, view }: { readonly run: Run; readonly view: BlameView }) {
   const [most, setMost] = useState(STEPS_SHOWN)
   const { ranked, findings } = view
@@ -103,7 +103,6 @@ const COUNTED: readonly (readonly [role: StepRole, one: string, many: string])[]
   ['unknown', 'not reached', 'not reached'],
 ]
 
-/** How many of each: nothing is left out silently. */
 function countsText(view: BlameView): string {
   const causes = view.causeLabels.length
   return [
@@ -116,10 +115,9 @@ function countsText(view: BlameView): string {
   ].join(', ')
 }
 
-/** Members that are named of one cause: a search finds a few. */
+/** Members named per cause. */
 const CAUSE_STEPS_MAX = 20
 
-/** Each set of steps that makes the run fail; the first is the one that did. */
 function CauseSets({ run, view }: { readonly run: Run; readonly view: BlameView }) {
   return (
     <ol aria-label="Causes" className="flex flex-col gap-2.5">
@@ -158,13 +156,13 @@ function CauseSets({ run, view }: { readonly run: Run; readonly view: BlameView 
   )
 }
 
-/** With few probes all are shown at once. */
+/** With few probes all are shown. */
 const OPEN_MAX = 12
-/** Probes shown of one kind, and more whenever more are wanted. */
+/** Probes of one kind shown at first, and added on demand. */
 const PROBES_SHOWN = 30
 const MORE = 200
 
-/** Every question that was put to forks, by what it was for, with what they said. */
+/** Every probe of the search, grouped by purpose. */
 function EvidenceTree({ view }: { readonly view: BlameView }) {
   const { evidence } = view.findings
   const isOpen = evidence.length <= OPEN_MAX
@@ -199,7 +197,7 @@ function Probes({ view, group }: { readonly view: BlameView; readonly group: Evi
             className="grid grid-cols-[minmax(0,1fr)_auto_6.5rem] items-center gap-x-3 py-0.5 @max-[560px]:grid-cols-1"
           >
             <span className="min-w-0 wrap-anywhere">
-              <span className="text-muted">kept</span> {shortened(view.pinnedText(item.kept))}
+              <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.kept))}
             </span>
             <RateLine rate={item.rate} />
             <span className="flex flex-wrap gap-1">
@@ -217,7 +215,7 @@ function Probes({ view, group }: { readonly view: BlameView; readonly group: Evi
   )
 }
 
-/** A coalition of many single steps is long; its beginning tells it from others, its forks tell the rest. */
+/** A coalition of many single steps is long; its beginning identifies it. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
 function Conclusion({ probe: { fails, undefinedForks, mode } }: { readonly probe: Probe }) {
@@ -230,9 +228,9 @@ function Conclusion({ probe: { fails, undefinedForks, mode } }: { readonly probe
       ) : (
         <Badge tone="good">passes</Badge>
       )}
-      {mode === 'frozen' && <Badge title="Everything else was held as recorded.">frozen</Badge>}
+      {mode === 'frozen' && <Badge title="Everything else was pinned as recorded.">frozen</Badge>}
       {undefinedForks > 0 && (
-        <Badge tone="warning" title="Forks that came to no verdict: counted as neither.">
+        <Badge tone="warning" title="Forks without a verdict count as neither.">
           {undefinedForks} undefined
         </Badge>
       )}
@@ -240,10 +238,8 @@ function Conclusion({ probe: { fails, undefinedForks, mode } }: { readonly probe
   )
 }
 
-/** Reasons that are named; the rest are counted. */
 const REASONS_MAX = 10
 
-/** What was asked, and what it took. */
 function SearchFacts({ view }: { readonly view: BlameView }) {
   const { at, oracle, facts, findings } = view.blame
   const { newForks, forcedAnswers, wallMs, undefinedBy, free } = facts
@@ -257,7 +253,7 @@ function SearchFacts({ view }: { readonly view: BlameView }) {
     ...(forcedAnswers === undefined || forcedAnswers === 0
       ? []
       : [
-          `${plural(forcedAnswers, 'recorded answer')} given although the question had changed: an assumption.`,
+          `${plural(forcedAnswers, 'recorded answer')} used although the request had changed: an assumption.`,
         ]),
   ]
   return (
@@ -295,7 +291,7 @@ function SearchFacts({ view }: { readonly view: BlameView }) {
   )
 }
 
-/** What the search cost: forks, steps, tokens, money. Unknown figures are named, not shown as 0. */
+/** Unknown figures are named, not shown as 0. */
 function spentFacts({ forks }: BlameFindings): string[] {
   return [
     plural(forks.asked, 'fork'),
@@ -307,7 +303,6 @@ function spentFacts({ forks }: BlameFindings): string[] {
   ]
 }
 
-/** Which steps caused the failure, how sure that is, and what it rests on. */
 export function BlamePanel({ run }: { readonly run: Run }) {
   const { view, isRead, error } = useBlame(run)
   return (
@@ -344,7 +339,7 @@ function Findings({ run, view }: { readonly run: Run; readonly view: BlameView }
         <RankedSteps run={run} view={view} />
       </Section>
       {riskCurve.length > 0 && (
-        <Section title="Risk: how often it fails when the steps up to one are kept">
+        <Section title="Risk: how often it fails with the steps up to one pinned">
           <RiskCurve run={run} view={view} />
         </Section>
       )}
@@ -360,7 +355,6 @@ function Findings({ run, view }: { readonly run: Run; readonly view: BlameView }
   )
 }
 
-/** What the search came to: a sentence, how sure it is, and what a reader must know. */
 function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameView }) {
   const { why, decisionStep, commitStep, minimalRepair, anchors, mode, notes } = view.findings
   const confidence = confidenceText(view.findings)
@@ -380,8 +374,8 @@ function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameVi
           {confidence}{' '}
           {mode === 'frozen' && (
             <>
-              <Badge>frozen</Badge> Read with everything else held as recorded: a repair in a live
-              tail does not help.
+              <Badge>frozen</Badge> Tested with everything else pinned as recorded: a repair in a
+              live tail does not help.
             </>
           )}
         </p>
@@ -397,15 +391,15 @@ function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameVi
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
         {decisionStep !== undefined && (
-          <Row name={decisionStep === commitStep ? 'decided, unavoidable' : 'decided at'}>
+          <Row name={decisionStep === commitStep ? 'decided here, no way back' : 'decided at'}>
             {step(decisionStep)}
           </Row>
         )}
         {commitStep !== undefined && commitStep !== decisionStep && (
-          <Row name="unavoidable from">{step(commitStep)}</Row>
+          <Row name="no way back from">{step(commitStep)}</Row>
         )}
         {minimalRepair.length > 0 && (
-          <Row name="fewest to repair">
+          <Row name="fix this">
             <ul aria-label="Minimal repair">
               {minimalRepair.slice(0, 20).map((index) => (
                 <li key={index} className="min-w-0">
@@ -415,10 +409,10 @@ function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameVi
             </ul>
           </Row>
         )}
-        <Row name="all steps kept">
+        <Row name="replayed unchanged">
           <RateLine rate={anchors.kept} />
         </Row>
-        <Row name="no step kept">
+        <Row name="all steps re-run">
           <RateLine rate={anchors.free} />
         </Row>
       </dl>
@@ -435,7 +429,7 @@ function Row({ name, children }: { readonly name: string; readonly children: Rea
   )
 }
 
-/** Stands where nobody has asked yet: how to ask. */
+/** Shown before any search: how to start one. */
 function NotSearched({ run }: { readonly run: Run }) {
   const { report } = useBackend()
   const command = blameCommand(run.head)
@@ -443,7 +437,7 @@ function NotSearched({ run }: { readonly run: Run }) {
     <div className="flex flex-col items-start gap-2 p-1">
       <p>
         {run.head.status === 'recording'
-          ? 'The run goes on: when it has failed, this finds the steps that caused it.'
+          ? 'The run is still being recorded. If it fails, this finds the steps that caused it.'
           : report === undefined
             ? 'The causes of this run were not searched for. This finds them:'
             : 'No search for causes is in this report. Run this where the run is, and make the report again:'}

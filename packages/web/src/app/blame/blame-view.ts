@@ -7,21 +7,20 @@ import type {
   RiskPoint,
   StepRole,
 } from '@retake/tape'
-import { ROLES, type RunBlame } from '../../model/run-blame.js'
 import { clampRate } from '@retake/tape/present'
+import { ROLES, type RunBlame } from '../../model/run-blame.js'
 
-/** What a role looks like. A form for each, so that it can be told without colour. */
+/** A shape for each role, so that it is recognisable without colour. */
 interface RoleLook {
-  /** A path on 12 × 12, the same in the page and on the canvas of the timeline. */
+  /** A path on 12 × 12, the same on the page and on the canvas. */
   readonly path: string
   readonly isFilled: boolean
-  /** Name of its colour in `tokens.css`. */
   readonly color: 'role-cause' | 'role-back-up' | 'role-echo' | 'muted'
 }
 
 const DIAMOND = 'M6 .8 11.2 6 6 11.2.8 6Z'
 
-/** Roles that are seen on the timeline; the others had nothing to do with it, or nobody knows. */
+/** Roles shown on the timeline; the others are not involved, or unknown. */
 export const ROLE_LOOKS = {
   root: { path: DIAMOND, isFilled: true, color: 'role-cause' },
   joint: {
@@ -50,12 +49,11 @@ export interface RiskScale {
   readonly right: number
   readonly top: number
   readonly bottom: number
-  /** Pixels from the left; -1 means that no step is kept. */
+  /** Pixels from the left; -1 means that no step is pinned. */
   readonly x: (upTo: number) => number
   readonly y: (rate: number) => number
 }
 
-/** Where the points of a risk curve of so many steps are drawn. */
 export function riskScale(width: number, steps: number): RiskScale {
   const [height, left, right, top, bottom] = [164, 48, 14, 32, 22]
   const room = Math.max(1, width - left - right)
@@ -71,13 +69,13 @@ export function riskScale(width: number, steps: number): RiskScale {
   }
 }
 
-/** Points in the order of the steps that were kept, those that were not tried left out. */
+/** Points in step order, without those that were not tried. */
 export const riskPoints = (curve: readonly RiskPoint[]): RiskPoint[] =>
   curve.filter(({ rate }) => rate.forks > 0).toSorted((a, b) => a.upTo - b.upTo)
 
 /**
- * The line through the points. Between two of them nobody looked: the risk rises at some
- * step there, so the line is level up to the later one.
+ * Between two points nothing was measured: the risk rises somewhere there, so the line is
+ * level up to the later one.
  */
 export function riskPath(points: readonly RiskPoint[], { x, y }: RiskScale): string {
   return points
@@ -88,11 +86,11 @@ export function riskPath(points: readonly RiskPoint[], { x, y }: RiskScale): str
     .join('')
 }
 
-/** Findings of blame as the page asks about them: by label of a step, ranked, in words for ranges. */
+/** Blame findings by step label, ranked, with ranges as text. */
 export class BlameView {
   readonly blame: RunBlame
   readonly findings: BlameFindings
-  /** Steps of causes by their labels, the first cause first. */
+  /** Labels of the steps in causes, first cause first. */
   readonly causeLabels: readonly string[]
   readonly #indexes = new Map<string, number>()
   #ranked: readonly number[] | undefined
@@ -109,7 +107,7 @@ export class BlameView {
     return this.findings.steps[index]?.label ?? ''
   }
 
-  /** Undefined for a step that was not searched. */
+  /** Undefined if the step was not searched. */
   step(label: string): BlamedStep | undefined {
     return this.findings.steps[this.#indexes.get(label) ?? -1]
   }
@@ -118,14 +116,14 @@ export class BlameView {
     return this.step(label)?.role
   }
 
-  /** How often the run fails when only this step is kept, where that was tried. A cause of one was tried. */
+  /** Failure rate with only this step pinned, if that was tried. A cause of one step was. */
   aloneOf(label: string): Rate | undefined {
     const index = this.#indexes.get(label)
     const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === index)
     return this.step(label)?.alone ?? cause?.sufficiency
   }
 
-  /** Places of all searched steps: causes first, then what comes closest to one. */
+  /** Indexes of all searched steps: causes first, then those closest to one. */
   get ranked(): readonly number[] {
     return (this.#ranked ??= rank(this.findings.steps))
   }
@@ -134,7 +132,10 @@ export class BlameView {
     return this.findings.steps.reduce((sum, step) => sum + (step.role === role ? 1 : 0), 0)
   }
 
-  /** What a probe held as recorded, in labels: `1–5, 8`. A text that is no ranges stays as it is. */
+  /**
+   * Pinned steps of a probe as labels: `1–5, 8`. A text that is not ranges is returned as it
+   * is.
+   */
   pinnedText(cached: string): string {
     const count = this.findings.steps.length
     if (cached.trim() === '') return 'nothing'
@@ -152,7 +153,7 @@ export class BlameView {
       .join(', ')
   }
 
-  /** The step of a cause to go to next from where one is; the first one from anywhere else. */
+  /** The next step of a cause, starting from a step; the first one from anywhere else. */
   nextCause(from: string | undefined, direction: 1 | -1): string | undefined {
     const { causeLabels } = this
     const at = from === undefined ? -1 : causeLabels.indexOf(from)
@@ -163,7 +164,6 @@ export class BlameView {
 
 const views = new WeakMap<RunBlame, BlameView>()
 
-/** One view of the same findings, whoever asks. */
 export function blameViewOf(blame: RunBlame): BlameView {
   const known = views.get(blame) ?? new BlameView(blame)
   views.set(blame, known)
@@ -187,14 +187,13 @@ function rank(steps: readonly BlamedStep[]): number[] {
     })
 }
 
-/** The probes that put the same kind of question, in the order they were put. */
 export interface EvidenceGroup {
   readonly purpose: ProbePurpose
   readonly probes: readonly Probe[]
   readonly forks: number
 }
 
-/** Evidence as a tree: kinds of questions in the order in which they were first put. */
+/** Probes by purpose, in the order of their first probe. */
 export function evidenceGroups(evidence: readonly Probe[]): EvidenceGroup[] {
   const groups = new Map<ProbePurpose, Probe[]>()
   for (const probe of evidence) {

@@ -1,14 +1,13 @@
-import { useRef } from 'react'
+import type { RiskPoint } from '@retake/tape'
 import { failuresText, intervalText, plural } from '@retake/tape/present'
+import { useRef } from 'react'
 import { useSize } from '../run/timeline/use-canvas.js'
 import type { Run } from '../run/use-run.js'
-import { type BlameView, riskPath, riskPoints, riskScale, type RiskScale } from './blame-view.js'
-import { RateLine } from './role-mark.js'
-import { StepName } from './role-mark.js'
-import type { RiskPoint } from '@retake/tape'
 import { useSelection } from '../run/use-selection.js'
+import { type BlameView, riskPath, riskPoints, riskScale, type RiskScale } from './blame-view.js'
+import { RateLine, StepName } from './role-mark.js'
 
-/** With more points than this only the line is drawn. */
+/** With more points only the line is drawn. */
 const DOTS_MOST = 200
 
 interface RiskDrawingProps {
@@ -17,7 +16,7 @@ interface RiskDrawingProps {
   readonly scale: RiskScale
 }
 
-/** The curve: dots with whiskers, and the moments that matter. A click on a dot leads to its step. */
+/** Dots with whiskers, and the moments that matter. A click on a dot opens its step. */
 function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   const { select } = useSelection()
   const { width, height, left, right, x, y } = scale
@@ -52,7 +51,7 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
             onClick={() => go(upTo)}
           >
             <title>
-              {`${upTo < 0 ? 'no step kept' : `kept up to step ${view.labelOf(upTo)}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
+              {`${upTo < 0 ? 'all steps re-run' : `pinned up to step ${view.labelOf(upTo)}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
             </title>
             <path
               d={`M${x(upTo)} ${y(rate.low)}V${y(rate.high)}M${x(upTo) - 3} ${y(rate.low)}h6M${x(upTo) - 3} ${y(rate.high)}h6`}
@@ -72,7 +71,6 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   )
 }
 
-/** Where it was decided, and from where it could not be avoided: lines with names. */
 function Moments({ view, scale }: { readonly view: BlameView; readonly scale: RiskScale }) {
   const { decisionStep, commitStep } = view.findings
   const { width, height, bottom, right, x } = scale
@@ -83,7 +81,13 @@ function Moments({ view, scale }: { readonly view: BlameView; readonly scale: Ri
       : [{ name: 'decided', index: decisionStep, dash: '2 3' }]),
     ...(commitStep === undefined
       ? []
-      : [{ name: isOne ? 'decided, unavoidable' : 'unavoidable', index: commitStep, dash: '' }]),
+      : [
+          {
+            name: isOne ? 'decided here, no way back' : 'no way back',
+            index: commitStep,
+            dash: '',
+          },
+        ]),
   ]
   return moments.map(({ name, index, dash }, row) => {
     const at = x(index)
@@ -114,21 +118,15 @@ function summary(view: BlameView, points: readonly RiskPoint[]): string {
   const words = (point: RiskPoint): string =>
     `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
   return [
-    `Risk of failing by how many steps are kept: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
-    ...(commitStep === undefined ? [] : [`unavoidable from step ${view.labelOf(commitStep)}`]),
+    `Risk of failing by pinned steps: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
+    ...(commitStep === undefined ? [] : [`no way back from step ${view.labelOf(commitStep)}`]),
   ].join('; ')
 }
 
-/** Rows of the table; a curve is looked at in some tens of places. */
 const ROWS_MOST = 300
 
-interface RiskCurveProps {
-  readonly run: Run
-  readonly view: BlameView
-}
-
-/** How often it fails when the steps up to one are kept, as a curve and as a table. */
-export function RiskCurve({ run, view }: RiskCurveProps) {
+/** Failure rate with the steps up to one pinned, as a curve and as a table. */
+export function RiskCurve({ run, view }: { readonly run: Run; readonly view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
   const points = riskPoints(view.findings.riskCurve)
@@ -149,7 +147,7 @@ export function RiskCurve({ run, view }: RiskCurveProps) {
           <thead>
             <tr className="text-left text-sm text-muted">
               <th scope="col" className="pr-4 font-normal">
-                kept up to
+                pinned up to
               </th>
               <th scope="col" className="font-normal">
                 how often it fails

@@ -1,18 +1,17 @@
 import type { Rate, StepRole } from '@retake/tape'
 import { clampRate, failuresText, intervalText, ROLE_WORDS } from '@retake/tape/present'
-import { classes } from '../design/classes.js'
-import { isSeen, ROLE_LOOKS, type SeenRole } from './blame-view.js'
 import { KindMark } from '../design/badge.js'
+import { classes } from '../design/classes.js'
 import { type Run, useRows } from '../run/use-run.js'
 import { StepLink } from '../step/field.js'
 import { VisibleText } from '../step/text.js'
+import { isSeen, ROLE_LOOKS, type SeenRole } from './blame-view.js'
 import { useBlame } from './use-blame.js'
 
 const WIDTH = 104
 const HEIGHT = 14
 const xOf = (value: number): number => 4 + clampRate(value) * (WIDTH - 8)
 
-/** A rate as a dot and its interval as a whisker, between 0 and 100 %. The numbers stand beside it. */
 function RateBar({ rate, className }: { readonly rate: Rate; readonly className?: string }) {
   const { fails, forks, low, high } = rate
   return (
@@ -41,7 +40,6 @@ function RateBar({ rate, className }: { readonly rate: Rate; readonly className?
   )
 }
 
-/** A rate in a line: dot and whisker, counts, and the interval. */
 export function RateLine({
   rate,
   className,
@@ -74,7 +72,7 @@ const COLORS = {
 export const roleColor = (role: StepRole): string =>
   isSeen(role) ? COLORS[ROLE_LOOKS[role].color] : 'text-muted'
 
-/** The form of a role. It says nothing to a screen reader: its name stands beside it. */
+/** Hidden from screen readers: its name is beside it. */
 export function RoleMark({ role }: { readonly role: StepRole }) {
   if (!isSeen(role)) return null
   const { path, isFilled } = ROLE_LOOKS[role]
@@ -91,7 +89,6 @@ export function RoleMark({ role }: { readonly role: StepRole }) {
   )
 }
 
-/** A role in a word, with its form. */
 export function RoleName({ role }: { readonly role: StepRole }) {
   return (
     <span
@@ -109,7 +106,6 @@ export interface RoleLegendProps {
   readonly className?: string
 }
 
-/** Which form means what. */
 export function RoleLegend({ roles, className }: RoleLegendProps) {
   return (
     <ul aria-label="Roles" className={classes('flex gap-x-2.5 whitespace-nowrap', className)}>
@@ -122,7 +118,7 @@ export function RoleLegend({ roles, className }: RoleLegendProps) {
   )
 }
 
-/** A searched step: leads there. One that the run does not have any more is only named. */
+/** Links to a searched step; only its name if the run no longer has it. */
 export function StepName({ run, label }: { readonly run: Run; readonly label: string }) {
   useRows(run.rows)
   const index = run.rows.indexOf(label)
@@ -146,7 +142,6 @@ export function StepName({ run, label }: { readonly run: Run; readonly label: st
   )
 }
 
-/** What a step had to do with the failure, in a line of its header. Nothing where nobody asked. */
 export function BlameLine({ run, label }: { readonly run: Run; readonly label: string }) {
   const { view } = useBlame(run)
   const step = view?.step(label)
@@ -159,7 +154,7 @@ export function BlameLine({ run, label }: { readonly run: Run; readonly label: s
     ['sufficient', isSufficient ? 'yes' : 'no'],
     ...(isCause ? [['responsibility', String(Math.round(responsibility * 100) / 100)]] : []),
     [
-      'kept alone',
+      'pinned alone',
       alone === undefined || alone.forks === 0
         ? 'not tried'
         : `${failuresText(alone)}, ${intervalText(alone)}`,
@@ -184,7 +179,6 @@ export function BlameLine({ run, label }: { readonly run: Run; readonly label: s
   )
 }
 
-/** The form of the first cause, beside the word; nothing where none is known. */
 export function BlameSign({ run }: { readonly run: Run }) {
   const { view } = useBlame(run)
   const role = view?.findings.causes[0]?.role

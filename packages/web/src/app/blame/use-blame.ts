@@ -1,28 +1,27 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { useBackend } from '../sources/viewer-home.js'
-import type { Run } from '../run/use-run.js'
-import { type BlameView, blameViewOf } from './blame-view.js'
 import type { RunHead } from '../../model/run-head.js'
 import { useCommands } from '../commands/commands.js'
-import { useList } from '../run/use-selection.js'
-import { useSelection } from '../run/use-selection.js'
 import { copyAndSay } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
+import { useList, useSelection } from '../run/use-selection.js'
+import { useBackend } from '../sources/backend.js'
+import { type BlameView, blameViewOf } from './blame-view.js'
 
 export interface LoadedBlame {
-  /** Undefined while it is not known, and when there are no findings. */
+  /** Undefined while loading, and if there are no findings. */
   readonly view: BlameView | undefined
   readonly isRead: boolean
   readonly error: Error | null
 }
 
-/** What a search for causes came to. While a run goes on there is nothing to search for. */
+/** The result of a blame search. A run that is still being recorded has none. */
 export function useBlame(run: Run): LoadedBlame {
   const query = useQuery({
     queryKey: ['blame', run.id],
     queryFn: async () => (await run.source.blame()) ?? null,
     enabled: run.head.status !== 'recording',
-    // What was told while nobody saw the page is not told again.
+    // Changes reported while the page was hidden are not repeated.
     refetchOnWindowFocus: 'always',
   })
   const { data, error } = query
@@ -33,7 +32,7 @@ export function useBlame(run: Run): LoadedBlame {
   }
 }
 
-/** Asks again when a search has come to something, or may have while the connection was lost. Once a page. */
+/** Refetches after a search, or when the connection was lost in the meantime. Once per page. */
 export function useBlameNews(run: string): void {
   const backend = useBackend()
   const client = useQueryClient()
@@ -50,15 +49,14 @@ export function useBlameNews(run: string): void {
 }
 
 /**
- * What to type to have the causes of a run searched for. What passing means, only its user
- * knows; of a run that ended with an error it is likely that it should not have.
+ * The command that starts a search. Only the user knows what passing means; a run that ended
+ * with an error probably should not have.
  */
 export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
   return `npx retake blame ${id} --oracle ${isWrong ? 'exit:0' : "'stdout:/what it should say/'"}`
 }
 
-/** The keys that lead to what made the run fail. */
 export function useBlameCommands(run: Run): void {
   useBlameNews(run.id)
   const { view, error } = useBlame(run)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BranchNodeView } from '../../api/home.js'
+import type { BranchNodeView } from '../../api/run-repository.js'
 import { branchRows, countRuns } from './branch-rows.js'
 
 const node = (id: string, ...branches: BranchNodeView[]): BranchNodeView => ({

@@ -1,21 +1,19 @@
-import type { BranchNodeView } from '../../api/home.js'
+import type { BranchNodeView } from '../../api/run-repository.js'
 
-/** One line of the tree of branches. */
 export interface BranchRow {
   readonly node: BranchNodeView
-  /** 0 for the first run. */
   readonly depth: number
-  /** For each column of rails before it: whether a line goes through to a later row. */
+  /** For each rail before it: true if the line continues to a later row. */
   readonly rails: readonly boolean[]
-  /** Place among its siblings, from 1, and how many they are. */
+  /** Among its siblings, from 1. */
   readonly index: number
   readonly of: number
   readonly parent: string | undefined
-  /** Undefined when there is nothing below it. */
+  /** Undefined if it has no children. */
   readonly isOpen: boolean | undefined
 }
 
-/** The rows that are on the screen: all but those below a closed one. No recursion: chains of branches can be long. */
+/** The visible rows. Not recursive: chains of branches can be long. */
 export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): BranchRow[] {
   const rows: BranchRow[] = []
   const waiting: BranchRow[] = [rowOf({ node: root, index: 1, of: 1 }, undefined, closed)]
@@ -51,7 +49,6 @@ function rowOf(
   }
 }
 
-/** How many runs there are in a tree. */
 export function countRuns(root: BranchNodeView): number {
   let count = 0
   const waiting = [root]

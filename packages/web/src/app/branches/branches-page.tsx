@@ -1,23 +1,18 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { EmptyNote } from '../design/notes.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { cost, count, duration, localTime, plural } from '@retake/tape/present'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
-import { ErrorNote } from '../design/notes.js'
-import { Spinner } from '../design/notes.js'
+import type { BranchNodeView } from '../../api/run-repository.js'
+import { useCommands } from '../commands/commands.js'
+import { Badge, Facts, RunStatusBadge } from '../design/badge.js'
+import { Button } from '../design/button.js'
+import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import type { LiveActions } from '../sources/live-actions.js'
-import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
-import type { BranchNodeView } from '../../api/home.js'
-import { useCommands } from '../commands/commands.js'
+import { useBackend } from '../sources/backend.js'
 import { moveInTree } from '../step/json-rows.js'
-import { Badge } from '../design/badge.js'
-import { Button } from '../design/button.js'
-import { RunStatusBadge } from '../design/badge.js'
-import { cost, count, duration, localTime, plural } from '@retake/tape/present'
-import { Facts } from '../design/badge.js'
+import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
 
-/** What a branch saved and paid, how large it is, and when it was. What is not known is left out. */
 function BranchFacts({ node }: { readonly node: BranchNodeView }) {
   const { facts, steps, startedAt, durationMs, costUsd } = node
   return (
@@ -54,7 +49,6 @@ function BranchFacts({ node }: { readonly node: BranchNodeView }) {
   )
 }
 
-/** Requests, and what they cost; it is said where a price is not known. */
 const amount = (requests: number, usd: number | undefined): string =>
   requests === 0
     ? plural(requests, 'request')
@@ -72,10 +66,9 @@ interface BranchLineProps {
   readonly onMark: () => void
 }
 
-/** Deeper branches are not moved further to the right: there would be no room for them. */
+/** Deeper branches are not indented further. */
 const DEEPEST_RAIL = 16
 
-/** One run of the tree: how it came to be, what was changed, what it came to. */
 function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: BranchLineProps) {
   const { node, depth, isOpen } = row
   return (
@@ -100,7 +93,7 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
           <button
             type="button"
             tabIndex={-1}
-            // The tree itself says that it is open or closed; this one is for the mouse.
+            // Screen readers get the state from the tree; this button is for the mouse.
             aria-hidden="true"
             className="w-5 text-center text-muted hover:text-text"
             onClick={on.onToggle}
@@ -175,7 +168,6 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
   )
 }
 
-/** The lines from a run to its branches, as in a graph of commits. */
 function Rails({ row: { rails } }: { readonly row: BranchRow }) {
   const shown = rails.slice(-DEEPEST_RAIL).map((goesOn, column) => ({ goesOn, column }))
   return (
@@ -197,14 +189,11 @@ function Rails({ row: { rails } }: { readonly row: BranchRow }) {
   )
 }
 
-interface BranchTreeProps {
-  readonly root: BranchNodeView
-  /** The run that the page is about. */
-  readonly run: string
-}
-
-/** The tree as a list with rails. Arrow keys move, open and close; Enter opens a run; `d` marks for comparing. */
-function BranchTree({ root, run }: BranchTreeProps) {
+/**
+ * The tree as a list with rails. Arrow keys move, open and close; Enter opens a run; `d` marks
+ * for comparing.
+ */
+function BranchTree({ root, run }: { readonly root: BranchNodeView; readonly run: string }) {
   const navigate = useNavigate()
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const [chosen, setChosen] = useState(run)
@@ -261,7 +250,7 @@ function BranchTree({ root, run }: BranchTreeProps) {
       id: 'branch-compare',
       title:
         marked === undefined
-          ? 'Mark this run to compare it with another one'
+          ? 'Mark this run to compare it'
           : 'Compare the marked run with this one',
       group: 'Look',
       keys: ['d'],
@@ -313,7 +302,7 @@ function BranchTree({ root, run }: BranchTreeProps) {
   )
 }
 
-/** A branch is opened where it left its parent. */
+/** A branch opens at the step where it left its parent. */
 const openAt = ({ branch }: BranchNodeView): { step?: string } =>
   branch?.at === undefined || /^e\d/.test(branch.at) ? {} : { step: branch.at }
 
@@ -347,16 +336,10 @@ function actionOf(key: string, context: KeyContext): (() => void) | undefined {
   }
 }
 
-interface BranchesProps {
-  readonly run: string
-  readonly live: LiveActions
-}
-
-/** Changes come in bursts while a branch runs; so often the tree is read again at most. */
+/** Changes come in bursts while a branch runs; the tree is read at most this often. */
 const READ_AGAIN_MS = 500
 
-/** The tree that a run belongs to, kept up to date. */
-function Branches({ run, live }: BranchesProps) {
+function Branches({ run, live }: { readonly run: string; readonly live: LiveActions }) {
   const backend = useBackend()
   const client = useQueryClient()
   const { data, error, isPending } = useQuery({
@@ -394,7 +377,7 @@ function Branches({ run, live }: BranchesProps) {
           {data !== undefined && <BranchTree root={data} run={run} />}
           {data?.branches.length === 0 && (
             <EmptyNote title="Nothing was tried from this run yet.">
-              <p>Open a step of it and fork there: another answer, another question.</p>
+              <p>Open a step and fork it: change the answer or the request.</p>
             </EmptyNote>
           )}
           {data?.unreadable !== undefined && (
@@ -411,11 +394,10 @@ function Branches({ run, live }: BranchesProps) {
   )
 }
 
-/** What was forked from a run, from the first run down, with what each came to. */
 export function BranchesPage() {
   const { live } = useBackend()
   const { run = '' } = useParams({ strict: false })
   if (live === undefined)
-    return <EmptyNote title="A report holds one run; there are no branches." />
+    return <EmptyNote title="A report contains one run; there are no branches." />
   return <Branches key={run} run={run} live={live} />
 }

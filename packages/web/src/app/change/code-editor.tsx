@@ -20,14 +20,13 @@ import {
 } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
 
-/** The nonce that this page's policy allows for styles; empty where there is no such policy. */
+/** The style nonce of this page's CSP; empty if there is none. */
 const cspNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
 
-/** Says on which line something is wrong, counted from 1; undefined when nothing is. */
+/** Line with a mistake, from 1; undefined for none. */
 const setProblemLine = StateEffect.define<number | undefined>()
 
-/** The line with a mistake has another colour; what is wrong stands below the editor. */
 const problemLine = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(lines, { effects, changes, state }) {
@@ -58,7 +57,6 @@ const MARKS = new Map(
   }).map(([node, name]) => [node, Decoration.mark({ class: name })]),
 )
 
-/** Keys and values of JSON in the colours of the viewer, for what is on the screen. */
 const jsonColours = ViewPlugin.define(
   (view) => ({
     marks: marksOf(view),
@@ -83,7 +81,7 @@ function marksOf(view: EditorView): DecorationSet {
   return marks.finish()
 }
 
-/** The editor in the colours of the viewer; they follow the theme by themselves. */
+/** Colours of the viewer; they follow the theme. */
 const editorLook = EditorView.theme({
   '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', maxHeight: '45vh' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
@@ -127,18 +125,16 @@ const editorLook = EditorView.theme({
 })
 
 export interface CodeEditorProps {
-  /** Its name for screen readers. */
   readonly label: string
   readonly form: 'json' | 'text'
   readonly value: string
   readonly onChange: (value: string) => void
-  /** Shows what differs from this text. */
+  /** Highlights differences from this text. */
   readonly original?: string | undefined
-  /** A line with a mistake, counted from 1. */
   readonly problemAt?: number | undefined
 }
 
-/** An editor for a payload. Tab leaves it, as it leaves every other field; Ctrl+Enter is for the dialog around it. */
+/** Tab leaves the editor, like every other field; Ctrl+Enter belongs to the dialog around it. */
 export function CodeEditor({ label, form, value, onChange, original, problemAt }: CodeEditorProps) {
   const index = useRef<HTMLDivElement>(null)
   const editor = useRef<Editor>(undefined)

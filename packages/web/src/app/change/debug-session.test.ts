@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Move, SessionPosition } from '../../api/home.js'
+import type { Move, SessionPosition } from '../../api/run-repository.js'
 import type { LiveActions } from '../sources/live-actions.js'
 import { DebugSession } from './debug-session.js'
 

@@ -1,33 +1,31 @@
 import { useSyncExternalStore } from 'react'
-import type { Move, SessionPosition, SessionValue } from '../../api/home.js'
+import type { Move, SessionPosition, SessionValue } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-head.js'
+import { explainError } from '../sources/backend-error.js'
 import type { LiveActions } from '../sources/live-actions.js'
-import { explainError } from '../sources/home-error.js'
 
 export interface Evaluated {
   readonly id: number
   readonly expression: string
-  /** The step at which it was asked. */
   readonly step: string | undefined
   readonly value: SessionValue | undefined
   readonly error: Explained | undefined
 }
 
-/** How it stands with the program that is held at a step of a run. */
+/** State of the program that is paused at a step of a run. */
 export interface DebugState {
-  readonly phase: 'closed' | 'opening' | 'moving' | 'standing'
-  /** The step it is on its way to. */
+  readonly phase: 'closed' | 'opening' | 'moving' | 'paused'
+  /** The step it is moving to. */
   readonly goal: string | undefined
   readonly position: SessionPosition | undefined
   readonly error: Explained | undefined
-  /** Files that were saved after the recording. */
   readonly changedSources: readonly string[]
   /** Newest last. */
   readonly evaluated: readonly Evaluated[]
   readonly watched: readonly Evaluated[]
 }
 
-/** What the server says of a session that it has closed. */
+/** Error code for a session that the server has closed. */
 const GONE = 'NO_SUCH_SESSION'
 
 const CLOSED: DebugState = {
@@ -41,15 +39,15 @@ const CLOSED: DebugState = {
 }
 
 /**
- * The session of one run on this page. Moves are made one after another; of several
- * steps that were asked for meanwhile, only the last one is gone to.
+ * The debug session of one run on this page. Moves run one after another; of several steps
+ * requested meanwhile, only the last is used.
  */
 export class DebugSession {
   #now: DebugState = CLOSED
   #session: Promise<string> | undefined
   #waiting: Move | undefined
   #isMoving = false
-  /** Another one after every move and every closing: what comes late from before counts for nothing. */
+  /** Changes with every move and close: late answers from before are ignored. */
   #life = 0
   #lastId = 0
   readonly #listeners = new Set<() => void>()
@@ -72,7 +70,6 @@ export class DebugSession {
     return this.#session !== undefined
   }
 
-  /** Opens the session if there is none, and moves it. */
   async move(to: Move): Promise<void> {
     if (this.#isMoving) {
       this.#waiting = to
@@ -101,7 +98,7 @@ export class DebugSession {
     this.#set({ watched: this.#now.watched.filter((each) => each.id !== id) })
   }
 
-  /** Lets go of the program. What was watched is remembered for the next time. */
+  /** Releases the program. Watched expressions are remembered. */
   close(): void {
     this.#waiting = undefined
     this.#end()
@@ -126,24 +123,24 @@ export class DebugSession {
     try {
       const position = await this.#use((session) => this.#live.move(session, to))
       if (this.#life !== life) return
-      this.#set({ phase: 'standing', goal: undefined, position })
+      this.#set({ phase: 'paused', goal: undefined, position })
       await this.#watchAgain(life)
     } catch (thrown) {
       if (this.#life !== life) return
       const hasPosition = this.#now.position !== undefined
       if (!hasPosition) this.#end()
       this.#set({
-        phase: hasPosition ? 'standing' : 'closed',
+        phase: hasPosition ? 'paused' : 'closed',
         goal: undefined,
         error: explainError(thrown),
       })
     }
   }
 
-  /** Asks the session. One that was closed meanwhile, because nobody used it, is opened where it stood. */
+  /** Uses the session. One that the server closed for being idle is reopened at the same step. */
   async #use<T>(request: (session: string) => Promise<T>): Promise<T> {
     const session = this.#session
-    if (session === undefined) throw new Error('no program is held')
+    if (session === undefined) throw new Error('no program is paused')
     try {
       return await request(await session)
     } catch (thrown) {
@@ -157,7 +154,6 @@ export class DebugSession {
     }
   }
 
-  /** Says to the server that the session is not needed any more. */
   #end(): void {
     const session = this.#session
     this.#session = undefined
@@ -200,7 +196,7 @@ export class DebugSession {
 
 const stores = new Map<string, DebugSession>()
 
-/** The session of a run; the same one wherever it is asked for on this page. */
+/** The session of a run, shared by the whole page. */
 export function debugSessionOf(run: string, live: LiveActions): DebugSession {
   const known = stores.get(run)
   if (known !== undefined) return known
@@ -212,11 +208,10 @@ export function debugSessionOf(run: string, live: LiveActions): DebugSession {
 export const useDebugSession = (store: DebugSession): DebugState =>
   useSyncExternalStore(store.subscribe, store.now)
 
-/** Where a program is held, or is going to be, in a few words. */
 export function debugText({ phase, goal, position }: DebugState): string {
   if (phase === 'opening' || phase === 'moving')
     return goal === undefined ? 'replaying…' : `replaying to step ${goal}…`
   if (position === undefined || position.kind === 'start') return 'at the start'
-  if (position.kind === 'stop') return `standing at step ${position.step}`
+  if (position.kind === 'stop') return `paused at step ${position.step}`
   return position.step === undefined ? 'at the end' : `at the end, after step ${position.step}`
 }

@@ -1,13 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
-import type { Editable, ForkRequest } from '../../api/home.js'
+import type { Editable, ForkRequest } from '../../api/run-repository.js'
+import type { Explained } from '../../model/run-head.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
+import { Checkbox, Select, TextField } from '../design/fields.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
+import type { RowStore } from '../run/row-store.js'
 import type { Run } from '../run/use-run.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { explainError } from '../sources/backend-error.js'
+import { useBackend } from '../sources/backend.js'
+import { CodeEditor } from './code-editor.js'
 import {
   type EditableText,
   type ForkDraft,
@@ -19,17 +25,11 @@ import {
   useForkDraft,
   withValueAt,
 } from './fork-draft.js'
-import type { RowStore } from '../run/row-store.js'
-import { Checkbox, Select, TextField } from '../design/fields.js'
-import type { Explained } from '../../model/run-head.js'
-import { useNavigate } from '@tanstack/react-router'
-import { explainError } from '../sources/home-error.js'
 import { branchOf } from './jobs.js'
-import { CodeEditor } from './code-editor.js'
 
 const NO_BRANCH = 'The branch ended before anything of its own was recorded.'
 
-/** Starts the fork and goes to its branch. When it is refused the draft stays as it is. */
+/** Starts the fork and opens its branch. If it is refused the draft stays. */
 function useStartFork({ run, step, onClose }: ForkDialogProps) {
   const backend = useBackend()
   const navigate = useNavigate()
@@ -57,7 +57,7 @@ function useStartFork({ run, step, onClose }: ForkDialogProps) {
   return { start, isStarting, error, forget: () => setError(undefined) }
 }
 
-/** The server refused an answer that this provider never gives; it can be insisted on. */
+/** The server refused an answer that this provider never gives; the user can force it. */
 const REFUSED = 'EDIT_INVALID_ANSWER'
 
 interface ForkRefusalProps {
@@ -66,7 +66,7 @@ interface ForkRefusalProps {
   readonly onChange: (change: Partial<ForkDraft>) => void
 }
 
-/** What the server said. Only an answer that it refused can be insisted on, and only then. */
+/** Only a refused answer can be forced, and only then. */
 function ForkRefusal({ error, draft, onChange }: ForkRefusalProps) {
   const force = (
     <Checkbox
@@ -85,7 +85,7 @@ export interface ForkDialogProps {
   readonly onClose: () => void
 }
 
-/** Prepares and starts a fork at one step. What is written in it outlives it. */
+/** Prepares and starts a fork at one step. The draft outlives the dialog. */
 export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   const backend = useBackend()
   const formId = useId()
@@ -187,7 +187,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   )
 }
 
-/** What is written in first. It has the focus as soon as there is one, unless somebody went elsewhere meanwhile. */
+/** Focuses the first field once it exists, unless the user moved the focus meanwhile. */
 function useFirstField(form: RefObject<HTMLFormElement | null>, isThere: boolean) {
   const field = useMemo(
     () => ({
@@ -205,7 +205,7 @@ function useFirstField(form: RefObject<HTMLFormElement | null>, isThere: boolean
   return field
 }
 
-/** How many other steps had their answer before the branch leaves the tape. */
+/** Number of other steps answered before the branch leaves the tape. */
 function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['choice']): number {
   const until = step.at + (choice === 'answer' ? (step.latencyMs ?? 0) : 0)
   const own = rows.indexOf(step.label)
@@ -213,7 +213,7 @@ function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['cho
   let count = 0
   for (let index = 0; index < length; index++) {
     if (index === own || inferred[index]) continue
-    // A latency that is not known is NaN, and so is no time before any other.
+    // An unknown latency is NaN, which is not less than anything.
     if ((at[index] ?? 0) + (latencyMs[index] ?? Number.NaN) <= until) count += 1
   }
   return count
@@ -227,12 +227,10 @@ interface ChoiceGroupProps<T extends string> {
     readonly value: T
     readonly title: string
     readonly text: string
-    /** Why it cannot be chosen. */
     readonly disabled?: string | undefined
   }[]
 }
 
-/** One of a few things, each with a line that says what it means. */
 function ChoiceGroup<T extends string>({ label, value, onChange, choices }: ChoiceGroupProps<T>) {
   const name = useId()
   return (
@@ -265,14 +263,12 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
 }
 
 interface CostNoteProps {
-  /** Steps that come from the tape, apart from this one. */
+  /** Steps served from the tape, without this one. */
   readonly served: number
-  /** This step gets an answer that was written here. */
   readonly givesAnswer: boolean
   readonly tail: ForkDraft['tail']
 }
 
-/** What a fork serves from the tape, and what it really asks. */
 function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
   const others = served === 1 ? '1 step that was' : `${served} steps that were`
   return (
@@ -281,39 +277,38 @@ function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
         `${others} answered by then, and requests under way: served from the tape, at no cost. `}
       {givesAnswer
         ? 'This step: answered with what you write, at no cost. '
-        : 'This step: asked, live. '}
+        : 'This step: requested live. '}
       {tail === 'offline'
-        ? 'What follows: served too where the request is identical; where it is not, the branch stops. '
-        : 'What follows: live, with your real keys; model calls are paid for, and tools do what they do. '}
+        ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one. '
+        : 'After this step: live, with your real keys; model calls cost money, and tools have real effects. '}
       Files are written beside the branch, and the recorded run stays as it is.
     </p>
   )
 }
 
-/** What can be different in a fork, and why some of it cannot at this step. */
+/** The possible kinds of changes, and why some are not possible at this step. */
 function choicesOf(editable: Editable) {
   return [
     {
       value: 'answer' as const,
-      title: 'Another answer',
+      title: 'Change the answer',
       text: 'The step gets what you write.',
       disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
     },
     {
       value: 'question' as const,
-      title: 'Another question',
-      text: 'What you write is asked, live.',
+      title: 'Change the request',
+      text: 'Your request is sent live.',
       disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
     },
     {
       value: 'again' as const,
-      title: 'Ask again',
-      text: 'The same question, answered live.',
+      title: 'Retry live',
+      text: 'The same request, answered live.',
     },
   ]
 }
 
-/** What was chosen, or the first thing that can be chosen at this step. */
 function possibleChoice(
   { choice }: ForkDraft,
   editable: Editable | undefined,
@@ -328,16 +323,15 @@ function possibleChoice(
 interface ForkOptionsProps {
   readonly draft: ForkDraft
   readonly onChange: (change: Partial<ForkDraft>) => void
-  /** The recorded status of the answer, where it came over HTTP and is edited. */
+  /** The recorded HTTP status, if the answer is edited. */
   readonly recordedStatus: number | undefined
 }
 
-/** How the branch goes on, and what it is called. */
 function ForkOptions({ draft, onChange, recordedStatus }: ForkOptionsProps) {
   return (
     <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
       <Select
-        label="What follows"
+        label="After this step"
         value={draft.tail}
         options={[
           { value: 'live', title: 'live' },
@@ -348,7 +342,7 @@ function ForkOptions({ draft, onChange, recordedStatus }: ForkOptionsProps) {
       <TextField
         label="Name of the branch"
         value={draft.name}
-        placeholder="like its parent"
+        placeholder="same as the parent"
         onChange={(name) => onChange({ name })}
       />
       {recordedStatus !== undefined && (
@@ -372,7 +366,7 @@ interface PayloadEditorProps {
   readonly onChange: (change: Partial<ForkDraft>) => void
 }
 
-/** The answer or the question as text: the usual texts of it first, all of it as JSON behind a button. */
+/** The answer or the request as text: its usual texts first, everything as JSON behind a button. */
 function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) {
   const key = what === 'answer' ? 'answer' : 'request'
   const text = draft[key] ?? recorded.text
@@ -402,7 +396,7 @@ function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) 
         </div>
       ) : (
         <CodeEditor
-          label={what === 'answer' ? 'The answer' : 'The question'}
+          label={what === 'answer' ? 'The answer' : 'The request'}
           form={recorded.form}
           value={text}
           onChange={write}
@@ -443,7 +437,6 @@ function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) 
   )
 }
 
-/** JSON laid out as the recorded text is: indented, and ending, in the same way. */
 function sameLayout(recorded: string, value: unknown): string {
   const indent = /^[[{]\n( +)/.exec(recorded)?.[1]?.length
   return JSON.stringify(value, undefined, indent) + (recorded.endsWith('\n') ? '\n' : '')
@@ -451,12 +444,11 @@ function sameLayout(recorded: string, value: unknown): string {
 
 interface TextFieldEditorProps {
   readonly field: EditableText
-  /** What the tape holds there; undefined where it holds no text. */
+  /** Undefined if the tape has no text there. */
   readonly recorded: string | undefined
   readonly onChange: (text: string) => void
 }
 
-/** One text of an answer. Below it stands what was recorded, once it differs. */
 function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorProps) {
   const id = useId()
   const isChanged = field.text !== recorded

@@ -1,5 +1,81 @@
 import { expect, test } from 'vitest'
-import { NEW_DRAFT, readyFork } from './fork-draft.js'
+import { NEW_DRAFT, readJson, readyFork, textFields, withValueAt } from './fork-draft.js'
+import fc from 'fast-check'
+
+const CHAT = {
+  id: 'x',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'No.' }, finish_reason: 'stop' }],
+}
+
+test.each([
+  ['chat completions', CHAT, 'No.'],
+  ['messages', { type: 'message', content: [{ type: 'text', text: 'Hi' }] }, 'Hi'],
+  ['responses', { output: [{ type: 'message', content: [{ text: 'Yes' }] }] }, 'Yes'],
+  ['gemini', { candidates: [{ content: { parts: [{ text: 'Ja' }] } }] }, 'Ja'],
+  ['MCP', { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'ok' }] } }, 'ok'],
+])('what was said in an answer of %s has a field of its own', (_format, answer, text) => {
+  expect(textFields(answer).map((field) => field.text)).toEqual([text])
+})
+
+test('the texts of a small result are named by where they stand', () => {
+  expect(textFields({ title: 'a', more: { text: 'b' }, price: 3 })).toEqual([
+    { at: ['title'], label: 'title', text: 'a' },
+    { at: ['more', 'text'], label: 'more.text', text: 'b' },
+  ])
+  expect(textFields('all of it')).toEqual([{ at: [], label: 'Text', text: 'all of it' }])
+})
+
+test('a result with many texts is edited as JSON', () => {
+  expect(textFields(Array.from({ length: 9 }, String))).toEqual([])
+  expect(textFields({ when: { $: 'date', v: '2026-01-01' } })).toEqual([])
+})
+
+test('a field is put back where it stood, and nothing else changes', () => {
+  const [field] = textFields(CHAT)
+  const edited = withValueAt(CHAT, field?.at ?? [], 'Yes.')
+  expect(edited).toEqual({
+    ...CHAT,
+    choices: [{ ...CHAT.choices[0], message: { role: 'assistant', content: 'Yes.' } }],
+  })
+})
+
+test.each([
+  ['{\n  "text": 30 days\n}', 2, 14, 'A comma or } is expected, but there is days'],
+  ['{"a": x}', 1, 7, 'A value is expected, but there is x'],
+  ['{"a": 1,}', 1, 9, 'A key in double quotes is expected, but there is "}"'],
+  ["{'a': 1}", 1, 2, 'A key in double quotes or } is expected, but there is "\'"'],
+  ['[1, 2', 1, 6, 'A comma or ] is expected, but the text ends'],
+  ['[1,\n\n]', 3, 1, 'A value is expected, but there is "]"'],
+  ['{"a": "b}', 1, 7, 'A value is expected, but there is a string that is not closed'],
+  ['{"a": "b\n", "c": 1}', 1, 9, 'A value is expected, but there is a line break in a string'],
+  ['{}\n}', 2, 1, 'Nothing more is expected, but there is "}"'],
+  ['[1}', 1, 3, 'A comma or ] is expected, but there is "}"'],
+  ['', 1, 1, 'A value is expected, but the text ends'],
+  ['01', 1, 1, 'A value is expected, but there is 01'],
+])('%j is wrong at line %i, column %i', (text, line, column, message) => {
+  const read = readJson(text)
+  expect(read).toMatchObject({ ok: false, problem: { line, column } })
+  expect(read.ok ? '' : read.problem.message).toContain(message)
+})
+
+test('deep nesting is no problem', () => {
+  expect(readJson(`${'['.repeat(100_000)}x`)).toMatchObject({
+    ok: false,
+    problem: { line: 1, column: 100_001 },
+  })
+})
+
+test('whatever is cut off has its problem at its end, or where a value was cut in two', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), (text, where) => {
+      const cut = text.slice(0, where % text.length)
+      const read = readJson(cut)
+      if (read.ok) return
+      const rest = cut.slice(read.problem.column - 1)
+      expect(rest).toMatch(/^(?:"(?:[^"\\]|\\.)*\\?|[-\w.+]*)$/)
+    }),
+  )
+})
 
 const EDITABLE = {
   answer: { form: 'json', text: '{\n  "price": 60\n}', kind: 'result' },

@@ -1,9 +1,9 @@
-import type { Editable, ForkRequest } from '../../api/home.js'
 import { useSyncExternalStore } from 'react'
+import type { Editable, ForkRequest } from '../../api/run-repository.js'
 
 /**
- * The drafts of this page, by run and step. They live as long as the page: closing a
- * dialog or looking at another step keeps them, and another tab has its own.
+ * Drafts of this page, by run and step. Closing a dialog or opening another step does not lose
+ * them; another tab has its own.
  */
 class ForkDrafts {
   readonly #drafts = new Map<string, ForkDraft>()
@@ -45,10 +45,10 @@ export const forkDrafts = new ForkDrafts()
 export const useForkDraft = (run: string, step: string): ForkDraft =>
   useSyncExternalStore(forkDrafts.subscribe, () => forkDrafts.of(run, step))
 
-/** A place in JSON: keys of objects and indexes of lists. */
+/** A path in JSON: keys of objects and indexes of lists. */
 type JsonLocation = readonly (string | number)[]
 
-/** A copy with another value at a place that exists. */
+/** A copy with another value at an existing path. */
 export function withValueAt(data: unknown, at: JsonLocation, value: unknown): unknown {
   const [key, ...rest] = at
   if (key === undefined) return value
@@ -68,7 +68,6 @@ export function withValueAt(data: unknown, at: JsonLocation, value: unknown): un
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** One text of an answer that people want to change most often. */
 export interface EditableText {
   readonly at: JsonLocation
   readonly label: string
@@ -77,7 +76,7 @@ export interface EditableText {
 
 type Pattern = { readonly label: string; readonly path: readonly string[] }
 
-/** What a model said, or a server of MCP answered, in each format; `*` is every item of a list. */
+/** Texts of a model or an MCP server in each format; `*` is every item of a list. */
 const PATTERNS: readonly Pattern[] = [
   ['What the model said', 'choices * message content'],
   ['Arguments it calls with', 'choices * message tool_calls * function arguments'],
@@ -93,8 +92,8 @@ const PATTERNS: readonly Pattern[] = [
 const FIELDS_MAX = 8
 
 /**
- * The texts of an answer that are worth a field of their own: what a model said, or
- * the texts of a small result. None when there are too many; then it is edited as JSON.
+ * The texts of an answer that deserve a field of their own. Empty if there are too many; then
+ * it is edited as JSON.
  */
 export function textFields(data: unknown): readonly EditableText[] {
   if (typeof data === 'string') return [{ at: [], label: 'Text', text: data }]
@@ -118,16 +117,15 @@ function matches(
   return isRecord(data) && Object.hasOwn(data, key) ? matches(data[key], rest, [...at, key]) : []
 }
 
-/** Every string in it, named by where it stands. */
 function leaves(data: unknown, at: JsonLocation): EditableText[] {
   if (typeof data === 'string') return [{ at, label: at.join('.'), text: data }]
   if (Array.isArray(data)) return data.flatMap((item, index) => leaves(item, [...at, index]))
-  // `$` marks a value that JSON has no form for; its parts are not texts.
+  // `$` marks a value that JSON cannot express; its parts are not texts.
   if (!isRecord(data) || Object.hasOwn(data, '$')) return []
   return Object.entries(data).flatMap(([key, item]) => leaves(item, [...at, key]))
 }
 
-/** Why a text is no JSON, and where. Line and column are counted from 1. */
+/** Line and column are from 1. */
 interface JsonProblem {
   readonly message: string
   readonly line: number
@@ -138,7 +136,7 @@ type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: JsonProblem }
 
-/** Reads JSON; what is wrong with it comes with its place, which browsers say only sometimes. */
+/** Parses JSON. Errors have a location, which browsers do not always give. */
 export function readJson(text: string): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
@@ -157,7 +155,6 @@ export function readJson(text: string): ParsedJson {
   }
 }
 
-/** What is found there, short enough for a sentence. */
 function nameOf(rest: string): string {
   if (rest.startsWith('"')) return 'a string that is not closed or has a wrong escape in it'
   if (rest.startsWith('\n')) return 'a line break in a string'
@@ -182,7 +179,7 @@ const EXPECTED = {
   nothing: 'Nothing more',
 } as const
 
-/** The first place that no JSON could have. Without recursion: a text may be nested deeply. */
+/** The first offset where the text is not JSON. Not recursive: a text may be nested deeply. */
 function firstProblem(text: string): { at: number; expected: string } {
   const open: ('[' | '{')[] = []
   let at = 0
@@ -242,10 +239,10 @@ function firstProblem(text: string): { at: number; expected: string } {
   }
 }
 
-/** What a person has prepared for a fork at one step. It is kept until it is sent or thrown away. */
+/** A fork in preparation, until it is sent or discarded. */
 export interface ForkDraft {
   readonly choice: 'answer' | 'question' | 'again'
-  /** The edited texts; undefined as long as they are as recorded. */
+  /** Edited texts; undefined while they are as recorded. */
   readonly answer: string | undefined
   readonly request: string | undefined
   readonly asJson: boolean
@@ -268,7 +265,6 @@ export const NEW_DRAFT: ForkDraft = {
   force: false,
 }
 
-/** Something is written in it that nobody wants to lose. */
 export const isEdited = ({ answer, request, name, status }: ForkDraft): boolean =>
   answer !== undefined || request !== undefined || name !== '' || status !== ''
 
@@ -276,14 +272,14 @@ export type ReadyFork =
   | { readonly ok: true; readonly request: ForkRequest }
   | { readonly ok: false; readonly why: string; readonly problem?: JsonProblem }
 
-/** What is sent for a draft, or why it cannot be. What of the text is changed is for the home to find. */
+/** The request for a draft, or why it cannot be sent. The server finds what has changed. */
 export function readyFork(at: string, draft: ForkDraft, editable: Editable): ReadyFork {
   const { choice, tail, name, status, force } = draft
   const base = { at, tail, ...(name !== '' && { name }) }
   if (choice === 'again') return { ok: true, request: base }
   const isAnswer = choice === 'answer'
   if (isAnswer && status !== '' && !/^[1-5]\d\d$/.test(status))
-    return { ok: false, why: `"${status}" is no HTTP status: it is a number from 100 to 599.` }
+    return { ok: false, why: `"${status}" is not an HTTP status: use a number from 100 to 599.` }
   const options = {
     ...base,
     ...(isAnswer && status !== '' && { status: Number(status) }),
@@ -302,7 +298,7 @@ export function readyFork(at: string, draft: ForkDraft, editable: Editable): Rea
   return { ok: true, request: { ...options, [isAnswer ? 'response' : 'requestText']: edited } }
 }
 
-/** The same text, or the same JSON with other spaces. */
+/** The same text, or the same JSON with other whitespace. */
 function isSame(recorded: NonNullable<Editable['answer']>, edited: string): boolean {
   if (recorded.text === edited) return true
   if (recorded.form === 'text') return false

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Job } from '../../api/home.js'
+import type { Job } from '../../api/run-repository.js'
 import { jobs } from './jobs.js'
 
 const job = (id: string, change: Partial<Job>): Job => ({

@@ -1,17 +1,17 @@
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Job } from '../../api/home.js'
-import { useBackend, type ViewerBackend } from '../sources/viewer-home.js'
+import type { Job } from '../../api/run-repository.js'
+import { useBackend, type ViewerBackend } from '../sources/backend.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
 
 const progressOf = (job: Job): number => (isOver(job) ? 2 : 0) + (job.written ? 1 : 0)
 
-/** Forks and reruns that were started from here, as far as this page has heard of them. */
+/** Forks and reruns of this page. */
 class Jobs {
   #all: readonly Job[] = []
   readonly #listeners = new Set<() => void>()
 
-  /** News of a job. The answer to its start may arrive after what happened since: older words count for nothing. */
+  /** The response to a start may arrive after later news: older states are ignored. */
   hear(job: Job): void {
     const known = this.#all.find(({ id }) => id === job.id)
     if (known !== undefined && progressOf(known) > progressOf(job)) return
@@ -26,7 +26,7 @@ class Jobs {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The job, as soon as something is true of it. */
+  /** Resolves when a job meets a condition. */
   when(id: string, isTrue: (job: Job) => boolean): Promise<Job> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -43,7 +43,6 @@ class Jobs {
 
 export const jobs = new Jobs()
 
-/** All jobs, kept up to date while the component is on the screen. */
 export function useJobs(): readonly Job[] {
   const backend = useBackend()
   useEffect(() => {
@@ -55,7 +54,7 @@ export function useJobs(): readonly Job[] {
     read()
     return backend.watch((change) => {
       if (change.type === 'job') jobs.hear(change.job)
-      // What happened meanwhile was not told.
+      // Changes in the meantime were not reported.
       else if (change.type === 'connection' && change.state === 'open') read()
     })
   }, [backend])
@@ -63,8 +62,8 @@ export function useJobs(): readonly Job[] {
 }
 
 /**
- * Waits until the branch of a job can be opened, or the job is over. A job may end
- * without a branch: then what it says is all there is to show.
+ * Waits until the branch of a job can be opened, or the job is over. A job may end without a
+ * branch.
  */
 export async function branchOf(backend: ViewerBackend, started: Job): Promise<Job> {
   jobs.hear(started)

@@ -1,28 +1,28 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
-import { ChooseRun } from '../compare/choose-run.js'
+import type { DivergenceView, Job, Move } from '../../api/run-repository.js'
 import { type Command, useCommands } from '../commands/commands.js'
-import { Button, IconButton } from '../design/button.js'
-import type { Run } from '../run/use-run.js'
-import type { LiveActions } from '../sources/live-actions.js'
-import { copyAndSay, showToast } from '../design/toast.js'
-import { reasonOf, useAbilities } from './use-abilities.js'
-import type { DivergenceView, Job, Move } from '../../api/home.js'
-import { Badge } from '../design/badge.js'
-import { Dialog } from '../design/dialog.js'
-import { ErrorNote } from '../design/notes.js'
-import { explainError } from '../sources/home-error.js'
-import { branchOf, isOver, useJobs } from './jobs.js'
-import { TextField } from '../design/fields.js'
-import { useBackend } from '../sources/viewer-home.js'
-import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
-import { type DebugState, debugSessionOf, debugText, useDebugSession } from './debug-session.js'
-import { useSelection } from '../run/use-selection.js'
+import { ChooseRun } from '../compare/choose-run.js'
 import { TextDiff } from '../compare/text-diff.js'
+import { Badge } from '../design/badge.js'
+import { Button, IconButton } from '../design/button.js'
+import { Dialog } from '../design/dialog.js'
+import { TextField } from '../design/fields.js'
+import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
+import { ErrorNote } from '../design/notes.js'
+import { copyAndSay, showToast } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
+import { useSelection } from '../run/use-selection.js'
+import { explainError } from '../sources/backend-error.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { useBackend } from '../sources/backend.js'
+import { debugSessionOf, type DebugState, debugText, useDebugSession } from './debug-session.js'
+import { branchOf, isOver, useJobs } from './jobs.js'
+import { reasonOf, useAbilities } from './use-abilities.js'
 
 /**
- * Ties the session of a run to the selected step, both ways, while a session is
- * open, and offers its moves as commands. Leaving the run closes the session.
+ * Synchronises the debug session with the selected step, both ways, and offers its moves as
+ * commands. Leaving the run closes the session.
  */
 function useDebugMoves(run: Run, live: LiveActions): DebugState {
   const store = debugSessionOf(run.id, live)
@@ -70,7 +70,7 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
   useCommands([
     {
       id: 'stand-here',
-      title: 'Stand here: replay to this step and look into the program',
+      title: 'Pause the program here: replay to this step and inspect it',
       group: 'Change',
       keys: [],
       disabled: cannot ?? (step === undefined ? 'select a step first' : undefined),
@@ -82,23 +82,19 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     moving('back-lane', 'Step back in this lane', ['Shift+F11'], { to: 'back in lane' }),
     {
       id: 'stand-close',
-      title: 'Let go of the program',
+      title: 'Stop debugging',
       group: 'Change',
       keys: [],
-      disabled: isOpen ? undefined : 'no program is held',
+      disabled: isOpen ? undefined : 'no program is paused',
       run: () => store.close(),
     },
   ])
   return debug
 }
 
-/** The step a program stands at. */
 const stepOf = ({ position }: DebugState): string | undefined =>
   position === undefined || position.kind === 'start' ? undefined : position.step
 
-/** Comparing texts is worth a quarter of a megabyte; few jobs need it. */
-
-/** How the job stands that writes this branch; nothing for other runs. */
 function JobNote({ run, live }: LiveRunActionsProps) {
   const job = useJobs().findLast((each) => each.run === run.id)
   const [isOpen, setIsOpen] = useState(false)
@@ -158,7 +154,6 @@ export interface LiveRunActionsProps {
   readonly live: LiveActions
 }
 
-/** The actions of a run, and how it stands with what was started from here. */
 export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rerun' | 'compare'>()
@@ -180,7 +175,7 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
     {
       id: 'branches',
       short: 'Branches',
-      title: 'Branches: what was tried from this run, and what it came to',
+      title: 'Branches of this run and their results',
       group: 'Look',
       keys: ['b'],
       run: () => void navigate({ to: '/runs/$run/branches', params: { run: run.id } }),
@@ -243,7 +238,6 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   )
 }
 
-/** Runs the program again as it is now, and says what came of it. */
 function RerunDialog({
   run,
   live,
@@ -307,7 +301,7 @@ function RerunDialog({
           <TextField
             label="Name of the branch"
             value={name}
-            placeholder="like its parent"
+            placeholder="same as the parent"
             onChange={setName}
           />
         )}
@@ -325,11 +319,10 @@ function RerunDialog({
   )
 }
 
-/** Where the program is held now, with the moves; nothing while none is. */
 function DebugNote({ run, live, debug }: LiveRunActionsProps & { readonly debug: DebugState }) {
   if (debug.phase === 'closed') return null
   const store = debugSessionOf(run.id, live)
-  const isBusy = debug.phase !== 'standing'
+  const isBusy = debug.phase !== 'paused'
   return (
     <span className="flex items-center">
       <output className="mr-1">
@@ -349,16 +342,11 @@ function DebugNote({ run, live, debug }: LiveRunActionsProps & { readonly debug:
         disabled={isBusy}
         onClick={() => void store.move({ to: 'next' })}
       />
-      <IconButton
-        label="Let go of the program"
-        icon={<CloseIcon />}
-        onClick={() => store.close()}
-      />
+      <IconButton label="Stop debugging" icon={<CloseIcon />} onClick={() => store.close()} />
     </span>
   )
 }
 
-/** The first point where the program did something else than the tape says. */
 function DivergenceNote({ divergence }: { readonly divergence: DivergenceView }) {
   const { step, seq, summary, explanation, site, mismatches } = divergence
   return (

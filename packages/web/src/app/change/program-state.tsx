@@ -1,36 +1,31 @@
-import type { SessionPosition } from '../../api/home.js'
-import { Button } from '../design/button.js'
-import { ErrorNote } from '../design/notes.js'
-import { Spinner } from '../design/notes.js'
-import { changedVariables } from '../../model/state-view.js'
+import type { CapturedVariable } from '@retake/tape'
+import { type KeyboardEvent, useId, useMemo, useState } from 'react'
+import type { SessionPosition } from '../../api/run-repository.js'
+import { changedVariables, type StateView } from '../../model/state-view.js'
+import { Badge } from '../design/badge.js'
+import { Button, IconButton } from '../design/button.js'
+import { fieldLook } from '../design/fields.js'
+import { CloseIcon } from '../design/icons.js'
+import { ErrorNote, Spinner } from '../design/notes.js'
 import type { LiveActions } from '../sources/live-actions.js'
+import { spokenTree } from '../step/json-rows.js'
+import { JsonTree } from '../step/json-tree.js'
 import type { LiveStateProps } from '../step/state-tab.js'
 import {
-  type Evaluated,
-  debugSessionOf,
   type DebugSession,
+  debugSessionOf,
+  debugText,
+  type Evaluated,
   useDebugSession,
 } from './debug-session.js'
-import { debugText } from './debug-session.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
-import { type KeyboardEvent, useId, useMemo, useState } from 'react'
-import { fieldLook } from '../design/fields.js'
-import { IconButton } from '../design/button.js'
-import { CloseIcon } from '../design/icons.js'
-import type { StateView } from '../../model/state-view.js'
-import type { CapturedVariable } from '@retake/tape'
-import { Badge } from '../design/badge.js'
-import { JsonTree } from '../step/json-tree.js'
-import { spokenTree } from '../step/json-rows.js'
 
 interface FrameVariablesProps {
   readonly frame: StateView['frames'][number]
   readonly isOpen: boolean
-  /** Those in which something changed. */
   readonly changed: ReadonlySet<CapturedVariable>
 }
 
-/** The variables of one function, each as a tree where it has parts. */
 function FrameVariables({ frame, isOpen, changed }: FrameVariablesProps) {
   return (
     <details open={isOpen} className="rounded border border-line">
@@ -82,19 +77,18 @@ function Variable({
   )
 }
 
-/** An object with `$type` stands for something that JSON has no form for. */
+/** An object with `$type` represents something that JSON cannot express. */
 const hasParts = (json: unknown): boolean =>
   typeof json === 'object' && json !== null && !Object.hasOwn(json, '$type')
 
 interface ValueTreeProps {
   readonly label: string
   readonly json: unknown
-  /** Stands for values that are no plain data. */
+  /** For values that are not plain data. */
   readonly text: string
   readonly isCut: boolean
 }
 
-/** A value of the program: a tree where it has parts, one line otherwise. */
 function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
   const tree = useMemo(() => spokenTree(json), [json])
   return (
@@ -111,7 +105,6 @@ function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
   )
 }
 
-/** An expression and what the program said to it. */
 function EvaluatedValue({ evaluated }: { readonly evaluated: Evaluated }) {
   const { expression, step, value, error } = evaluated
   return (
@@ -136,10 +129,9 @@ function EvaluatedValue({ evaluated }: { readonly evaluated: Evaluated }) {
   )
 }
 
-/** Long values are cut; the trees below have all of them. */
+/** Long values are cut; the trees below are complete. */
 const SHOWN = 200
 
-/** What has another value than where the program stood before. */
 function StateChanges({ state }: { readonly state: StateView }) {
   const { comparedWith, changes } = state
   if (comparedWith === undefined) return null
@@ -175,7 +167,6 @@ export interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
 }
 
-/** The program of a run, held at a step: where it is, what it has in its hands, and what one asks it. */
 export function ProgramState({ run, step, live }: ProgramStateProps) {
   const store = debugSessionOf(run.id, live)
   const debug = useDebugSession(store)
@@ -190,11 +181,11 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
             disabled={ability !== true}
             title={reasonOf(ability)}
           >
-            Stand here
+            Pause the program here
           </Button>
           <span className="text-sm text-muted">
             {reasonOf(ability) ??
-              'Replays the program to this step and holds it there. Nothing is asked outside.'}
+              'Replays the program to this step and pauses it there. Nothing is sent.'}
           </span>
         </div>
         {error !== undefined && <ErrorNote error={error} />}
@@ -202,7 +193,7 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
     )
   return (
     <section aria-label="The program at this step" className="flex flex-col gap-3">
-      <Moves store={store} isBusy={phase !== 'standing'} text={debugText(debug)} />
+      <Moves store={store} isBusy={phase !== 'paused'} text={debugText(debug)} />
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
         <p className="text-sm text-warning">
@@ -253,7 +244,7 @@ function Moves({ store, isBusy, text }: MovesProps) {
         Forward in lane
       </Button>
       <Button look="quiet" onClick={() => store.close()}>
-        Let go
+        Stop debugging
       </Button>
       {isBusy ? <Spinner label={text} /> : <output className="text-sm text-muted">{text}</output>}
     </div>
@@ -262,7 +253,6 @@ function Moves({ store, isBusy, text }: MovesProps) {
 
 type StopPosition = Extract<SessionPosition, { kind: 'stop' }>
 
-/** The line it stands at, and who called it. */
 function StopLocation({ position: { state, stack } }: { readonly position: StopPosition }) {
   return (
     <>
@@ -286,7 +276,6 @@ function StopLocation({ position: { state, stack } }: { readonly position: StopP
   )
 }
 
-/** What has changed, and every variable. */
 function Variables({ position }: { readonly position: StopPosition }) {
   const { state } = position
   const changed = changedVariables(state)
@@ -330,7 +319,7 @@ function CallStack({ stack }: { readonly stack: StopPosition['stack'] }) {
   )
 }
 
-/** A function that calls itself stands in a stack more than once: only the place tells them apart. */
+/** A recursive function is on the stack more than once: only the index distinguishes its frames. */
 const numbered = <T,>(items: readonly T[]): { item: T; index: number }[] =>
   items.map((item, index) => ({ item, index }))
 
@@ -339,7 +328,7 @@ interface EvaluateBoxProps {
   readonly evaluated: readonly Evaluated[]
 }
 
-/** Asks the program for the value of an expression. Arrow keys bring back earlier ones. */
+/** Arrow keys recall earlier expressions. */
 function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
   const id = useId()
   const [text, setText] = useState('')
@@ -353,7 +342,7 @@ function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
     void store.evaluate(expression)
   }
   const onKey = (event: KeyboardEvent): void => {
-    // Nobody writes with it, so it moves the program from here too.
+    // F10 does not type anything, so it steps from here too.
     if (event.key === 'F10') {
       event.preventDefault()
       void store.move({ to: event.shiftKey ? 'back' : 'next' })
@@ -376,7 +365,7 @@ function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
       >
         <div className="min-w-0 flex-1">
           <label htmlFor={id} className="text-sm text-muted">
-            Evaluate at this place
+            Evaluate an expression here
           </label>
           <input
             id={id}
@@ -421,7 +410,6 @@ interface WatchListProps {
   readonly watched: readonly Evaluated[]
 }
 
-/** Expressions that are evaluated again after every move. */
 function WatchList({ store, watched }: WatchListProps) {
   if (watched.length === 0) return null
   return (

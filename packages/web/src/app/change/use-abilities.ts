@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Abilities } from '../../api/home.js'
-import { explainError } from '../sources/home-error.js'
-import { useBackend } from '../sources/viewer-home.js'
+import type { Abilities } from '../../api/run-repository.js'
+import { explainError } from '../sources/backend-error.js'
+import { useBackend } from '../sources/backend.js'
 
 const UNKNOWN: Abilities = {
   fork: 'not known yet',
@@ -9,7 +9,7 @@ const UNKNOWN: Abilities = {
   step: 'not known yet',
 }
 
-/** What can be done with a run here, and why not. Asked again when the run's status changes. */
+/** Fetched again when the run's status changes. */
 export function useAbilities(run: string, status: string): Abilities {
   const backend = useBackend()
   const { data, error } = useQuery({
@@ -23,6 +23,5 @@ export function useAbilities(run: string, status: string): Abilities {
   return { fork: what, rerun: what, step: what }
 }
 
-/** A reason for a command that cannot be used now. */
 export const reasonOf = (ability: true | string): string | undefined =>
   ability === true ? undefined : ability

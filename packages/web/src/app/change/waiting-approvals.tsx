@@ -1,19 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { WaitingApproval } from '../../api/home.js'
+import type { WaitingApproval } from '../../api/run-repository.js'
 import { Button } from '../design/button.js'
-import { explainError } from '../sources/home-error.js'
 import { TextField } from '../design/fields.js'
 import { showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
+import { explainError } from '../sources/backend-error.js'
 import type { LiveActions } from '../sources/live-actions.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/backend.js'
 import { LongText } from '../step/text.js'
 
-/** How often is looked for calls that wait, while the run goes on. */
 const LOOK_MS = 1000
 
-/** Guarded calls of a run that wait for somebody to decide; nothing where there are none. */
 export function WaitingApprovals({ run }: { readonly run: Run }) {
   const { live } = useBackend()
   if (live === undefined || run.head.status !== 'recording') return null
@@ -91,7 +89,7 @@ function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
       <div className="flex flex-wrap content-end items-end gap-2">
         <TextField
           className="max-md:w-full"
-          label="Reason, goes on the tape"
+          label="Reason (stored with the run)"
           value={reason}
           onChange={setReason}
         />

@@ -1,11 +1,10 @@
 import { useLayoutEffect, useMemo, useRef, useSyncExternalStore } from 'react'
-import { readRemembered, useRemembered } from '../design/remembered.js'
 import { IS_MAC } from '../design/button.js'
+import { readRemembered, useRemembered } from '../design/remembered.js'
 
 /**
- * Runs the command of a key wherever it is pressed, but not while somebody writes, and
- * in a dialog only what is meant for dialogs. Of two commands with one key the later
- * one counts.
+ * Runs the command of a key, but not while the user types, and in a dialog only commands meant
+ * for dialogs. The later of two commands with one key wins.
  */
 export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent): void => {
@@ -35,7 +34,7 @@ const DIALOGS = '[role="dialog"], [role="alertdialog"], [role="menu"]'
 const CONTROLS =
   'button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], input, select'
 
-/** What the thing with the focus does with a key itself. */
+/** Keys that the focused element handles itself. */
 function isOwnKey(target: EventTarget | null, pressed: string): boolean {
   if (!(target instanceof Element)) return false
   return (pressed === 'Enter' || pressed === ' ') && target.closest(CONTROLS) !== null
@@ -49,7 +48,7 @@ function isWriting(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
 }
 
-/** The commands of what is on the screen now. Those added last come first for a key. */
+/** Commands of the current screen. Those added last win. */
 class CommandRegistry {
   #groups: (readonly Command[])[] = []
   #all: readonly Command[] = []
@@ -64,7 +63,7 @@ class CommandRegistry {
     }
   }
 
-  /** Of two with one id the later counts. */
+  /** The later of two with one id wins. */
   readonly all = (): readonly Command[] => this.#all
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -87,9 +86,8 @@ export type KeyPress = Pick<
 > & { readonly code?: string; getModifierState?(name: string): boolean }
 
 /**
- * A key as commands name it. A character says itself how it was made: Shift, and what
- * gives third-level characters (AltGr, Option on a Mac), are not named with it. On a
- * layout of another script the key counts by its place.
+ * A key as commands name it. Modifiers that only produce the character (Shift, AltGr, Option
+ * on a Mac) are omitted. On a layout of another script the physical key counts.
  */
 export function keyOf(event: KeyPress, isMac = IS_MAC): string {
   const isCharacter = event.key.length === 1
@@ -114,13 +112,13 @@ function characterOf({ key, code = '' }: KeyPress, isMod: boolean): string {
   return isMod ? character.toLowerCase() : character
 }
 
-/** A key that is only a character: it may be pressed by accident, or by somebody who speaks to the computer. */
+/** A single character: it may be pressed by accident, or by speech input. */
 const isSingleKey = (key: string): boolean => key.length === 1
 
-/** Which keys somebody wants: WCAG 2.1.4 asks that those of one character can be changed and turned off. */
+/** WCAG 2.1.4: keys of one character can be changed and turned off. */
 interface KeySettings {
   readonly singleKeys: boolean
-  /** Keys by id of the command, instead of its own. */
+  /** Keys by command id, instead of the defaults. */
   readonly changed: Readonly<Record<string, readonly string[]>>
 }
 
@@ -134,7 +132,6 @@ export function useKeySettings(): [KeySettings, (settings: KeySettings) => void]
   return [useMemo(() => sane(stored), [stored]), store]
 }
 
-/** The keys of a command as they are now. */
 export const keysOf = (
   { id, keys }: Pick<Command, 'id' | 'keys'>,
   { singleKeys, changed }: KeySettings,
@@ -143,7 +140,7 @@ export const keysOf = (
     (key) => singleKeys || !isSingleKey(key),
   )
 
-/** What the browser kept may be anything. */
+/** Stored settings may be anything. */
 function sane(stored: unknown): KeySettings {
   if (typeof stored !== 'object' || stored === null) return USUAL
   const { singleKeys, changed } = stored as Partial<Record<keyof KeySettings, unknown>>
@@ -160,19 +157,17 @@ function sane(stored: unknown): KeySettings {
 }
 
 /**
- * One thing a person can do. The keyboard, the palette and the page of keys are all
- * made from these, so whatever has a command can be reached without a mouse.
+ * A user action. The keyboard, the palette and the help are all built from commands, so every
+ * one can be used without a mouse.
  */
 export interface Command {
   readonly id: string
-  /** What it does, as the palette says it. */
   readonly title: string
   readonly group: 'Move' | 'Look' | 'Change' | 'Share' | 'View'
-  /** For example `j`, `Shift+F10`, `Mod+k`; `Mod` is Cmd on a Mac and Ctrl elsewhere. People may change them. */
+  /** For example `j`, `Shift+F10`, `Mod+k`; `Mod` is Cmd on a Mac and Ctrl elsewhere. */
   readonly keys: readonly string[]
-  /** Why it cannot be done now; the palette shows the reason. */
+  /** Why it is not available; the palette shows the reason. */
   readonly disabled?: string | undefined
-  /** Its keys work also while a dialog is open. */
   readonly inDialogs?: boolean
   /** More words to find it by. */
   readonly words?: string
@@ -188,9 +183,9 @@ export const GROUPS = [
 ] as const satisfies readonly Command['group'][]
 
 /**
- * Offers commands while the component is on the screen. Their functions may be new
- * at every drawing; titles, keys and reasons are taken up when they change. Whoever sees
- * what they are about can press their keys: they are offered before it is drawn.
+ * Offers commands while the component is mounted. Functions may change with every render;
+ * titles, keys and reasons are compared. Registered before paint, so that keys work as soon as
+ * something is visible.
  */
 export function useCommands(commands: readonly Command[]): void {
   const latest = useRef(commands)
@@ -207,6 +202,5 @@ export function useCommands(commands: readonly Command[]): void {
   }, [shape])
 }
 
-/** Everything that can be done now. */
 export const useAllCommands = (): readonly Command[] =>
   useSyncExternalStore(registry.subscribe, registry.all)

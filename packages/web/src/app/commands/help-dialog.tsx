@@ -1,20 +1,17 @@
-import { Button } from '../design/button.js'
-import { Checkbox } from '../design/fields.js'
-import { Dialog } from '../design/dialog.js'
-import { type Command, GROUPS, keyOf, keysOf, useAllCommands, useKeySettings } from './commands.js'
 import { type KeyboardEvent, useState } from 'react'
-import { Kbd } from '../design/button.js'
+import { Button, Kbd } from '../design/button.js'
+import { Dialog } from '../design/dialog.js'
+import { Checkbox } from '../design/fields.js'
+import { type Command, GROUPS, keyOf, keysOf, useAllCommands, useKeySettings } from './commands.js'
 
 interface HelpRowProps {
   readonly command: Command
   readonly keys: readonly string[]
-  /** Titles of other commands with this key. */
   readonly rivals: (key: string) => readonly string[]
 }
 
 const MODIFIERS = new Set(['Shift', 'Control', 'Alt', 'AltGraph', 'Meta', 'CapsLock', 'Dead'])
 
-/** One command with its keys, and a button to press another one. */
 function HelpRow({ command, keys, rivals }: HelpRowProps) {
   const [isListening, setIsListening] = useState(false)
   const [settings, setSettings] = useKeySettings()
@@ -80,7 +77,7 @@ export interface HelpDialogProps {
   readonly onClose: () => void
 }
 
-/** All keys of the page behind it; they can be changed here, and those of one character turned off. */
+/** All keys of the page; they can be changed here, and those of one character turned off. */
 export function HelpDialog({ isOpen, onClose }: HelpDialogProps) {
   const commands = useAllCommands()
   const [settings, setSettings] = useKeySettings()

@@ -3,15 +3,14 @@ import type { RunCard, UnreadableRun } from '../../model/run-head.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Command } from './commands.js'
 
-/** Where the letters of a query stand in a text, and how well they fit; undefined when they do not. */
 interface Match {
   readonly score: number
   readonly indexes: readonly number[]
 }
 
 /**
- * Finds the letters of a query in order, not necessarily together. Beginnings of words
- * and letters that follow each other count more; every word of the query must be found.
+ * Finds the letters of a query in order, not necessarily adjacent. Beginnings of words and
+ * adjacent letters score higher; every word of the query must match.
  */
 export function fuzzyMatch(query: string, text: string): Match | undefined {
   const lower = text.toLowerCase()
@@ -48,7 +47,6 @@ function matchWord(word: string, text: string): Match | undefined {
   return { score, indexes }
 }
 
-/** The word as it is, at the beginning of a word if possible. */
 function wholeAt(word: string, text: string): number {
   const first = text.indexOf(word)
   for (let at = first; at >= 0; at = text.indexOf(word, at + 1))
@@ -59,12 +57,11 @@ function wholeAt(word: string, text: string): number {
 const isWordStart = (text: string, at: number): boolean =>
   at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1] ?? '')
 
-/** One line of the palette. */
 export interface PaletteItem {
   readonly id: string
   readonly group: string
   readonly title: string
-  /** Places in the title that were asked for. */
+  /** Matched characters of the title. */
   readonly indexes: readonly number[]
   readonly note?: string | undefined
   readonly keys?: readonly string[]
@@ -74,12 +71,12 @@ export interface PaletteItem {
 
 type Scored = PaletteItem & { readonly score: number }
 
-/** Lines shown of one group; whoever wants others asks more closely. */
+/** Items shown per group. */
 const MOST = 50
-/** Time to look at titles of steps before the next key must be answered. */
+/** Time budget for titles of steps, so that typing stays responsive. */
 const BUDGET_MS = 40
 
-/** In this order, as long as nothing is asked for. */
+/** Order of the groups without a query. */
 const GROUPS: readonly string[] = [
   'Move',
   'Look',
@@ -145,7 +142,7 @@ export function runItems(
   )
 }
 
-/** Steps by number or title. `isPartial`: there was no time for all of them. */
+/** Steps by number or title. `isPartial`: the budget did not suffice for all. */
 export function stepItems(
   query: string,
   rows: RowStore,

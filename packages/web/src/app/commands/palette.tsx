@@ -2,20 +2,19 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { Kbd } from '../design/button.js'
+import { classes } from '../design/classes.js'
 import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
 import { useOpenRun } from '../shell/page-frame.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/backend.js'
 import { keysOf, useAllCommands, useKeySettings } from './commands.js'
 import { commandItems, type PaletteItem, runItems, stepItems } from './palette-items.js'
-import { classes } from '../design/classes.js'
-import { Kbd } from '../design/button.js'
 
 export interface PaletteProps {
   readonly isOpen: boolean
   readonly onClose: () => void
 }
 
-/** Finds everything that can be done, every run and every step, by a few letters. */
 export function Palette({ isOpen, onClose }: PaletteProps) {
   const chosen = useRef<PaletteItem>(undefined)
   const { take, back } = useEarlyFocus()
@@ -24,7 +23,7 @@ export function Palette({ isOpen, onClose }: PaletteProps) {
       open={isOpen}
       onOpenChange={(open) => !open && onClose()}
       onOpenChangeComplete={(open) => {
-        // What was chosen begins when the focus is back where it was: it may open a dialog itself.
+        // Run after the focus is restored: the command may open a dialog itself.
         const item = chosen.current
         chosen.current = undefined
         if (!open) item?.run()
@@ -128,7 +127,7 @@ function useItems(query: string): { items: readonly PaletteItem[]; isPartial: bo
   })
   const commands = useAllCommands()
   const known = runs.data
-  // Not again for every arrow key: there may be 100,000 steps to look at.
+  // Not again for every arrow key: there may be 100,000 steps.
   return useMemo(() => {
     const toRun = (id: string): void =>
       void navigate({ to: '/runs/$run', params: { run: id }, search: {} })
@@ -153,17 +152,16 @@ function useItems(query: string): { items: readonly PaletteItem[]; isPartial: bo
   }, [query, commands, settings, run, known, navigate])
 }
 
-// A list that an input moves through has no tag of its own.
+// ARIA listbox driven by an input: there is no element for it.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
 
 interface PaletteListProps {
   readonly items: readonly PaletteItem[]
-  /** Place of the one that Enter chooses. */
+  /** Index of the item that Enter chooses. */
   readonly at: number
   readonly onChoose: (item: PaletteItem) => void
 }
 
-/** What was found, a heading wherever the group changes. */
 function PaletteList({ items, at, onChoose }: PaletteListProps) {
   const current = useRef<HTMLDivElement>(null)
   useEffect(() => current.current?.scrollIntoView({ block: 'nearest' }), [at])
@@ -217,7 +215,6 @@ function PaletteList({ items, at, onChoose }: PaletteListProps) {
   )
 }
 
-/** A text with some of its letters stressed. */
 function Marked({ text, indexes }: { readonly text: string; readonly indexes: readonly number[] }) {
   const [first, last] = [indexes[0], indexes.at(-1)]
   if (first === undefined || last === undefined) return text

@@ -1,26 +1,22 @@
+import { localTime } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { localTime } from '@retake/tape/present'
 import type { RunCard } from '../../model/run-head.js'
-import { Dialog } from '../design/dialog.js'
-import { EmptyNote } from '../design/notes.js'
-import { ErrorNote } from '../design/notes.js'
 import { RunStatusBadge } from '../design/badge.js'
+import { Dialog } from '../design/dialog.js'
 import { TextField } from '../design/fields.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { EmptyNote, ErrorNote } from '../design/notes.js'
+import { useBackend } from '../sources/backend.js'
 
 export interface ChooseRunProps {
   readonly title: string
-  /** Runs that are not offered. */
   readonly not: readonly string[]
   readonly onChoose: (run: string) => void
   readonly onClose: () => void
 }
 
-/** More are found by writing a part of their name. */
 const SHOWN = 100
 
-/** One run out of all of them. Those that cannot be read are not offered. */
 export function ChooseRun({ title, not, onChoose, onClose }: ChooseRunProps) {
   const backend = useBackend()
   const [text, setText] = useState('')

@@ -1,28 +1,22 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { EmptyNote } from '../design/notes.js'
-import { useBackend } from '../sources/viewer-home.js'
+import type { StepKind } from '@retake/tape'
+import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type RefObject, useRef, useState } from 'react'
-import type { ComparedLine, ComparedStep, RunComparison } from '../../api/home.js'
+import type { ComparedLine, ComparedStep, RunComparison } from '../../api/run-repository.js'
+import type { RunCard } from '../../model/run-head.js'
+import { useCommands } from '../commands/commands.js'
+import { Badge, type BadgeProps, KindMark, RunStatusBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { ErrorNote } from '../design/notes.js'
-import { Spinner } from '../design/notes.js'
+import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import type { LiveActions } from '../sources/live-actions.js'
+import { useBackend } from '../sources/backend.js'
 import { ChooseRun } from './choose-run.js'
-import { foldEqual } from './text-diff.js'
-import { LineDiff, TextDiff } from './text-diff.js'
-import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
-import type { StepKind } from '@retake/tape'
-import { Badge, type BadgeProps } from '../design/badge.js'
-import { KindMark } from '../design/badge.js'
-import type { RunCard } from '../../model/run-head.js'
-import { RunStatusBadge } from '../design/badge.js'
-import { useCommands } from '../commands/commands.js'
+import { foldEqual, LineDiff, TextDiff } from './text-diff.js'
 
 interface ComparedStepCardProps {
   readonly step: ComparedStep
-  /** Ids of the two runs. */
   readonly runs: readonly [a: string, b: string]
   readonly names: readonly [a: string, b: string]
 }
@@ -36,7 +30,6 @@ const VERDICTS: Readonly<
   'only b': { tone: 'good', text: 'only in b' },
 }
 
-/** One pair of steps, with what differs between them. */
 function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
   const { verdict, moved = false, differences, carried = 0 } = step
   const differs = verdict !== 'same' || moved
@@ -96,7 +89,6 @@ const isKind = (kind: string): kind is StepKind => (KINDS as readonly string[]).
 interface StepTitleProps {
   readonly kind: string
   readonly run: string
-  /** Label of the step; undefined where this run has none. */
   readonly step: string | undefined
   readonly name: string
   readonly title: string
@@ -127,7 +119,6 @@ function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
 
 const NAMES = ['a', 'b'] as const
 
-/** Every pair of steps in order, equal ones folded; then what was printed, and what it came to. */
 function ComparedRows({ comparison }: { readonly comparison: RunComparison }) {
   const { a, b, rows, console: printed, outcome } = comparison
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
@@ -187,7 +178,6 @@ interface ComparedPrintsProps {
   readonly names: readonly [a: string, b: string]
 }
 
-/** Lines that differ in what the two runs printed. */
 function ComparedPrints({ lines, names }: ComparedPrintsProps) {
   return (
     <section
@@ -238,14 +228,13 @@ interface ComparedRunsProps {
   readonly live: LiveActions
 }
 
-/** What is the same and what differs between two runs, step by step. */
 function ComparedRuns({ a, b, live }: ComparedRunsProps) {
   const navigate = useNavigate()
   const [choosing, setChoosing] = useState<'a' | 'b'>()
   const { data, error, isPending } = useQuery({
     queryKey: ['compare', a, b],
     queryFn: () => live.compare(a, b),
-    // A run that is being recorded is another one a moment later.
+    // A run that is being recorded changes.
     staleTime: 0,
   })
   const show = (nextA: string, nextB: string): void =>
@@ -264,9 +253,9 @@ function ComparedRuns({ a, b, live }: ComparedRunsProps) {
           <Button onClick={() => show(b, a)} title="Swap a and b (x)">
             Swap
           </Button>
-          <Button onClick={() => setChoosing('a')}>Other a</Button>
-          <Button onClick={() => setChoosing('b')} title="Choose another run b (d)">
-            Other b
+          <Button onClick={() => setChoosing('a')}>Change left</Button>
+          <Button onClick={() => setChoosing('b')} title="Change the right run (d)">
+            Change right
           </Button>
         </>
       }
@@ -286,7 +275,7 @@ function ComparedRuns({ a, b, live }: ComparedRunsProps) {
       </div>
       {choosing !== undefined && (
         <ChooseRun
-          title={choosing === 'a' ? 'Another run a' : 'Another run b'}
+          title={choosing === 'a' ? 'Change the left run' : 'Change the right run'}
           not={[a, b]}
           onChoose={(run) => (choosing === 'a' ? show(run, b) : show(a, run))}
           onClose={() => setChoosing(undefined)}
@@ -334,7 +323,6 @@ function statusOf({ equal, counts }: RunComparison): string {
     .join(' · ')
 }
 
-/** The two runs and their totals, and in words where they part. */
 function CompareSummary({ comparison }: { readonly comparison: RunComparison }) {
   const { a, b, totals, equal, first, descent, sameUntil } = comparison
   return (
@@ -346,7 +334,7 @@ function CompareSummary({ comparison }: { readonly comparison: RunComparison }) 
       ) : (
         <p>
           <span className="font-medium">First difference: </span>
-          {first ?? 'in what they printed or came to.'}
+          {first ?? 'in their output or result.'}
           {sameUntil !== undefined && (
             <span className="text-muted"> The same until step {sameUntil}.</span>
           )}
@@ -409,7 +397,7 @@ interface DifferenceActions {
   readonly chooseB: () => void
 }
 
-/** Keys that go from one difference to the next, within the element the answer is put on. */
+/** Keys that go from one difference to the next within an element. */
 function useDifferences(actions: DifferenceActions): RefObject<HTMLDivElement | null> {
   const index = useRef<HTMLDivElement>(null)
   const go = (by: 1 | -1): void => {
@@ -445,14 +433,14 @@ function useDifferences(actions: DifferenceActions): RefObject<HTMLDivElement | 
     },
     {
       id: 'choose-first',
-      title: 'Choose another run a',
+      title: 'Change the left run',
       group: 'Look',
       keys: [],
       run: actions.chooseA,
     },
     {
       id: 'choose-second',
-      title: 'Choose another run b',
+      title: 'Change the right run',
       group: 'Look',
       keys: ['d'],
       run: actions.chooseB,
@@ -461,10 +449,9 @@ function useDifferences(actions: DifferenceActions): RefObject<HTMLDivElement | 
   return index
 }
 
-/** Two runs side by side. */
 export function ComparePage() {
   const { live } = useBackend()
   const { a = '', b = '' } = useParams({ strict: false })
-  if (live === undefined) return <EmptyNote title="A report holds one run; there is no other." />
+  if (live === undefined) return <EmptyNote title="A report contains one run; there is no other." />
   return <ComparedRuns key={`${a} ${b}`} a={a} b={b} live={live} />
 }

@@ -1,17 +1,15 @@
-import { useMemo, useState } from 'react'
 import { type DiffLine, diffLines, type LinePart, unmarked } from '@retake/tape/present'
+import { useMemo, useState } from 'react'
 
 export interface TextDiffProps {
-  /** What the two texts are. */
   readonly what: string
   readonly a: string
   readonly b: string
-  /** What the two sides are called. */
   readonly names: readonly [a: string, b: string]
   readonly missing?: 'a' | 'b' | undefined
 }
 
-/** Two texts beside each other, on a phone one below the other. */
+/** Side by side; on a phone one below the other. */
 export function TextDiff({ what, a, b, names, missing }: TextDiffProps) {
   const lines = useMemo(() => linesOf(a, b, missing), [a, b, missing])
   const note = missing && `not in ${missing === 'a' ? names[0] : names[1]}`
@@ -23,7 +21,7 @@ export interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
   readonly note?: string | undefined
 }
 
-/** Lines that were compared; long equal parts are folded. */
+/** Compared lines; long equal parts are folded. */
 export function LineDiff({ what, note, lines, names }: LineDiffProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
   const parts = foldEqual(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
@@ -127,14 +125,13 @@ function Side({ side, line, isSame, name }: SideProps) {
   )
 }
 
-/** What is shown, or a stretch of equal things that is folded away. */
 type Folded<T> =
   | { readonly type: 'item'; readonly item: T }
   | { readonly type: 'fold'; readonly items: readonly T[]; readonly key: number }
 
 /**
- * Folds stretches of equal items, leaving some of them around what differs. Short
- * stretches are not worth a fold. `key` is the place of a fold's first item.
+ * Folds runs of equal items, except for some around a difference. `key` is the index of a
+ * fold's first item.
  */
 export function foldEqual<T>(
   items: readonly T[],

@@ -1,5 +1,4 @@
-import type { ReactNode } from 'react'
-import { classes } from './classes.js'
+import type { StepKind } from '@retake/tape'
 import {
   ORIGIN_WORDS,
   type RowOrigin,
@@ -8,9 +7,10 @@ import {
   type RunStatus,
   STATE_WORDS,
 } from '@retake/tape/present'
-import type { StepKind } from '@retake/tape'
+import type { ReactNode } from 'react'
+import { classes } from './classes.js'
 
-/** A shape and a letter for each kind, so that it can be told without colour. */
+/** A shape and a letter for each kind, so that it is recognisable without colour. */
 const KINDS: Readonly<Record<StepKind, { letter: string; shape: string; color: string }>> = {
   model: {
     letter: 'M',
@@ -39,12 +39,11 @@ export const KIND_NAMES: Readonly<Record<StepKind, string>> = {
 
 interface KindMarkProps {
   readonly kind: StepKind
-  /** True where the kind is also written in words beside it. */
+  /** The kind is also written beside it. */
   readonly isDecorative?: boolean
   readonly className?: string
 }
 
-/** The kind of a step in 16 × 16. */
 export function KindMark({ kind, isDecorative = false, className }: KindMarkProps) {
   const { letter, shape, color } = KINDS[kind]
   return (
@@ -80,15 +79,13 @@ export const RunStatusBadge = ({ status }: { readonly status: RunStatus }) => (
 
 interface StateBadgeProps {
   readonly state: RowState
-  /** Show `done` too. */
   readonly showsDone?: boolean
 }
 
-/** The outcome of a step; nothing for a step that is simply done. */
+/** Nothing for a step that is simply done. */
 export const StateBadge = ({ state, showsDone = false }: StateBadgeProps) =>
   state === 'done' && !showsDone ? null : <Badge {...STATE_WORDS[state]}>{state}</Badge>
 
-/** Where the answer of a step came from. */
 export const OriginBadge = ({ origin }: { readonly origin: RowOrigin }) => (
   <Badge {...ORIGIN_WORDS[origin]}>{origin}</Badge>
 )
@@ -107,7 +104,6 @@ const TONES = {
   danger: 'bg-danger-soft text-danger',
 } as const
 
-/** A short fact about something, in a word. */
 export function Badge({ tone = 'neutral', title, children }: BadgeProps) {
   return (
     <span
@@ -124,14 +120,12 @@ export function Badge({ tone = 'neutral', title, children }: BadgeProps) {
 
 interface Fact {
   readonly label: string
-  /** Facts without a value are left out. */
+  /** Facts without a value are omitted. */
   readonly value: ReactNode
-  /** More about it, when pointed at. */
   readonly title?: string | undefined
   readonly isMono?: boolean
 }
 
-/** Names and values in a row that wraps. */
 export function Facts({
   facts,
   className,

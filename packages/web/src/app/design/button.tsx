@@ -1,8 +1,8 @@
+import { Tooltip as Base } from '@base-ui/react/tooltip'
 import type { ComponentProps, ReactElement, ReactNode } from 'react'
 import { classes } from './classes.js'
-import { Tooltip as Base } from '@base-ui/react/tooltip'
 
-/** `primary`: the one thing to do here. `quiet`: among others, without a border. */
+/** `primary`: the main action. `quiet`: one of several, without a border. */
 type ButtonLook = 'primary' | 'plain' | 'quiet' | 'danger'
 
 const LOOKS: Readonly<Record<ButtonLook, string>> = {
@@ -12,7 +12,7 @@ const LOOKS: Readonly<Record<ButtonLook, string>> = {
   danger: 'bg-surface text-danger border-danger hover:bg-danger-soft',
 }
 
-/** What a button looks like, also for links that stand beside buttons. */
+/** Also for links beside buttons. */
 export const buttonLook = (look: ButtonLook = 'plain', className?: string): string =>
   classes(
     'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded border px-2.5 whitespace-nowrap disabled:opacity-50 aria-disabled:opacity-50',
@@ -20,7 +20,6 @@ export const buttonLook = (look: ButtonLook = 'plain', className?: string): stri
     className,
   )
 
-/** Whether Mod is Cmd. */
 export const IS_MAC =
   typeof navigator !== 'undefined' && /mac|iphone|ipad/i.test(navigator.platform)
 
@@ -36,7 +35,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'Space',
 }
 
-/** The parts of a key as people know them; `+` itself is a key too. */
+/** Key names for people; `+` itself is a key too. */
 const keyNames = (keys: string): readonly string[] =>
   (keys === '+' ? ['+'] : keys.replace(/\+\+$/, '+Plus').split('+')).map((part, index, all) =>
     part === 'Plus'
@@ -44,7 +43,7 @@ const keyNames = (keys: string): readonly string[] =>
       : (NAMES[part] ?? (all.length > 1 && part.length === 1 ? part.toUpperCase() : part)),
   )
 
-/** A key to press, named as commands name it: `j`, `Shift+F10`, `Mod+k`. */
+/** A key in the notation of commands: `j`, `Shift+F10`, `Mod+k`. */
 export function Kbd({ keys }: { readonly keys: string }) {
   return (
     <kbd className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-sm border border-line-strong bg-surface px-1 font-mono text-xs whitespace-nowrap text-muted">
@@ -62,15 +61,12 @@ export function Button({ look, className, ...rest }: ButtonProps) {
 }
 
 interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 'title'> {
-  /** What it does: its name, and what the tooltip says. */
   readonly label: string
   readonly icon: ReactNode
-  /** Key that does the same, as commands name it. */
   readonly keys?: string | undefined
   readonly isPressed?: boolean | undefined
 }
 
-/** A button that shows only a sign. */
 export function IconButton({ label, icon, keys, isPressed, className, ...rest }: IconButtonProps) {
   return (
     <Tooltip
@@ -102,7 +98,7 @@ interface TooltipProps {
   readonly children: ReactElement<Record<string, unknown>>
 }
 
-/** Says more about what is pointed at or focused. Never the only place something is said. */
+/** Must never be the only source of a piece of information. */
 function Tooltip({ text, children }: TooltipProps) {
   return (
     <Base.Root>

@@ -5,22 +5,17 @@ import { CloseIcon } from './icons.js'
 
 export interface DialogProps {
   readonly title: string
-  /** A sentence below the title. */
   readonly description?: ReactNode
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly size?: 'small' | 'large'
-  /** Buttons at the bottom that stay in sight. */
   readonly footer?: ReactNode
-  /** What has the focus when it opens; the first thing that can have it otherwise. */
+  /** Focused on opening; by default the first focusable element. */
   readonly initialFocus?: RefObject<HTMLElement | null>
   readonly children: ReactNode
 }
 
-/**
- * Something that is done before anything else; Escape and a click beside it close it,
- * and the focus goes back to where it was. On a phone it has the whole screen.
- */
+/** Escape and a click outside close it, and the focus returns. Full screen on a phone. */
 export function Dialog({
   title,
   description,
@@ -68,16 +63,14 @@ export function Dialog({
 }
 
 export interface EarlyFocus {
-  /** `ref` of the field. */
   readonly take: (field: HTMLElement | null) => void
   /** For `finalFocus` of the dialog. */
   readonly back: RefObject<HTMLElement | null>
 }
 
 /**
- * Gives a field of a dialog the focus as soon as it is there. The dialog itself would do
- * so a frame later, and the first letter of somebody who types fast would be lost. What
- * had the focus before gets it back from the dialog.
+ * Focuses a field of a dialog as soon as it exists. The dialog would do so a frame later, and
+ * the first letter of a fast typist would be lost.
  */
 export function useEarlyFocus(): EarlyFocus {
   const back = useRef<HTMLElement>(null)

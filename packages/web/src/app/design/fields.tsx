@@ -1,22 +1,20 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { classes } from './classes.js'
 
-/** What every field looks like. On a phone its letters are large enough that the page does not zoom. */
+/** On a phone the font is large enough that the page does not zoom. */
 export const fieldLook =
   'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 aria-invalid:border-danger max-sm:h-8 max-sm:text-[1rem]'
 
 export interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
   readonly label: string
-  /** True where what is around it says what it is; the label is then only read aloud. */
+  /** The context makes the label obvious; it is only read aloud. */
   readonly hidesLabel?: boolean
   readonly value: string
   readonly onChange: (value: string) => void
-  /** What is wrong with it, if something is. */
   readonly error?: string | undefined
   readonly hint?: ReactNode
 }
 
-/** One line of text. */
 export function TextField({
   label,
   hidesLabel = false,
@@ -66,7 +64,6 @@ interface CheckboxProps {
   readonly hint?: ReactNode
 }
 
-/** Yes or no. */
 export function Checkbox({ label, isChecked, onChange, disabled = false, hint }: CheckboxProps) {
   return (
     <label className="inline-flex items-start gap-2 py-0.5">
@@ -87,7 +84,7 @@ export function Checkbox({ label, isChecked, onChange, disabled = false, hint }:
 
 interface SelectProps<T extends string> {
   readonly label: string
-  /** True where what is around it says what it is; the label is then only read aloud. */
+  /** The context makes the label obvious; it is only read aloud. */
   readonly hidesLabel?: boolean
   readonly value: T
   readonly options: readonly { readonly value: T; readonly title: string }[]
@@ -96,7 +93,7 @@ interface SelectProps<T extends string> {
   readonly className?: string
 }
 
-/** One of a few. The browser's own list: it is the best one on a phone. */
+/** The native list, which is the best one on a phone. */
 export function Select<T extends string>({
   label,
   hidesLabel = false,
@@ -136,7 +133,6 @@ interface ChoiceProps {
   readonly choices: readonly { readonly value: string; readonly title: string }[]
 }
 
-/** One of a few, all in sight. */
 export function Choice({ label, value, onChange, choices }: ChoiceProps) {
   if (choices.length < 2) return null
   return (

@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react'
 
-/** Drawn on 16 × 16 in the colour of the text around them. They say nothing to a screen reader: what holds them has a name. */
+/**
+ * Drawn on 16 × 16 in the text colour. Hidden from screen readers: the element around them has
+ * a name.
+ */
 const icon = (shape: ReactNode) =>
   function Icon() {
     return (

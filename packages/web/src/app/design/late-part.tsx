@@ -1,9 +1,9 @@
-import { useEffect, useState, type ComponentType, type FunctionComponent } from 'react'
+import { type ComponentType, type FunctionComponent, useEffect, useState } from 'react'
 import { Button } from './button.js'
 
 /**
- * A part of the page that is loaded when it is first drawn, such as a large editor. When
- * the server does not answer, its place says so; the rest of the page stays as it is.
+ * A part of the page that is loaded on first render, such as a large editor. If loading fails,
+ * only this part shows an error.
  */
 export function latePart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
@@ -32,7 +32,7 @@ export function latePart<Props extends object>(
   }
 }
 
-/** Browsers remember that a module did not come: only a new page asks for it again. */
+/** Browsers cache a failed module: only a reload retries it. */
 function NotLoaded() {
   const [isStillGone, setIsStillGone] = useState(false)
   const again = async (): Promise<void> => {

@@ -7,20 +7,17 @@ export interface MenuItem {
   readonly title: ReactNode
   readonly icon?: ReactNode
   readonly keys?: string | undefined
-  /** Why it cannot be chosen now. */
   readonly disabled?: string | undefined
-  /** For a choice among several: whether it is the one. */
+  /** For a choice among several: true if it is the current one. */
   readonly isChosen?: boolean
   readonly run: () => void
 }
 
 export interface MenuProps {
-  /** The button that opens it. */
   readonly trigger: ReactElement<Record<string, unknown>>
   readonly items: readonly MenuItem[]
 }
 
-/** A list of things to do behind a button. */
 export function Menu({ trigger, items }: MenuProps) {
   return (
     <Base.Root>

@@ -1,15 +1,12 @@
 import type { ReactNode } from 'react'
-import { explainError } from '../sources/home-error.js'
+import { explainError } from '../sources/backend-error.js'
 import { WarningIcon } from './icons.js'
 
 export interface EmptyNoteProps {
-  /** What is not there: "No step matches the filter". */
   readonly title: ReactNode
-  /** Why, or what to do. */
   readonly children?: ReactNode
 }
 
-/** Stands where there is nothing to show, and says why. */
 export function EmptyNote({ title, children }: EmptyNoteProps) {
   return (
     <div className="flex flex-col items-center gap-1.5 px-4 py-10 text-center text-muted">
@@ -19,7 +16,7 @@ export function EmptyNote({ title, children }: EmptyNoteProps) {
   )
 }
 
-/** Something is waited for. Whoever wants no motion gets a ring that stands still, and the words. */
+/** With reduced motion the ring does not spin. */
 export function Spinner({ label = 'Loading…' }: { readonly label?: string }) {
   return (
     <output className="inline-flex items-center gap-2 text-muted">
@@ -46,7 +43,6 @@ interface ProgressProps {
   readonly max: number
 }
 
-/** How far something is. */
 export function Progress({ label, value, max }: ProgressProps) {
   return (
     <progress
@@ -59,13 +55,11 @@ export function Progress({ label, value, max }: ProgressProps) {
 }
 
 interface ErrorNoteProps {
-  /** An error of a home, or anything that was thrown. */
+  /** Anything that was thrown. */
   readonly error: unknown
-  /** What can be done here about it. */
   readonly actions?: ReactNode
 }
 
-/** What went wrong, why, and what to do about it. */
 export function ErrorNote({ error, actions }: ErrorNoteProps) {
   const { code, what, why, fix } = explainError(error)
   return (
@@ -87,7 +81,6 @@ export function ErrorNote({ error, actions }: ErrorNoteProps) {
   )
 }
 
-/** What stands where something is not there yet, or could not be had. */
 export function QueryNote({ what, error }: { readonly what: string; readonly error: unknown }) {
   return (
     <div className="p-3">

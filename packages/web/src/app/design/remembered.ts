@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Values that outlive the page, where the browser allows it; only this page's memory otherwise. */
+/** Persistent settings; in memory if storage is not available. */
 const known = new Map<string, unknown>()
 const listeners = new Map<string, Set<() => void>>()
 const nameOf = (key: string): string => `retake.${key}`
@@ -15,7 +15,7 @@ export function remember(key: string, value: unknown): void {
   try {
     localStorage.setItem(nameOf(key), JSON.stringify(value))
   } catch {
-    // Forbidden or full: it is remembered until the page is left.
+    // Forbidden or full: remembered until the page is closed.
   }
   for (const listener of listeners.get(key) ?? []) listener()
 }
@@ -27,9 +27,8 @@ export function onRemembered(key: string, listener: () => void): () => void {
 }
 
 /**
- * A setting of this person in this browser. `initial` has to be the same value, not
- * only an equal one, at every drawing. What was stored by an older viewer comes as it
- * is: whoever asks for more than a plain value checks it.
+ * A setting in this browser. `initial` must be the identical value at every render. An older
+ * viewer may have stored something else: validate anything beyond a plain value.
  */
 export function useRemembered<T>(key: string, initial: T): [T, (value: T) => void] {
   const value = useSyncExternalStore(

@@ -2,25 +2,21 @@ import type { KeyboardEvent, PointerEvent } from 'react'
 import { classes } from './classes.js'
 
 export interface SplitterProps {
-  /** What it changes: "Width of the list". */
   readonly label: string
-  /** `vertical`: a standing line, between left and right. */
   readonly orientation: 'vertical' | 'horizontal'
-  /** Pixels of what stands before it (or after it, with `isReversed`); keep it with `useRemembered`. */
+  /** Pixels of the part before it (after it, with `isReversed`). */
   readonly size: number
   readonly onSize: (size: number) => void
   readonly min: number
   readonly max: number
-  /** It is the size of what comes after the line. */
   readonly isReversed?: boolean
-  /** Id of the element whose size it is. */
   readonly controls?: string
   readonly className?: string
 }
 
 const STEP = 16
 
-/** A line between two parts that is dragged, or moved by the arrow keys. */
+/** A line between two parts that can be dragged, or moved by arrow keys. */
 export function Splitter(props: SplitterProps) {
   const { label, orientation, size, min, max, isReversed = false, controls, className } = props
   const isVertical = orientation === 'vertical'

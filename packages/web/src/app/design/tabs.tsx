@@ -5,17 +5,15 @@ export interface TabsProps {
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void
-  /** Stands at the end of the line of tabs. */
   readonly actions?: ReactNode
   readonly tabs: readonly {
     readonly value: string
     readonly title: ReactNode
-    /** Drawn only while it is shown. */
+    /** Rendered only while selected. */
     readonly content: ReactNode
   }[]
 }
 
-/** Several views of one thing, of which one is shown. */
 export function Tabs({ label, value, onChange, actions, tabs }: TabsProps) {
   return (
     <Base.Root

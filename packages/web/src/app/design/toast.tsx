@@ -1,10 +1,10 @@
 import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { Button, IconButton } from './button.js'
 import { classes } from './classes.js'
 import { CheckIcon, CloseIcon, CopyIcon } from './icons.js'
-import { Button, IconButton } from './button.js'
 
 export interface ToastOptions {
-  /** What failed stays until it is closed. */
+  /** Errors stay until closed. */
   readonly tone?: 'neutral' | 'good' | 'danger'
   readonly action?: { readonly title: string; readonly run: () => void }
 }
@@ -27,7 +27,7 @@ function change(next: readonly Toast[]): void {
 
 const close = (id: number): void => change(toasts.filter((toast) => toast.id !== id))
 
-/** Says in a corner, and to a screen reader, what has just happened. */
+/** Shows a message in a corner, also announced by screen readers. */
 export function showToast(text: ReactNode, options: ToastOptions = {}): void {
   const id = ++lastId
   change([...toasts, { id, text, ...options }].slice(-MOST))
@@ -36,7 +36,7 @@ export function showToast(text: ReactNode, options: ToastOptions = {}): void {
 
 const BORDERS = { neutral: 'border-line-strong', good: 'border-good', danger: 'border-danger' }
 
-/** Where toasts appear; one for the whole page, always there, so that they are read aloud. */
+/** One for the whole page; always mounted so that messages are announced. */
 export function Toasts() {
   const shown = useSyncExternalStore(
     (listener) => {
@@ -85,7 +85,7 @@ export function Toasts() {
   )
 }
 
-/** Puts text on the clipboard; false when the browser does not allow it. */
+/** False if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -95,7 +95,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** For pages the clipboard is closed to, such as a file in some browsers. */
+/** For pages without clipboard access, such as files in some browsers. */
 function copyBySelecting(text: string): boolean {
   const before = document.activeElement
   const field = document.createElement('textarea')
@@ -112,7 +112,6 @@ function copyBySelecting(text: string): boolean {
   }
 }
 
-/** Copies, and says what; says too when the browser did not let us. */
 export async function copyAndSay(
   what: string,
   text: string | (() => Promise<string>),
@@ -127,16 +126,12 @@ export async function copyAndSay(
 }
 
 interface CopyButtonProps {
-  /** The text, or how to get it when it is asked for. */
   readonly text: string | (() => string | Promise<string>)
-  /** What it copies: "Copy link". */
   readonly label?: string
-  /** Shows the label; otherwise only a sign. */
   readonly showsLabel?: boolean
   readonly disabled?: boolean
 }
 
-/** Copies something and says so. */
 export function CopyButton({
   text,
   label = 'Copy',
@@ -160,7 +155,6 @@ export function CopyButton({
   )
 }
 
-/** Copies and says whether that worked; also for commands. */
 async function copyAndReport(text: CopyButtonProps['text']): Promise<boolean> {
   try {
     const isDone = await copyText(typeof text === 'string' ? text : await text())

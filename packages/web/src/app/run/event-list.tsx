@@ -1,19 +1,19 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+import { clock, count } from '@retake/tape/present'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useCallback, useEffect, useId, useRef } from 'react'
+import type { EventRow } from '../../model/run-source.js'
+import { useCommands } from '../commands/commands.js'
+import { classes } from '../design/classes.js'
 import { ErrorNote } from '../design/notes.js'
 import { type ListMoves, pageOf, pressInList, useKeyRepeat } from './list-keys.js'
 import type { Run } from './use-run.js'
-import { clock, count } from '@retake/tape/present'
-import type { EventRow } from '../../model/run-source.js'
-import { classes } from '../design/classes.js'
-import { useQueries, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { useCommands } from '../commands/commands.js'
 
 const PAGE = 200
 
-/** Events from one place to another, as far as they have been read; those on the screen are asked for. */
+/** Pages of events around a range; missing ones are fetched. */
 function useEvents(
   { id, source }: Run,
   first: number,
@@ -35,14 +35,12 @@ function useEvents(
 const route = getRouteApi('/runs/$run')
 
 export interface EventSelection {
-  /** The list shows events. */
   readonly isOn: boolean
   readonly event: number | undefined
   readonly toggle: () => void
   readonly select: (event: number | undefined, options?: { readonly replace?: boolean }) => void
 }
 
-/** Whether events are listed, and which one is looked at, as the address says. */
 export function useEventSelection(): EventSelection {
   const { list, event } = route.useSearch()
   const navigate = route.useNavigate()
@@ -80,14 +78,13 @@ const EVENT_COLUMNS = {
 interface EventListRowProps {
   readonly id: string
   readonly seq: number
-  /** Undefined while it is read. */
+  /** Undefined while loading. */
   readonly event: EventRow | undefined
   readonly top: number
   readonly isSelected: boolean
   readonly onSelect: (seq: number) => void
 }
 
-/** One event of the tape in the list. */
 const EventListRow = memo(function EventListRow(props: EventListRowProps) {
   const { seq, event, isSelected } = props
   return (
@@ -128,7 +125,7 @@ export interface EventListProps extends ListMoves {
   readonly run: Run
 }
 
-/** Every event of the tape. They are read as one scrolls: only those on the screen are asked for. */
+/** All events of the tape, fetched while scrolling. */
 export function EventList({ run, ...moves }: EventListProps) {
   const { event: selected, select } = useEventSelection()
   const scroller = useRef<HTMLDivElement>(null)
@@ -201,7 +198,6 @@ export function EventList({ run, ...moves }: EventListProps) {
   )
 }
 
-/** One event whole, as it stands on the tape; long strings are cut where they say so. */
 export function EventPanel({
   run,
   event,
@@ -214,7 +210,7 @@ export function EventPanel({
     queryFn: async () => (await run.source.event(event ?? 0)) ?? null,
     enabled: event !== undefined,
   })
-  if (event === undefined) return <p className="p-4 text-muted">Choose an event to see it whole.</p>
+  if (event === undefined) return <p className="p-4 text-muted">Select an event.</p>
   if (detail.error !== null)
     return (
       <div className="p-3">
@@ -241,7 +237,6 @@ interface EventMoves {
   readonly moveEvent: (by: number | 'first' | 'last') => void
 }
 
-/** The keys that move through the events of a tape, while they are listed, and the one that lists them. */
 export function useEventCommands(
   { head }: Run,
   { isOn, event, select, toggle }: EventSelection,

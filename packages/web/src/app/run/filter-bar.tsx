@@ -1,16 +1,13 @@
-import { clock, count, plural } from '@retake/tape/present'
-import { Button } from '../design/button.js'
-import { ChevronDownIcon, CloseIcon } from '../design/icons.js'
-import type { FilteredRows } from './row-filter.js'
-import { isEmpty } from './row-filter.js'
-import type { Filtering } from './use-selection.js'
-import type { Run } from './use-run.js'
-import { laneName } from './row-store.js'
-import { useId, useState } from 'react'
-import { classes } from '../design/classes.js'
 import { Menu } from '@base-ui/react/menu'
-import { type ChoiceField, choicesOf } from './row-filter.js'
-import type { RowStore } from './row-store.js'
+import { clock, count, plural } from '@retake/tape/present'
+import { useId, useState } from 'react'
+import { Button } from '../design/button.js'
+import { classes } from '../design/classes.js'
+import { ChevronDownIcon, CloseIcon } from '../design/icons.js'
+import { type ChoiceField, choicesOf, type FilteredRows, isEmpty } from './row-filter.js'
+import { laneName, type RowStore } from './row-store.js'
+import type { Run } from './use-run.js'
+import type { Filtering } from './use-selection.js'
 
 export interface FilterBarProps {
   readonly run: Run
@@ -18,7 +15,6 @@ export interface FilterBarProps {
   readonly filtering: Filtering
 }
 
-/** Which steps are shown, and how many are not. */
 export function FilterBar({ run, shown, filtering }: FilterBarProps) {
   const { head, rows } = run
   const { filter, clear } = filtering
@@ -55,14 +51,13 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
   )
 }
 
-/** Nothing is hidden silently, least of all what only might not fit. */
+/** Always says what is hidden, including steps that only might match. */
 function hiddenText({ rows, filter, length }: FilteredRows): string {
   const text = `${count(length)} of ${plural(rows.length, 'step')}`
   const unknown = filter.costMin === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
   return unknown === 0 ? text : `${text}, ${count(unknown)} hidden whose cost is unknown`
 }
 
-/** The stretch of time that was marked on the timeline. */
 function TimeChip({ filtering: { filter, change } }: { readonly filtering: Filtering }) {
   const { from, to } = filter
   if (from === undefined && to === undefined) return null
@@ -80,7 +75,6 @@ function TimeChip({ filtering: { filter, change } }: { readonly filtering: Filte
   )
 }
 
-/** Steps that cost at least so many dollars. */
 function CostFilter({ filtering: { filter, change } }: { readonly filtering: Filtering }) {
   const id = useId()
   const { costMin } = filter
@@ -127,11 +121,9 @@ interface FilterMenuProps {
   readonly title: string
   readonly rows: RowStore
   readonly filtering: Filtering
-  /** What a value is called. */
   readonly nameOf?: (value: string | number) => string
 }
 
-/** Values of one field to choose from, with how many steps have each. */
 function FilterMenu(props: FilterMenuProps) {
   const { field, title, filtering, nameOf = String } = props
   const chosen = filtering.filter[field] as readonly (string | number)[]
@@ -163,7 +155,7 @@ function FilterMenu(props: FilterMenuProps) {
 
 type ChoicesProps = Required<FilterMenuProps> & { readonly chosen: readonly (string | number)[] }
 
-/** Counted when the menu is opened, not before. */
+/** Counted when the menu opens, not before. */
 function Choices({ field, rows, filtering, nameOf, chosen }: ChoicesProps) {
   const choices = choicesOf(rows.columns, field, filtering.filter)
   const toggle = (value: string | number): void => {

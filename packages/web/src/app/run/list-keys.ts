@@ -1,12 +1,12 @@
 import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useRef } from 'react'
 
 export interface ListMoves {
-  /** Goes to another row of the list, by how many or to its very end. */
+  /** Relative, or to either end of the list. */
   readonly onMove: (by: number | 'first' | 'last') => void
   readonly onOpen: () => void
 }
 
-/** What the keys of a list do that has the focus itself. `page` is how many rows are seen at once. */
+/** Keys of a list that has the focus itself. `page` is the number of visible rows. */
 export function pressInList(
   event: ReactKeyboardEvent,
   { onMove, onOpen }: ListMoves,
@@ -27,11 +27,11 @@ export function pressInList(
   move()
 }
 
-/** Rows that fit into what is seen of a list, but for two that stay in sight. */
+/** Visible rows, less two for context. */
 export const pageOf = (scroller: HTMLElement | null, rowHeight: number): number =>
   Math.max(1, Math.floor((scroller?.clientHeight ?? 0) / rowHeight) - 2)
 
-/** Whether the key that is pressed now is held down: such moves are not worth a place in the history. */
+/** True while a key is repeating: such moves do not deserve history entries. */
 export function useKeyRepeat(): { readonly current: boolean } {
   const isRepeating = useRef(false)
   useEffect(() => {

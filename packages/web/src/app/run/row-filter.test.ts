@@ -1,17 +1,15 @@
-import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
 import {
+  blankRow,
   KINDS,
   ORIGINS,
-  STATES,
-  blankRow,
-  toColumns,
   type RowMessage,
+  STATES,
   type StepRow,
+  toColumns,
 } from '@retake/tape/present'
-import { FilteredRows } from './row-filter.js'
-import { choicesOf } from './row-filter.js'
-import { NO_FILTER, type RowFilter } from './row-filter.js'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { choicesOf, FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
 import { RowStore } from './row-store.js'
 
 const rowArbitrary = fc.record({

@@ -1,12 +1,11 @@
 import { KINDS, ORIGINS, type RowOrigin, type RowState, STATES } from '@retake/tape/present'
-import type { ListColumns } from './row-store.js'
-import type { RowStore } from './row-store.js'
+import type { ListColumns, RowStore } from './row-store.js'
 
-/** The rows that a filter leaves, in order, kept up to date by looking at new rows only. */
+/** The rows that pass a filter, in order; updated incrementally. */
 export class FilteredRows {
   readonly rows: RowStore
   readonly filter: RowFilter
-  /** Undefined when nothing is filtered out. */
+  /** Undefined if nothing is filtered out. */
   #indexes: Int32Array | undefined
   #count = 0
   #version = -1
@@ -21,12 +20,11 @@ export class FilteredRows {
     return this.#indexes === undefined ? this.rows.length : this.#count
   }
 
-  /** Rows that are not shown. */
   get hidden(): number {
     return this.rows.length - this.length
   }
 
-  /** Place in the whole list of the row at an index of the filtered one. */
+  /** Index in the whole list. */
   rowAt(index: number): number {
     return this.#indexes === undefined ? index : (this.#indexes[index] ?? -1)
   }
@@ -36,7 +34,7 @@ export class FilteredRows {
     return index < this.length && this.rowAt(index) === position
   }
 
-  /** Index of the row at this place, or of the first shown one after it. */
+  /** Index in the filtered list of a row, or of the next one that is shown. */
   indexFrom(index: number): number {
     if (this.#indexes === undefined) return Math.min(index, this.rows.length)
     let [low, high] = [0, this.#count]
@@ -48,7 +46,7 @@ export class FilteredRows {
     return low
   }
 
-  /** Takes up what has changed in the rows since it was last called. */
+  /** Applies the changes since the last call. */
   update(): this {
     const { rows } = this
     if (this.#version === rows.version) return this
@@ -66,7 +64,7 @@ export class FilteredRows {
   }
 }
 
-/** Which rows are shown. Of one field any value will do; of several fields, each must fit. */
+/** Values of one field are alternatives; all fields must match. */
 export interface RowFilter {
   readonly kinds: readonly (typeof KINDS)[number][]
   readonly states: readonly RowState[]
@@ -74,9 +72,9 @@ export interface RowFilter {
   readonly lanes: readonly number[]
   readonly tools: readonly string[]
   readonly models: readonly string[]
-  /** A step whose cost is not known does not fit. */
+  /** Steps of unknown cost do not match. */
   readonly costMin: number | undefined
-  /** Under way at some moment between these, in milliseconds since the start. */
+  /** Active at some time in this range, in milliseconds since the start. */
   readonly from: number | undefined
   readonly to: number | undefined
 }
@@ -99,8 +97,8 @@ export const isEmpty = (filter: RowFilter): boolean =>
 const NUMBER_OF_STATE = Object.fromEntries(STATES.map((state, number) => [state, number]))
 
 /**
- * Writes the places from `start` on that fit into `into` from `count` on, and says
- * how many stand there then. Works on columns alone: a row is never made for it.
+ * Writes matching indexes from `start` on into `into` from `count` on, and returns the new
+ * count. Reads columns only: no row is built.
  */
 export function filterRows(
   columns: ListColumns,
@@ -118,7 +116,7 @@ export function filterRows(
   for (let index = start; index < columns.length; index++) {
     if (kinds && !kinds[columns.kind[index] ?? 0]) continue
     if (states && !states[columns.state[index] ?? 0]) continue
-    // Of an inferred step nobody knows where its answer came from.
+    // The origin of an inferred step is unknown.
     if (badges && (columns.inferred[index] || !badges[columns.origin[index] ?? 0])) continue
     if (lanes && !lanes[columns.lane[index] ?? 0]) continue
     if (tools && !tools[columns.tool[index] ?? -1]) continue
@@ -133,7 +131,7 @@ export function filterRows(
 
 const RUNNING = NUMBER_OF_STATE['running']
 
-/** When a step ended; one that was never answered has only its beginning, one that runs no end. */
+/** A step without an answer ends where it begins; a running one has no end. */
 export function endOf(columns: ListColumns, index: number): number {
   if (columns.state[index] === RUNNING) return Number.POSITIVE_INFINITY
   const latency = columns.latencyMs[index] ?? Number.NaN
@@ -141,7 +139,7 @@ export function endOf(columns: ListColumns, index: number): number {
   return Number.isNaN(latency) ? at : at + latency
 }
 
-/** Which numbers are wanted; undefined when all are. */
+/** Undefined if everything is wanted. */
 function table(numbers: readonly number[]): Uint8Array | undefined {
   if (numbers.length === 0) return undefined
   const wanted = new Uint8Array(Math.max(...numbers, 0) + 1)
@@ -149,7 +147,6 @@ function table(numbers: readonly number[]): Uint8Array | undefined {
   return wanted
 }
 
-/** Fields of a filter that are a choice of values. */
 export type ChoiceField = 'kinds' | 'states' | 'badges' | 'lanes' | 'tools' | 'models'
 
 interface Choice {
@@ -157,7 +154,7 @@ interface Choice {
   readonly count: number
 }
 
-/** Values that a field has in the rows, with how many rows have each; those chosen are always among them. */
+/** Values of a field with their number of rows; selected values are always included. */
 export function choicesOf(columns: ListColumns, field: ChoiceField, filter: RowFilter): Choice[] {
   const column = columnOf(columns, field)
   const counts: number[] = []

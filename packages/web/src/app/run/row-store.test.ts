@@ -1,12 +1,12 @@
-import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
 import {
   blankRow,
-  toColumns,
   type RowMessage,
   type RowState,
   type StepRow,
+  toColumns,
 } from '@retake/tape/present'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
 import { RowStore } from './row-store.js'
 
 const rowOf = (label: string, changes: Partial<StepRow> = {}): StepRow => ({

@@ -11,28 +11,23 @@ import {
   type StepRow,
 } from '@retake/tape/present'
 
-/** What a lane is called: as its agent, where one is known. */
 export const laneName = (id: number, name: string | undefined): string =>
   name ?? (id === 0 ? 'main' : `lane ${id}`)
 
-/** One piece of the recorded rows, as it came. */
 interface RowPiece {
-  /** The recorded row that it begins with. */
   readonly from: number
   readonly rows: RowColumns
 }
 
-/** The recorded rows of a run in the pieces they came in; a later piece replaces what it overlaps. */
+/** Recorded rows in the chunks they arrived in; a later chunk replaces what it overlaps. */
 class RowPieces {
   #pieces: RowPiece[] = []
 
-  /** Puts a piece in place of everything from its first row on. */
   put(piece: RowPiece): void {
     this.#pieces = this.#pieces.filter(({ from }) => from < piece.from)
     this.#pieces.push(piece)
   }
 
-  /** The last piece that begins at or before a recorded row. */
   of(row: number): RowPiece | undefined {
     let [low, high] = [0, this.#pieces.length - 1]
     while (low < high) {
@@ -48,13 +43,12 @@ class RowPieces {
   }
 }
 
-/** Changes that are remembered, for those who keep something made of rows up to date. */
+/** Changes remembered for incremental updates. */
 const REMEMBERED = 1000
 
-/** Counts the changes to a list of rows and knows from which place on each one changed it. */
+/** Counts changes to the list, with the first index that each one affected. */
 class RowChanges {
   #version = 0
-  /** First place that the change to a version touched. */
   #changes: { readonly version: number; readonly from: number }[] = []
   readonly #listeners = new Set<() => void>()
 
@@ -62,7 +56,6 @@ class RowChanges {
     return this.#version
   }
 
-  /** The list is another one from this place on. */
   add(from: number): void {
     this.#version += 1
     this.#changes.push({ version: this.#version, from })
@@ -70,7 +63,7 @@ class RowChanges {
     for (const listener of this.#listeners) listener()
   }
 
-  /** The first place that was touched since an earlier version; `length` when none was. */
+  /** The first index changed since a version; `length` if none. */
   since(version: number, length: number): number {
     if (version === this.#version) return length
     if (version < (this.#changes[0]?.version ?? 0) - 1) return 0
@@ -116,11 +109,9 @@ export interface ListColumns extends Readonly<Arrays> {
   length: number
   readonly inferred: Uint8Array
   readonly names: string[]
-  /** Index of a name; -1 if no row has it. */
   indexOfName(name: string): number
   /** Appends one row. `names` are the indexes of the names in its columns, from `learn`. */
   push(from: RowColumns, index: number, names: readonly number[], isInferred: boolean): void
-  /** Indexes into `names` of the names in some columns. */
   learn(from: RowColumns): number[]
 }
 
@@ -162,7 +153,7 @@ export function makeListColumns(): ListColumns {
   return columns
 }
 
-/** The same values with space for as many more. */
+/** A copy with twice the length. */
 export function longer<T extends Float64Array | Int32Array | Uint8Array>(array: T): T {
   const twice = new (array.constructor as new (length: number) => T)(array.length * 2)
   twice.set(array)
@@ -174,44 +165,41 @@ const IN_DOUBT = STATES.indexOf('in doubt')
 const ABORTED = STATES.indexOf('aborted')
 
 /**
- * The rows of a run as they arrive: recorded ones in order, and behind each the steps
- * that are only seen in its conversation. Rows stay columns until they are looked at.
- * While a run goes on, rows come again from some place on and replace what was there;
- * inferred rows stand where they stood until the next `rest` says otherwise.
+ * The rows of a run as they arrive: recorded ones in order, each followed by the steps
+ * inferred from its conversation. Rows stay columns until they are shown. While a run is
+ * recorded, rows arrive again from some index on and replace the old ones; inferred rows stay
+ * until the next `rest`.
  */
 export class RowStore {
-  /** Sums when all rows were last read: while a run goes on, they are those of a moment ago. */
+  /** As of the last complete read; slightly old while a run is recorded. */
   totals: RunTotals | undefined
-  /** Every row has been read. */
   isComplete = false
   readonly columns = makeListColumns()
   readonly #pieces = new RowPieces()
   #recorded = 0
   #inferred: RowColumns | undefined
   #inferredNames: readonly number[] = []
-  /** Labels of the rows that inferred ones stand behind. */
+  /** Labels of rows that have inferred rows. */
   #behind = new Map<string, number[]>()
   #inferredPlaces = new Map<string, number>()
   #parents = new Map<number, string>()
-  /** By place in the list: a recorded row, or -1 - number of an inferred one. */
+  /** By list index: a recorded row, or -1 - the number of an inferred one. */
   #order = new Int32Array(256)
-  /** By recorded row: its place in the list. */
+  /** List index by recorded row. */
   #positions = new Int32Array(256)
   readonly #labels = new Map<string, number>()
   readonly #made = new Map<number, StepRow>()
   readonly #changes = new RowChanges()
 
-  /** Changes with everything that could change a screen. */
+  /** Changes with everything that could change the screen. */
   get version(): number {
     return this.#changes.version
   }
 
-  /** Rows in the list. */
   get length(): number {
     return this.columns.length
   }
 
-  /** Rows that stand on the tape themselves. */
   get recorded(): number {
     return this.#recorded
   }
@@ -220,7 +208,7 @@ export class RowStore {
     this.#changes.add(message.type === 'rows' ? this.#addRows(message) : this.#addRest(message))
   }
 
-  /** Another run stands where this one stood: nothing of what was read is true any more. */
+  /** Another run has replaced this one: nothing that was read is valid. */
   clear(): void {
     this.columns.length = 0
     this.#pieces.clear()
@@ -247,7 +235,7 @@ export class RowStore {
     return row
   }
 
-  /** Place in the list of the row with this label; -1 when there is none. */
+  /** -1 if there is none. */
   indexOf(label: string): number {
     const recorded = this.#labels.get(label)
     if (recorded !== undefined && recorded < this.#recorded) return this.#positions[recorded] ?? -1
@@ -256,14 +244,14 @@ export class RowStore {
     return id < 0 && this.#inferred?.label[-1 - id] === label ? index : -1
   }
 
-  /** The first place whose row is another, or another's, than at an earlier version. */
+  /** The first index whose row changed since a version. */
   changedSince(version: number): number {
     return this.#changes.since(version, this.length)
   }
 
   /**
-   * The first recorded row that may still change, as a number to ask for rows from. One
-   * without an answer may get it yet, even if the run was taken for killed meanwhile.
+   * The first recorded row that may still change. One without an answer may still get it, even
+   * if the run seemed killed.
    */
   firstOpen(): number {
     for (let row = 0; row < this.#recorded; row++) {
@@ -274,7 +262,7 @@ export class RowStore {
     return this.#recorded
   }
 
-  /** Place of the first row that was asked for by this one; -1 when there is none. */
+  /** Index of the first row caused by this one; -1 if there is none. */
   firstChildOf(label: string): number {
     let first = -1
     const consider = (index: number): void => {
@@ -308,7 +296,7 @@ export class RowStore {
     const parent = this.#firstOtherParent(parents)
     const from = Math.min(
       this.#firstOtherInferred(inferred),
-      // Those without a row to stand behind are placed anew each time.
+      // Rows without a parent are positioned anew each time.
       this.#placeOfRecorded(this.#recorded),
     )
     const row = this.#recordedFrom(from)
@@ -332,12 +320,12 @@ export class RowStore {
     }
     this.#inferredPlaces = this.#placesOfInferred()
     this.#pushOrphans()
-    // Who asked for a row is no column: rows that were made are made again, and no more.
+    // Parents are not a column: rebuild the rows that were built.
     this.#forget(parent)
     return Math.min(parent, index)
   }
 
-  /** Where rows of the list begin that do not stand behind the recorded rows before this one. */
+  /** List index after the recorded rows before this one and their inferred rows. */
   #placeOfRecorded(row: number): number {
     if (row < this.#recorded) return this.#positions[row] ?? 0
     if (this.#recorded === 0) return 0
@@ -346,7 +334,7 @@ export class RowStore {
     return last + 1 + (this.#behind.get(label)?.length ?? 0)
   }
 
-  /** The recorded row at a place of the list, or the one it stands behind. */
+  /** The recorded row at a list index, or the one it follows. */
   #recordedFrom(index: number): number {
     for (let at = index; at >= 0; at--) {
       const id = this.#order[at] ?? 0
@@ -386,7 +374,7 @@ export class RowStore {
     this.columns.push(rows, index, names, id < 0)
   }
 
-  /** Nothing is left out silently: what stands behind no row stands at the end. */
+  /** Nothing is dropped: rows without a parent go to the end. */
   #pushOrphans(): void {
     const inferred = this.#inferred
     if (inferred === undefined || this.length === this.#recorded + inferred.label.length) return

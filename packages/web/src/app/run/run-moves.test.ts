@@ -1,9 +1,8 @@
+import { blankRow, type RowState, type StepRow, toColumns } from '@retake/tape/present'
 import { describe, expect, test } from 'vitest'
-import { blankRow, toColumns, type RowState, type StepRow } from '@retake/tape/present'
-import { FilteredRows } from './row-filter.js'
-import { NO_FILTER, type RowFilter } from './row-filter.js'
-import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
+import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
 import { RowStore } from './row-store.js'
+import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
 
 /** Rows as `lane:state`. */
 function rowsOf(...texts: readonly string[]): RowStore {

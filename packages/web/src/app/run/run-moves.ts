@@ -4,23 +4,23 @@ import type { RowStore } from './row-store.js'
 
 const FAILED = STATES.indexOf('failed')
 
-/** Place of the row that is so many shown rows away; the ends stop it. -1 when none is shown. */
+/** The row so many shown rows away, within the ends; -1 if none is shown. */
 export function moveBy(shown: FilteredRows, position: number, by: number): number {
   if (shown.length === 0) return -1
   if (position < 0) return shown.rowAt(by > 0 ? 0 : shown.length - 1)
   const index = shown.indexFrom(position)
-  // Where the selected row is filtered out, the one after it already is one further.
+  // If the selected row is filtered out, the next one is already one step further.
   const start = by > 0 && !shown.has(position) ? index - 1 : index
   return shown.rowAt(Math.min(shown.length - 1, Math.max(0, start + by)))
 }
 
-/** Place of the next shown row in the same lane, in either direction; -1 when there is none. */
+/** The next shown row in the same lane, in either direction; -1 if there is none. */
 export function moveInLane(shown: FilteredRows, index: number, direction: 1 | -1): number {
   const { lane } = shown.rows.columns
   return find(shown, index, direction, (other) => lane[other] === lane[index])
 }
 
-/** Place of the next shown row that failed; -1 when there is none. */
+/** The next shown row that failed; -1 if there is none. */
 export function moveToFailed(shown: FilteredRows, index: number, direction: 1 | -1): number {
   const { state } = shown.rows.columns
   return find(shown, index, direction, (other) => state[other] === FAILED)
@@ -40,8 +40,8 @@ function find(
 }
 
 /**
- * Where to look first: at what failed first, else at the beginning, or at the end of a
- * run that was seen growing. Undefined while that is not known.
+ * The initial selection: the first failure, else the first step, or the last of a run that is
+ * being watched. Undefined while unknown.
  */
 export function firstLook(rows: RowStore, wasGrowing = false): number | undefined {
   const { state } = rows.columns

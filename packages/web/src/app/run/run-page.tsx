@@ -1,14 +1,3 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { WaitingApprovals } from '../change/waiting-approvals.js'
-import { ErrorNote } from '../design/notes.js'
-import { PageFrame } from '../shell/page-frame.js'
-import { RunWorkspace } from './run-workspace.js'
-import { useNarrow } from './use-selection.js'
-import { type Run, useRows, useRun } from './use-run.js'
-import { useSelection } from './use-selection.js'
-import { latePart } from '../design/late-part.js'
-import { useBackend } from '../sources/viewer-home.js'
-import { useMemo, useState } from 'react'
 import {
   costText,
   count,
@@ -21,12 +10,22 @@ import {
   STATES,
   tokensText,
 } from '@retake/tape/present'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-head.js'
+import { WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
+import { latePart } from '../design/late-part.js'
+import { ErrorNote } from '../design/notes.js'
+import { PageFrame } from '../shell/page-frame.js'
+import { useBackend } from '../sources/backend.js'
 import type { RowStore } from './row-store.js'
 import type { Reading } from './run-reader.js'
+import { RunWorkspace } from './run-workspace.js'
+import { type Run, useRows, useRun } from './use-run.js'
+import { useNarrow, useSelection } from './use-selection.js'
 
 const [MODEL, FAILED] = [KINDS.indexOf('model'), STATES.indexOf('failed')]
 
@@ -37,11 +36,9 @@ const BRANCH_WORDS = {
   chaos: 'chaos of',
 } as const
 
-/** How a branch was made; undefined for other runs. */
 const originOfRun = ({ branch, parent }: RunHead): string | undefined =>
   branch === undefined || parent === undefined ? undefined : BRANCH_WORDS[branch.kind]
 
-/** Tokens of all model calls; undefined if there are none. */
 function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   if (totals === undefined || totals.modelCalls === 0) return undefined
   let [answered, counted] = [0, 0]
@@ -53,7 +50,6 @@ function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   return tokensText(totals, { answered, counted })
 }
 
-/** What there is to know about a run in one line. */
 function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
   const version = useRows(rows)
   const { totals } = rows
@@ -97,7 +93,7 @@ function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
         </Badge>
       )}
       {head.tornBytes > 0 && (
-        <Badge tone="warning" title="the recording was cut off while it was written">
+        <Badge tone="warning" title="the recording was interrupted while it was written">
           {`${count(head.tornBytes)} bytes at the end could not be read`}
         </Badge>
       )}
@@ -135,7 +131,6 @@ function Origin({ head }: { readonly head: RunHead }) {
   )
 }
 
-/** What the recorder met and did not capture: a number that opens a list. */
 function Notes({ head: { notCaptured } }: { readonly head: RunHead }) {
   const [isOpen, setOpen] = useState(false)
   if (notCaptured.length === 0) return null
@@ -165,7 +160,6 @@ function Notes({ head: { notCaptured } }: { readonly head: RunHead }) {
   )
 }
 
-/** In a report: when it was made, and what its reader has to know. Elsewhere nothing. */
 function ReportNote() {
   const { report } = useBackend()
   const [isOpen, setOpen] = useState(false)
@@ -186,8 +180,8 @@ function ReportNote() {
             <p key={note}>{note}</p>
           ))}
           <p>
-            It holds the tape of this one run and the viewer. It loads nothing and sends nothing,
-            and does not change when the run or its source files do.
+            It contains the tape of this run and the viewer. It loads nothing and sends nothing, and
+            does not change when the run or its source files do.
           </p>
           <p className="text-muted">
             Made on {localDateTime(madeAt)} with Retake {version}.
@@ -198,13 +192,12 @@ function ReportNote() {
   )
 }
 
-/** A report has no use for it, and does not carry it. */
+/** Not in reports. */
 const LiveRunActions =
   __HOME__ === 'live'
     ? latePart(async () => (await import('../change/live-run-actions.js')).LiveRunActions)
     : () => null
 
-/** What can be done with the whole run: run again, branches, compare. Nothing in a report. */
 function RunActions({ run }: { readonly run: Run }) {
   const { live } = useBackend()
   if (live === undefined) return null
@@ -213,7 +206,6 @@ function RunActions({ run }: { readonly run: Run }) {
 
 const route = getRouteApi('/runs/$run')
 
-/** One run: timeline, list of steps, and the step that is looked at. */
 export function RunPage() {
   const { run } = route.useParams()
   return <OpenRun key={run} id={run} />
@@ -264,11 +256,9 @@ function RunTitle({ name, id }: { readonly name: string; readonly id: string }) 
 
 interface RunStatusLineProps {
   readonly run: Run
-  /** Something could not be read; nobody reads on. */
   readonly hasFailed: boolean
 }
 
-/** What goes on: how far the reading is, and whether the run still grows. */
 function RunStatusLine({ run: { head, rows }, hasFailed }: RunStatusLineProps) {
   useRows(rows)
   if (!rows.isComplete && hasFailed)
@@ -283,7 +273,7 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: RunStatusLineProps) {
     : `${plural(rows.length, 'step')}, ${plural(head.events, 'event')}`
 }
 
-/** What keeps an open run from being read on; what was read of it is still shown. */
+/** Problems of an open run; the part that was read is still shown. */
 function RunTrouble({ reading: { isGone, isLost, error } }: { readonly reading: Reading }) {
   if (isGone)
     return (
@@ -292,7 +282,7 @@ function RunTrouble({ reading: { isGone, isLost, error } }: { readonly reading: 
         before is gone.
       </p>
     )
-  // The line at the bottom of the page says that the connection is lost.
+  // The status line reports a lost connection.
   if (isLost || error === undefined) return null
   return (
     <div className="border-b border-line p-2">

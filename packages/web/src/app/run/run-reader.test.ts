@@ -1,8 +1,8 @@
+import { type RowMessage, type RowState, type StepRow, toColumns } from '@retake/tape/present'
 import { describe, expect, test, vi } from 'vitest'
-import { toColumns, type RowMessage, type RowState, type StepRow } from '@retake/tape/present'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import type { ViewerBackend } from '../sources/viewer-home.js'
+import type { ViewerBackend } from '../sources/backend.js'
 import { RunReader } from './run-reader.js'
 
 type Change = Parameters<Parameters<ViewerBackend['watch']>[0]>[0]

@@ -1,23 +1,20 @@
 import type { Explained, RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import { explainError } from '../sources/home-error.js'
-import type { ViewerBackend } from '../sources/viewer-home.js'
+import { explainError } from '../sources/backend-error.js'
+import type { ViewerBackend } from '../sources/backend.js'
 import { RowStore } from './row-store.js'
 
-/** What is known of an open run, and what keeps it from being known better. */
 export interface Reading {
   readonly head: RunHead | undefined
-  /** The run was deleted while it was open; what was read of it stays. */
+  /** The run was deleted while it was open; the part that was read stays. */
   readonly isGone: boolean
-  /** The home cannot be reached; it is asked again when it can. */
   readonly isLost: boolean
-  /** Why it could not be read, or not be read on. */
   readonly error: Explained | undefined
 }
 
 const RETRY_MS = 2000
 
-/** A row that was open is read again for so long after it was not, and so many at the end always. */
+/** A row that was open is read again for this long afterwards, and this many at the end always. */
 const SETTLE_MS = 5000
 const SETTLE_ROWS = 20
 
@@ -25,9 +22,8 @@ const SETTLE_ROWS = 20
 const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 
 /**
- * Reads one run, and reads on while it is recorded. What was read is never taken
- * back: when the run is deleted, cannot be read on or the connection is lost, the
- * reading says so beside what is there, and catches up when that is over.
+ * Reads a run, and continues while it is recorded. Data that was read is never withdrawn: a
+ * deleted run or a lost connection is reported beside it, and reading catches up later.
  */
 export class RunReader {
   readonly rows = new RowStore()
@@ -39,10 +35,9 @@ export class RunReader {
   readonly #listeners = new Set<() => void>()
   #isRunning = false
   #isStale = false
-  /** Where rows were read from lately. */
   #settling: readonly { readonly from: number; readonly at: number }[] = []
 
-  /** `grew` is told when answers that others keep about this run may be old. */
+  /** `grew` is called when cached answers about this run may be old. */
   constructor(backend: ViewerBackend, id: string, grew: () => void) {
     this.#home = backend
     this.#id = id
@@ -57,7 +52,7 @@ export class RunReader {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Reads until the answer is called. It may be started again. */
+  /** Reads until the returned function is called. Can be restarted. */
   start(): () => void {
     const giveUp = new AbortController()
     const { signal } = giveUp
@@ -79,7 +74,7 @@ export class RunReader {
     }
   }
 
-  /** One reading at a time; what grows meanwhile is read after it. */
+  /** One read at a time; growth in the meantime is read afterwards. */
   async #readOn(signal: AbortSignal): Promise<void> {
     this.#isStale = true
     if (this.#isRunning) return
@@ -117,8 +112,8 @@ export class RunReader {
   }
 
   /**
-   * Where to read rows from. One that has its answer may still learn something: counts
-   * of tokens come after the reason to finish, and what an error says after its status.
+   * Where to read rows from. An answered row may still change: token counts follow the finish
+   * reason, and error texts follow the status.
    */
   #firstUnsure(): number {
     const { recorded } = this.rows
@@ -129,7 +124,7 @@ export class RunReader {
     return Math.min(...this.#settling.map((read) => read.from))
   }
 
-  /** An error that explains itself is an answer; anything else may pass. */
+  /** An error with an explanation is an answer; anything else may be temporary. */
   #failed(error: unknown, signal: AbortSignal): void {
     const explained = explainError(error)
     const isAnswer = !MAY_PASS.has(explained.code)
@@ -154,7 +149,7 @@ export class RunReader {
   }
 }
 
-/** Another run stands under the same name, or one that lost some of what it had. */
+/** Another run has the same name, or this one lost events. */
 const isAnother = (before: RunHead, now: RunHead): boolean =>
   before.startedAt !== now.startedAt ||
   now.events < before.events ||

@@ -1,38 +1,34 @@
 import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
 
-/** What a link to a run holds besides its id: every step, tab, field and filter has an address. */
+/** The search parameters of a run: every step, tab, field and filter has an address. */
 export interface RunSearch {
-  /** Label of the step that is looked at. */
   readonly step?: string
   readonly tab?: string
   /** Path of a field in the tab, for example `answer.0.text`. */
   readonly field?: string
-  /** Filters; one value stands alone, several as a list. */
+  /** Filters: one value, or a list. */
   readonly kind?: string | readonly string[]
   readonly state?: string | readonly string[]
   readonly origin?: string | readonly string[]
   readonly lane?: number | readonly number[]
   readonly tool?: string | readonly string[]
   readonly model?: string | readonly string[]
-  /** Dollars that a step cost at least. */
   readonly cost?: number
   /** Milliseconds since the start. */
   readonly from?: number
   readonly to?: number
-  /** Beside the step stand the events of the tape, or what blame found, instead of the steps. */
+  /** The list beside the step; steps by default. */
   readonly list?: 'events' | 'blame'
-  /** Number of the event that is looked at. */
   readonly event?: number
 }
 
-/** Reads an address; what makes no sense in it is left out. */
+/** Invalid parts are ignored. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
   const entries = Object.entries(READERS).map(([name, read]) => [name, read(search[name])])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RunSearch
 }
 
-/** The filter that an address asks for. */
 export const filterOf = (search: RunSearch): RowFilter => ({
   kinds: KINDS.filter((kind) => listOf(search.kind).includes(kind)),
   states: STATES.filter((state) => listOf(search.state).includes(state)),
@@ -45,7 +41,7 @@ export const filterOf = (search: RunSearch): RowFilter => ({
   to: search.to,
 })
 
-/** The part of an address that asks for a filter; what it does not ask for is undefined. */
+/** Parameters that are not set are undefined. */
 export const searchOf = (filter: Partial<RowFilter>): RunSearch => {
   const { kinds, states, badges, lanes, tools, models, costMin, from, to } = {
     ...NO_FILTER,

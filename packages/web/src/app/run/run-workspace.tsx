@@ -1,37 +1,35 @@
+import { count } from '@retake/tape/present'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { BlamePanel } from '../blame/blame-panel.js'
 import { BlameSign } from '../blame/role-mark.js'
 import { useBlame, useBlameCommands } from '../blame/use-blame.js'
+import { type Command, useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
+import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
-import { EventList } from './event-list.js'
-import { EventPanel } from './event-list.js'
-import { useEventSelection } from './event-list.js'
+import { EventList, EventPanel, useEventCommands, useEventSelection } from './event-list.js'
 import { FilterBar } from './filter-bar.js'
+import { useKeyRepeat } from './list-keys.js'
+import { type FilteredRows, isEmpty } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
 import { StepList } from './step-list.js'
-import { isEmpty } from './row-filter.js'
 import { Timeline } from './timeline/timeline.js'
-import { useEventCommands } from './event-list.js'
-import { useFilter, useShownRows } from './use-selection.js'
-import { type ListName, useList } from './use-selection.js'
-import { useNarrow } from './use-selection.js'
 import type { Run } from './use-run.js'
-import { useSelection } from './use-selection.js'
-import { count } from '@retake/tape/present'
-import { classes } from '../design/classes.js'
-import { type Command, useCommands } from '../commands/commands.js'
-import type { FilteredRows } from './row-filter.js'
-import { useKeyRepeat } from './list-keys.js'
+import {
+  type ListName,
+  useFilter,
+  useList,
+  useNarrow,
+  useSelection,
+  useShownRows,
+} from './use-selection.js'
 
 interface RunMoves {
-  /** To another shown row. */
   readonly move: (by: number | 'first' | 'last') => void
 }
 
-/** The keys that move through the steps of a run. */
 function useRunCommands(
   run: Run,
   shown: FilteredRows,
@@ -55,10 +53,10 @@ function useRunCommands(
   const commands: Command[] = [
     command('step.next', 'Next step', ['j'], () => move(1)),
     command('step.previous', 'Previous step', ['k'], () => move(-1)),
-    command('step.parent', 'Step that asked for this one', ['h'], () =>
+    command('step.parent', 'Step that called this one', ['h'], () =>
       go(parent === undefined ? -1 : rows.indexOf(parent)),
     ),
-    command('step.child', 'First step that this one asked for', ['l'], () =>
+    command('step.child', 'First step that this one called', ['l'], () =>
       go(step === undefined ? -1 : rows.firstChildOf(step)),
     ),
     command('step.lane-previous', 'Previous step in the lane', ['['], () =>
@@ -87,7 +85,7 @@ const command = (id: string, title: string, keys: readonly string[], run: () => 
   run,
 })
 
-/** With nothing selected yet, the first key leads to where one would look first. */
+/** With nothing selected, the first key goes to the initial selection. */
 function startOf(shown: FilteredRows): number {
   const first = firstLook(shown.rows)
   return first !== undefined && shown.has(first) ? first : moveBy(shown, -1, 1)
@@ -97,14 +95,12 @@ interface ListModeProps {
   readonly list: ListName
   readonly steps: number
   readonly events: number
-  /** Stands beside the name of blame: what it found, in a sign. */
   readonly blame: ReactNode
   readonly onShow: (list: ListName) => void
 }
 
 const KEYS = { steps: 'e', events: 'e', blame: 'w' } as const
 
-/** Whether steps stand beside the step that is looked at, every event of the tape, or what blame found. */
 function ListMode({ list, steps, events, blame, onShow }: ListModeProps) {
   const option = (value: ListName, name: string, detail: ReactNode) => (
     <button
@@ -138,7 +134,6 @@ function ListMode({ list, steps, events, blame, onShow }: ListModeProps) {
 
 const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
 
-/** Timeline, filters, list and step, and how they share the page. */
 export function RunWorkspace({ run }: { readonly run: Run }) {
   const { head, rows } = run
   const filtering = useFilter()
@@ -222,8 +217,8 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
 }
 
 /**
- * Where the address names no step, the first look goes to what failed, else to the beginning.
- * Who asks for what blame found looks at the cause.
+ * If the address names no step, select the first failure, else the first step; with the blame
+ * list, the cause.
  */
 function useFirstLook(run: Run, isOff: boolean): void {
   const { head, rows } = run

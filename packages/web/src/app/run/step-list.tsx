@@ -1,25 +1,25 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+import type { StepRole } from '@retake/tape'
+import { count, STEP_CELLS, type StepRow } from '@retake/tape/present'
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { memo, useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { count, STEP_CELLS, type StepRow } from '@retake/tape/present'
-import { useBlame } from '../blame/use-blame.js'
-import { classes } from '../design/classes.js'
-import type { FilteredRows } from './row-filter.js'
-import { type ListMoves, pageOf, pressInList } from './list-keys.js'
-import type { Run } from './use-run.js'
-import { useSelection } from './use-selection.js'
-import type { StepRole } from '@retake/tape'
 import type { LaneHead } from '../../model/run-head.js'
-import { Badge, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
-import { laneName } from './row-store.js'
 import { isSeen } from '../blame/blame-view.js'
 import { RoleName } from '../blame/role-mark.js'
+import { useBlame } from '../blame/use-blame.js'
+import { Badge, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
+import { classes } from '../design/classes.js'
+import { type ListMoves, pageOf, pressInList } from './list-keys.js'
+import type { FilteredRows } from './row-filter.js'
+import { laneName } from './row-store.js'
+import type { Run } from './use-run.js'
+import { useSelection } from './use-selection.js'
 
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 
 const ROW_HEIGHT = 28
 
-/** Widths of the columns, and from which width of the list on they are shown. */
+/** Column widths, and the list width from which each is shown. */
 const COLUMNS = {
   label: 'w-11 shrink-0 text-right',
   title: 'min-w-0 flex-1',
@@ -35,7 +35,7 @@ interface StepListRowProps {
   readonly row: StepRow
   readonly role: StepRole | undefined
   readonly id: string
-  /** Counted from 1, after the row of titles. */
+  /** From 1, after the header row. */
   readonly rowIndex: number
   readonly top: number
   readonly lane: LaneHead | undefined
@@ -45,7 +45,6 @@ interface StepListRowProps {
   readonly onSelect: (label: string) => void
 }
 
-/** One step in the list. */
 const StepListRow = memo(function StepListRow(props: StepListRowProps) {
   const { row, lane, isSelected } = props
   const depth = Math.min(lane?.depth ?? 0, 8)
@@ -118,12 +117,10 @@ const UNKNOWN = <span className="text-muted">unknown</span>
 
 interface RowBadgesProps {
   readonly row: StepRow
-  /** What it had to do with the failure, where that was asked. */
   readonly role: StepRole | undefined
   readonly isBranch: boolean
 }
 
-/** How a step stands, what it had to do with a failure and, in a branch, where its answer came from. */
 function RowBadges({ row, role, isBranch }: RowBadgesProps) {
   return (
     <>
@@ -147,9 +144,8 @@ export interface StepListProps extends ListMoves {
 }
 
 /**
- * The steps of a run; only what is on the screen is in the page. The list itself has
- * the focus and names the row that is selected. While the run goes on it stays at its
- * end, unless somebody scrolls away from there.
+ * Virtualised. The grid has the focus and names the selected row. While the run is recorded it
+ * follows the end, unless the user scrolls away.
  */
 export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
@@ -169,7 +165,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   const position = step === undefined ? -1 : rows.indexOf(step)
   const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
   useEffect(() => {
-    // Only when another row is selected or it moved: not when somebody scrolls.
+    // Only when the selection changes or moves, not when the user scrolls.
     if (index >= 0) bringIntoView(list, index)
   }, [index, step, list])
   const near = position < 0 ? 0 : shown.indexFrom(position)
@@ -178,7 +174,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     latestNear.current = near
   })
   useEffect(() => {
-    // Another filter: what is selected, or comes after it, is shown, not what happens to be there.
+    // After a filter change, show the selected row or the next one.
     bringIntoView(list, latestNear.current)
   }, [shown, list])
 
@@ -195,7 +191,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     const { scrollTop, scrollHeight, clientHeight } = current
     const isUp = scrollTop < lastTop.current
     lastTop.current = scrollTop
-    // Rows that come below are no reason to stop following; somebody who scrolls up is.
+    // New rows below do not stop following; scrolling up does.
     if (scrollHeight - scrollTop - clientHeight < 2 * ROW_HEIGHT) setAtEnd(true)
     else if (isUp) setAtEnd(false)
   }
@@ -244,7 +240,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   )
 }
 
-/** Scrolls just as far as it must. Knows sizes from the list: asking the page would lay it out each time. */
+/** Scrolls as little as possible. Uses known sizes: measuring would force a layout. */
 function bringIntoView(
   { scrollElement, scrollOffset, scrollRect }: Virtualizer<HTMLDivElement, Element>,
   index: number,

@@ -2,11 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/backend.js'
 import type { RowStore } from './row-store.js'
-import { RunReader, type Reading } from './run-reader.js'
+import { type Reading, RunReader } from './run-reader.js'
 
-/** One open run: where it is asked, what is small about it, and its rows as they arrive. */
 export interface Run {
   readonly id: string
   readonly source: RunSource
@@ -15,9 +14,8 @@ export interface Run {
 }
 
 /**
- * The head of a run, and its rows, kept up to date while it is recorded. For one run
- * only: draw with its id as key. Whatever else was asked about the run under a key
- * that holds its id is asked again when it has grown.
+ * The head and rows of a run, updated while it is recorded. For one run only: use its id as
+ * React key. Queries whose key contains the id are refetched when it grows.
  */
 export function useRun(id: string): { run: Run | undefined; reading: Reading } {
   const backend = useBackend()
@@ -38,7 +36,7 @@ export function useRun(id: string): { run: Run | undefined; reading: Reading } {
   return { run, reading }
 }
 
-/** Draws a component again when rows have come, once a frame at most. */
+/** Renders at most once per frame when rows arrive. */
 export function useRows(rows: RowStore): number {
   const subscribe = useCallback(
     (listener: () => void) => {

@@ -12,24 +12,22 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => query?.removeEventListener('change', listener)
 }
 
-/** Whether there is room for one column only. */
 export const useNarrow = (): boolean =>
   useSyncExternalStore(subscribe, () => query?.matches ?? false)
 
 export const route = getRouteApi('/runs/$run')
 
-/** Which step, tab and field is looked at. It stands in the address, so it can be linked and gone back to. */
+/** The selected step, tab and field. Stored in the address, so it can be linked and undone. */
 export interface Selection {
   readonly step: string | undefined
   readonly tab: string | undefined
   readonly field: string | undefined
-  /** `replace` for moves that nobody wants to undo one by one, like holding a key. */
+  /** `replace` for moves that should not be separate history entries, such as key repeats. */
   readonly select: (
     step: string,
     options?: { tab?: string; field?: string; replace?: boolean },
   ) => void
   readonly show: (tab: string, field?: string) => void
-  /** No step is looked at any more. */
   readonly leave: () => void
 }
 
@@ -66,7 +64,6 @@ export function useSelection(): Selection {
   return { step, tab, field, select, show, leave }
 }
 
-/** What stands beside the step that is looked at. */
 export type ListName = 'steps' | 'events' | 'blame'
 
 interface ShownList {
@@ -74,7 +71,7 @@ interface ShownList {
   readonly show: (list: ListName) => void
 }
 
-/** Which list is shown, as the address says. Where there is room for one only, it takes the place of the step. */
+/** If there is only one column, the list replaces the step. */
 export function useList(): ShownList {
   const { list = 'steps' } = route.useSearch()
   const navigate = route.useNavigate()
@@ -95,12 +92,11 @@ export function useList(): ShownList {
 
 export interface Filtering {
   readonly filter: RowFilter
-  /** Changes some fields of the filter. It stands in the address, so going back undoes it. */
+  /** Stored in the address, so going back undoes it. */
   readonly change: (fields: Partial<RowFilter>) => void
   readonly clear: () => void
 }
 
-/** Which rows are shown, as the address says. */
 export function useFilter(): Filtering {
   const search = route.useSearch()
   const navigate = route.useNavigate()
@@ -120,7 +116,6 @@ export function useFilter(): Filtering {
   return { filter, change, clear }
 }
 
-/** The rows that are left, as they arrive. */
 export function useShownRows(rows: RowStore, filter: RowFilter): FilteredRows {
   useRows(rows)
   return useMemo(() => new FilteredRows(rows, filter), [rows, filter]).update()

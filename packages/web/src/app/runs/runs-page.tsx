@@ -1,25 +1,23 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
 import { cost, count, duration, localDateTime, plural, relativeTime } from '@retake/tape/present'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useRef, useState } from 'react'
+import type { RunCard, UnreadableRun } from '../../model/run-head.js'
 import { useCommands } from '../commands/commands.js'
-import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
+import { Badge, RunStatusBadge } from '../design/badge.js'
 import { Button, buttonLook } from '../design/button.js'
 import { Select, TextField } from '../design/fields.js'
-import { PageFrame } from '../shell/page-frame.js'
-import { useBackend } from '../sources/viewer-home.js'
-import { filterRuns, type ListedRun } from './runs-search.js'
-import { type RunsSearch, STATUS_FILTERS } from './runs-search.js'
 import { DiffIcon } from '../design/icons.js'
+import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import type { RunCard, UnreadableRun } from '../../model/run-head.js'
-import { Badge, RunStatusBadge } from '../design/badge.js'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { PageFrame } from '../shell/page-frame.js'
+import { useBackend } from '../sources/backend.js'
+import { filterRuns, type ListedRun, type RunsSearch, STATUS_FILTERS } from './runs-search.js'
 
-/** Runs that grow are asked for again no more often than this. */
+/** Growing runs are fetched at most this often. */
 const PAUSE_MS = 1000
 
-/** All runs of the home, newest first, kept up to date. */
 function useRuns() {
   const backend = useBackend()
   const client = useQueryClient()
@@ -62,11 +60,10 @@ interface RunRowProps {
   readonly onChoose: (isChosen: boolean) => void
 }
 
-/** Columns of the list; on a phone a run has two lines. */
+/** On a phone a run has two lines. */
 const COLUMNS =
   'grid grid-cols-[1.5rem_minmax(0,1fr)_auto] items-center gap-x-3 px-3 md:grid-cols-[1.5rem_minmax(0,1fr)_5.5rem_5rem_5rem_6rem_6rem]'
 
-/** One run in the list. */
 function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
   const exact = new Date(run.startedAt)
   return (
@@ -104,9 +101,7 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         <span className="md:text-right">{duration(run.durationMs)}</span>
         <span
           className={`md:text-right ${run.costUsd === undefined ? 'max-md:hidden' : ''}`}
-          title={
-            run.costUsd === undefined ? 'No model was asked, or a price is not known' : undefined
-          }
+          title={run.costUsd === undefined ? 'No model call, or a price is unknown' : undefined}
         >
           {run.costUsd === undefined ? '–' : cost(run.costUsd)}
         </span>
@@ -144,7 +139,7 @@ interface RunsListProps {
   readonly onChoose: (run: string, isChosen: boolean) => void
 }
 
-/** The runs; only those on the screen are in the page. */
+/** Virtualised. */
 function RunsList({ runs, chosen, onChoose }: RunsListProps) {
   const now = useNow()
   const scroller = useRef<HTMLDivElement>(null)
@@ -156,7 +151,7 @@ function RunsList({ runs, chosen, onChoose }: RunsListProps) {
     overscan: 15,
   })
 
-  /** Moves the focus from run to run; those that cannot be read have nothing to focus. */
+  /** Moves the focus between runs; unreadable ones have nothing to focus. */
   const move = (by: 1 | -1): void => {
     const now = document.activeElement?.closest('li')?.querySelector<HTMLElement>('[data-run]')
     const from = runs.findIndex(({ id }) => id === now?.dataset['run'])
@@ -246,14 +241,13 @@ function nextReadable(runs: readonly ListedRun[], from: number, by: 1 | -1): num
   return -1
 }
 
-/** The row may only be drawn after the list has moved. */
+/** The row may be rendered only after the list has scrolled. */
 function focusRun(list: HTMLElement | null, run: string, triesLeft = 5): void {
   const link = list?.querySelector<HTMLElement>(`[data-run="${CSS.escape(run)}"]`)
   if (link) link.focus()
   else if (triesLeft > 0) requestAnimationFrame(() => focusRun(list, run, triesLeft - 1))
 }
 
-/** A tape that cannot be read, with what is wrong about it. */
 function UnreadableRow({ run }: { readonly run: UnreadableRun }) {
   const { code, what, why, fix } = run.error
   return (
@@ -272,7 +266,6 @@ function UnreadableRow({ run }: { readonly run: UnreadableRun }) {
 
 const route = getRouteApi('/')
 
-/** All runs of the home, newest first. */
 export function RunsPage() {
   const backend = useBackend()
   const runs = useRuns()
@@ -385,12 +378,11 @@ export function RunsPage() {
 }
 
 interface CompareBarProps {
-  /** One or two, in the order they were chosen. */
+  /** In the order of selection. */
   readonly chosen: readonly string[]
   readonly onClear: () => void
 }
 
-/** What can be done with the runs that were chosen. */
 function CompareBar({ chosen, onClear }: CompareBarProps) {
   const [a, b] = chosen
   if (a === undefined) return null
@@ -423,7 +415,6 @@ function CompareBar({ chosen, onClear }: CompareBarProps) {
   )
 }
 
-/** Says how to get a first run. */
 function NoRuns() {
   return (
     <EmptyNote title="There are no runs here yet.">

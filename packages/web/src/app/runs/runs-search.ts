@@ -3,7 +3,6 @@ import type { RunCard, UnreadableRun } from '../../model/run-head.js'
 
 export type ListedRun = RunCard | UnreadableRun
 
-/** The runs whose name, id or parent has the text in it, and that stand as asked. */
 export function filterRuns(
   runs: readonly ListedRun[],
   { text = '', status }: RunsSearch,
@@ -22,7 +21,6 @@ const wordsOf = (run: ListedRun): readonly string[] =>
     ? [run.id, run.error.code, run.error.what]
     : [run.id, run.name, run.branch?.parent ?? '']
 
-/** Which runs the list shows; it stands in the address. */
 export interface RunsSearch {
   readonly text?: string
   readonly status?: StatusFilter
@@ -38,7 +36,7 @@ export const STATUS_FILTERS = [
   'unreadable',
 ] as const satisfies readonly StatusFilter[]
 
-/** Reads an address; what makes no sense in it is left out. */
+/** Invalid parts are ignored. */
 export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
   const { text, status } = search
   const known = STATUS_FILTERS.find((each) => each === status)

@@ -1,4 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog'
+import { count, plural } from '@retake/tape/present'
+import { getRouteApi } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type KeyboardEvent,
   useEffect,
@@ -7,27 +10,24 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
-import { ErrorNote, Progress } from '../design/notes.js'
-import { IconButton, Kbd } from '../design/button.js'
-import { CloseIcon } from '../design/icons.js'
-import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
-import { useVirtualizer } from '@tanstack/react-virtual'
 import type { SearchHit } from '../../model/run-source.js'
-import { classes } from '../design/classes.js'
-import { KindMark } from '../design/badge.js'
-import type { RowStore } from '../run/row-store.js'
-import { locationOfHit, type SearchState, searchStore } from './search-store.js'
-import { count, plural } from '@retake/tape/present'
-import { getRouteApi } from '@tanstack/react-router'
 import { useCommands } from '../commands/commands.js'
+import { KindMark } from '../design/badge.js'
+import { IconButton, Kbd } from '../design/button.js'
+import { classes } from '../design/classes.js'
+import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
+import { CloseIcon } from '../design/icons.js'
+import { ErrorNote, Progress } from '../design/notes.js'
 import { showToast } from '../design/toast.js'
+import type { RowStore } from '../run/row-store.js'
 import { useOpenRun } from '../shell/page-frame.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/backend.js'
+import { locationOfHit, type SearchState, searchStore } from './search-store.js'
 
 const useSearchState = (): SearchState =>
   useSyncExternalStore(searchStore.subscribe, searchStore.get)
 
-/** Searches for what stands in the address, and goes to what is found. */
+/** Searches for the text in the address, and opens hits. */
 function useSearch() {
   const { run: id } = route.useParams()
   const { q = '' } = route.useSearch()
@@ -67,7 +67,7 @@ function useSearch() {
     })
   }
 
-  /** What belongs to no step is looked at from the last step begun by then. */
+  /** A hit outside of steps is shown at the last step begun by then. */
   const stepBefore = ({ seq }: SearchHit): string | undefined => {
     const rows = known?.rows
     if (rows === undefined) return undefined
@@ -83,10 +83,10 @@ function useSearch() {
 
 export const route = getRouteApi('/runs/$run')
 
-/** Search over everything in the run: its key, its dialog, and moving on to the next hit without it. */
+/** Search in the whole run: its key, its dialog, and moving to the next hit without it. */
 export function SearchHost() {
   const { q, step } = route.useSearch()
-  // A link to a search alone shows what it finds; a link to a step shows the step.
+  // A link with only a search opens the results; a link with a step shows the step.
   const [isOpen, setIsOpen] = useState(() => q !== undefined && step === undefined)
   const search = useSearch()
   const { hits, at, isDone } = useSearchState()
@@ -141,12 +141,12 @@ export function SearchHost() {
   return <SearchDialog isOpen={isOpen} onClose={() => setIsOpen(false)} search={search} />
 }
 
-// A list that an input moves through has no tag of its own.
+// ARIA listbox driven by an input: there is no element for it.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
 
 interface SearchResultsProps {
   readonly state: SearchState
-  /** Says what the steps are called, where it is known. */
+  /** For titles of steps, once they are known. */
   readonly rows: RowStore | undefined
   readonly at: number
   readonly onOpen: (hit: number) => void
@@ -154,7 +154,7 @@ interface SearchResultsProps {
 
 type Line = { readonly step: string | undefined } | { readonly hit: number }
 
-/** Hits by step; only those on the screen are in the page. */
+/** Grouped by step; virtualised. */
 function SearchResults({ state: { hits, query }, rows, at, onOpen }: SearchResultsProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const { lines, lineOf } = useMemo(() => group(hits), [hits])
@@ -186,7 +186,7 @@ function SearchResults({ state: { hits, query }, rows, at, onOpen }: SearchResul
             return (
               <div
                 key={`step ${index}`}
-                // A list holds options only; each of them says its step aloud.
+                // A listbox contains options only; each of them announces its step.
                 aria-hidden="true"
                 className="absolute left-0 flex w-full items-center gap-2 border-t border-line bg-raised px-4"
                 style={position}
@@ -250,10 +250,9 @@ function Hit({ hit, index, count, isCurrent, style, onOpen }: HitProps) {
   )
 }
 
-/** Characters before a hit that a phone has room for. */
 const NEAR = 16
 
-/** The text before a hit; on a phone only its end, so that the hit is seen. */
+/** On a phone only the end of the text, so that the hit is visible. */
 function Before({ text }: { readonly text: string }) {
   if (text.length <= NEAR) return text
   return (
@@ -284,7 +283,6 @@ function StepName({
   )
 }
 
-/** A heading wherever the step changes, and at which line each hit is. */
 function group(hits: readonly SearchHit[]): { lines: readonly Line[]; lineOf: readonly number[] } {
   const lines: Line[] = []
   const lineOf: number[] = []
@@ -301,7 +299,6 @@ export interface SearchDialogProps {
   readonly search: ReturnType<typeof useSearch>
 }
 
-/** Where one types what to search for, and sees what is found while it is found. */
 export function SearchDialog({ isOpen, onClose, search }: SearchDialogProps) {
   const { take, back } = useEarlyFocus()
   return (
@@ -324,7 +321,7 @@ interface SearchingProps extends Omit<SearchDialogProps, 'isOpen'> {
   readonly takeFocus: EarlyFocus['take']
 }
 
-/** Rest between two letters before the search begins. */
+/** Debounce of typing. */
 const REST_MS = 150
 
 function Searching({ search, onClose, takeFocus }: SearchingProps) {
@@ -399,7 +396,6 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
   )
 }
 
-/** How far the search is, and whether there is more than is shown. */
 function SearchProgressLine({ state, at }: { readonly state: SearchState; readonly at: number }) {
   const { query, hits, searched, total, isDone, isCut } = state
   const steps = new Set(hits.flatMap(({ step }) => step ?? [])).size
@@ -414,7 +410,7 @@ function SearchProgressLine({ state, at }: { readonly state: SearchState; readon
                 hits.length > 0 &&
                   `${count(at + 1)} of ${plural(hits.length, 'hit')} in ${plural(steps, 'step')}`,
                 hits.length === 0 && isDone && 'Nothing was found.',
-                isCut && 'There are more hits than are shown: ask more closely.',
+                isCut && 'There are more hits than shown: refine the search.',
                 !isDone &&
                   total !== undefined &&
                   `searched ${count(searched ?? 0)} of ${plural(total, 'step')}`,
@@ -432,7 +428,6 @@ function SearchProgressLine({ state, at }: { readonly state: SearchState; readon
   )
 }
 
-/** In the line at the bottom: which hit of a search is looked at. */
 export function SearchNote() {
   const { query, hits, at } = useSearchState()
   if (query === '' || at < 0) return null

@@ -1,18 +1,16 @@
 import type { RunSource, SearchHit } from '../../model/run-source.js'
 import { tabOfField } from '../step/field-path.js'
 
-/** A search as far as it is. */
 export interface SearchState {
   readonly query: string
   readonly hits: readonly SearchHit[]
-  /** Steps looked at, of all; undefined before the first answer. */
+  /** Undefined before the first answer. */
   readonly searched: number | undefined
   readonly total: number | undefined
   readonly isDone: boolean
-  /** There are more hits than were reported. */
   readonly isCut: boolean
   readonly error: unknown
-  /** Place of the hit that was gone to last; -1 before the first. */
+  /** Index of the last opened hit; -1 before the first. */
   readonly at: number
 }
 
@@ -27,10 +25,10 @@ const NOTHING: SearchState = {
   at: -1,
 }
 
-/** Screens are told of new hits no more often than this. */
+/** Throttles updates of the screen. */
 const PAUSE_MS = 60
 
-/** The search of the run on the screen. A new one ends the one before it. */
+/** The search of the run on the screen. A new one cancels the previous one. */
 export class SearchStore {
   #state = NOTHING
   #giveUp: AbortController | undefined
@@ -44,7 +42,6 @@ export class SearchStore {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Forgets the search. */
   clear(): void {
     this.#giveUp?.abort()
     this.#state = NOTHING
@@ -95,13 +92,13 @@ export class SearchStore {
 
 export const searchStore = new SearchStore()
 
-/** Where a hit is looked at: the tab of its step, and the field in it. */
+/** The tab and field of a hit. */
 interface HitLocation {
   readonly tab?: string
   readonly field?: string
 }
 
-/** What belongs to no field, such as the error that ended a run, has no place. */
+/** A hit without a field, such as the error that ended a run, has no location. */
 export function locationOfHit({ field, path, seq }: SearchHit): HitLocation {
   const whole = field === 'console' || field === 'file' ? `${field}.${seq}` : path
   if (whole === '') return {}
@@ -109,12 +106,7 @@ export function locationOfHit({ field, path, seq }: SearchHit): HitLocation {
   return { field: whole, ...(tab !== undefined && { tab }) }
 }
 
-/** What is searched for stands in the address of a run, beside what else stands there. */
-interface SearchQuery {
-  readonly q?: string
-}
-
-export function readSearchQuery({ q }: Record<string, unknown>): SearchQuery {
+export function readSearchQuery({ q }: Record<string, unknown>): { readonly q?: string } {
   const text = typeof q === 'number' || typeof q === 'boolean' ? String(q) : q
   return typeof text === 'string' && text !== '' ? { q: text } : {}
 }

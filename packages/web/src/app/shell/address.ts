@@ -1,7 +1,7 @@
 /**
- * What stands after the `?` of an address. Texts stand as they are, so that people can
- * read and write links: `?step=3&q=refund`. Lists are JSON, and so is a text that would
- * be taken for one. Everything read is a text or what JSON says; pages check it.
+ * Search parameters of an address. Texts are written as they are, so that people can read and
+ * write links: `?step=3&q=refund`. Lists are JSON, and so is a text that looks like JSON.
+ * Pages validate the values.
  */
 export function readAddress(search: string): Record<string, unknown> {
   return Object.fromEntries(

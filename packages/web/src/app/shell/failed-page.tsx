@@ -1,11 +1,10 @@
 import { Link, useRouter } from '@tanstack/react-router'
 import { Button, buttonLook } from '../design/button.js'
-import { CopyButton } from '../design/toast.js'
 import { EmptyNote, ErrorNote } from '../design/notes.js'
+import { CopyButton } from '../design/toast.js'
+import { useBackend } from '../sources/backend.js'
 import { PageFrame } from './page-frame.js'
-import { useBackend } from '../sources/viewer-home.js'
 
-/** Stands in for a page that failed: what happened, and the way back. */
 export function FailedPage({
   error,
   reset,
@@ -42,7 +41,7 @@ export function FailedPage({
   )
 }
 
-/** What somebody who mends it needs to know; no content of a tape is among it but what the error says. */
+/** Details for a bug report; nothing of a tape except the error message. */
 const detailsOf = (error: unknown): string =>
   [
     error instanceof Error ? (error.stack ?? String(error)) : String(error),
@@ -50,7 +49,6 @@ const detailsOf = (error: unknown): string =>
     navigator.userAgent,
   ].join('\n\n')
 
-/** There is nothing at this address. */
 export function NotFoundPage() {
   const { onlyRun } = useBackend()
   return (
@@ -75,7 +73,6 @@ export function NotFoundPage() {
   )
 }
 
-/** All that can be shown when there is no home: what happened, and to try again. */
 export function FailedStart({ error }: { readonly error: unknown }) {
   return (
     <main className="mx-auto flex max-w-160 flex-col gap-3 p-4">

@@ -1,5 +1,10 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react'
+import type { Job } from '../../api/run-repository.js'
+import type { Explained } from '../../model/run-head.js'
+import { isOver, useJobs } from '../change/jobs.js'
+import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
+import { IconButton } from '../design/button.js'
 import {
   CommandIcon,
   HelpIcon,
@@ -8,18 +13,13 @@ import {
   SearchIcon,
   SunIcon,
 } from '../design/icons.js'
-import type { Run } from '../run/use-run.js'
-import { useBackend, type ViewerBackend } from '../sources/viewer-home.js'
-import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
-import { IconButton } from '../design/button.js'
-import type { Job } from '../../api/home.js'
-import { isOver, useJobs } from '../change/jobs.js'
-import { SearchNote } from '../search/search-dialog.js'
-import type { Explained } from '../../model/run-head.js'
 import { Menu } from '../design/menu.js'
+import type { Run } from '../run/use-run.js'
+import { SearchNote } from '../search/search-dialog.js'
+import { useBackend, type ViewerBackend } from '../sources/backend.js'
 import { type Theme, useTheme } from './theme.js'
 
-/** The run that the page on the screen is about; the palette and search find its steps. */
+/** The run of the current page; the palette and search find its steps. */
 let open: Run | undefined
 const listeners = new Set<() => void>()
 
@@ -29,7 +29,6 @@ function offer(run: Run | undefined): void {
   for (const listener of listeners) listener()
 }
 
-/** Says which run a page is about, as long as the page is there. */
 function useOfferedRun(run: Run | undefined): void {
   useEffect(() => {
     if (run !== undefined) offer(run)
@@ -52,7 +51,6 @@ const THEMES: readonly { id: Theme; title: string; icon: React.ReactNode }[] = [
   { id: 'system', title: 'As the system', icon: <ScreenIcon /> },
 ]
 
-/** Chooses between light and dark. */
 function ThemeMenu() {
   const [theme, setTheme] = useTheme()
   const icon = THEMES.find(({ id }) => id === theme)?.icon
@@ -68,14 +66,12 @@ function ThemeMenu() {
   )
 }
 
-/** Whether what is behind the page can be reached. */
 interface ServerStatus {
   readonly isConnected: boolean
-  /** Why the connection does not come back by itself, and what to do. */
+  /** Why the connection will not recover by itself, and what to do. */
   readonly lost?: Explained | undefined
 }
 
-/** Listens to a home from the first question on. */
 class StatusStore {
   #status: ServerStatus = { isConnected: true }
   readonly #listeners = new Set<() => void>()
@@ -109,7 +105,6 @@ function useServerStatus(): ServerStatus {
   return useSyncExternalStore(store.subscribe, store.get)
 }
 
-/** One line at the bottom of every page: what the page says, what runs, and whether the connection is lost. */
 function StatusLine({ children }: { readonly children?: ReactNode }) {
   const { isConnected, lost } = useServerStatus()
   const busy = useJobs().filter((job) => !isOver(job))
@@ -149,21 +144,16 @@ export interface Crumb {
 }
 
 export interface PageFrameProps {
-  /** What the page shows: the last of the crumbs, and its heading. */
   readonly title: ReactNode
-  /** The title of the browser's tab, where `title` is more than text. */
+  /** For the browser tab, if `title` is more than text. */
   readonly documentTitle?: string
-  /** What stands between the home and this page. */
   readonly crumbs?: readonly Crumb[]
-  /** The run that the page is about: the palette and search find its steps. */
   readonly run?: Run | undefined
   readonly actions?: ReactNode
-  /** One line at the bottom: what goes on. */
   readonly status?: ReactNode
   readonly children: ReactNode
 }
 
-/** What every page has: a bar above, the page, a line below. */
 export function PageFrame(props: PageFrameProps) {
   const { title, crumbs = [], run, actions, status, children } = props
   const backend = useBackend()
@@ -237,12 +227,11 @@ const Separator = () => (
 )
 
 interface CommandButtonProps {
-  /** Id of the command; nothing is shown while there is none. */
+  /** Nothing is shown if there is no such command. */
   readonly command: string
   readonly icon: ReactNode
 }
 
-/** A command as a button: its name, its key, and not to be pressed when it cannot be done. */
 function CommandButton({ command: id, icon }: CommandButtonProps) {
   const command = useAllCommands().find((each) => each.id === id)
   const [settings] = useKeySettings()

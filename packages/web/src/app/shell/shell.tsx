@@ -1,14 +1,13 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { Outlet, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useCommands } from '../commands/commands.js'
 import { HelpDialog } from '../commands/help-dialog.js'
 import { Palette } from '../commands/palette.js'
-import { useCommands } from '../commands/commands.js'
 import { Toasts } from '../design/toast.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/backend.js'
 import { useTheme } from './theme.js'
 
-/** What is there on every page: the palette, the page of keys, messages. */
 export function Shell() {
   const [open, setOpen] = useState<'palette' | 'help'>()
   const [, setTheme] = useTheme()

@@ -1,6 +1,5 @@
 import { onRemembered, readRemembered, useRemembered } from '../design/remembered.js'
 
-/** Light, dark, or what the system says. */
 export type Theme = 'light' | 'dark' | 'system'
 
 const KEY = 'theme'
@@ -12,7 +11,7 @@ function apply(): void {
   document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
 }
 
-// As soon as this module is there, before anything is drawn.
+// Immediately, before the first paint.
 apply()
 dark.addEventListener('change', apply)
 onRemembered(KEY, apply)

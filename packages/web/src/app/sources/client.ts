@@ -1,12 +1,12 @@
 import { hc } from 'hono/client'
+import type { JSONParsed } from 'hono/utils/types'
 import type { Api } from '../../api/api.js'
 import type { Explained } from '../../model/run-head.js'
-import { BackendError } from './home-error.js'
-import type { JSONParsed } from 'hono/utils/types'
+import { BackendError } from './backend-error.js'
 
 /**
- * The API of the server this page came from. Its answers are good ones: everything
- * else is thrown as a `HomeError`. The header is one that no other page can set unasked.
+ * The API of the server. Error responses are thrown as `BackendError`. Other origins cannot
+ * set this header.
  */
 export const client = hc<Api>('/api', { headers: { 'x-retake': '1' }, fetch: request })
 
@@ -41,17 +41,16 @@ async function readError(response: Response): Promise<Explained> {
 }
 
 /**
- * What a server sent as JSON, as it was before. It is the same value: JSON leaves out
- * fields that are undefined, and ours hold nothing else that JSON cannot say.
+ * The JSON of a response with its original type: our values contain nothing that JSON would
+ * change, except for undefined fields.
  */
 export async function readAnswer<T>(response: { json(): Promise<JSONParsed<T>> }): Promise<T> {
   return (await response.json()) as T
 }
 
 /**
- * The lines of an answer, each a piece of JSON, as they arrive. Where the server
- * could not go on, its reason is the last line, and thrown. Whoever stops reading
- * stops the server, too.
+ * The lines of a response as they arrive. An error of the server is its last line, and thrown.
+ * A reader that stops cancels the request.
  */
 export async function* readLines<T>(response: Response): AsyncGenerator<T> {
   if (response.body === null) return

@@ -1,20 +1,24 @@
-import type { BranchFile, BranchNodeView } from '../../api/home.js'
-import type { Editable, RunActions, WaitingApproval } from '../../api/home.js'
-import type { Job } from '../../api/home.js'
-import type { RunComparison } from '../../api/home.js'
-import type { OpenedSession, SessionPosition, SessionValue } from '../../api/home.js'
-import type { client as serverClient } from './client.js'
-import { readAnswer } from './client.js'
+import type {
+  BranchFile,
+  BranchNodeView,
+  Editable,
+  Job,
+  OpenedSession,
+  RunActions,
+  RunComparison,
+  SessionPosition,
+  SessionValue,
+  WaitingApproval,
+} from '../../api/run-repository.js'
+import { type client as serverClient, readAnswer } from './client.js'
 
-/** What only a live home can do. */
 export interface LiveActions extends Omit<RunActions, 'jobs'> {
-  /** Newest first; what becomes of them is told by the home's changes. */
+  /** Newest first; later states are reported as changes. */
   jobs(): Promise<readonly Job[]>
   branches(run: string): Promise<BranchNodeView>
   compare(a: string, b: string): Promise<RunComparison>
 }
 
-/** The actions of the server behind a page. Its refusals are thrown by the client. */
 export function makeLiveActions(client: typeof serverClient): LiveActions {
   const runs = client.runs[':run']
   const sessions = client.sessions[':session']
@@ -51,7 +55,7 @@ export function makeLiveActions(client: typeof serverClient): LiveActions {
       readAnswer<SessionValue>(
         await sessions.evaluate.$post({ param: { session }, json: { expression } }),
       ),
-    // Kept alive, so that a page which is being closed can still say it.
+    // `keepalive`, so that a closing page can still send it.
     closeSession: async (session) => {
       await sessions.$delete({ param: { session } }, { init: { keepalive: true } })
     },

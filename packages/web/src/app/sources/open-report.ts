@@ -1,7 +1,7 @@
 import { eventLines, type Tape } from '@retake/tape'
 import { browserPlatform, readTape } from '@retake/tape/browser'
-import type { RunSource } from '../../model/run-source.js'
 import { RunModel } from '../../model/run-model.js'
+import type { RunSource } from '../../model/run-source.js'
 import type { ReportParts } from '../../report/report-parts.js'
 import type { ReportData, SourceCall } from './worker-protocol.js'
 
@@ -71,7 +71,10 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** Reads the blocks of a report. Compressed answers that were recorded as they came are undone, but for brotli, which browsers keep to themselves. */
+/**
+ * Reads the blocks of a report. Recorded compression is undone, except for brotli, which
+ * browsers do not expose.
+ */
 export async function openReport({ run, tapes, parts }: ReportData): Promise<ReportAnswers> {
   const [known, ...bytes] = await Promise.all([
     unpackJson(parts) as Promise<ReportParts>,
@@ -79,7 +82,7 @@ export async function openReport({ run, tapes, parts }: ReportData): Promise<Rep
   ])
   let tape: Tape | undefined
   for (const each of bytes) tape = readTape(each, run, tape && { parent: tape })
-  if (tape === undefined) throw new Error('the report holds no tape')
+  if (tape === undefined) throw new Error('the report contains no tape')
   const { status, redacted, prices } = known
   const model = new RunModel(tape, {
     status,

@@ -1,6 +1,5 @@
-import { explainError } from './home-error.js'
-import { openReport } from './open-report.js'
-import type { ReportAnswers } from './open-report.js'
+import { explainError } from './backend-error.js'
+import { openReport, type ReportAnswers } from './open-report.js'
 import type { FromWorker, ToWorker } from './worker-protocol.js'
 
 /**

@@ -1,26 +1,25 @@
-import { useQuery } from '@tanstack/react-query'
-import { useMemo, useRef, useState } from 'react'
 import { count, duration, plural } from '@retake/tape/present'
-import type { BodySide, BodyView, StreamEvents } from '../../model/step-detail.js'
-import type { Run } from '../run/use-run.js'
-import { Choice } from '../design/fields.js'
-import { Field, Fold } from './field.js'
-import { bytesText } from '../../model/clip.js'
-import { JsonTree } from './json-tree.js'
-import { LongText, VisibleText } from './text.js'
-import { QueryNote } from '../design/notes.js'
+import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { hexLine, hexLineCount, indexed } from './text-parts.js'
-import { jsonIn } from './json-rows.js'
+import { useMemo, useRef, useState } from 'react'
+import { bytesText } from '../../model/clip.js'
+import type { BodySide, BodyView, StreamEvents } from '../../model/step-detail.js'
 import { Button } from '../design/button.js'
+import { Choice } from '../design/fields.js'
 import { DownloadIcon } from '../design/icons.js'
+import { QueryNote } from '../design/notes.js'
 import { showToast } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
+import { Field, Fold } from './field.js'
+import { jsonIn } from './json-rows.js'
+import { JsonTree } from './json-tree.js'
+import { hexLine, hexLineCount, indexed } from './text-parts.js'
+import { LongText, VisibleText } from './text.js'
 
-/** Bytes that are shown; a file is better for more. */
+/** Bytes shown; download the file for more. */
 const SHOWN = 65_536
 const LINE = 18
 
-/** The bytes of a body, as numbers and as what of them is text. */
 function HexView(props: { readonly run: Run; readonly label: string; readonly side: BodySide }) {
   const { run, label, side } = props
   const body = useQuery({
@@ -80,16 +79,14 @@ export interface BodyPanelProps {
   readonly label: string
   readonly side: 'request' | 'response'
   readonly body: BodyView
-  /** Of a stream, what is in it. */
   readonly events?: StreamEvents | undefined
 }
 
-/** The largest body that is read whole to be shown as a tree. */
+/** The largest body that is parsed into a tree. */
 const TREE_LIMIT = 64 * 1024 * 1024
 
 type Form = 'tree' | 'events' | 'text' | 'hex'
 
-/** A body: as a tree or as events where it is such, as text, or as bytes. */
 export function BodyPanel({ run, label, side, body, events }: BodyPanelProps) {
   const [requested, setRequested] = useState<Form>()
   const forms = formsOf(body, events)
@@ -140,7 +137,7 @@ function formsOf(body: BodyView, events: StreamEvents | undefined): readonly For
   return body.form === 'json' ? ['tree', 'text', 'hex'] : ['text', 'hex']
 }
 
-/** A body too large to be handed over at once is fetched when somebody wants its tree. */
+/** A large body is fetched when its tree is opened. */
 function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
   const [isRequested, setRequested] = useState(false)
   const whole = useQuery({
@@ -199,7 +196,6 @@ function BodyText({ body, path }: { readonly body: BodyView; readonly path: stri
   )
 }
 
-/** The events of a streamed answer, in order, each to be opened. */
 function SseList({ stream, path }: { readonly stream: StreamEvents; readonly path: string }) {
   const { total, from, events } = stream
   return (
@@ -283,11 +279,9 @@ interface DownloadBodyProps {
   readonly label: string
   readonly side: BodySide
   readonly bytes?: number
-  /** How the file's name ends. */
   readonly ending?: string
 }
 
-/** Offers one side of a step whole, as a file. */
 export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: DownloadBodyProps) {
   const [isBusy, setBusy] = useState(false)
   const save = async (): Promise<void> => {
@@ -309,7 +303,6 @@ export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: Downlo
   )
 }
 
-/** Hands bytes to the browser as a file to keep. */
 export function saveBytes(bytes: Uint8Array | string, name: string, type: string): void {
   const url = URL.createObjectURL(new Blob([bytes as BlobPart], { type }))
   const link = document.createElement('a')

@@ -1,15 +1,14 @@
+import { driftText, type StepGuard } from '@retake/tape'
 import { clock, plural } from '@retake/tape/present'
 import type { CallView } from '../../model/step-detail.js'
-import { type ChatLook, ChatLookProvider, ToolContent } from './message-view.js'
+import { Facts } from '../design/badge.js'
 import { DownloadBody } from './body-panel.js'
 import { ErrorView } from './error-tab.js'
 import { Field, Section, type TabProps } from './field.js'
-import { LongText, Lossy, VisibleText } from './text.js'
+import { type ChatLook, ChatLookProvider, ToolContent } from './message-view.js'
 import { indexed } from './text-parts.js'
-import { driftText, type StepGuard } from '@retake/tape'
-import { Facts } from '../design/badge.js'
+import { LongText, Lossy, VisibleText } from './text.js'
 
-/** A tool or a child process: what it was given, what came of it, what it wrote. */
 export function CallTab({ run, detail }: TabProps) {
   const { call, kind, label } = detail
   if (call === undefined) return <p className="p-3 text-muted">No call is on the tape.</p>
@@ -51,7 +50,6 @@ export function CallTab({ run, detail }: TabProps) {
   )
 }
 
-/** What is known of a call that no value came of. */
 function withoutResult({ kind, state, error }: TabProps['detail']): string {
   if (state === 'running') return 'No answer yet.'
   if (state === 'failed') return error ?? 'It failed; why is not on the tape.'
@@ -70,7 +68,7 @@ function ChildOutput(props: {
 }) {
   const { output, outputBytes } = props.call
   return (
-    <Section title={`What it wrote, ${plural(output.length, 'piece')}`}>
+    <Section title={`Output, ${plural(output.length, 'chunk')}`}>
       {indexed(output.slice(0, PAGE)).map(({ index, item: { at, pipe, text, isLossy } }) => (
         <div key={index} className="flex gap-2 font-mono text-sm">
           <span className="w-16 shrink-0 text-right text-muted">{clock(at)}</span>
@@ -96,7 +94,6 @@ function ChildOutput(props: {
   )
 }
 
-/** What a guard did with a call: which rule decided, who was asked, what did not fit. */
 function GuardSection({ guard }: { readonly guard: StepGuard }) {
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
   const { drift = [], blocked = [] } = guard

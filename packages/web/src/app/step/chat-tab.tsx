@@ -1,23 +1,22 @@
-import { useMemo, useState } from 'react'
 import { count, plural } from '@retake/tape/present'
+import { useMemo, useState } from 'react'
+import type { Conversation, StepDetail } from '../../model/step-detail.js'
 import { useCommands } from '../commands/commands.js'
-import { useRemembered } from '../design/remembered.js'
 import { Checkbox } from '../design/fields.js'
+import { useRemembered } from '../design/remembered.js'
+import type { RowStore } from '../run/row-store.js'
+import { firstShown, pairTools, type ShownMessages, useMessages } from './conversation.js'
 import { readFieldPath } from './field-path.js'
 import { StepLink, type TabProps, useFieldLinks } from './field.js'
-import { indexed } from './text-parts.js'
 import { ChatLookProvider, MessageView } from './message-view.js'
-import { firstShown, pairTools } from './conversation.js'
-import { type ShownMessages, useMessages } from './conversation.js'
-import type { Conversation, StepDetail } from '../../model/step-detail.js'
-import type { RowStore } from '../run/row-store.js'
+import { indexed } from './text-parts.js'
 
-/** How far after a model step its tools are looked for. */
+/** How far after a model step its tool steps are searched. */
 const LOOK_AHEAD = 500
 
 /**
- * Finds the steps that ran what a model asked for: calls and steps of one name are
- * paired in order. Only of the answer; who ran earlier calls, their own steps say.
+ * Finds the steps that ran the calls of a model: calls and steps of one name are paired in
+ * order. Only for the answer; earlier calls belong to earlier steps.
  */
 function callFinder(rows: RowStore, detail: StepDetail): (path: string) => string | undefined {
   let found: Map<string, string> | undefined
@@ -52,7 +51,6 @@ function pairUp(rows: RowStore, { label, conversation }: StepDetail): Map<string
   return found
 }
 
-/** Messages that are shown more at a time. */
 const MORE = 60
 
 interface EarlierMessagesProps {
@@ -61,7 +59,6 @@ interface EarlierMessagesProps {
   readonly onShow: (from: number) => void
 }
 
-/** Stands for the messages before those that are shown, and shows them. */
 function EarlierMessages({ conversation, shown, onShow }: EarlierMessagesProps) {
   const { newFrom, seenIn } = conversation
   const { from, isLoading, error } = shown
@@ -94,7 +91,7 @@ function EarlierMessages({ conversation, shown, onShow }: EarlierMessagesProps) 
   )
 }
 
-/** The conversation: what is new in this step, what came before when it is asked for, and the answer. */
+/** The conversation: new messages, earlier ones on demand, and the answer. */
 export function ChatTab({ run, detail }: TabProps) {
   const given = detail.conversation
   const { field } = useFieldLinks()
@@ -118,7 +115,7 @@ export function ChatTab({ run, detail }: TabProps) {
   const shown = useMessages(run, detail, wanted)
   const { from, messages } = shown
   const pairs = useMemo(() => pairTools(messages, from), [messages, from])
-  // Which step ran a call is known when all rows are there.
+  // Steps of calls are known when all rows are loaded.
   const { isComplete } = run.rows
   const look = useMemo(
     () => ({
@@ -181,7 +178,7 @@ export function ChatTab({ run, detail }: TabProps) {
 const noAnswer = (state: TabProps['detail']['state']): string =>
   state === 'running' ? 'No answer yet.' : 'No answer of the model is on the tape.'
 
-/** Place of the message that a link points to. */
+/** Index of the message that a link points to. */
 function linkedMessage(field: string | undefined): number | undefined {
   const [root, index] = readFieldPath(field ?? '')
   return root === 'messages' && /^\d{1,9}$/.test(index ?? '') ? Number(index) : undefined

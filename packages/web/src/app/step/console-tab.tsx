@@ -1,19 +1,15 @@
-import { QueryNote } from '../design/notes.js'
+import { clock, plural } from '@retake/tape/present'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { clock, plural } from '@retake/tape/present'
 import type { ConsolePart } from '../../model/run-source.js'
-import { Field, useFieldLinks } from './field.js'
-import { Lossy } from './text.js'
-import { LongText } from './text.js'
+import { QueryNote } from '../design/notes.js'
 import { readFieldPath } from './field-path.js'
-import type { TabProps } from './field.js'
-import { splitAtMoment } from './field.js'
+import { Field, splitAtMoment, type TabProps, useFieldLinks } from './field.js'
+import { LongText, Lossy } from './text.js'
 
-/** Pieces of output that are shown at once. */
 const PAGE = 400
 
-/** What stood on the terminal when this step had its answer. */
+/** The terminal as of this step's answer. */
 export function ConsoleTab({ run, detail }: TabProps) {
   const [isLaterShown, setLaterShown] = useState(false)
   const [requested, setRequested] = useState(PAGE)

@@ -1,14 +1,13 @@
-import type { Conversation, StepDetail } from '../../model/step-detail.js'
 import type { Message, ToolCallPart, ToolResultPart } from '@retake/tape'
 import { useQueries, type UseQueryResult } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import type { Conversation, StepDetail } from '../../model/step-detail.js'
 import type { Run } from '../run/use-run.js'
 
-/** Messages that are fetched at once; a source hands out no more than 1000. */
+/** Page size; a source returns at most 1000. */
 const PAGE = 500
 
 export interface ShownMessages {
-  /** Place of the first of them in the conversation. */
   readonly from: number
   readonly messages: readonly Message[]
   readonly isLoading: boolean
@@ -17,7 +16,7 @@ export interface ShownMessages {
 
 const NOTHING: Conversation = { total: 0, from: 0, messages: [], newFrom: 0, answer: [] }
 
-/** The messages of a conversation from a place to its end, as far as they are here already. */
+/** Messages from an index to the end, as far as they are loaded. */
 export function useMessages(run: Run, detail: StepDetail, wanted: number): ShownMessages {
   const given = detail.conversation ?? NOTHING
   const starts = useMemo(() => pagesBetween(wanted, given.from), [wanted, given.from])
@@ -42,7 +41,7 @@ const together = (results: readonly UseQueryResult<readonly Message[]>[]) => ({
   error: results.find((result) => result.error !== null)?.error ?? null,
 })
 
-/** Where the pages begin that hold the messages from one place up to another. */
+/** Starts of the pages that contain a range of messages. */
 export function pagesBetween(from: number, to: number): number[] {
   const starts: number[] = []
   if (from >= to) return starts
@@ -50,7 +49,7 @@ export function pagesBetween(from: number, to: number): number[] {
   return starts
 }
 
-/** What is there without a gap before the messages that came with the step. */
+/** The loaded messages that precede those of the step without a gap. */
 export function joinPages(
   given: Pick<Conversation, 'from' | 'messages'>,
   starts: readonly number[],
@@ -68,20 +67,22 @@ export function joinPages(
   return { from, messages: pieces.toReversed().flat() }
 }
 
-/** A tool's result, and where it stands in the conversation. */
 export interface FoundResult {
   readonly part: ToolResultPart
   readonly path: string
 }
 
 export interface ToolPairs {
-  /** Results by the id of the call they answer. */
+  /** Results by call id. */
   readonly results: ReadonlyMap<string, FoundResult>
-  /** Calls by id, of those messages that are shown. */
+  /** Calls by id, of the shown messages. */
   readonly calls: ReadonlyMap<string, ToolCallPart>
 }
 
-/** Which result answers which call, by id. A call without an id has none. `from`: place of the first message. */
+/**
+ * Pairs results and calls by id. A call without an id has no result. `from`: index of the
+ * first message.
+ */
 export function pairTools(messages: readonly Message[], from: number): ToolPairs {
   const results = new Map<string, FoundResult>()
   const calls = new Map<string, ToolCallPart>()
@@ -96,7 +97,7 @@ export function pairTools(messages: readonly Message[], from: number): ToolPairs
   return { results, calls }
 }
 
-/** The first message to be shown: the first new one, or that which asked for a result among them. */
+/** The first new message, or the one that requested a result among the new ones. */
 export function firstShown({ messages, from, newFrom }: Conversation): number {
   const fresh = messages.slice(Math.max(0, newFrom - from))
   const answered = new Set(

@@ -1,15 +1,15 @@
 import type { RecordedError } from '@retake/tape'
-import { useMemo } from 'react'
 import { plural } from '@retake/tape/present'
-import { copyAndSay } from '../design/toast.js'
-import { Field, Section, type TabProps } from './field.js'
-import { indexed, type StackFrame, stackFrames } from './text-parts.js'
-import { JsonTree } from './json-tree.js'
-import { textOf } from './json-rows.js'
-import { LongText, VisibleText } from './text.js'
+import { useMemo } from 'react'
 import { siteInStack } from '../../model/site-in-stack.js'
-import { SourceView } from './source-tab.js'
+import { copyAndSay } from '../design/toast.js'
 import { useSelection } from '../run/use-selection.js'
+import { Field, Section, type TabProps } from './field.js'
+import { textOf } from './json-rows.js'
+import { JsonTree } from './json-tree.js'
+import { SourceView } from './source-tab.js'
+import { indexed, type StackFrame, stackFrames } from './text-parts.js'
+import { LongText, VisibleText } from './text.js'
 
 export interface ErrorViewProps {
   readonly error: RecordedError
@@ -17,10 +17,9 @@ export interface ErrorViewProps {
   readonly depth?: number
 }
 
-/** Causes that are shown below one another. */
+/** Causes shown below one another. */
 const CAUSES = 20
 
-/** An error: what it says, its class and code, where it was thrown, and what caused it. */
 export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
   const { text, length } = textOf(error.message)
   const props = useMemo(() => ownProps(error), [error])
@@ -79,7 +78,7 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
   )
 }
 
-/** What is told nowhere else: a mark stands for what has a field of its own. */
+/** Properties that have no field of their own. */
 function ownProps({ props = {} }: RecordedError): object | undefined {
   const own = Object.entries(props).filter(([, value]) => JSON.stringify(value) !== '{"$":"field"}')
   return own.length === 0 ? undefined : Object.fromEntries(own)
@@ -118,7 +117,6 @@ const Frames = ({ frames }: { readonly frames: readonly StackFrame[] }) => (
   </ol>
 )
 
-/** What went wrong, and the line it went wrong at. */
 export function ErrorTab({ run, detail }: TabProps) {
   const { show } = useSelection()
   const { failure, error, response, site } = detail
@@ -144,7 +142,7 @@ export function ErrorTab({ run, detail }: TabProps) {
         </p>
       )}
       {(thrown ?? site) !== undefined && (
-        <Section title={thrown === undefined ? 'Where it was asked for' : 'Where it was thrown'}>
+        <Section title={thrown === undefined ? 'Where it was called' : 'Where it was thrown'}>
           <SourceView run={run} site={thrown ?? site ?? ''} />
         </Section>
       )}

@@ -1,24 +1,24 @@
-import { QueryNote } from '../design/notes.js'
+import { clock, plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { clock, plural } from '@retake/tape/present'
+import { bytesText } from '../../model/clip.js'
 import type { EventRow, RunSource } from '../../model/run-source.js'
+import type { StepDetail } from '../../model/step-detail.js'
+import { QueryNote } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
 import { Field, Fold, momentOf, type TabProps } from './field.js'
-import { bytesText } from '../../model/clip.js'
 import { JsonTree } from './json-tree.js'
 import { VisibleText } from './text.js'
-import type { StepDetail } from '../../model/step-detail.js'
 
 const BATCH = 2000
 
 interface EventsOfStep {
   readonly rows: readonly EventRow[]
-  /** Where to look on; undefined when all was looked at. */
+  /** Where to continue; undefined when done. */
   readonly next: number | undefined
 }
 
-/** The event that begins a step, and those that answer it. Looks at no more than `limit` events. */
+/** The event that begins a step, and those that answer it. Reads at most `limit` events. */
 async function readEventsOf(
   source: Pick<RunSource, 'events'>,
   detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
@@ -34,7 +34,6 @@ async function readEventsOf(
   return { rows, next: stop < end ? stop : undefined }
 }
 
-/** What stands on the tape for this step, event by event. */
 export function EventsTab({ run, detail }: TabProps) {
   const [requested, setRequested] = useState(20_000)
   const events = useQuery({

@@ -1,15 +1,14 @@
+import type { HeaderPair } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { Badge } from '../design/badge.js'
-import { Field, Section, type TabProps } from './field.js'
-import { LongText, VisibleText } from './text.js'
 import { BodyPanel } from './body-panel.js'
+import { Field, Section, type TabProps } from './field.js'
 import { encodingUndone, indexed } from './text-parts.js'
-import type { HeaderPair } from '@retake/tape'
+import { LongText, VisibleText } from './text.js'
 
-/** What stands on a tape for a secret; it was never written. */
+/** The mask of a secret; the secret itself was never recorded. */
 const isMasked = (value: string): boolean => value.includes('retake-hidden')
 
-/** Headers in the order they were sent. */
 export function HeadersTable(props: {
   readonly headers: readonly HeaderPair[]
   readonly path: string
@@ -46,7 +45,6 @@ export function HeadersTable(props: {
   )
 }
 
-/** The answer as it came: status, headers, bytes, and what is wrong with it. */
 export function ResponseTab({ run, detail: { label, response, state } }: TabProps) {
   if (response === undefined)
     return (
@@ -98,7 +96,6 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
   )
 }
 
-/** The request as it left: method, address, headers, bytes. */
 export function RequestTab({ run, detail: { label, request } }: TabProps) {
   if (request === undefined) return <p className="p-3 text-muted">No request is on the tape.</p>
   const { method, url, headers, body } = request

@@ -17,15 +17,15 @@ const TABS: Readonly<Record<string, string>> = {
   event: 'events',
 }
 
-/** The tab a field is in, as its path begins; undefined for what stands above the tabs. */
+/** The tab of a field, by its path; undefined for fields above the tabs. */
 export function tabOfField(path: string): string | undefined {
   const [root = ''] = readFieldPath(path)
   return Object.hasOwn(TABS, root) ? TABS[root] : undefined
 }
 
 /**
- * Paths of fields in links, as `retake fork --set` writes them: keys with dots between,
- * and quotes around a key that has a dot, a bracket, a quote or a blank in it.
+ * Paths of fields in links, in the notation of `retake fork --set`: keys with dots between,
+ * quotes around a key with special characters.
  */
 export const joinPath = (base: string, key: string): string =>
   base === '' ? quoteKey(key) : `${base}.${quoteKey(key)}`
@@ -35,7 +35,7 @@ const quoteKey = (key: string): string =>
 
 const KEY = /"((?:\\[^]|[^"\\])*)"|((?:\\[^]|[^.\\])+)/y
 
-/** The keys of a path. What makes no sense ends it: a link may come from anywhere. */
+/** The keys of a path. Anything invalid ends it: a link may come from anywhere. */
 export function readFieldPath(path: string): string[] {
   const keys: string[] = []
   let at = 0
@@ -49,7 +49,7 @@ export function readFieldPath(path: string): string[] {
   return keys
 }
 
-/** The keys after `base`; undefined when the path does not lead there. */
+/** The keys after `base`; undefined if the path is elsewhere. */
 export function keysWithin(base: string, path: string | undefined): string[] | undefined {
   if (path === undefined) return undefined
   const [outer, all] = [readFieldPath(base), readFieldPath(path)]

@@ -1,16 +1,15 @@
-import { createContext, type ReactNode, use, useCallback, useState } from 'react'
-import { LinkIcon } from '../design/icons.js'
-import { useSelection } from '../run/use-selection.js'
 import { useParams, useRouter } from '@tanstack/react-router'
-import { keysWithin } from './field-path.js'
+import { createContext, type ReactNode, use, useCallback, useState } from 'react'
 import type { StepDetail } from '../../model/step-detail.js'
+import { LinkIcon } from '../design/icons.js'
 import type { Run } from '../run/use-run.js'
+import { useSelection } from '../run/use-selection.js'
+import { keysWithin } from './field-path.js'
 
-/** The event at which the agent had the answer of a step; its beginning when there is none. */
+/** The event of a step's answer; its beginning if there is none. */
 export const momentOf = (detail: Pick<StepDetail, 'seq' | 'answeredSeq'>): number =>
   detail.answeredSeq ?? detail.seq
 
-/** What had happened by the moment of a step, and what came later. */
 export function splitAtMoment<T extends { readonly seq: number }>(
   things: readonly T[],
   detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
@@ -23,18 +22,17 @@ export function splitAtMoment<T extends { readonly seq: number }>(
 }
 
 interface FoldProps {
-  /** A link to it, or to something in it, opens it. */
+  /** A link to it, or to something inside, opens it. */
   readonly path: string
   readonly title: ReactNode
   readonly className?: string
   readonly summaryClassName?: string
-  /** Drawn only while it is open. */
+  /** Rendered only while open. */
   readonly children: ReactNode
 }
 
 const SUMMARY = 'cursor-pointer text-sm'
 
-/** Something that is opened when it is wanted. */
 export function Fold({ path, title, className, summaryClassName = SUMMARY, children }: FoldProps) {
   const isLinked = keysWithin(path, useFieldLinks().field) !== undefined
   const [toggled, setToggled] = useState<boolean>()
@@ -43,7 +41,7 @@ export function Fold({ path, title, className, summaryClassName = SUMMARY, child
     <details
       open={isOpen}
       onToggle={(event) => {
-        // Also told of when a link opened it, which nobody decided.
+        // Also fires when a link opened it, which is not a user's choice.
         if (event.currentTarget.open !== isOpen) setToggled(event.currentTarget.open)
       }}
       className={className}
@@ -54,7 +52,6 @@ export function Fold({ path, title, className, summaryClassName = SUMMARY, child
   )
 }
 
-/** The field a link points to, and how to get a link to another one. */
 export interface FieldLinks {
   readonly field: string | undefined
   readonly copyLink: (path: string) => void
@@ -64,7 +61,6 @@ const FieldContext = createContext<FieldLinks>({ field: undefined, copyLink: () 
 export const FieldLinksProvider = FieldContext.Provider
 export const useFieldLinks = (): FieldLinks => use(FieldContext)
 
-/** Brings what a link points to onto the screen when it is drawn. */
 export const scrollHere = (element: HTMLElement | null): void =>
   element?.scrollIntoView({ block: 'center' })
 
@@ -72,15 +68,14 @@ export const MARKED = 'bg-warning-soft outline-2 outline-warning'
 
 export interface FieldProps {
   readonly path: string
-  /** Links to something in it, which is not shown on its own, lead here too. */
+  /** Links to something inside that is not shown on its own lead here too. */
   readonly isWhole?: boolean
-  /** Stands in a line of text. */
   readonly isInline?: boolean
   readonly className?: string
   readonly children: ReactNode
 }
 
-/** A value that has an address of its own: marked when the link points to it. */
+/** A value with an address of its own: marked when the link points to it. */
 export function Field(props: FieldProps) {
   const { path, isWhole = false, isInline = false, className = '', children } = props
   const { field } = useFieldLinks()
@@ -99,7 +94,7 @@ export function Field(props: FieldProps) {
   )
 }
 
-/** Seen when the field is pointed at or the button has the focus. */
+/** Visible when the field is hovered or the button has the focus. */
 export function CopyFieldLink({ path, className = '' }: Pick<FieldProps, 'path' | 'className'>) {
   const { copyLink } = useFieldLinks()
   return (
@@ -118,7 +113,6 @@ export function CopyFieldLink({ path, className = '' }: Pick<FieldProps, 'path' 
   )
 }
 
-/** Leads to another step of the same run. */
 export function StepLink({
   label,
   children,
@@ -149,7 +143,7 @@ interface LinkTarget {
   readonly field?: string | undefined
 }
 
-/** Makes addresses of places in this run, whole, to be handed to others. */
+/** Absolute links to parts of this run. */
 export function useLinkTo(): (target: LinkTarget) => string {
   const router = useRouter()
   const { run } = useParams({ from: '/runs/$run' })
@@ -172,7 +166,6 @@ interface SectionProps {
   readonly children: ReactNode
 }
 
-/** A titled part of a view of a step. */
 export function Section({ title, actions, children }: SectionProps) {
   return (
     <section className="min-w-0">
@@ -185,7 +178,6 @@ export function Section({ title, actions, children }: SectionProps) {
   )
 }
 
-/** What every view of a step is handed. */
 export interface TabProps {
   readonly run: Run
   readonly detail: StepDetail

@@ -1,20 +1,15 @@
-import { QueryNote } from '../design/notes.js'
+import { clock, plural } from '@retake/tape/present'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { clock, plural } from '@retake/tape/present'
-import { Badge } from '../design/badge.js'
-import type { FileTouch } from '../../model/run-source.js'
-import { splitAtMoment } from './field.js'
-import { Field, useFieldLinks } from './field.js'
 import { bytesText } from '../../model/clip.js'
-import { Section } from './field.js'
-import { StepLink } from './field.js'
+import type { FileTouch } from '../../model/run-source.js'
+import { Badge } from '../design/badge.js'
+import { QueryNote } from '../design/notes.js'
+import { Field, Section, splitAtMoment, StepLink, type TabProps, useFieldLinks } from './field.js'
 import { VisibleText } from './text.js'
-import type { TabProps } from './field.js'
 
 const PAGE = 300
 
-/** The files the agent touched: around this step, and before. */
 export function FilesTab({ run, detail }: TabProps) {
   const files = useQuery({
     queryKey: ['files', run.id, run.head.events],

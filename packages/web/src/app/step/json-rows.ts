@@ -1,10 +1,10 @@
-import { joinPath } from './field-path.js'
-import type { Clipped } from '../../model/step-detail.js'
 import { DESCRIBED_WORDS } from '@retake/tape'
+import type { Clipped } from '../../model/step-detail.js'
+import { joinPath } from './field-path.js'
 
 /**
- * A value of a program that JSON has no form for, such as a function, or that a limit
- * cut: one line of a tree, in words. Copied, it is what was captured.
+ * A value that JSON cannot express, such as a function, or that was cut: one line of a tree,
+ * in words. Copying it copies what was captured.
  */
 export class SpokenValue {
   readonly #text: string
@@ -25,9 +25,8 @@ export class SpokenValue {
 }
 
 /**
- * A captured value as a tree shows it: what stands for something else, an object with
- * `$type`, is put into words; what has members stays as it is. Captured values have a
- * limited depth. Not for JSON of others, where `$type` is a name like any other.
+ * A captured value for a tree: an object with `$type` is put into words. Captured values have
+ * a limited depth. Not for foreign JSON, where `$type` is an ordinary key.
  */
 export function spokenTree(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
@@ -39,7 +38,7 @@ export function spokenTree(json: unknown): unknown {
   )
 }
 
-/** A captured value in one line: JSON, with words where JSON has no form for it. */
+/** A captured value in one line. */
 export function spokenLine(json: unknown): string {
   if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
   if (Array.isArray(json)) return `[${json.map(spokenLine).join(',')}]`
@@ -58,22 +57,21 @@ function wordsFor(json: Readonly<Record<string, unknown>>): string | undefined {
   return Object.keys(rest).length === 0 ? `${type} {}` : undefined
 }
 
-/** One line of a tree of JSON. */
 export interface JsonRow {
-  /** Name in the value it is part of; undefined for the whole. */
+  /** Undefined for the root. */
   readonly key: string | undefined
   readonly value: unknown
   readonly depth: number
   readonly parent: JsonRow | undefined
-  /** Number of members; undefined for what has none by nature. */
+  /** Undefined for leaves. */
   readonly size: number | undefined
   readonly isOpen: boolean
-  /** Place among its neighbours, from 1, and how many they are. */
+  /** Among its siblings, from 1. */
   readonly index: number
   readonly of: number
 }
 
-/** Which objects and arrays are open. Members of parsed JSON are all different objects. */
+/** Open objects and arrays, by identity: parsed JSON has no shared objects. */
 export type OpenNodes = ReadonlySet<object>
 
 const isNode = (value: unknown): value is object =>
@@ -91,7 +89,7 @@ const membersOf = (node: object): readonly (readonly [string, unknown])[] =>
 const sizeOf = (node: object): number =>
   Array.isArray(node) ? node.length : Object.keys(node).length
 
-/** The lines of a value, in order. Does not recurse: values may be nested as deep as they like. */
+/** Not recursive: values may be nested deeply. */
 export function jsonRows(value: unknown, open: OpenNodes): JsonRow[] {
   const rows: JsonRow[] = []
   const stack: JsonRow[] = [
@@ -120,7 +118,7 @@ function rowOf(
   return { ...member, depth: (parent?.depth ?? -1) + 1, size, isOpen }
 }
 
-/** What is open at first: outer values before inner ones, until there are enough lines. */
+/** Initially open nodes: outer ones first, up to a number of lines. */
 export function openAtFirst(value: unknown, lines = 80): Set<object> {
   const open = new Set<object>()
   let queue = isNode(value) ? [value] : []
@@ -129,7 +127,7 @@ export function openAtFirst(value: unknown, lines = 80): Set<object> {
     const next: object[] = []
     for (const node of queue) {
       const size = sizeOf(node)
-      // The outermost is always open: a closed tree tells nothing.
+      // The root is always open: a closed tree shows nothing.
       if (size > left && open.size > 0) continue
       open.add(node)
       left -= size
@@ -141,7 +139,6 @@ export function openAtFirst(value: unknown, lines = 80): Set<object> {
   return open
 }
 
-/** All objects and arrays in a value, up to a limit. */
 export function allNodes(value: unknown, limit = 20_000): Set<object> {
   const nodes = new Set<object>()
   const stack = isNode(value) ? [value] : []
@@ -152,7 +149,7 @@ export function allNodes(value: unknown, limit = 20_000): Set<object> {
   return nodes
 }
 
-/** Objects on the way to a path, and whether it leads anywhere. */
+/** Objects on the path, and whether it exists. */
 export function nodesTo(value: unknown, keys: readonly string[]): object[] {
   const nodes: object[] = []
   let current = value
@@ -164,14 +161,13 @@ export function nodesTo(value: unknown, keys: readonly string[]): object[] {
   return nodes
 }
 
-/** Where a row stands, after the path of the whole. */
 export function pathOf(row: JsonRow, base: string): string {
   const keys: string[] = []
   for (let at: JsonRow | undefined = row; at?.key !== undefined; at = at.parent) keys.push(at.key)
   return keys.toReversed().reduce(joinPath, base)
 }
 
-/** Where a key leads to in a tree of so many lines; undefined for keys that do something else. */
+/** The target line of a key; undefined for keys that do something else. */
 export function moveInTree(key: string, current: number, count: number): number | undefined {
   if (key === 'ArrowDown') return current + 1
   if (key === 'ArrowUp') return current - 1
@@ -179,7 +175,7 @@ export function moveInTree(key: string, current: number, count: number): number 
   return key === 'End' ? count - 1 : undefined
 }
 
-/** A string that was too long to be handed over whole; undefined for every other value. */
+/** A string that was too long to be sent whole; undefined for every other value. */
 export function asClipped(value: unknown): Clipped['$clipped'] | undefined {
   if (typeof value !== 'object' || value === null || !('$clipped' in value)) return undefined
   const { $clipped: inner } = value
@@ -188,7 +184,7 @@ export function asClipped(value: unknown): Clipped['$clipped'] | undefined {
   return typeof head === 'string' && typeof length === 'number' ? { head, length } : undefined
 }
 
-/** The text of a value that should be a string, and how long it is in truth. */
+/** The text of a string value, and its full length. */
 export function textOf(value: unknown): { readonly text: string; readonly length: number } {
   const clipped = asClipped(value)
   if (clipped) return { text: clipped.head, length: clipped.length }
@@ -196,7 +192,7 @@ export function textOf(value: unknown): { readonly text: string; readonly length
   return { text, length: text.length }
 }
 
-/** An object or a list that is written in a text. */
+/** An object or array in a text. */
 export function jsonIn(text: string): object | undefined {
   const start = text.trimStart()[0]
   if (start !== '{' && start !== '[') return undefined
@@ -208,7 +204,7 @@ export function jsonIn(text: string): object | undefined {
   }
 }
 
-/** How many members a limit left out of a value; undefined when it has all. See `Clipped`. */
+/** Members that a limit left out; undefined if complete. See `Clipped`. */
 export function leftOutOf(key: string | undefined, value: unknown): number | undefined {
   if (key === '$leftOut' && typeof value === 'number') return value
   if (typeof value !== 'object' || value === null || !('$leftOut' in value)) return undefined

@@ -1,3 +1,5 @@
+import { count, plural } from '@retake/tape/present'
+import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type KeyboardEvent,
   memo,
@@ -8,18 +10,22 @@ import {
   useRef,
   useState,
 } from 'react'
-import { moveInTree } from './json-rows.js'
+import { copyAndSay } from '../design/toast.js'
 import { keysWithin } from './field-path.js'
 import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
-import { allNodes, type JsonRow, jsonRows, nodesTo, openAtFirst, pathOf } from './json-rows.js'
-import { count, plural } from '@retake/tape/present'
-import { copyAndSay } from '../design/toast.js'
+import {
+  allNodes,
+  asClipped,
+  type JsonRow,
+  jsonRows,
+  leftOutOf,
+  moveInTree,
+  nodesTo,
+  openAtFirst,
+  pathOf,
+} from './json-rows.js'
 import { LongText, VisibleText } from './text.js'
-import { asClipped } from './json-rows.js'
-import { leftOutOf } from './json-rows.js'
-import { useVirtualizer } from '@tanstack/react-virtual'
 
-/** What brings a line onto the screen. */
 interface RowsHandle {
   focus(index: number): void
 }
@@ -33,7 +39,6 @@ interface RowsProps {
 const focusItem = (within: HTMLElement | null, index: number): void =>
   within?.querySelector<HTMLElement>(`[data-line="${index}"] > [role=treeitem]`)?.focus()
 
-/** All lines. */
 function PlainRows({ count, line, handle }: RowsProps) {
   const box = useRef<HTMLDivElement>(null)
   useImperativeHandle(handle, () => ({ focus: (index) => focusItem(box.current, index) }), [])
@@ -48,7 +53,6 @@ function PlainRows({ count, line, handle }: RowsProps) {
   )
 }
 
-/** The lines that are on the screen. */
 function VirtualRows({ count, line, handle, start }: RowsProps & { readonly start: number }) {
   const box = useRef<HTMLDivElement>(null)
   const list = useVirtualizer({
@@ -100,10 +104,9 @@ interface JsonLineProps {
   readonly onKey: (event: KeyboardEvent) => void
 }
 
-/** Deeper lines are not moved further to the right: there would be no room for them. */
+/** Deeper lines are not indented further. */
 const DEEPEST_INDENT = 24
 
-/** One line of a tree, with what can be copied of it. */
 function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProps) {
   const { depth, key, size, isOpen } = row
   const canOpen = size !== undefined && size > 0
@@ -225,24 +228,23 @@ function copyOf(value: unknown): string {
   }
 }
 
-/** Up to so many lines are all in the page, so that the browser's own search finds them. */
+/** Up to this many lines are all in the DOM, so that the browser's search finds them. */
 const PLAIN_LINES = 400
 
 export interface JsonTreeProps {
   readonly label: string
   readonly value: unknown
-  /** Path of the whole, for links to its members. */
   readonly path: string
-  /** Offered where a string is not all there. */
+  /** Offered if a string is cut. */
   readonly whole?: ReactNode
 }
 
-/** A value as a tree: arrow keys move, open and close; long ones draw only what is on the screen. */
+/** Arrow keys move, open and close; long trees are virtualised. */
 export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   const { field } = useFieldLinks()
   const wanted = useMemo(() => keysWithin(path, field), [path, field])
   const [cached, setCached] = useState<{ value: unknown; field: unknown; open: Set<object> }>()
-  // Another value, or a link to another place, is opened anew.
+  // Another value, or a link to another field, resets it.
   const open = useMemo(
     () =>
       cached !== undefined && cached.value === value && cached.field === field
@@ -325,7 +327,7 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   )
 }
 
-/** The row a link points to, or the nearest one around it that is there; -1 for none. */
+/** The row that a link points to, or the nearest one around it; -1 for none. */
 function markedRow(
   rows: readonly JsonRow[],
   path: string,

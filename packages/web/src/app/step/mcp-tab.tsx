@@ -1,13 +1,10 @@
 import { clock, plural } from '@retake/tape/present'
 import { Badge } from '../design/badge.js'
-import { Field } from './field.js'
+import { Field, Section, type TabProps } from './field.js'
 import { JsonTree } from './json-tree.js'
 import { indexed } from './text-parts.js'
-import { Section } from './field.js'
 import { VisibleText } from './text.js'
-import type { TabProps } from './field.js'
 
-/** A request of the Model Context Protocol: who asked whom, and every message about it. */
 export function McpTab({ detail }: TabProps) {
   const { mcp, state } = detail
   if (mcp === undefined) return <p className="p-3 text-muted">No message of MCP is on the tape.</p>
@@ -19,7 +16,7 @@ export function McpTab({ detail }: TabProps) {
         </Field>
         <Badge>{mcp.transport}</Badge>
         <span className="text-muted">
-          asked by the {mcp.askedBy}
+          called by the {mcp.askedBy}
           {mcp.server !== undefined && (
             <>
               , server <VisibleText text={mcp.server} />

@@ -1,26 +1,23 @@
 import type { Message, MessagePart, ToolCallPart } from '@retake/tape'
-import { createContext, memo, use } from 'react'
-import { Badge } from '../design/badge.js'
-import { indexed } from './text-parts.js'
-import type { FoundResult, ToolPairs } from './conversation.js'
 import { plural } from '@retake/tape/present'
-import { Field, Fold, StepLink } from './field.js'
-import { asClipped, textOf } from './json-rows.js'
-import { JsonTree } from './json-tree.js'
-import { LongText, VisibleText } from './text.js'
-import { jsonIn } from './json-rows.js'
+import { createContext, memo, use } from 'react'
 import type { BodySide } from '../../model/step-detail.js'
+import { Badge } from '../design/badge.js'
 import type { Run } from '../run/use-run.js'
 import { DownloadBody } from './body-panel.js'
+import type { FoundResult, ToolPairs } from './conversation.js'
+import { Field, Fold, StepLink } from './field.js'
+import { asClipped, jsonIn, textOf } from './json-rows.js'
+import { JsonTree } from './json-tree.js'
+import { indexed } from './text-parts.js'
+import { LongText, VisibleText } from './text.js'
 
-/** How a conversation is shown, and where its parts are from. */
 export interface ChatLook {
   readonly run: Run
   readonly label: string
   readonly mono: boolean
   /** Label of the step that ran a call, by the path of the call. */
   readonly stepOfCall: (path: string) => string | undefined
-  /** The body that a path is part of. */
   readonly sideOf: (path: string) => BodySide
 }
 
@@ -28,7 +25,6 @@ const LookContext = createContext<ChatLook | undefined>(undefined)
 export const ChatLookProvider = LookContext.Provider
 const useChatLook = (): ChatLook | undefined => use(LookContext)
 
-/** Offers the body that a cut text stands in. */
 function WholeBody({ path }: { readonly path: string }) {
   const look = useChatLook()
   if (look === undefined) return null
@@ -41,7 +37,6 @@ interface MessagePartProps {
   readonly pairs: ToolPairs
 }
 
-/** One part of a message: text, reasoning, a call, a result, or something only named. */
 function MessagePartView({ part, path, pairs }: MessagePartProps) {
   switch (part.type) {
     case 'text':
@@ -109,7 +104,7 @@ function ReasoningPart({ value, path }: { readonly value: unknown; readonly path
   )
 }
 
-/** What is not drawn, only named: pictures are never loaded from anywhere. */
+/** Not rendered, only named: pictures are never loaded from anywhere. */
 function Placeholder(props: {
   readonly name: string
   readonly path: string
@@ -146,7 +141,7 @@ const EDGES: Readonly<Record<Message['role'], string>> = {
   tool: 'border-l-kind-tool',
 }
 
-/** One message. Those off the screen cost nothing to draw. */
+/** Off-screen messages are not painted. */
 export const MessageView = memo(function MessageView(props: MessageViewProps) {
   const { message, path, pairs, isNew = false, isAnswer = false } = props
   const { role, parts } = message
@@ -176,7 +171,6 @@ interface ToolCallViewProps {
   readonly result: FoundResult | undefined
 }
 
-/** What a model asked for, and beside it what came of it. */
 function ToolCallView({ call, path, result }: ToolCallViewProps) {
   const step = useChatLook()?.stepOfCall(path)
   const isError = result?.part.isError === true
@@ -220,7 +214,7 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
   )
 }
 
-/** Arguments or a result: a tree where it is JSON, written as text or not; text otherwise. */
+/** A tree if it is JSON, even as text; text otherwise. */
 export function ToolContent({ value, path }: { readonly value: unknown; readonly path: string }) {
   const parsed = typeof value === 'string' ? jsonIn(value) : undefined
   const tree = parsed ?? value

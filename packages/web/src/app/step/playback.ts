@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** How fast a stream is played: as recorded, four times as fast, or in about a second. */
+/** As recorded, four times as fast, or in about a second. */
 export const SPEEDS = ['1', '4', 'max'] as const
 export type Speed = (typeof SPEEDS)[number]
 
-/** Where the player is after some time of the wall clock; never behind the end. */
+/** The position after some time of the wall clock; not beyond the end. */
 export function advance(
   position: number,
   elapsedMs: number,
@@ -14,7 +14,7 @@ export function advance(
   return Math.min(endMs, position + elapsedMs * factor)
 }
 
-/** The last frame there was by a moment; -1 before the first. */
+/** The last frame by a moment; -1 before the first. */
 export function frameAt(frames: readonly { readonly at: number }[], position: number): number {
   let [low, high] = [0, frames.length]
   while (low < high) {
@@ -30,12 +30,12 @@ interface Playback {
   readonly isPlaying: boolean
   readonly speed: Speed
   readonly setSpeed: (speed: Speed) => void
-  /** Plays on, from the start when it is over; or pauses. */
+  /** Plays (from the start if at the end) or pauses. */
   readonly toggle: () => void
   readonly scrub: (position: number) => void
 }
 
-/** Plays `endMs` of recorded time. Starts by itself unless the user wants no motion. */
+/** Plays `endMs` of recorded time. Starts by itself unless the user prefers reduced motion. */
 export function usePlayback(endMs: number): Playback {
   const [isStill] = useState(() => matchMedia('(prefers-reduced-motion: reduce)').matches)
   const [position, setPosition] = useState(isStill ? endMs : 0)

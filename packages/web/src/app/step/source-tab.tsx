@@ -1,11 +1,10 @@
-import { QueryNote } from '../design/notes.js'
 import { useQuery } from '@tanstack/react-query'
-import type { Run } from '../run/use-run.js'
+import { QueryNote } from '../design/notes.js'
 import { copyAndSay } from '../design/toast.js'
-import { VisibleText } from './text.js'
+import type { Run } from '../run/use-run.js'
 import { Field, type TabProps } from './field.js'
+import { VisibleText } from './text.js'
 
-/** The lines around a place in the agent's code, as far as they can be had here. */
 export function SourceView({ run, site }: { readonly run: Run; readonly site: string }) {
   const excerpt = useQuery({
     queryKey: ['source', run.id, site],
@@ -66,7 +65,6 @@ export function SourceView({ run, site }: { readonly run: Run; readonly site: st
   )
 }
 
-/** Where in the agent's code this step was begun. */
 export function SourceTab({ run, detail: { site } }: TabProps) {
   return (
     <div className="p-3">

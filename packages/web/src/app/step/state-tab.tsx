@@ -1,22 +1,21 @@
-import { QueryNote } from '../design/notes.js'
-import { useQuery } from '@tanstack/react-query'
-import { useBackend } from '../sources/viewer-home.js'
-import { copyAndSay } from '../design/toast.js'
-import { Field, Section, StepLink, type TabProps } from './field.js'
 import type { CapturedVariable } from '@retake/tape'
-import { useMemo } from 'react'
 import { plural } from '@retake/tape/present'
-import type { StateView } from '../../model/state-view.js'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { changedVariables, type StateView } from '../../model/state-view.js'
 import { Badge } from '../design/badge.js'
-import { JsonTree } from './json-tree.js'
+import { latePart } from '../design/late-part.js'
+import { QueryNote } from '../design/notes.js'
+import { copyAndSay } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
+import { useBackend } from '../sources/backend.js'
+import { Field, Section, StepLink, type TabProps } from './field.js'
 import { spokenLine, spokenTree, SpokenValue } from './json-rows.js'
+import { JsonTree } from './json-tree.js'
 import { indexed } from './text-parts.js'
 import { VisibleText } from './text.js'
-import { changedVariables } from '../../model/state-view.js'
-import { latePart } from '../design/late-part.js'
-import type { Run } from '../run/use-run.js'
 
-/** A report has no program to run, and does not carry this. */
+/** Not in reports. */
 const ProgramState =
   __HOME__ === 'live'
     ? latePart(async () => (await import('../change/program-state.js')).ProgramState)
@@ -27,14 +26,12 @@ export interface LiveStateProps {
   readonly step: string
 }
 
-/** The program really standing at this step: its variables, moving on and back, evaluating expressions. */
 function LiveState({ run, step }: LiveStateProps) {
   const { live } = useBackend()
   if (live === undefined) return null
   return <ProgramState run={run} step={step} live={live} />
 }
 
-/** A captured state: what changed, and every frame with its variables. */
 function StateDetail({ state }: { readonly state: StateView }) {
   const changed = changedVariables(state)
   return (
@@ -163,7 +160,6 @@ const shortLine = (value: unknown): string => {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
-/** The agent's variables when it had this answer: as captured, and where it can be, alive. */
 export function StateTab({ run, detail }: TabProps) {
   const { live } = useBackend()
   const state = useQuery({

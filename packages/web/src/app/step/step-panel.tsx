@@ -1,50 +1,46 @@
-import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react'
-import { type Command, useCommands } from '../commands/commands.js'
-import { EmptyNote, QueryNote } from '../design/notes.js'
-import { Tabs } from '../design/tabs.js'
-import type { StepDetail } from '../../model/step-detail.js'
-import { type Run, useRows } from '../run/use-run.js'
-import { useSelection } from '../run/use-selection.js'
-import { copyAndSay } from '../design/toast.js'
-import { Field, FieldLinksProvider, StepLink, type TabProps, useLinkTo } from './field.js'
-import { BlameLine } from '../blame/role-mark.js'
-import { Badge, KIND_NAMES, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
-import { indexed } from './text-parts.js'
-import { VisibleText } from './text.js'
 import { clock, cost, count, duration, plural } from '@retake/tape/present'
-import type { RunHead } from '../../model/run-head.js'
-import { Button } from '../design/button.js'
-import { CopyIcon } from '../design/icons.js'
-import { Menu } from '../design/menu.js'
-import { latePart } from '../design/late-part.js'
-import { useBackend } from '../sources/viewer-home.js'
+import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react'
 import { copyAsCurl } from '../../model/copy-as-curl.js'
 import { copyAsTest } from '../../model/copy-as-test.js'
+import type { RunHead } from '../../model/run-head.js'
+import type { StepDetail } from '../../model/step-detail.js'
+import { BlameLine } from '../blame/role-mark.js'
+import { type Command, useCommands } from '../commands/commands.js'
+import { Badge, KIND_NAMES, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
+import { Button } from '../design/button.js'
+import { CopyIcon } from '../design/icons.js'
+import { latePart } from '../design/late-part.js'
+import { Menu } from '../design/menu.js'
+import { EmptyNote, QueryNote } from '../design/notes.js'
+import { Tabs } from '../design/tabs.js'
+import { copyAndSay } from '../design/toast.js'
+import { type Run, useRows } from '../run/use-run.js'
+import { useSelection } from '../run/use-selection.js'
+import { useBackend } from '../sources/backend.js'
 import { saveBytes } from './body-panel.js'
-import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { CallTab } from './call-tab.js'
 import { ChatTab } from './chat-tab.js'
 import { ConsoleTab } from './console-tab.js'
 import { ErrorTab } from './error-tab.js'
 import { EventsTab } from './events-tab.js'
+import { RequestTab, ResponseTab } from './exchange-tabs.js'
 import { tabOfField } from './field-path.js'
+import { Field, FieldLinksProvider, StepLink, type TabProps, useLinkTo } from './field.js'
 import { FilesTab } from './files-tab.js'
-import { RequestTab } from './exchange-tabs.js'
-import { ResponseTab } from './exchange-tabs.js'
+import { McpTab } from './mcp-tab.js'
 import { SourceTab } from './source-tab.js'
 import { StateTab } from './state-tab.js'
 import { StreamTab } from './stream-tab.js'
-import { CallTab } from './call-tab.js'
-import { McpTab } from './mcp-tab.js'
+import { indexed } from './text-parts.js'
+import { VisibleText } from './text.js'
 
-/** One way to look at a step. */
 interface StepTab {
-  /** As it stands in the address. */
   readonly value: string
   readonly title: string
   readonly View: ComponentType<TabProps>
 }
 
-/** The ways that make sense for a step, the first of them first to be seen. */
 function tabsOf(detail: StepDetail): StepTab[] {
   const { kind, conversation, call, mcp, request, response, error, failure, site } = detail
   const isFailed = error !== undefined || failure !== undefined
@@ -69,7 +65,7 @@ function tabsOf(detail: StepDetail): StepTab[] {
 const callTitle = (kind: StepDetail['kind']): string =>
   kind === 'process' ? 'Process' : kind === 'tool' ? 'Tool' : 'Call'
 
-/** The tab to show: the one that is asked for, else the one a field is in, else the first. */
+/** The requested tab, else the one of the field, else the first. */
 function chooseTab(
   tabs: readonly StepTab[],
   { tab, field }: { readonly tab: string | undefined; readonly field: string | undefined },
@@ -84,20 +80,18 @@ export interface ForkButtonProps {
   readonly step: StepDetail
 }
 
-/** A report has no use for it, and does not carry it. */
+/** Not in reports. */
 const LiveForkButton =
   __HOME__ === 'live'
     ? latePart(async () => (await import('../change/live-fork-button.js')).LiveForkButton)
     : () => null
 
-/** Opens the editor for another answer or question at this step. Nothing where nothing can be run. */
 function ForkButton({ run, step }: ForkButtonProps) {
   const { live } = useBackend()
   if (live === undefined) return null
   return <LiveForkButton run={run} step={step} />
 }
 
-/** Fork, and everything that can be copied or kept of a step. */
 function StepActions({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
   const copies = useCopies(run, detail)
   useCommands(copies)
@@ -117,7 +111,6 @@ function StepActions({ run, detail }: { readonly run: Run; readonly detail: Step
   )
 }
 
-/** What can be copied and kept of a step, as commands. */
 function useCopies(run: Run, detail: StepDetail): readonly Command[] {
   const { tab, field } = useSelection()
   const linkTo = useLinkTo()
@@ -137,7 +130,7 @@ function useCopies(run: Run, detail: StepDetail): readonly Command[] {
       id: 'step.copy-curl',
       title: 'Copy as curl',
       keys: ['c'],
-      disabled: request === undefined ? 'This step is no HTTP request.' : undefined,
+      disabled: request === undefined ? 'This step is not an HTTP request.' : undefined,
       run: () => void copyAndSay('the request as curl', () => curlOf(run, detail)),
     }),
     share({
@@ -169,19 +162,16 @@ async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
   return copyAsCurl(detail, text) ?? ''
 }
 
-/** One fact about a step, in a few words. */
 interface Fact {
-  /** Its address, for links. */
   readonly path: string
   readonly name: string
   readonly value: string
-  /** Nobody knows it; the value says so. */
   readonly isUnknown?: boolean
 }
 
 const UNKNOWN = 'unknown'
 
-/** What is known about a step in numbers and names. What should be known and is not says so. */
+/** Values that should be known and are not are named unknown. */
 function factsOf(detail: StepDetail, head: RunHead): Fact[] {
   const isModel = detail.kind === 'model'
   const fact = (path: string, name: string, value: string | undefined): Fact =>
@@ -202,9 +192,9 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       : [fact('latencyMs', 'took', detail.state === 'running' ? 'running' : ms(detail.latencyMs))]),
     ...(detail.timeToFirstChunkMs === undefined
       ? []
-      : [fact('timeToFirstChunkMs', 'first piece after', ms(detail.timeToFirstChunkMs))]),
+      : [fact('timeToFirstChunkMs', 'time to first token', ms(detail.timeToFirstChunkMs))]),
     ...(isModel ? [fact('finishReason', 'finish', detail.finishReason)] : []),
-    { path: 'at', name: 'began after', value: clock(detail.at) },
+    { path: 'at', name: 'began at', value: clock(detail.at) },
     ...(detail.lane === 0
       ? []
       : [{ path: 'lane', name: 'lane', value: laneName(head, detail.lane) }]),
@@ -237,7 +227,6 @@ const laneName = ({ lanes }: RunHead, id: number): string => {
   return name === undefined ? String(id) : `${id}, ${name}`
 }
 
-/** What a step is, how it went, and what can be done with it. */
 function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
   return (
     <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
@@ -272,7 +261,7 @@ function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepD
         <ScopePath detail={detail} />
         {detail.parent !== undefined && (
           <span>
-            <span className="text-muted">asked for by</span>{' '}
+            <span className="text-muted">called by</span>{' '}
             <StepLink label={detail.parent}>step {detail.parent}</StepLink>
           </span>
         )}
@@ -289,7 +278,7 @@ function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepD
   )
 }
 
-/** Names come from outside: one must not push out the others. Where it is from has it whole. */
+/** Names come from outside: one must not push out the others. Its tab has it whole. */
 const shortValue = (value: string): string =>
   value.length > 120 ? `${value.slice(0, 120)}…` : value
 
@@ -311,7 +300,6 @@ function ScopePath({ detail: { scopes } }: { readonly detail: StepDetail }) {
   )
 }
 
-/** The step that is looked at: what it is, and each way to look at it. */
 export function StepPanel({ run }: { readonly run: Run }) {
   const { step } = useSelection()
   const { detail, isOld, isGone, error } = useStep(run, step)
@@ -321,7 +309,7 @@ export function StepPanel({ run }: { readonly run: Run }) {
       aria-busy={isOld}
       className="flex min-h-0 min-w-0 flex-1 flex-col bg-surface"
     >
-      {step === undefined && <EmptyNote title="Choose a step to see what is in it." />}
+      {step === undefined && <EmptyNote title="Select a step." />}
       {step !== undefined && isGone && (
         <EmptyNote title={`There is no step ${step.slice(0, 40)} in this run.`} />
       )}
@@ -376,11 +364,10 @@ function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDeta
   )
 }
 
-/** Another step begins at its top, whatever was scrolled before. */
+/** A new step begins at its top. */
 const showTop = (element: HTMLElement | null): void =>
   element?.closest('[role=tabpanel]')?.scrollTo(0, 0)
 
-/** Tells every field below whether the address points to it, and gives out addresses. */
 function LinkedFields(props: {
   readonly label: string
   readonly tab: string | undefined
@@ -399,17 +386,13 @@ function LinkedFields(props: {
 
 interface LoadedStep {
   readonly detail: StepDetail | undefined
-  /** `detail` is of the step before; this one is on its way. */
+  /** `detail` is of the previous step; this one is loading. */
   readonly isOld: boolean
-  /** There is no such step. */
   readonly isGone: boolean
   readonly error: Error | null
 }
 
-/**
- * The step with this label. The last one stays while the next is on its way, and the
- * neighbours are fetched before anybody asks.
- */
+/** The previous step stays while the next one loads, and the neighbours are prefetched. */
 function useStep(run: Run, label: string | undefined): LoadedStep {
   useRows(run.rows)
   const client = useQueryClient()
@@ -435,7 +418,7 @@ function useStep(run: Run, label: string | undefined): LoadedStep {
   }
 }
 
-/** A step that goes on is asked for again whenever its run has grown. */
+/** A running step is refetched whenever its run has grown. */
 function stepQuery(run: Run, label: string) {
   const index = run.rows.indexOf(label)
   const isRunning = index >= 0 && run.rows.at(index).state === 'running'

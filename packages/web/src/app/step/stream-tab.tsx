@@ -1,19 +1,16 @@
-import { QueryNote } from '../design/notes.js'
+import { duration, plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { duration, plural } from '@retake/tape/present'
+import type { StreamFrames } from '../../model/step-detail.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
-import type { StreamFrames } from '../../model/step-detail.js'
-import { MessageView } from './message-view.js'
 import { Choice } from '../design/fields.js'
+import { QueryNote } from '../design/notes.js'
+import { Section, type TabProps } from './field.js'
+import { MessageView } from './message-view.js'
+import { frameAt, type Speed, SPEEDS, usePlayback } from './playback.js'
 import { indexed } from './text-parts.js'
-import { Section } from './field.js'
-import type { TabProps } from './field.js'
-import { frameAt, SPEEDS, type Speed } from './playback.js'
-import { usePlayback } from './playback.js'
 
-/** A streamed answer, played at the pace it came. */
 export function StreamTab({ run, detail }: TabProps) {
   const stream = useQuery({
     queryKey: ['stream', run.id, detail.label, detail.answeredSeq],
@@ -21,7 +18,7 @@ export function StreamTab({ run, detail }: TabProps) {
   })
   if (stream.data === undefined) return <QueryNote what="the stream" error={stream.error} />
   if (stream.data === null || stream.data.frames.length === 0)
-    return <p className="p-3 text-muted">The answer did not come in pieces.</p>
+    return <p className="p-3 text-muted">The answer was not streamed.</p>
   return <Player key={detail.label} stream={stream.data} firstMs={detail.timeToFirstChunkMs} />
 }
 
@@ -75,7 +72,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
         </span>
       </div>
       <p className="text-sm text-muted">
-        First piece after {firstMs === undefined ? 'an unknown time' : duration(firstMs)},{' '}
+        Time to first token {firstMs === undefined ? 'an unknown time' : duration(firstMs)},{' '}
         {plural(chunks, 'piece')}
         {frames.length < chunks && `, ${plural(frames.length, 'moment')} shown`}
       </p>
@@ -94,7 +91,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
           ))
         )}
       </ol>
-      <Section title="When the pieces came">
+      <Section title="When the chunks arrived">
         <ChunkTimes times={times} current={current} onChoose={scrub} />
       </Section>
     </div>

@@ -1,6 +1,139 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { visibleParts, visibleText } from './text-parts.js'
+import {
+  encodingUndone,
+  foldAt,
+  hexLine,
+  hexLineCount,
+  readAnsi,
+  splitFences,
+  stackFrames,
+  stripAnsi,
+  visibleParts,
+  visibleText,
+} from './text-parts.js'
+
+const body = { bytes: 2, form: 'json', text: '{}', clipped: false } as const
+const empty = { bytes: 0, form: 'empty', text: '', clipped: false } as const
+const packed = [['Content-Encoding', 'gzip']] as const
+
+test('says which encoding a body is shown without', () => {
+  expect(encodingUndone({ headers: packed, body, undecoded: undefined })).toBe('gzip')
+  expect(encodingUndone({ headers: packed, body, undecoded: 'gzip' })).toBeUndefined()
+  expect(encodingUndone({ headers: packed, body: empty, undecoded: undefined })).toBeUndefined()
+  const plain = [['content-encoding', 'identity']] as const
+  expect(encodingUndone({ headers: plain, body, undecoded: undefined })).toBeUndefined()
+  expect(encodingUndone({ headers: [], body, undecoded: undefined })).toBeUndefined()
+})
+
+test('frames of packages and of Node are told apart from the own ones', () => {
+  const stack = `TypeError: no
+second line of the message
+    at fail (file:///app/agent.ts:3:7)
+    at async Client.post (/app/node_modules/sdk/index.js:1:1)
+    at node:internal/process/task_queues:95:5
+    at C:\\app\\agent.ts:4:2
+    at new Promise (<anonymous>)`
+  expect(stackFrames(stack).map(({ site, isOwn }) => [site, isOwn])).toEqual([
+    ['/app/agent.ts:3:7', true],
+    ['/app/node_modules/sdk/index.js:1:1', false],
+    [undefined, false],
+    ['C:\\app\\agent.ts:4:2', true],
+    [undefined, false],
+  ])
+})
+
+test('sixteen bytes make a line: where they are, what they are, what of them is text', () => {
+  const bytes = Uint8Array.from({ length: 18 }, (_, index) => index + 0x3c)
+  expect(hexLineCount(bytes.length)).toBe(2)
+  expect(hexLine(bytes, 0)).toEqual({
+    offset: '00000000',
+    hex: '3c 3d 3e 3f 40 41 42 43  44 45 46 47 48 49 4a 4b',
+    text: '<=>?@ABCDEFGHIJK',
+  })
+  expect(hexLine(bytes, 1)).toMatchObject({ offset: '00000010', text: 'LM' })
+})
+
+test('what is no printable ASCII is a dot', () => {
+  expect(hexLine(Uint8Array.from([0, 0x1b, 0x7f, 0xff, 0x41]), 0).text).toBe('····A')
+})
+
+test('a short text is shown whole, and one that is a little too long', () => {
+  expect(foldAt('short')).toBe(5)
+  expect(foldAt('x'.repeat(4500))).toBe(4500)
+})
+
+test('a long text is cut after some characters or lines, whichever come first', () => {
+  expect(foldAt('x'.repeat(20_000_000))).toBe(4000)
+  expect(foldAt('line\n'.repeat(500))).toBe(60 * 5 - 1)
+})
+
+test('a fence makes a block of code, with its language', () => {
+  expect(splitFences('Look:\n```ts\nconst a = 1\n```\nDone.')).toEqual([
+    { type: 'text', text: 'Look:' },
+    { type: 'code', language: 'ts', text: 'const a = 1' },
+    { type: 'text', text: 'Done.' },
+  ])
+})
+
+test('a longer fence holds a shorter one, and only the same sign closes it', () => {
+  expect(splitFences('````\n```\n~~~\n````')).toEqual([
+    { type: 'code', language: '', text: '```\n~~~' },
+  ])
+})
+
+test('a fence that is never closed reaches to the end, as while an answer streams', () => {
+  expect(splitFences('```js\nlet a\n')).toEqual([{ type: 'code', language: 'js', text: 'let a\n' }])
+})
+
+test('marks within a line are text', () => {
+  expect(splitFences('use ```x``` here')).toEqual([{ type: 'text', text: 'use ```x``` here' }])
+})
+
+test('every line of a text is shown, but for the fences', () => {
+  const line = fc.oneof(fc.constantFrom('```', '~~~', '```x', 'a', '  ', '    ```'), fc.string())
+  const missing = (lines: readonly string[]): readonly string[] => {
+    const blocks = splitFences(lines.join('\n'))
+    const shown = blocks.map((block) => block.text).join('\n')
+    return lines.filter((each) => !/^ {0,3}(```|~~~)/.test(each) && !shown.includes(each))
+  }
+  fc.assert(
+    fc.property(fc.array(line), (lines) => {
+      expect(missing(lines)).toEqual([])
+    }),
+  )
+})
+
+test('colours become tones, and end where they are reset', () => {
+  expect(readAnsi('a \u001b[1;31mred\u001b[0m b')).toEqual([
+    { text: 'a ', tone: undefined, bold: false },
+    { text: 'red', tone: 'danger', bold: true },
+    { text: ' b', tone: undefined, bold: false },
+  ])
+})
+
+test.each([
+  ['\u001b[2Jx', 'x'],
+  ['\u001b[?25lx\u001b[?25h', 'x'],
+  ['\u001b]0;title\u0007x', 'x'],
+  ['\u001b]8;;http://127.0.0.1/\u001b\\link\u001b]8;;\u001b\\', 'link'],
+  ['\u001b[38;5;196mx\u001b[38;2;1;2;31mx', 'xx'],
+  ['\u001bcx', 'x'],
+  ['\u009b31mx', 'x'],
+])('%j is read as %s', (written, shown) => expect(stripAnsi(written)).toBe(shown))
+
+test('colours of 256 or of three parts are not taken for codes of their own', () => {
+  expect(readAnsi('\u001b[38;5;31mx')).toEqual([{ text: 'x', tone: undefined, bold: false }])
+})
+
+test('text without escapes stays as it is', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      fc.pre(!text.includes('\u001b'))
+      expect(stripAnsi(text)).toBe(text)
+    }),
+  )
+})
 
 test('text without anything hidden is one part', () => {
   expect(visibleParts('plain ☃ 日本\n\ttext\r\n')).toEqual([

@@ -1,6 +1,5 @@
 import type { ResponseDetail } from '../../model/step-detail.js'
 
-/** Sixteen bytes as one line of a hex view. */
 interface HexLine {
   readonly offset: string
   readonly hex: string
@@ -9,10 +8,9 @@ interface HexLine {
 
 const WIDTH = 16
 
-/** The number of lines that many bytes take. */
 export const hexLineCount = (bytes: number): number => Math.ceil(bytes / WIDTH)
 
-/** One line of a hex view; only printable ASCII stands in its text. */
+/** Only printable ASCII appears in its text. */
 export function hexLine(bytes: Uint8Array, line: number): HexLine {
   const piece = bytes.subarray(line * WIDTH, (line + 1) * WIDTH)
   const pairs = Array.from(piece, (byte) => byte.toString(16).padStart(2, '0'))
@@ -25,18 +23,16 @@ export function hexLine(bytes: Uint8Array, line: number): HexLine {
   }
 }
 
-/** One line of a stack that names a place. */
 export interface StackFrame {
   readonly text: string
   /** `file:line:column`, where it can be read. */
   readonly site: string | undefined
-  /** Neither of Node nor of a package: the user's own code. */
+  /** Neither Node nor a package. */
   readonly isOwn: boolean
 }
 
 const PLACE = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
 
-/** The frames of a stack; the message above them is left out. */
 export function stackFrames(stack: string): StackFrame[] {
   return stack
     .split('\n')
@@ -53,7 +49,7 @@ export function stackFrames(stack: string): StackFrame[] {
 const CHARS = 4000
 const LINES = 60
 
-/** Where to cut a text that is long; its end when it is short enough to be shown whole. */
+/** Where to cut a long text; its length if it is short enough. */
 export function foldAt(text: string): number {
   let end = CHARS
   for (let line = 0, at = 0; line < LINES; line++) {
@@ -66,7 +62,6 @@ export function foldAt(text: string): number {
   return text.length <= end * 1.25 ? text.length : end
 }
 
-/** A stretch of plain text, or a block of code that was fenced in it. */
 type TextBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'code'; readonly language: string; readonly text: string }
@@ -75,8 +70,8 @@ const OPENING = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/
 const CLOSING = /^ {0,3}(`{3,}|~{3,})[ \t]*$/
 
 /**
- * Finds blocks of code between lines of ``` or ~~~. Everything else stays text as it
- * is: this is no Markdown. A fence that is never closed reaches to the end.
+ * Finds blocks of code between lines of ``` or ~~~; everything else is plain text. An unclosed
+ * fence reaches to the end.
  */
 export function splitFences(text: string): TextBlock[] {
   if (!/```|~~~/.test(text)) return text === '' ? [] : [{ type: 'text', text }]
@@ -111,7 +106,6 @@ export function splitFences(text: string): TextBlock[] {
 
 export type AnsiTone = 'danger' | 'good' | 'warning' | 'accent' | 'muted'
 
-/** Text that a terminal shows in one colour. */
 interface AnsiSpan {
   readonly text: string
   readonly tone: AnsiTone | undefined
@@ -133,8 +127,8 @@ const TONES: Readonly<Record<number, AnsiTone>> = {
 }
 
 /**
- * Reads what a program wrote for a terminal: colours as the few tones there are here,
- * all other escapes left out. What moves the cursor is not followed.
+ * Maps colours to the tones of the page and removes all other escapes. Cursor movements are
+ * not followed.
  */
 export function readAnsi(text: string): AnsiSpan[] {
   const spans: AnsiSpan[] = []
@@ -151,7 +145,6 @@ export function readAnsi(text: string): AnsiSpan[] {
   return spans
 }
 
-/** Text without any escapes. */
 export const stripAnsi = (text: string): string =>
   readAnsi(text)
     .map((span) => span.text)
@@ -188,15 +181,15 @@ export const indexed = <T>(
 ): readonly { readonly index: number; readonly item: T }[] =>
   items.map((item, index) => ({ index: from + index, item }))
 
-/** A stretch of text, or characters that would not be seen, or would change how others are. */
+/** Text, or characters that are invisible or change how others are shown. */
 export type VisiblePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'mark'; readonly text: string; readonly name: string }
 
 /**
- * Controls, direction overrides, zero-width characters, tags and halves of surrogate
- * pairs. Line feeds and tabs are text; so is a carriage return before a line feed, and
- * a joiner between two pictures.
+ * Controls, direction overrides, zero-width characters, tags and lone surrogates. Line feeds
+ * and tabs are text; so is a carriage return before a line feed, and a joiner between two
+ * pictures.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these are looked for
@@ -228,16 +221,16 @@ const NAMES: Readonly<Record<number, string>> = {
   0xfeff: 'byte order mark',
 }
 
-/** Of ASCII, by their numbers. */
+/** Names of the ASCII controls, by code. */
 const CONTROLS =
   'NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(
     ' ',
   )
 
-/** Marks of one text that stand on their own; after them they are part of the text around them. */
+/** Marks per text; further characters are part of the text around them. */
 const MARKS = 400
 
-/** A text with everything in it to be seen. Equal characters in a row make one mark. */
+/** Makes every character visible. A run of equal characters is one mark. */
 export function visibleParts(text: string): VisiblePart[] {
   const parts: VisiblePart[] = []
   let at = 0
@@ -268,7 +261,7 @@ export function visibleParts(text: string): VisiblePart[] {
   return parts
 }
 
-/** The same in one string, where nothing but text can stand. */
+/** The same as one string. */
 export const visibleText = (text: string): string =>
   visibleParts(text)
     .map((part) => part.text)
@@ -291,10 +284,7 @@ function nameOf(char: string): string {
   return name === undefined ? hex : `${name}, ${hex}`
 }
 
-/**
- * The encoding of a body that is shown, and downloaded, without it; undefined when the
- * body is as it came.
- */
+/** The encoding that was undone for display and download; undefined if the body is as it came. */
 export function encodingUndone({
   headers,
   body,

@@ -1,4 +1,6 @@
+import { count } from '@retake/tape/present'
 import { Fragment, memo, type ReactNode, useState } from 'react'
+import { Badge } from '../design/badge.js'
 import {
   type AnsiTone,
   foldAt,
@@ -7,19 +9,16 @@ import {
   splitFences,
   visibleParts,
 } from './text-parts.js'
-import { Badge } from '../design/badge.js'
-import { count } from '@retake/tape/present'
 
-/** Says that a text is not what was written, byte by byte. */
 export const Lossy = () => (
-  <Badge tone="warning" title="A replacement character stands for each byte that is no UTF-8">
+  <Badge tone="warning" title="Bytes that are not UTF-8 are shown as replacement characters">
     not all of it is text
   </Badge>
 )
 
 const WRAP = 'whitespace-pre-wrap [overflow-wrap:anywhere]'
 
-/** What somebody said: text as it is, fenced code in blocks. No other markup is understood. */
+/** Text with fenced code blocks. No other markup is interpreted. */
 export function Prose({ text, mono }: { readonly text: string; readonly mono: boolean }) {
   if (mono)
     return (
@@ -55,7 +54,6 @@ const TONES: Readonly<Record<AnsiTone, string>> = {
   muted: 'text-muted',
 }
 
-/** What a program wrote to a terminal, in its colours as far as they are told apart here. */
 export function AnsiSpans({ text }: { readonly text: string }) {
   return indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
     <span
@@ -67,7 +65,7 @@ export function AnsiSpans({ text }: { readonly text: string }) {
   ))
 }
 
-/** Text from a tape. Nothing in it is markup, and nothing in it stays unseen. */
+/** Text from a tape: never markup, and nothing stays invisible. */
 export const VisibleText = memo(function VisibleText({ text }: { readonly text: string }) {
   return indexed(visibleParts(text)).map(({ index, item: part }) =>
     part.type === 'text' ? (
@@ -86,15 +84,15 @@ export const VisibleText = memo(function VisibleText({ text }: { readonly text: 
 
 interface LongTextProps {
   readonly text: string
-  /** How long it is in truth, when `text` is only its beginning. */
+  /** Full length, if `text` is only the beginning. */
   readonly length?: number
-  /** Offered when `text` is not all. */
+  /** Offered if `text` is cut. */
   readonly whole?: ReactNode
-  /** `prose`: what somebody said. `mono`: the same, every character in its column. `terminal`: with its colours. */
+  /** `prose`: a message. `mono`: monospaced. `terminal`: with ANSI colours. */
   readonly look?: 'plain' | 'prose' | 'mono' | 'terminal' | 'quoted'
 }
 
-/** A text, folded when it is long, that says how much of it is not shown. */
+/** Folded if long, with the number of hidden characters. */
 export function LongText({ text, length = text.length, whole, look = 'plain' }: LongTextProps) {
   const [isOpen, setOpen] = useState(false)
   const end = isOpen ? text.length : foldAt(text)

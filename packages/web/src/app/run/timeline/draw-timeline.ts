@@ -1,15 +1,21 @@
-import { type Span, ticksOf } from './timeline-view.js'
 import { duration, KINDS, STATES } from '@retake/tape/present'
-import { firstReaching, type LineRows, type TimelineData } from './timeline-data.js'
+import { useEffect, useState } from 'react'
 import { ROLE_LOOKS, SEEN_ROLES } from '../../blame/blame-view.js'
-import type { Heat } from './timeline-data.js'
-import { isMissing, type Overlay, overlayText, type OverlayValues } from './timeline-data.js'
 import type { FilteredRows } from '../row-filter.js'
 import type { ListColumns } from '../row-store.js'
-import type { TimelineView } from './timeline-view.js'
-import { useEffect, useState } from 'react'
+import {
+  firstReaching,
+  type Heat,
+  isMissing,
+  type LineRows,
+  type Overlay,
+  overlayText,
+  type OverlayValues,
+  type TimelineData,
+} from './timeline-data.js'
+import { type Span, ticksOf, type TimelineView } from './timeline-view.js'
 
-/** Everything that decides what a timeline looks like. */
+/** All inputs of a drawing. */
 export interface Scene {
   readonly data: TimelineData
   readonly columns: ListColumns
@@ -20,14 +26,13 @@ export interface Scene {
   readonly height: number
   readonly scrollTop: number
   readonly gutter: number
-  /** Place of the row that is selected, and of the one under the pointer; -1 for none. */
+  /** Index of the selected row, and of the hovered one; -1 for none. */
   readonly selected: number
   readonly hovered: number
-  /** Milliseconds since the start that the list is limited to. */
+  /** Time range of the filter, in milliseconds since the start. */
   readonly range: readonly [from: number, to: number] | undefined
   readonly overlay: Overlay
   readonly figures: OverlayValues | undefined
-  /** What blame found, where it was asked. */
   readonly heat: Heat | undefined
 }
 
@@ -36,26 +41,22 @@ export const LANE_HEIGHT = 20
 export const OVERLAY_HEIGHT = 48
 export const HEAT_HEIGHT = 18
 
-/** Pixels below the lanes. */
 export const belowLanes = ({ figures, heat }: Pick<Scene, 'figures' | 'heat'>): number =>
   (figures === undefined ? 0 : OVERLAY_HEIGHT) + (heat === undefined ? 0 : HEAT_HEIGHT)
 
-/** Pixels from the left edge of the canvas. */
 export const xOf = (
   { view, width, gutter }: Pick<Scene, 'view' | 'width' | 'gutter'>,
   drawn: number,
 ): number => gutter + ((drawn - view.from) / view.span) * (width - gutter)
 
-/** The drawn time at so many pixels from the left edge. */
+/** Drawn time at a pixel. */
 export const drawnAt = (
   { view, width, gutter }: Pick<Scene, 'view' | 'width' | 'gutter'>,
   x: number,
 ): number => view.from + ((x - gutter) / Math.max(1, width - gutter)) * view.span
 
-/** The design's colours as a canvas needs them. */
 interface TimelineColors {
   readonly kinds: readonly string[]
-  /** Of the roles that are seen, in their order. */
   readonly roles: readonly string[]
   readonly surface: string
   readonly raised: string
@@ -94,7 +95,7 @@ function readColors(): TimelineColors {
   }
 }
 
-/** Colours for a canvas, read again when the theme changes. */
+/** Read again when the theme changes. */
 export function useTimelineColors(): TimelineColors {
   const [colors, setColors] = useState(readColors)
   useEffect(() => {
@@ -113,7 +114,7 @@ export function useTimelineColors(): TimelineColors {
   return colors
 }
 
-/** How a role frames its block: causes as a full frame, the others as lines of a pattern of their own. */
+/** Causes get a full frame, the other roles a line pattern each. */
 const FRAMES = {
   root: { dash: [], isFull: true },
   joint: { dash: [6, 2], isFull: true },
@@ -122,12 +123,12 @@ const FRAMES = {
   affected: undefined,
 } as const
 
-/** Marks stand at least this far apart: where several would meet, the worst is seen. */
+/** Least distance of marks: where several would overlap, the worst is shown. */
 const APART = 9
 
-/** Frames the blocks of steps that had something to do with the failure. Drawn before the blocks. */
+/** Drawn before the blocks. */
 function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
-  // The worst last, so that it stands above the others.
+  // The worst last, so that it is on top.
   for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
     const frame = FRAMES[name]
     if (frame === undefined || !heat.seen.includes(name)) continue
@@ -147,12 +148,11 @@ function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): 
 
 interface Wanted {
   readonly role: number
-  /** Those that a filter leaves out, or those that it does not. */
   readonly isOut: boolean
   readonly isFull: boolean
 }
 
-/** The frames of one role, which are drawn at once: there may be many thousands. */
+/** One path per role: there may be many thousands. */
 function addFrames(
   context: CanvasRenderingContext2D,
   scene: Scene,
@@ -170,7 +170,7 @@ function addFrames(
     if (isFiltered && shown.has(position) === isOut) continue
     const x = Math.round(xOf(scene, data.from[position] ?? 0))
     const end = Math.max(x + 2, xOf(scene, data.to[position] ?? 0))
-    // Of many that share a pixel one is enough.
+    // One of many that share a pixel is enough.
     if (end < gutter || x > width || (end - x < 3 && x === lastX && line === lastLine)) continue
     ;[lastX, lastLine] = [x, line]
     addFrame(context, { x, end, top: topOf(scene, line), isFull })
@@ -184,7 +184,6 @@ interface Frame {
   readonly isFull: boolean
 }
 
-/** Above and below the block, in the room that a lane leaves there. */
 function addFrame(context: CanvasRenderingContext2D, { x, end, top, isFull }: Frame): void {
   if (isFull) {
     context.rect(x - 2, top + 1, end - x + 3, LANE_HEIGHT - 3)
@@ -196,7 +195,10 @@ function addFrame(context: CanvasRenderingContext2D, { x, end, top, isFull }: Fr
   }
 }
 
-/** A line below the lanes with a mark for each role, so that causes are seen whatever lane is. */
+/**
+ * A line below the lanes with a mark for each role, so that causes are visible whichever lanes
+ * are.
+ */
 function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
   const { data, colors, width, height, gutter, shown } = scene
   const top = height - HEAT_HEIGHT - (scene.figures === undefined ? 0 : OVERLAY_HEIGHT)
@@ -257,18 +259,18 @@ function pathOf(path: string): Path2D {
 
 const BLOCK_HEIGHT = 14
 
-/** Blocks as wide as this say what they are. */
+/** Blocks of this width have a label. */
 const NAMED_WIDTH = 44
 
 const [FAILED, ABORTED, IN_DOUBT, RUNNING] = (
   ['failed', 'aborted', 'in doubt', 'running'] as const
 ).map((state) => STATES.indexOf(state))
 
-/** What must not vanish when many steps share a pixel. */
+/** States that must stay visible when many steps share a pixel. */
 const rankOf = (state: number): number =>
   state === FAILED ? 3 : state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
 
-/** A block for each step. What is smaller than a pixel is drawn once a pixel. */
+/** Blocks smaller than a pixel are drawn once per pixel. */
 function drawBlocks(context: CanvasRenderingContext2D, scene: Scene): void {
   const [first, last] = visibleLines(scene)
   const hatch = hatchOf(context, scene.colors)
@@ -311,7 +313,7 @@ function drawLine(
     }
     context.globalAlpha = isOut ? 0.2 : 1
     const left = Math.max(x, scene.gutter - 4)
-    // One that was never answered has no end: it is as wide as its form needs to be seen.
+    // A step without an answer has no end: draw it wide enough to recognise.
     const least = state === IN_DOUBT || state === ABORTED || state === RUNNING ? 9 : 2
     const right = Math.min(x + Math.max(least, length - 1), width + 4)
     drawBlock(context, scene, { index: position, state, left, top, width: right - left, hatch })
@@ -328,7 +330,7 @@ interface Block {
   readonly hatch: CanvasPattern | null
 }
 
-/** The kind is a colour; how it stands is a form as well: hatched, or only an outline. */
+/** Colour is the kind; the state is a form as well: hatched, or an outline. */
 function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block): void {
   const { columns, colors } = scene
   const { index, state, left, top, width } = block
@@ -407,7 +409,6 @@ function hatchOf(context: CanvasRenderingContext2D, colors: TimelineColors): Can
   return hatchFor[1]
 }
 
-/** Lines that are seen, from the first on. */
 export function visibleLines({
   data,
   scrollTop,
@@ -418,11 +419,9 @@ export function visibleLines({
   return [first, Math.min(data.lines.length, last)]
 }
 
-/** Where a line begins, from the top of the canvas. */
 export const topOf = (scene: Scene, line: number): number =>
   AXIS_HEIGHT + line * LANE_HEIGHT - scene.scrollTop
 
-/** The names of the lanes, and the lines between them. */
 function drawLanes(context: CanvasRenderingContext2D, scene: Scene): void {
   const { data, colors, width, gutter } = scene
   const [first, last] = visibleLines(scene)
@@ -444,7 +443,6 @@ function drawLanes(context: CanvasRenderingContext2D, scene: Scene): void {
   }
 }
 
-/** The text, or as much of its beginning as fits. */
 export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text
   let length = Math.min(text.length, Math.ceil(width / 4))
@@ -452,7 +450,6 @@ export function fitText(context: CanvasRenderingContext2D, text: string, width: 
   return `${text.slice(0, length)}…`
 }
 
-/** Draws what is seen, and nothing else. */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): void {
   const { colors, width, height, gutter } = scene
   context.fillStyle = colors.surface
@@ -489,7 +486,7 @@ function clipped(
   context.restore()
 }
 
-/** What lies outside of the time the list is limited to is veiled. */
+/** Veils the time outside of the filter. */
 function drawRange(context: CanvasRenderingContext2D, scene: Scene): void {
   const { range, data, colors, width, height } = scene
   if (range === undefined) return
@@ -513,7 +510,7 @@ function drawPlayhead(context: CanvasRenderingContext2D, scene: Scene): void {
   context.fillRect(x, 0, 1, scene.height)
 }
 
-/** Time in which nothing was under way: two bars and how long it was, where that fits. Says where those stand. */
+/** Idle time: two bars and its duration, if that fits. Returns their positions. */
 function drawGaps(context: CanvasRenderingContext2D, scene: Scene): Span[] {
   const { data, view, colors, height } = scene
   context.font = `10px ${colors.sans}`
@@ -545,7 +542,6 @@ function drawGaps(context: CanvasRenderingContext2D, scene: Scene): Span[] {
   return marks
 }
 
-/** Times, where no gap says its own. */
 function drawAxis(context: CanvasRenderingContext2D, scene: Scene, marks: readonly Span[]): void {
   const { data, view, colors, width, gutter } = scene
   context.fillStyle = colors.line
@@ -572,8 +568,8 @@ function drawAxis(context: CanvasRenderingContext2D, scene: Scene, marks: readon
 }
 
 /**
- * One figure of every step as a bar where the step begins, and what it adds up to as
- * a line. A call whose figure is not known is a ring on the ground line, not a bar of 0.
+ * One figure per step as a bar where the step begins, and its sum as a line. An unknown figure
+ * is a ring on the ground line, not a bar of 0.
  */
 function drawOverlay(
   context: CanvasRenderingContext2D,

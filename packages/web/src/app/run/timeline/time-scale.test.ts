@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mergeSpans, TimeScale, type Span, type Spans } from './timeline-view.js'
+import { mergeSpans, type Span, type Spans, TimeScale } from './timeline-view.js'
 
 const flat = (...list: readonly Span[]): Spans => Float64Array.from(list.flat())
 const pairs = (spans: Spans): Span[] =>

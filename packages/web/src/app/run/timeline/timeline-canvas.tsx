@@ -1,4 +1,16 @@
+import {
+  clock,
+  cost,
+  count,
+  duration,
+  plural,
+  ROLE_WORDS,
+  type StepRow,
+} from '@retake/tape/present'
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import type { SeenRole } from '../../blame/blame-view.js'
+import { RoleName } from '../../blame/role-mark.js'
+import type { Run } from '../use-run.js'
 import { useSelection } from '../use-selection.js'
 import {
   AXIS_HEIGHT,
@@ -12,7 +24,6 @@ import {
   xOf,
 } from './draw-timeline.js'
 import { type Heat, markNear, rowAtTime, rowNear, type TimelineData } from './timeline-data.js'
-import type { TimelineProps } from './timeline.js'
 import {
   bringIntoView,
   panBy,
@@ -20,23 +31,12 @@ import {
   type ViewChange,
   zoomAt,
 } from './timeline-view.js'
+import type { TimelineProps } from './timeline.js'
 import { useCanvas, useSize } from './use-canvas.js'
-import {
-  clock,
-  cost,
-  count,
-  duration,
-  plural,
-  ROLE_WORDS,
-  type StepRow,
-} from '@retake/tape/present'
-import type { Run } from '../use-run.js'
-import type { SeenRole } from '../../blame/blame-view.js'
-import { RoleName } from '../../blame/role-mark.js'
 
 const SCRUB_MS = 100
 
-/** The playhead follows the pointer at once; the step below is another one only so often. */
+/** The playhead follows the pointer immediately; the selected step is throttled. */
 function useScrub(selected: number, choose: (index: number, replace: boolean) => void) {
   const [scrubbed, setScrubbed] = useState<number>()
   const waiting = useRef<{ index: number; timer: ReturnType<typeof setTimeout> }>(undefined)
@@ -46,7 +46,7 @@ function useScrub(selected: number, choose: (index: number, replace: boolean) =>
     clearTimeout(current?.timer)
     if (current !== undefined) choose(current.index, true)
   }
-  /** Undefined when the drag is over. */
+  /** Undefined when the drag ends. */
   const scrub = (position: number | undefined, begins: boolean): void => {
     setScrubbed(position)
     if (position === undefined) flush()
@@ -65,7 +65,6 @@ type TimelineCanvasProps = TimelineProps &
     readonly onView: (change: ViewChange) => void
   }
 
-/** The drawing, and what a pointer does on it. */
 export function TimelineCanvas(props: TimelineCanvasProps) {
   const { run, shown, filtering, data, view, overlay, figures, heat, gutter, onView } = props
   const { select } = useSelection()
@@ -168,7 +167,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
   )
 }
 
-/** The timeline in a sentence, for those who do not see it. */
+/** The timeline in a sentence, for screen readers. */
 function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, heat?: Heat): string {
   return [
     `${plural(rows.length, 'step')} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
@@ -187,7 +186,6 @@ function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, he
   ].join('; ')
 }
 
-/** Causes are few; what they have touched may be much. */
 function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
   const named = Array.from(indexes.subarray(0, 20), (index) => {
     const role = roleAt(index)
@@ -201,15 +199,15 @@ function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
 
 interface PlayheadProps {
   readonly row: StepRow
-  /** Counted from 1 among the shown steps, and how many there are. */
+  /** From 1 among the shown steps. */
   readonly position: number
   readonly count: number
-  /** Pixels from the left edge; undefined when it is not on the screen. */
+  /** Undefined if it is not visible. */
   readonly x: number | undefined
   readonly onMove: (by: number | 'first' | 'last') => void
 }
 
-/** The handle of the line at the selected step. It is dragged on the axis; arrow keys move it, too. */
+/** The handle at the selected step. Dragged on the axis, or moved by arrow keys. */
 function Playhead({ row, position, count, x, onMove }: PlayheadProps) {
   const press = (event: React.KeyboardEvent): void => {
     const by = {
@@ -245,14 +243,12 @@ function Playhead({ row, position, count, x, onMove }: PlayheadProps) {
 
 interface RowTipProps {
   readonly row: StepRow
-  /** What it had to do with the failure, if that was asked and it had something to do with it. */
   readonly role: SeenRole | undefined
   readonly x: number
   readonly y: number
   readonly width: number
 }
 
-/** What is known of the step under the pointer. */
 function RowTip({ row, role, x, y, width }: RowTipProps) {
   const facts = [
     `at ${clock(row.at)}`,
@@ -290,7 +286,7 @@ function RowTip({ row, role, x, y, width }: RowTipProps) {
   )
 }
 
-/** A step that is newly selected is brought into view, sideways and by its lane. */
+/** Brings a newly selected step into view, horizontally and by its lane. */
 function useSelectedInView(options: {
   readonly data: TimelineData
   readonly selected: number
@@ -327,21 +323,17 @@ interface PointerOptions {
   readonly width: number
   readonly gutter: number
   readonly onView: (change: ViewChange) => void
-  /** The row whose mark is there, below the lanes: -1 for none; undefined where there are lanes. */
+  /** The row whose mark is at a point below the lanes: -1 for none; undefined within the lanes. */
   readonly markUnder: (at: { readonly x: number; readonly y: number }) => number | undefined
-  /** A click on a step. */
   readonly onSelect: (index: number) => void
-  /** The playhead is dragged; the first of such a drag is `begins`. */
+  /** `begins`: the first of a drag. */
   readonly onScrub: (index: number, begins: boolean) => void
   readonly onScrubbed: () => void
-  /** A stretch of time was marked, in milliseconds since the start. */
   readonly onRange: (from: number, to: number) => void
 }
 
 interface TimelinePointer {
-  /** The row under the pointer, and where the pointer is. */
   readonly hover: { readonly index: number; readonly x: number; readonly y: number } | undefined
-  /** A stretch that is being marked, in milliseconds since the start. */
   readonly marked: readonly [from: number, to: number] | undefined
   readonly handlers: {
     readonly onPointerDown: (event: React.PointerEvent) => void
@@ -367,7 +359,7 @@ function useTimelinePointer(options: PointerOptions): TimelinePointer {
   const [marked, setMarked] = useState<TimelinePointer['marked']>()
   const drag = useRef<Drag | undefined>(undefined)
   const latest = useRef(options)
-  // As soon as it is drawn: the wheel may turn at any time after.
+  // Before paint: the wheel may turn at any time.
   useLayoutEffect(() => {
     latest.current = options
   })
@@ -455,7 +447,7 @@ function useTimelinePointer(options: PointerOptions): TimelinePointer {
           if (under >= 0) options.onSelect(under)
         } else if (current.kind === 'mark') options.onRange(...rangeOf(current.x, x))
       },
-      // The browser took the drag over, to scroll: nothing was marked.
+      // The browser took over the drag to scroll: nothing was selected.
       onPointerCancel: () => {
         if (drag.current?.kind === 'scrub') options.onScrubbed()
         drag.current = undefined

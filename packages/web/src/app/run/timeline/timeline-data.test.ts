@@ -1,8 +1,133 @@
+import { KINDS, STATES, type StepRow, toColumns } from '@retake/tape/present'
 import { expect, test } from 'vitest'
-import { toColumns, type StepRow } from '@retake/tape/present'
 import type { RunHead } from '../../../model/run-head.js'
-import { RowStore } from '../row-store.js'
-import { firstReaching, rowAtTime, rowNear, timelineData } from './timeline-data.js'
+import { makeListColumns, RowStore } from '../row-store.js'
+import {
+  firstReaching,
+  heatOf,
+  laneLines,
+  markNear,
+  overlayValues,
+  rowAtTime,
+  rowNear,
+  sumText,
+  timelineData,
+} from './timeline-data.js'
+import { findingsFile, sampleFindings } from '../../../../../../test/support/blame-findings.js'
+import { readRunBlame } from '../../../model/run-blame.js'
+import { BlameView } from '../../blame/blame-view.js'
+
+/** Model calls by their state and cost. */
+function columnsOf(...calls: readonly (readonly [(typeof STATES)[number], number | undefined])[]) {
+  const columns = makeListColumns()
+  for (const [index, [state, costUsd]] of calls.entries()) {
+    columns.kind[index] = KINDS.indexOf('model')
+    columns.state[index] = STATES.indexOf(state)
+    columns.costUsd[index] = costUsd ?? Number.NaN
+    columns.latencyMs[index] = 1000
+    columns.tokensIn[index] = Number.NaN
+  }
+  columns.length = calls.length
+  return columns
+}
+
+test('a sum says how many calls it does not cover; one that was refused cost nothing', () => {
+  const columns = columnsOf(['done', 1], ['failed', undefined], ['done', undefined], ['done', 2])
+  const values = overlayValues(columns, 'cost')!
+  expect(sumText('cost', values, 1)).toBe('$1.00 of $3.00, without 1 call of unknown cost')
+  expect(sumText('cost', values, 3)).toBe('$3.00 of $3.00, without 1 call of unknown cost')
+  expect(values.max).toBe(2)
+})
+
+test('a call that broke off after it had used something is not free', () => {
+  const columns = columnsOf(['done', 1], ['failed', undefined])
+  const sum = (): string => sumText('cost', overlayValues(columns, 'cost')!, 1)
+  expect(sum()).toBe('$1.00 of $1.00')
+  columns.tokensIn[1] = 12
+  expect(sum()).toBe('$1.00 of $1.00, without 1 call of unknown cost')
+})
+
+test('latency adds up to time spent in steps', () => {
+  const columns = columnsOf(['done', 1], ['done', 1])
+  expect(sumText('latency', overlayValues(columns, 'latency')!, 0)).toBe('1.0 s of 2.0 s in steps')
+})
+
+test('without a figure nothing is added up', () => {
+  expect(overlayValues(columnsOf(['done', 1]), 'none')).toBeUndefined()
+})
+
+const linesOf = (...parameters: Parameters<typeof laneLines>): string[] =>
+  laneLines(...parameters).map(({ name, depth }) => `${' '.repeat(depth)}${name}`)
+
+test('a lane stands under the one it came from', () => {
+  const lanes = [
+    { id: 0, depth: 0 },
+    { id: 1, parent: 0, depth: 1, name: 'researcher' },
+    { id: 2, parent: 0, depth: 1 },
+    { id: 3, parent: 1, depth: 2, name: 'reader' },
+  ]
+  expect(linesOf(lanes, [0, 1])).toEqual(['main', ' researcher', '  reader', ' lane 2'])
+})
+
+test('a lane that only rows know of is not left out', () => {
+  expect(linesOf([{ id: 0, depth: 0 }], [0, 7, 7])).toEqual(['main', 'lane 7'])
+})
+
+test('lanes that name each other as parents are still all there', () => {
+  const lanes = [
+    { id: 1, parent: 2, depth: 1 },
+    { id: 2, parent: 1, depth: 1 },
+  ]
+  expect(linesOf(lanes, [])).toEqual(['lane 1', 'lane 2'])
+})
+
+/** So many rows, one a second, each half a second long. */
+function rowsOf(count: number): RowStore {
+  const rows = Array.from({ length: count }, (_, index) => ({
+    label: String(index + 1),
+    kind: 'tool',
+    state: 'done',
+    lane: 0,
+    at: index * 1000,
+    latencyMs: 500,
+    within: [],
+  }))
+  const store = new RowStore()
+  store.add({ type: 'rows', from: 0, rows: toColumns(rows as unknown as StepRow[]) })
+  return store
+}
+
+const view = new BlameView(readRunBlame(findingsFile('r', sampleFindings()), 'r'))
+
+test('only steps that had something to do with it are marked, the worst first', () => {
+  const heat = heatOf(view, rowsOf(11))
+  if (heat === undefined) throw new Error('nothing is marked')
+  expect(heat.seen).toEqual(['joint', 'back-up', 'echo', 'affected'])
+  expect(Array.from(heat.indexes, (index) => [index, heat.roleAt(index)])).toEqual([
+    [1, 'joint'],
+    [4, 'joint'],
+    [6, 'back-up'],
+    [8, 'echo'],
+    [9, 'affected'],
+  ])
+  expect(heat.roleAt(0)).toBeUndefined()
+})
+
+test('a step that the run does not have, or has not read yet, is no mark', () => {
+  expect(heatOf(view, rowsOf(6))?.indexes).toEqual(Int32Array.of(1, 4))
+  expect(heatOf(view, rowsOf(1))).toBeUndefined()
+})
+
+test('the mark under the pointer is the nearest one; of two that are as near, the worse', () => {
+  const rows = rowsOf(11)
+  const head = { durationMs: 11_000, lanes: [{ id: 0, depth: 0 }] } as unknown as RunHead
+  const [heat, data] = [heatOf(view, rows), timelineData(rows, head)]
+  if (heat === undefined) throw new Error('nothing is marked')
+  const at = (index: number): number => (data.from[index] ?? 0) / 100
+  const near = (x: number): number => markNear(heat, data, { x, xOf: (drawn) => drawn / 100 })
+  expect([near(at(4)), near(at(4) + 7), near(at(8)), near(at(2) + 1)]).toEqual([4, 4, 8, -1])
+  expect(near((at(8) + at(9)) / 2)).toBe(8)
+})
 
 /** Steps as lane, beginning, length. */
 function dataOf(...steps: readonly (readonly [lane: number, at: number, latencyMs?: number])[]) {

@@ -1,20 +1,19 @@
-import type { LaneHead, RunHead } from '../../../model/run-head.js'
-import { laneName, type ListColumns, longer, type RowStore } from '../row-store.js'
-import { endOf } from '../row-filter.js'
-import { mergeSpans, TimeScale } from './timeline-view.js'
-import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
 import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
+import type { LaneHead, RunHead } from '../../../model/run-head.js'
+import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
+import { endOf } from '../row-filter.js'
+import { laneName, type ListColumns, longer, type RowStore } from '../row-store.js'
+import { mergeSpans, TimeScale } from './timeline-view.js'
 
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const
 export type Overlay = (typeof OVERLAYS)[number]
 
-/** One figure of every row, and what it adds up to. */
 export interface OverlayValues {
-  /** By place; NaN where it is not known or makes no sense. */
+  /** By row; NaN if unknown or not applicable. */
   readonly values: Float64Array
-  /** By place: sum of what is known up to and with this row. */
+  /** By row: sum of the known values up to this row. */
   readonly sums: Float64Array
-  /** By place: calls whose figure is not known up to and with this row. */
+  /** By row: unknown values up to this row. */
   readonly unknown: Uint32Array
   readonly max: number
 }
@@ -52,12 +51,12 @@ function valueAt(columns: ListColumns, overlay: Overlay, index: number): number 
   return (tokensIn[index] ?? Number.NaN) + (tokensOut[index] ?? Number.NaN)
 }
 
-/** A model call that was answered has used something; where nothing says how much, that is not 0. */
+/** An answered model call used something: unknown is not 0. */
 export const isMissing = (columns: ListColumns, overlay: Overlay, index: number): boolean =>
   overlay !== 'latency' &&
   columns.kind[index] === MODEL &&
   columns.state[index] !== RUNNING &&
-  // What was refused costs nothing; what broke off after it had used something does.
+  // A refused call costs nothing; one that broke off may.
   !(columns.state[index] === FAILED && Number.isNaN(columns.tokensIn[index] ?? Number.NaN))
 
 const FORMATS = {
@@ -69,7 +68,7 @@ const FORMATS = {
 export const overlayText = (overlay: Exclude<Overlay, 'none'>, value: number): string =>
   FORMATS[overlay](value)
 
-/** What it came to at a row, of the whole. Says how many calls of the run the sums do not cover. */
+/** The sum at a row, of the total. Mentions calls that the sums do not cover. */
 export function sumText(
   overlay: Exclude<Overlay, 'none'>,
   { sums, unknown }: OverlayValues,
@@ -85,23 +84,21 @@ export function sumText(
     : `${text}, without ${plural(missing, 'call')} of unknown ${overlay}`
 }
 
-/** Which rows had something to do with the failure, made once, so that drawing looks at these alone. */
+/** Rows with a role in the failure, built once so that drawing reads only these. */
 export interface Heat {
   /** Indexes in the list, by role, the worst first. */
   readonly indexes: Int32Array
-  /** By index in `indexes`: number of the role among those that are seen. */
   readonly roles: Uint8Array
-  /** The roles that there are, the worst first. */
   readonly seen: readonly SeenRole[]
   readonly roleAt: (index: number) => SeenRole | undefined
 }
 
-/** Undefined where no step had anything to do with it, as far as is known. */
+/** Undefined if no step is involved, as far as is known. */
 export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
   const found: { index: number; role: number }[] = []
   for (const { label, role } of view.findings.steps) {
     if (!isSeen(role)) continue
-    // A run that is read still has not all its rows, and one that was recorded anew has others.
+    // Rows may still be loading, or belong to a newer recording.
     const index = rows.indexOf(label)
     if (index >= 0) found.push({ index, role: SEEN_ROLES.indexOf(role) })
   }
@@ -116,10 +113,10 @@ export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
   }
 }
 
-/** Half of a mark, and a little for the hand. */
+/** Half of a mark, with some tolerance. */
 const NEAR = 8
 
-/** The row whose mark is so many pixels from the left, of several the worst; -1 for none. */
+/** The row whose mark is at a pixel, the worst of several; -1 for none. */
 export function markNear(
   { indexes }: Heat,
   { from, count }: TimelineData,
@@ -133,20 +130,19 @@ export function markNear(
   return best
 }
 
-/** The rows of one line, in the order they began. */
 export interface LineRows {
   readonly indexes: Int32Array
-  /** Furthest drawn end of the rows up to each: where to begin when only a part is seen. */
+  /** Furthest end of the rows up to each: where to begin when only a part is visible. */
   readonly reach: Float64Array
 }
 
-/** Where everything is drawn, made once from the rows; drawing itself only multiplies. */
+/** Positions of all rows, computed once; drawing only multiplies. */
 export interface TimelineData {
   readonly scale: TimeScale
   readonly lines: readonly LaneLine[]
   readonly lineOf: ReadonlyMap<number, number>
   readonly rows: readonly LineRows[]
-  /** By place of a row: drawn beginning and end. */
+  /** By row. */
   readonly from: Float64Array
   readonly to: Float64Array
   readonly count: number
@@ -160,7 +156,7 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
     const at = columns.at[position] ?? 0
     const end = Math.min(endOf(columns, position), Math.max(head.durationMs, at))
     to[position] = end
-    // Of an inferred step one knows between which calls it was, not that it took so long.
+    // An inferred step ran between two calls; its duration is unknown.
     busyTo[position] = columns.inferred[position] ? at : end
   }
   const scale = TimeScale.over(mergeSpans(columns.at, busyTo, count), head.durationMs)
@@ -185,7 +181,7 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   return { scale, lines, lineOf, rows, from, to, count }
 }
 
-/** Numbers by lane. Lanes are small numbers, nearly always: those that are not go another way. */
+/** Numbers by lane. Lane ids are nearly always small; large ones use a map. */
 class LaneNumbers {
   #small = new Int32Array(64)
   readonly #seen = new Set<number>()
@@ -210,7 +206,7 @@ class LaneNumbers {
   }
 }
 
-/** Room for the rows of all lines: two arrays that they share, however many lines there are. */
+/** Two arrays shared by all lines. */
 function emptyLines(sizes: readonly number[]): LineRows[] {
   const count = sizes.reduce((sum, size) => sum + size, 0)
   const [indexes, reach] = [new Int32Array(count), new Float64Array(count)]
@@ -223,7 +219,7 @@ function emptyLines(sizes: readonly number[]): LineRows[] {
   })
 }
 
-/** Puts the rows of a line in order, which they nearly always are, and says how far they reach. */
+/** Sorts the rows of a line (nearly always sorted) and computes how far they reach. */
 function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64Array): void {
   const startOf = (index: number): number => from[indexes[index] ?? 0] ?? 0
   for (let index = 1; index < indexes.length; index++) {
@@ -249,7 +245,10 @@ export function firstReaching({ reach }: LineRows, drawn: number): number {
   return low
 }
 
-/** The row that was under way in a line at a drawn time, or the nearest within some distance; -1 for none. */
+/**
+ * The row that was active in a line at a drawn time, or the nearest within a distance; -1 for
+ * none.
+ */
 export function rowNear(
   data: TimelineData,
   line: number,
@@ -263,14 +262,14 @@ export function rowNear(
     const [from, to] = [data.from[position] ?? 0, data.to[position] ?? 0]
     if (from > drawn + within) break
     const away = drawn < from ? from - drawn : drawn > to ? drawn - to : 0
-    // Of two that are under way the later one is drawn above the other.
+    // Of two active rows the later is drawn on top.
     if (away < distance || (away === 0 && distance === 0) || (best < 0 && away <= within))
       [best, distance] = [position, away]
   }
   return best
 }
 
-/** The last row that had begun at a drawn time; the first one before any had. */
+/** The last row begun at a drawn time; the first one before any began. */
 export function rowAtTime({ from, count }: TimelineData, drawn: number): number {
   let best = count > 0 ? 0 : -1
   let latest = Number.NEGATIVE_INFINITY
@@ -281,7 +280,6 @@ export function rowAtTime({ from, count }: TimelineData, drawn: number): number 
   return best
 }
 
-/** One line of the timeline. */
 interface LaneLine {
   readonly lane: number
   readonly depth: number
@@ -289,8 +287,8 @@ interface LaneLine {
 }
 
 /**
- * The lines of the timeline: each lane under the one it came from, in the order they
- * began. Lanes that rows name and the head does not know yet stand at the end.
+ * Each lane below its parent, in the order they began. Lanes that the head does not know yet
+ * are at the end.
  */
 export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): LaneLine[] {
   const known = new Map(lanes.map((lane) => [lane.id, lane]))

@@ -22,15 +22,15 @@ const STEPS = [
 ]
 
 interface TickOptions {
-  /** The part of the scale that is seen, in drawn milliseconds. */
+  /** Visible part of the scale, in drawn milliseconds. */
   readonly from: number
   readonly to: number
   readonly pixelsPerMs: number
-  /** Pixels that two of them are apart at least. */
+  /** Least distance in pixels. */
   readonly apart: number
 }
 
-/** Round times to write on the axis. None stands inside of a gap, where time is drawn otherwise. */
+/** Round times for the axis. None is inside a gap, where time is compressed. */
 export function ticksOf(scale: TimeScale, options: TickOptions): Tick[] {
   const { from, to, pixelsPerMs, apart } = options
   const step = STEPS.find((each) => each * pixelsPerMs >= apart) ?? 30 * DAY
@@ -57,7 +57,7 @@ export function ticksOf(scale: TimeScale, options: TickOptions): Tick[] {
   return ticks
 }
 
-/** A time in as many digits as tell two ticks apart. */
+/** As many digits as distinguish two ticks. */
 export function tickText(time: number, step: number): string {
   if (time === 0) return '0'
   if (time < SECOND && step < SECOND) return `${Math.round(time)} ms`
@@ -77,35 +77,29 @@ export function tickText(time: number, step: number): string {
   return hours > 0 ? `${hours}:${two(minutes % 60)}:${rest}` : `${minutes}:${rest}`
 }
 
-/** A stretch of time in which nothing was under way, drawn shorter than it was. */
+/** Idle time, drawn shorter than it was. */
 interface Gap {
   /** Milliseconds since the start. */
   readonly from: number
   readonly to: number
-  /** Where it is drawn, and how long, in drawn milliseconds. */
   readonly drawnFrom: number
   readonly drawnTo: number
 }
 
-/** Times of a span, in milliseconds. */
 export type Span = readonly [from: number, to: number]
 
-/** Many spans, flat: beginning and end of the first, of the second, and so on. */
+/** Flat: beginning and end of the first, of the second, and so on. */
 export type Spans = Float64Array
 
-/** Gaps shorter than this are never worth a mark. */
 const LEAST_GAP_MS = 20
 
 /**
- * Where a moment of a run is drawn. Long gaps in which nothing was under way are
- * drawn short; everything else keeps its proportions. Drawn time is in milliseconds,
- * too, and a later moment is always drawn later.
+ * Maps run time to drawn time. Long gaps in which nothing was active are compressed;
+ * everything else is proportional. Drawn time is in milliseconds too, and monotonic.
  */
 export class TimeScale {
-  /** Length of the whole, in drawn milliseconds. */
   readonly length: number
   readonly gaps: readonly Gap[]
-  /** Last moment, in milliseconds since the start. */
   readonly end: number
 
   private constructor(end: number, gaps: readonly Gap[]) {
@@ -114,7 +108,7 @@ export class TimeScale {
     this.length = this.toDrawn(end)
   }
 
-  /** `busy`: where something was under way, in order and apart from each other. */
+  /** `busy`: active spans, in order and disjoint. */
   static over(busy: Spans, end: number): TimeScale {
     const last = Math.max(end, busy[busy.length - 1] ?? 0, 1)
     const work = sumOf(busy)
@@ -130,7 +124,7 @@ export class TimeScale {
     return new TimeScale(last, gaps)
   }
 
-  /** The same as `toDrawn` for many times at once, fastest where one follows the other. */
+  /** `toDrawn` for many times, fastest if they are in order. */
   drawAll(times: Float64Array, into: Float64Array, count: number): void {
     let next = 0
     for (let index = 0; index < count; index++) {
@@ -141,7 +135,6 @@ export class TimeScale {
     }
   }
 
-  /** Where a time is drawn. */
   toDrawn(time: number): number {
     return drawnIn(
       this.#lastGap((each) => each.from <= time),
@@ -149,7 +142,6 @@ export class TimeScale {
     )
   }
 
-  /** The time that is drawn somewhere. */
   toTime(drawn: number): number {
     const gap = this.#lastGap((each) => each.drawnFrom <= drawn)
     if (gap === undefined) return drawn
@@ -170,13 +162,12 @@ export class TimeScale {
 }
 
 /**
- * How long a gap is kept as it is: as long as it is small beside all work, and beside
- * one stretch of work, so that many long pauses do not push the work together.
+ * Gaps up to this length are not compressed: those that are small compared with all work, and
+ * with one stretch of work, so that many long pauses do not squeeze the work.
  */
 const thresholdOf = (work: number, stretches: number): number =>
   Math.max(LEAST_GAP_MS, Math.min(work / 16, (3 * work) / Math.max(1, stretches)))
 
-/** Where a time is drawn, given the last gap that begins before it. */
 function drawnIn(gap: Gap | undefined, time: number): number {
   if (gap === undefined) return time
   if (time >= gap.to) return gap.drawnTo + (time - gap.to)
@@ -184,7 +175,7 @@ function drawnIn(gap: Gap | undefined, time: number): number {
   return gap.drawnFrom + part * (gap.drawnTo - gap.drawnFrom)
 }
 
-/** A stretch of no length counts as a little, or a run of moments had no work at all. */
+/** A span without a length counts a little, or a run of marks would have no work at all. */
 function sumOf(busy: Spans): number {
   let sum = 0
   for (let at = 0; at < busy.length; at += 2)
@@ -204,7 +195,7 @@ function longGaps(busy: Spans, end: number, threshold: number): Span[] {
   return gaps
 }
 
-/** Spans put together where they touch, in order. */
+/** Merges touching spans, in order. */
 export function mergeSpans(starts: Float64Array, ends: Float64Array, count: number): Spans {
   const order = inOrder(starts, count)
   const merged = new Float64Array(count * 2)
@@ -224,7 +215,7 @@ export function mergeSpans(starts: Float64Array, ends: Float64Array, count: numb
   return merged.subarray(0, size)
 }
 
-/** Places by start; undefined when they are in order already, as they nearly always are. */
+/** Indexes by start; undefined if they are in order already, as they nearly always are. */
 function inOrder(starts: Float64Array, count: number): Uint32Array | undefined {
   let isSorted = true
   for (let index = 1; index < count && isSorted; index++)
@@ -235,38 +226,35 @@ function inOrder(starts: Float64Array, count: number): Uint32Array | undefined {
   )
 }
 
-/** The part of the timeline that is seen, in drawn milliseconds. */
+/** Visible part of the timeline, in drawn milliseconds. */
 export interface TimelineView {
   readonly from: number
   readonly span: number
 }
 
-/** What one sees next, made from what one sees: several changes between two drawings all count. */
+/** A function, so that several changes between two renders all count. */
 export type ViewChange = (view: TimelineView) => TimelineView
 
-/** A part that somebody chose to look at. It stays the same part when more rows change the scale. */
+/** A part that the user chose. It stays the same part when more rows change the scale. */
 export interface Look {
   readonly view: TimelineView
-  /** What the view was chosen on. */
   readonly scale: TimeScale
-  /** How much closer than the whole. */
+  /** Zoom factor relative to the whole. */
   readonly closeness: number
 }
 
-/** The closest one can look, in drawn milliseconds. */
 const LEAST_SPAN = 0.5
 
-/** All of it, with a little room at the end so that the last step is not at the edge. */
+/** Everything, with a margin at the end. */
 export const wholeView = (length: number): TimelineView => ({ from: 0, span: length * 1.01 })
 
-/** A view that lies on the timeline. */
 export function keepInside(view: TimelineView, length: number): TimelineView {
   const whole = wholeView(length)
   const span = Math.min(whole.span, Math.max(LEAST_SPAN, view.span))
   return { span, from: Math.min(whole.span - span, Math.max(0, view.from)) }
 }
 
-/** Looks closer (`factor` over 1) or from further, with one drawn time staying where it is. */
+/** Zooms in (`factor` over 1) or out around a drawn time. */
 export const zoomAt = (
   view: TimelineView,
   factor: number,
@@ -276,11 +264,10 @@ export const zoomAt = (
   return keepInside({ span, from: at - ((at - view.from) * span) / view.span }, length)
 }
 
-/** Moves by a part of what is seen. */
 export const panBy = (view: TimelineView, part: number, length: number): TimelineView =>
   keepInside({ ...view, from: view.from + part * view.span }, length)
 
-/** Moves only if a drawn time is not seen, and then so that it is. */
+/** Moves only if a drawn time is not visible. */
 export function bringIntoView(view: TimelineView, at: number, length: number): TimelineView {
   const margin = view.span * 0.05
   if (at >= view.from + margin * 0.2 && at <= view.from + view.span - margin * 0.2) return view
@@ -288,7 +275,7 @@ export function bringIntoView(view: TimelineView, at: number, length: number): T
   return keepInside({ ...view, from }, length)
 }
 
-/** What is seen on a scale, perhaps a later one than that of the look: the same times, or all. */
+/** What a look shows on a later scale: the same times, or everything. */
 export function viewOn(scale: TimeScale, look: Look | undefined): TimelineView {
   if (look === undefined) return wholeView(scale.length)
   if (look.scale === scale) return keepInside(look.view, scale.length)
@@ -298,8 +285,8 @@ export function viewOn(scale: TimeScale, look: Look | undefined): TimelineView {
 }
 
 /**
- * Looks elsewhere; undefined is all of it. As far away as one had come closer is all of
- * it again, however much longer the timeline has become in between.
+ * undefined is everything. Zooming out as far as one had zoomed in shows everything again,
+ * even if the timeline has grown.
  */
 export function lookAgain(
   scale: TimeScale,

@@ -1,13 +1,16 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
-import { useRemembered } from '../../design/remembered.js'
-import { Splitter } from '../../design/splitter.js'
 import { RoleLegend } from '../../blame/role-mark.js'
 import { useBlame } from '../../blame/use-blame.js'
 import { useCommands } from '../../commands/commands.js'
+import { Button } from '../../design/button.js'
+import { classes } from '../../design/classes.js'
+import { useRemembered } from '../../design/remembered.js'
+import { Splitter } from '../../design/splitter.js'
 import type { FilteredRows } from '../row-filter.js'
-import type { Filtering } from '../use-selection.js'
 import { type Run, useRows } from '../use-run.js'
-import { useSelection } from '../use-selection.js'
+import { type Filtering, useSelection } from '../use-selection.js'
+import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './draw-timeline.js'
+import { TimelineCanvas } from './timeline-canvas.js'
 import {
   heatOf,
   type Overlay,
@@ -17,22 +20,18 @@ import {
   timelineData,
   type TimelineData,
 } from './timeline-data.js'
-import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './draw-timeline.js'
-import { TimelineCanvas } from './timeline-canvas.js'
 import { type Look, lookAgain, type ViewChange, viewOn, zoomAt } from './timeline-view.js'
-import { Button } from '../../design/button.js'
-import { classes } from '../../design/classes.js'
 
 const PAUSE_MS = 400
 
-/** Where everything is drawn. While rows are read it is made anew now and then only. */
+/** Recomputed only now and then while rows arrive. */
 function useTimelineData({ rows, head }: Run): TimelineData {
   const version = useRows(rows)
   const [drawn, setDrawn] = useState(version)
   const isWaiting = !rows.isComplete && drawn !== version
   useEffect(() => {
     if (!isWaiting) return
-    // The more rows there are, the longer it takes, and the less a few more of them change.
+    // More rows take longer, and a few more change less.
     const pause = Math.max(PAUSE_MS, rows.length / 40)
     const timer = setTimeout(() => setDrawn(rows.version), pause)
     return () => clearTimeout(timer)
@@ -50,13 +49,10 @@ interface TimelineBarProps {
   readonly onZoom: (factor: number) => void
   readonly onFit: () => void
   readonly isWhole: boolean
-  /** What it came to where the playhead is. */
   readonly sums: string | undefined
-  /** What the forms below the lanes mean. */
   readonly legend: ReactNode
 }
 
-/** What can be done with the timeline, above it. */
 function TimelineBar(props: TimelineBarProps) {
   const { isFolded, overlay } = props
   return (
@@ -92,7 +88,7 @@ function TimelineBar(props: TimelineBarProps) {
                   checked={each === overlay}
                   onChange={() => props.onOverlay(each)}
                 />
-                {each === 'none' ? 'no figure' : each}
+                {each === 'none' ? 'off' : each}
               </label>
             ))}
           </fieldset>
@@ -144,13 +140,11 @@ export interface TimelineProps {
   readonly shown: FilteredRows
   readonly filtering: Filtering
   readonly isNarrow: boolean
-  /** Goes to another shown step. */
   readonly onMove: (by: number | 'first' | 'last') => void
 }
 
 const BAR_HEIGHT = 28
 
-/** Height of the timeline when nobody has changed it. */
 const wantedHeight = (
   lanes: number,
   { overlay, hasHeat, isNarrow }: { overlay: Overlay; hasHeat: boolean; isNarrow: boolean },
@@ -162,7 +156,6 @@ const wantedHeight = (
   (overlay === 'none' ? 0 : OVERLAY_HEIGHT) +
   (hasHeat ? HEAT_HEIGHT : 0)
 
-/** When which step was under way, a line for each lane. */
 export function Timeline(props: TimelineProps) {
   const { run, isNarrow } = props
   const [isFolded, setFolded] = useRemembered('timeline-folded', false)
@@ -221,7 +214,7 @@ export function Timeline(props: TimelineProps) {
     },
     ...(['none', 'latency', 'tokens', 'cost'] as const).map((each) => ({
       id: `timeline.overlay-${each}`,
-      title: each === 'none' ? 'No figure under the timeline' : `Show ${each} under the timeline`,
+      title: each === 'none' ? 'Hide the overlay' : `Show ${each} under the timeline`,
       group: 'View' as const,
       keys: [],
       run: () => setOverlay(each),

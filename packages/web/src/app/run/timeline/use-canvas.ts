@@ -5,7 +5,6 @@ export interface Size {
   readonly height: number
 }
 
-/** How large an element is, as it changes. */
 export function useSize(element: RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 })
   useLayoutEffect(() => {
@@ -20,7 +19,7 @@ export function useSize(element: RefObject<HTMLElement | null>): Size {
   return size
 }
 
-/** A canvas that is drawn once a frame at most, in the pixels of the screen. */
+/** Drawn at most once per frame, in device pixels. */
 export function useCanvas(
   { width, height }: Size,
   draw: (context: CanvasRenderingContext2D) => void,

@@ -1,5 +1,5 @@
-import { BackendError } from './home-error.js'
-import type { FromWorker, SourceCall, ReportData, ToWorker } from './worker-protocol.js'
+import { BackendError } from './backend-error.js'
+import type { FromWorker, ReportData, SourceCall, ToWorker } from './worker-protocol.js'
 
 /** The part of a Worker that is used, so that a test can replace it. */
 export interface WorkerLike {
@@ -19,7 +19,6 @@ interface Open {
 export interface Answerer {
   /** Pieces as they arrive. */
   pieces(call: SourceCall, signal?: AbortSignal): AsyncGenerator
-  /** The answer to a call with one piece. */
   one<T>(call: SourceCall): Promise<T>
 }
 
@@ -80,7 +79,6 @@ export class WorkerClient implements Answerer {
     open.wake()
   }
 
-  /** The worker itself could not be run. */
   #break(why: string): void {
     this.#broken = new BackendError({
       code: 'REPORT_FAILED',

@@ -1,46 +1,43 @@
 import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
-import type { RunBlame } from '../model/run-blame.js'
 import type { RunStatus } from '@retake/tape/present'
+import type { RunBlame } from '../model/run-blame.js'
 import type { Explained, RunCard, UnreadableRun } from '../model/run-head.js'
 import type { RunModel } from '../model/run-model.js'
 import type { SourceExcerpt } from '../model/run-source.js'
 import type { StateView } from '../model/state-view.js'
 
 /**
- * Where the runs of a viewer live: the folder of a project, or a team's storage.
- * The API asks a home; what it throws with a `code` is shown to the user as it is.
+ * Access to the runs of a project folder or of a team's storage. Errors with a `code` are
+ * shown to the user as they are.
  */
 export interface RunRepository {
-  /** What the runs belong to, for the title of the page. */
   readonly name: string
   /** Newest first. */
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
-  /** As it is now: a run that is being recorded is another one the next time. Throws when it is gone. */
+  /** The current state: a run that is being recorded differs next time. Throws if it is gone. */
   open(id: string): Promise<OpenRun>
-  /** Tells of changes until the answer is called. */
+  /** Reports changes until the returned function is called. */
   watch(notify: (change: RepositoryChange) => void): () => void
   branches(id: string): Promise<BranchNodeView>
   compare(a: string, b: string): Promise<RunComparison>
-  /** Missing where nothing can be run. */
+  /** Missing if nothing can be executed. */
   readonly actions?: RunActions
-  /** Ends everything that was started for it. */
   close?(): Promise<void>
 }
 
 export interface OpenRun {
   readonly model: RunModel
-  /** What can be done with it here, and why not. */
   readonly abilities: Abilities
-  /** Variables that were captured, in order; none when they were not, or cannot be read. */
+  /** Captured variables, in order; empty if there are none or they cannot be read. */
   states(): readonly CapturedState[]
-  /** One of them beside the one before it. Throws when they cannot be read. */
+  /** A captured state compared with the one before. Throws if it cannot be read. */
   state(label: string): StateView | undefined
   source(site: string): SourceExcerpt | undefined
-  /** What a search for the causes of its failure came to, if there was one. Throws when it cannot be read. */
+  /** The result of the last blame search. Throws if it cannot be read. */
   blame?(): RunBlame | undefined
 }
 
-/** For each thing: true, or the reason why not. */
+/** For each action: true, or the reason why not. */
 export interface Abilities {
   readonly fork: true | string
   readonly rerun: true | string
@@ -48,7 +45,6 @@ export interface Abilities {
 }
 
 export type RepositoryChange =
-  /** Runs have come or gone. */
   | { readonly type: 'runs' }
   | {
       readonly type: 'grew'
@@ -57,7 +53,7 @@ export type RepositoryChange =
       readonly status: RunStatus
     }
   | { readonly type: 'gone'; readonly run: string }
-  /** A search for the causes of its failure came to something. */
+  /** A blame search has a result. */
   | { readonly type: 'blame'; readonly run: string }
   | { readonly type: 'job'; readonly job: Job }
 
@@ -69,34 +65,29 @@ export interface BranchNodeView {
   readonly exitCode?: number
   readonly branch?: BranchDetails
   readonly parent?: ParentLink
-  /** How it came to be, in words: `fork at step 4`, `rerun`, `recorded`. */
+  /** How it was made: `fork at step 4`, `rerun`, `recorded`. */
   readonly how?: string
-  /** What was changed, each in a line. */
   readonly edits?: readonly string[]
   readonly steps?: number
   readonly startedAt?: number
   readonly durationMs?: number
   readonly costUsd?: number
-  /** The last line it printed: often what it came to. */
+  /** The last printed line, often the result. */
   readonly lastLine?: string
-  /** What the branch saved and paid; see `retake branches`. */
   readonly facts?: BranchFactsView
-  /** Why its tape cannot be read. */
   readonly error?: Explained
   readonly branches: readonly BranchNodeView[]
-  /** At the first run only: tapes of the home that cannot be read, and may be branches of it. */
+  /** Only on the first run: tapes that cannot be read and may be branches of it. */
   readonly unreadable?: readonly string[]
 }
 
-/** What a branch got from its parent, and what it paid itself. */
 export interface BranchFactsView {
-  /** Steps served from the parent, lost on the way, and live. */
   readonly served: number
   readonly lost: number
   readonly live: number
   readonly savedRequests: number
   readonly savedTokens: number
-  /** Missing when a price is not known; the same for `paidUsd`. */
+  /** Missing if a price is unknown; the same for `paidUsd`. */
   readonly savedUsd?: number
   readonly savedMs: number
   readonly paidRequests: number
@@ -104,46 +95,46 @@ export interface BranchFactsView {
   readonly paidUsd?: number
 }
 
-/** How a file of a branch differs from the disk as it is now. */
+/** How a file of a branch differs from the current disk. */
 export interface BranchFile {
   readonly path: string
   readonly kind: 'added' | 'changed' | 'deleted'
   readonly type: 'file' | 'folder' | 'link'
   readonly sizeBefore?: number
   readonly sizeAfter?: number
-  /** The two contents, where they are text and not too long. */
+  /** The two contents, if they are short text. */
   readonly before?: string
   readonly after?: string
 }
 
-/** What can be done with the runs of a home where programs can be run: fork, rerun, stand at a step, decide. */
+/** Actions that execute programs: fork, rerun, debug, approve. */
 export interface RunActions {
   editable(run: string, at: string): Promise<Editable>
   fork(run: string, request: ForkRequest): Promise<Job>
   rerun(run: string, options: { readonly name?: string }): Promise<Job>
-  /** Stops a job's process; what it recorded stays. */
+  /** Stops a job's process; its recording stays. */
   stop(job: string): Promise<void>
   jobs(): readonly Job[]
-  /** A place in the run that one can move, with the program really standing there. */
+  /** Starts a debug session: the program is paused at a step of the run. */
   openSession(run: string): Promise<OpenedSession>
-  /** Moves are done one after another; one whose signal is aborted before its turn is left out. */
+  /** Moves run one after another; a move aborted before its turn is skipped. */
   move(
     session: string,
     to: Move,
     options?: { readonly signal?: AbortSignal },
   ): Promise<SessionPosition>
   evaluate(session: string, expression: string): Promise<SessionValue>
-  /** Its processes end. One that is closed already is no error. */
+  /** Ends its processes. Closing twice is not an error. */
   closeSession(session: string): Promise<void>
-  /** What a branch wrote to files: they lie beside its tape, and the disk is as it was. */
+  /** Files that a branch wrote: they are beside its tape, the disk is unchanged. */
   branchFiles(run: string): Promise<readonly BranchFile[]>
-  /** Guarded calls of a run that wait for somebody to decide, the oldest first. */
+  /** Guarded calls waiting for a decision, oldest first. */
   approvals(run: string): Promise<readonly WaitingApproval[]>
-  /** Throws when the call does not wait any more, or is not the one that was shown. */
+  /** Throws if the call no longer waits, or is not the one that was shown. */
   decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
 }
 
-/** What a fork changes: its answer, the question, or nothing (asked again live). */
+/** The changes of a fork: its answer, its request, or nothing (requested again live). */
 export interface ForkRequest {
   /** Label of a step; `e17` means event 17, for a clock or random value. */
   readonly at: string
@@ -151,9 +142,9 @@ export interface ForkRequest {
   readonly set?: Readonly<Record<string, unknown>>
   /** Changes of the request or the arguments, by path. */
   readonly request?: Readonly<Record<string, unknown>>
-  /** The whole answer as edited, in the form in which `editable` gave it. The branch says what differs. */
+  /** The whole answer as edited, in the form that `editable` returned. */
   readonly response?: string
-  /** The same of the request; keys may come and go. */
+  /** The same for the request; keys may be added and removed. */
   readonly requestText?: string
   readonly status?: number
   readonly tail?: 'live' | 'offline'
@@ -161,11 +152,11 @@ export interface ForkRequest {
   readonly force?: boolean
 }
 
-/** What can be edited of a step, as text: JSON where it is JSON. */
+/** The editable parts of a step, as text. */
 export interface Editable {
   readonly answer?: EditableText
   readonly request?: EditableText
-  /** Why there is no answer to edit, or none that can be. */
+  /** Why there is no answer that can be edited. */
   readonly whyNoAnswer?: string
   readonly whyNoRequest?: string
 }
@@ -173,27 +164,23 @@ export interface Editable {
 export interface EditableText {
   readonly form: 'json' | 'text'
   readonly text: string
-  /** `result` and `error`: how a tool ended. `base64`: bytes that are no text. */
+  /** `result` and `error`: how a tool ended. `base64`: bytes that are not text. */
   readonly kind: 'json' | 'text' | 'base64' | 'result' | 'error' | 'value'
-  /** Of an answer that came over HTTP. */
+  /** For an answer over HTTP. */
   readonly status?: number
-  /** It came in pieces, and will again: what is edited is what they add up to. */
+  /** It was streamed and will be again; the edit applies to the assembled answer. */
   readonly streamed?: boolean
 }
 
-/** A guarded call that waits for approval. */
 export interface WaitingApproval {
-  /** Names exactly what is shown here; goes back with the decision. */
+  /** Identifies exactly what is shown here; sent back with the decision. */
   readonly id: string
   readonly tool: string
-  /** The arguments as JSON, in full. */
   readonly args: string
   readonly guard: string
   readonly rule: string
   readonly why: string
-  /** Its event, which is a step of the run. */
   readonly event: number
-  /** Epoch milliseconds. */
   readonly askedAt: number
   readonly expiresAt: number
 }
@@ -204,50 +191,41 @@ export interface ApprovalDecisionRequest {
   readonly reason?: string
 }
 
-/** A fork or rerun that was started from the viewer. */
 export interface Job {
   readonly id: string
   readonly kind: 'fork' | 'rerun'
   readonly parent: string
-  /** The branch it writes. It cannot be opened before `written` says so. */
+  /** The branch it writes. It cannot be opened before `written` is true. */
   readonly run: string
-  /** Label of the step it was forked at. */
   readonly at?: string
   readonly name?: string
   /**
-   * `waiting`: others run, it is started after them. `done`: the program came to an
-   * end, whatever its exit code. `failed`: it diverged, or could not be started.
+   * `done`: the program ended, whatever its exit code. `failed`: it diverged, or could not
+   * start.
    */
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
-  /** The branch is on disk: something was recorded that is not its parent's. */
+  /** The branch is on disk: something was recorded that its parent does not have. */
   readonly written: boolean
-  /** Set when a rerun was served from beginning to end: there is no branch. */
+  /** A rerun was served from beginning to end: there is no branch. */
   readonly identical?: boolean
   readonly startedAt: number
   readonly endedAt?: number
   readonly exit?: { readonly code: number; readonly signal?: string }
   readonly facts?: BranchFactsView
-  /** Why it diverged, or could not be started. */
   readonly error?: Explained
-  /** Where it diverged; or, of a rerun that went live, where and why it left the tape. */
+  /** Where it diverged; for a rerun that went live, where and why it left the tape. */
   readonly divergence?: DivergenceView
-  /** What it came to, in a line. */
   readonly summary?: string
 }
 
-/** The first point where a program did something else than the tape says. */
+/** The first point where a program deviates from the tape. */
 export interface DivergenceView {
-  /** The event of the tape. */
   readonly seq: number
-  /** The step it belongs to. */
   readonly step?: string
-  /** One line: what differs. */
   readonly summary: string
-  /** What the tape says and what the program did. */
   readonly explanation: string
   /** `file:line:column` in the agent's code. */
   readonly site?: string
-  /** Texts: JSON where it is no text. */
   readonly mismatches: readonly {
     readonly field: string
     readonly recorded: string
@@ -255,16 +233,18 @@ export interface DivergenceView {
   }[]
 }
 
-/** Two runs side by side. Rows are pairs of steps, in order; one side is missing where only the other has it. */
+/**
+ * Two runs side by side. Rows are pairs of steps in order; a side is missing if only the other
+ * run has the step.
+ */
 export interface RunComparison {
   readonly a: RunCard
   readonly b: RunCard
   readonly equal: boolean
-  /** What they have in common by descent, in words. */
+  /** Common ancestry, in words. */
   readonly descent?: string
-  /** Label, in the first run, of the last step before anything differs. */
+  /** Label, in the first run, of the last step before the first difference. */
   readonly sameUntil?: string
-  /** The first difference, in words. */
   readonly first?: string
   readonly counts: {
     readonly same: number
@@ -275,9 +255,7 @@ export interface RunComparison {
   }
   readonly rows: readonly ComparedStep[]
   readonly totals: readonly ComparedTotal[]
-  /** Lines that differ in what the two printed. */
   readonly console: readonly ComparedLine[]
-  /** Exit code, signal, error, what a function returned. */
   readonly outcome: readonly ComparedText[]
 }
 
@@ -285,29 +263,23 @@ export interface ComparedStep {
   readonly a?: string
   readonly b?: string
   readonly title: string
-  /** Set when the title differs in the second run. */
   readonly titleB?: string
   readonly kind: string
   readonly verdict: 'same' | 'changed' | 'only a' | 'only b'
-  /** Both have it, in another order. */
   readonly moved?: boolean
-  /** What differs, each as two texts. */
   readonly differences: readonly ComparedText[]
-  /** Messages that differ as an earlier step has told, and are only carried along. */
+  /** Messages whose difference an earlier step already showed. */
   readonly carried?: number
 }
 
 export interface ComparedText {
-  /** Where: `answer[0].text`, `args.query`. */
+  /** Path: `answer[0].text`, `args.query`. */
   readonly what: string
   readonly area?: 'messages' | 'tools' | 'requests' | 'output' | 'usage'
-  /** Empty where a side has nothing. */
   readonly a: string
   readonly b: string
   readonly form?: 'json' | 'text'
-  /** Which side has nothing there. */
   readonly missing?: 'a' | 'b'
-  /** A text was too long and is cut. */
   readonly cut?: boolean
 }
 
@@ -321,7 +293,6 @@ export interface ComparedPrinted {
   /** From 1. */
   readonly line: number
   readonly text: string
-  /** The last step begun by then. */
   readonly step?: string
 }
 
@@ -329,15 +300,15 @@ export interface ComparedTotal {
   readonly name: string
   readonly a: string
   readonly b: string
-  /** From the first to the second: `+3`, `-$0.02`; missing when they are the same or one is unknown. */
+  /** From the first to the second: `+3`, `-$0.02`; missing if equal or unknown. */
   readonly change?: string
 }
 
 export interface OpenedSession {
   readonly session: string
-  /** Number of steps it can stand at. */
+  /** Number of steps it can pause at. */
   readonly steps: number
-  /** Files of the agent that were saved after the recording: lines are those of now. */
+  /** Files of the agent saved after the recording: lines are the current ones. */
   readonly changedSources: readonly string[]
 }
 
@@ -345,18 +316,18 @@ export type Move =
   | { readonly to: 'next' | 'back' | 'next in lane' | 'back in lane' }
   | { readonly to: 'step'; readonly step: string }
 
-/** Where a session stands now. Steps are in the order of their answers. */
+/** Where a session is paused. Steps are in the order of their answers. */
 export type SessionPosition =
   | { readonly kind: 'start' }
-  /** With a `step` when no code of the user's ran after its answer. */
+  /** With a `step` if no user code ran after its answer. */
   | { readonly kind: 'end'; readonly step?: string }
   | {
       readonly kind: 'stop'
       readonly step: string
-      /** Place of the step among all, from 0. */
+      /** From 0. */
       readonly index: number
       readonly title: string
-      /** Compared with where the session stood before. */
+      /** Compared with the previous position. */
       readonly state: StateView
       /** Innermost first. */
       readonly stack: readonly StackLineView[]
@@ -368,18 +339,16 @@ export interface StackLineView {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** The user's own code, not a library's. */
   readonly isUser: boolean
-  /** It waits for the lines above it. */
+  /** It awaits the lines above it. */
   readonly isAsync: boolean
 }
 
 export interface SessionValue {
-  /** False: `text` is what it threw. */
+  /** False: `text` is the error that it threw. */
   readonly ok: boolean
   readonly type: string
   readonly text: string
   readonly json: unknown
-  /** A limit left something out of `json`. */
   readonly cut?: boolean
 }

@@ -1,25 +1,24 @@
-import { client, readAnswer, readLines } from './client.js'
-import type { ChangeLine } from '../../api/api.js'
-import { ServerConnection } from './home-connection.js'
-import { makeLiveActions } from './live-actions.js'
-import type { ViewerBackend } from './viewer-home.js'
 import type { RowMessage } from '@retake/tape/present'
+import type { ChangeLine } from '../../api/api.js'
+import type { RepositoryChange } from '../../api/run-repository.js'
 import type { RunBlame } from '../../model/run-blame.js'
 import type { RunHead } from '../../model/run-head.js'
 import type { EventRow, FileTouch, RunSource, SearchProgress } from '../../model/run-source.js'
 import type { StateView } from '../../model/state-view.js'
 import type { BodySide, StepDetail } from '../../model/step-detail.js'
-import type { RepositoryChange } from '../../api/home.js'
-import { BackendError } from './home-error.js'
+import { client, readAnswer, readLines } from './client.js'
+import { ServerConnection } from './server-connection.js'
+import { BackendError } from './backend-error.js'
+import { makeLiveActions } from './live-actions.js'
+import type { ViewerBackend } from './backend.js'
 
 type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
 
-/** Runs that a page remembers: the others are not on it any more. */
 const SEEN_MAX = 8
 
-/** How runs were when the page asked about them last, to find out what it has missed. */
+/** Last known states of runs, to find out what a page has missed. */
 class SeenRuns {
-  /** Least recently asked for first. */
+  /** Least recently used first. */
   readonly #seen = new Map<string, Seen>()
 
   note(run: string, { events, status, startedAt }: RunHead): void {
@@ -32,13 +31,13 @@ class SeenRuns {
     this.#seen.delete(run)
   }
 
-  /** Asks about each again and tells those that are different, or all of them. Also those that are gone. */
+  /** Reports the runs that changed, or all of them, and those that are gone. */
   async notifyChanged(
     request: (run: string) => Promise<RunHead>,
     notify: (change: RepositoryChange) => void,
     all: boolean,
   ): Promise<void> {
-    // Who is told asks again, which changes the order.
+    // Listeners fetch again, which changes the order.
     const seen = Array.from(this.#seen)
     for (const [run, before] of seen) {
       try {
@@ -64,12 +63,10 @@ async function readHead(run: string): Promise<RunHead> {
   return (await (await api.$get({ param: { run } })).json()).head
 }
 
-/** A run that a server answers for. */
 class ServerSource implements RunSource {
   readonly #run: string
   readonly #seen: (head: RunHead) => void
 
-  /** `seen` is told each head that was read. */
   constructor(run: string, seen: (head: RunHead) => void = () => {}) {
     this.#run = run
     this.#seen = seen
@@ -169,7 +166,6 @@ class ServerSource implements RunSource {
   }
 }
 
-/** The home behind the server this page came from. */
 export async function connectServer(): Promise<ViewerBackend> {
   const { name, canChange } = await (await client.home.$get()).json()
   const seen = new SeenRuns()

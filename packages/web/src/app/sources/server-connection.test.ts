@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ChangeLine } from '../../api/api.js'
-import type { RepositoryChange } from '../../api/home.js'
-import { ServerConnection, type Missed } from './home-connection.js'
-import { BackendError } from './home-error.js'
-import type { ConnectionChange } from './viewer-home.js'
+import type { RepositoryChange } from '../../api/run-repository.js'
+import { type Missed, ServerConnection } from './server-connection.js'
+import { BackendError } from './backend-error.js'
+import type { ConnectionChange } from './backend.js'
 
 /** A server that is told line by line what to say, and the page that listens to it. */
 class Wire {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WorkerClient } from './ask-worker.js'
+import { WorkerClient } from './worker-client.js'
 import type { FromWorker, ToWorker } from './worker-protocol.js'
 
 /** A worker that answers when the test says so. */

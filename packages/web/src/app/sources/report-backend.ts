@@ -1,13 +1,12 @@
-import type { RunCard, RunHead } from '../../model/run-head.js'
-import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
-import { type Answerer, WorkerClient } from './ask-worker.js'
-import { BackendError } from './home-error.js'
-import type { ViewerBackend } from './viewer-home.js'
 import type { RowMessage } from '@retake/tape/present'
+import type { RunCard, RunHead } from '../../model/run-head.js'
 import type { RunSource, SearchProgress } from '../../model/run-source.js'
+import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
+import { type Answerer, WorkerClient } from './worker-client.js'
+import { BackendError } from './backend-error.js'
+import type { ViewerBackend } from './backend.js'
 import type { SourceCall } from './worker-protocol.js'
 
-/** The run of a report, answered by a worker. */
 function makeReportSource(worker: Answerer): RunSource {
   const one =
     <Method extends keyof RunSource>(method: Method) =>
@@ -47,7 +46,10 @@ function makeReportSource(worker: Answerer): RunSource {
 
 const HERE = 'This is a report. Open the run itself with `retake ui` to change it.'
 
-/** The home of a report: the tape that stands in the page itself. It is there at once; what it knows comes later. */
+/**
+ * The backend of a report: the tape embedded in the page. Available immediately; its data
+ * comes later.
+ */
 export function openReportBackend(): ViewerBackend {
   const about = JSON.parse(blockText(BLOCKS.about)) as ReportAbout
   const worker = new WorkerClient(startWorker())
@@ -71,14 +73,14 @@ export function openReportBackend(): ViewerBackend {
   }
 }
 
-/** A link may lead to another run, such as the one a branch goes on from. */
+/** A link may lead to another run, such as the parent of a branch. */
 function refusing(run: string): Answerer {
   const refuse = (): Promise<never> =>
     Promise.reject(
       new BackendError({
         code: 'REPORT_OTHER_RUN',
         what: 'This run is not in the report.',
-        why: `The report holds one run, ${run}.`,
+        why: `The report contains one run, ${run}.`,
         fix: 'Go back, or open the other run with `retake ui` where it was recorded.',
       }),
     )
@@ -91,7 +93,7 @@ function refusing(run: string): Answerer {
   }
 }
 
-/** Pages from disk cannot load a worker from another file; this one is made of what stands in the page. */
+/** A page from disk cannot load a worker from another file: the worker is embedded in the page. */
 function startWorker(): Worker {
   const code = JSON.parse(blockText(BLOCKS.worker)) as string
   const address = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))
@@ -100,7 +102,7 @@ function startWorker(): Worker {
   return worker
 }
 
-/** The data stands behind the script, so that the page shows itself before it is read. */
+/** The data follows the script, so that the page renders before it is read. */
 const allParsed = (): Promise<void> =>
   document.readyState === 'loading'
     ? new Promise((resolve) =>
@@ -110,7 +112,7 @@ const allParsed = (): Promise<void> =>
 
 function blockText(id: string): string {
   const text = document.getElementById(id)?.textContent ?? undefined
-  if (text === undefined) throw new Error(`the report has no block ${id}: it is not whole`)
+  if (text === undefined) throw new Error(`the report has no block ${id}: it is incomplete`)
   return text
 }
 

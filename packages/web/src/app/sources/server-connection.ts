@@ -1,39 +1,37 @@
 import type { ChangeLine } from '../../api/api.js'
-import type { RepositoryChange } from '../../api/home.js'
+import type { RepositoryChange } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-head.js'
-import { BackendError } from './home-error.js'
-import type { ConnectionChange } from './viewer-home.js'
+import { BackendError } from './backend-error.js'
+import type { ConnectionChange } from './backend.js'
 
 type Notify = (change: RepositoryChange | ConnectionChange) => void
 
 export interface ConnectionParts {
-  /** Asks for the changes; what comes back is read until it ends. */
   connect(signal: AbortSignal): AsyncIterable<ChangeLine>
-  /** Tells what may have been missed before this moment. */
+  /** Reports changes that may have been missed. */
   catchUp(notify: Notify, missed: Missed): Promise<void>
 }
 
 export interface Missed {
-  /** Nothing was listened to before; only what was asked since the page began can be old. */
+  /** First connection: only data fetched since the page began can be old. */
   readonly isFirst: boolean
-  /** The connection broke: what pages asked meanwhile may not have been answered. */
+  /** The connection broke: requests in the meantime may have failed. */
   readonly wasBroken: boolean
 }
 
 const FIRST_WAIT_MS = 250
 const WAIT_MAX_MS = 5000
-/** A connection that held this long is tried again without waiting. */
+/** A connection that lasted this long is retried without a delay. */
 const STEADY_MS = 2000
-/** A line comes every ten seconds: a connection that is silent for longer is dead. */
+/** The server sends a line every ten seconds. */
 const SILENCE_MS = 25_000
-/** A page that nobody sees gives its connection back: a browser has six for a server, for all tabs. */
+/** A hidden page closes its connection: a browser allows six per server, for all tabs. */
 const HIDDEN_MS = 30_000
 
 /**
- * The one stream of changes of a page, whoever listens. It comes back by itself after
- * it was lost, and tells what happened meanwhile. Where a new server does not know
- * this page any more, it says so and goes on trying: opening the new address in
- * another tab is enough.
+ * The one stream of changes of a page. Reconnects by itself, and reports what happened
+ * meanwhile. If a restarted server does not know this page, it says so and keeps trying:
+ * opening the new address in another tab is enough.
  */
 export class ServerConnection {
   readonly #parts: ConnectionParts
@@ -63,7 +61,7 @@ export class ServerConnection {
     void this.#run(running.signal)
   }
 
-  /** A page that is drawn anew stops listening and starts again at once. */
+  /** A re-render unsubscribes and subscribes again immediately. */
   #stopSoon(): void {
     setTimeout(() => {
       if (this.#listeners.size > 0) return
@@ -73,7 +71,7 @@ export class ServerConnection {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    // It is lost when it does not come back at once.
+    // Lost only if it does not come back immediately.
     let waitMs = 0
     while (!signal.aborted) {
       await untilSeen(signal)
@@ -92,13 +90,13 @@ export class ServerConnection {
     }
   }
 
-  /** One connection, until it ends, is silent for too long, or nobody sees the page. */
+  /** One connection, until it ends, is silent for too long, or the page is hidden. */
   async *#listen(signal: AbortSignal): AsyncGenerator<ChangeLine> {
     const giveUp = new AbortController()
     const stop = (): void => giveUp.abort()
     signal.addEventListener('abort', stop)
     const unhide = whenHidden(() => giveUp.abort(new HiddenError()))
-    // A stream can be dead for long before a browser notices; a new request shows it at once.
+    // A browser may notice a dead stream late; a new request shows it immediately.
     window.addEventListener('offline', stop)
     let silence = setTimeout(stop, SILENCE_MS)
     let isOpen = false
@@ -129,7 +127,7 @@ export class ServerConnection {
       this.#lost = undefined
       this.#notify({ type: 'connection', state: 'open' })
     }
-    // Where asking fails, the connection is lost again, and this is repeated.
+    // If that fails the connection is lost again, and this is repeated.
     this.#parts.catchUp((change) => this.#notify(change), missed).catch(() => {})
   }
 
@@ -145,16 +143,16 @@ export class ServerConnection {
   }
 }
 
-/** The server answers, but not this page: it is not the one the page came from. */
+/** The server answers but rejects this page: it was restarted. */
 const refused = ({ code }: BackendError): Explained => ({
   code,
   what: 'The viewer was started anew and does not know this page.',
-  fix: 'Open the address that `retake ui` printed; this page then goes on by itself.',
+  fix: 'Open the address that `retake ui` printed; this page then reconnects by itself.',
 })
 
 class HiddenError extends Error {}
 
-/** Ends early when there is a reason to try again now. */
+/** Ends early if there is a reason to retry now. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms)
@@ -175,7 +173,7 @@ async function untilSeen(signal: AbortSignal): Promise<void> {
   while (document.visibilityState === 'hidden' && !signal.aborted) await pause(3_600_000, signal)
 }
 
-/** Calls when the page has been hidden for a while; the answer takes that back. */
+/** Calls back when the page has been hidden for a while; returns a function that cancels it. */
 function whenHidden(hidden: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   const look = (): void => {

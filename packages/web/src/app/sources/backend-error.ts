@@ -1,13 +1,13 @@
 import type { Explained } from '../../model/run-head.js'
 
-/** What to do on a page, where a command line names its options. */
+/** Fixes for the page, where those of the command line name options. */
 const FIXES: Readonly<Record<string, string>> = {
   EDIT_NO_ANSWER: 'Choose another step.',
   EDIT_INVALID_ANSWER: 'Correct the edit, or insist on it.',
   EDIT_NOT_JSON: 'Correct the text: it has to be JSON.',
 }
 
-/** Whatever was thrown, as something to tell a person. Errors with a code say more than those without. */
+/** Anything thrown, explained for a person. */
 export function explainError(error: unknown): Explained {
   if (typeof error !== 'object' || error === null)
     return { code: 'UNEXPECTED', what: String(error) }
@@ -26,8 +26,8 @@ export function explainError(error: unknown): Explained {
 }
 
 /**
- * What a home says when it cannot answer: that a run is gone, a tape is corrupt,
- * the server does not answer. Pages show `what`, `why` and `fix` as they are.
+ * An error of the backend: a run is gone, a tape is corrupt, the server does not answer. Pages
+ * show `what`, `why` and `fix` as they are.
  */
 export class BackendError extends Error implements Explained {
   override readonly name = 'HomeError'
@@ -35,7 +35,6 @@ export class BackendError extends Error implements Explained {
   readonly what: string
   readonly why?: string
   readonly fix?: string
-  /** The HTTP status it came with; undefined when no answer came. */
   readonly status: number | undefined
 
   constructor({ code, what, why, fix }: Explained, status?: number) {

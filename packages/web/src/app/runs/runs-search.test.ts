@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { filterRuns, type ListedRun } from './runs-search.js'
-import { readRunsSearch } from './runs-search.js'
+import { filterRuns, type ListedRun, readRunsSearch } from './runs-search.js'
 
 const card = { startedAt: 0, durationMs: 1, steps: 1 }
 const runs: readonly ListedRun[] = [
