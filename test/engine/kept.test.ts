@@ -22,8 +22,8 @@ describe('random coalitions of an agent with three concurrent lanes', () => {
   test.each([
     ['fetch', 'conversation', isSoak ? '60' : '12'],
     ['http', 'conversation', isSoak ? '12' : '4'],
-    ['stream', 'prompt', isSoak ? '6' : '2'],
-    ['http2', 'prompt', isSoak ? '6' : '2'],
+    ['stream', 'prompt', isSoak ? '6' : '3'],
+    ['http2', 'prompt', isSoak ? '6' : '3'],
   ])(
     '%s, %s: what is held is seen as recorded, what is free as given, and only that is asked',
     async (seam, style, forks) => {

@@ -105,6 +105,15 @@ export function compareInitiation(
   return mismatches
 }
 
+/** Equal for two operations in which `compareInitiation` finds no difference and that have the same body. */
+export const identityOf = (
+  event: InitiationEvent | NewEvent<InitiationEvent>,
+  sha: string,
+): string => {
+  const fields = Object.entries(fieldsOf(event)).filter(([, value]) => value !== undefined)
+  return JSON.stringify([sha, ...fields.toSorted(([a], [b]) => (a < b ? -1 : 1))])
+}
+
 function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<string, unknown> {
   switch (event.type) {
     case 'request': {

@@ -1,14 +1,249 @@
-import type { InitiationEvent, NewEvent } from '@retake/tape'
+import type { HeaderPair, InitiationEvent, NewEvent } from '@retake/tape'
 import {
   bodyMismatches,
   bodySha,
   compareInitiation,
+  identityOf,
   type Mismatch,
   recordedSha,
 } from './compare.js'
 import { changesFiles } from './in-doubt.js'
-import type { DrawnValues } from './draws.js'
+import { DrawnValues } from './draws.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
+
+type Initiation = NewEvent<InitiationEvent>
+
+/** What counts as the same content, and how often a recorded answer is given. */
+export interface ContentRules {
+  /** `ignored`: where nothing identical is left, values of clocks and random may differ. */
+  readonly drawn: 'compared' | 'ignored'
+  /** `again`: answers that were all used are given once more, from the first on. */
+  readonly answers: 'once' | 'again'
+  /** Removes from a request what may differ; applied to both sides. */
+  readonly normalize?: (request: ComparedRequest) => ComparedRequest
+}
+
+/** A request as it is compared. */
+export interface ComparedRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly HeaderPair[]
+  readonly body: Uint8Array
+}
+
+/** The same program in the recorded order. */
+export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
+/** The same program in another order: another lane may have drawn a value. */
+export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
+/** Another program, which may also ask more often. */
+export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
+
+/** A recorded operation that is like one the tape does not have. */
+export interface Nearest {
+  readonly recorded: RecordedOperation
+  readonly mismatches: readonly Mismatch[]
+}
+
+/** More candidates than this are not compared in full to name the nearest one. */
+const COMPARED_MAX = 50
+
+interface Form {
+  readonly event: Initiation
+  readonly body: Uint8Array
+}
+
+/** Finds what a recording has for something that is started now, by what it is. Bodies are masked already. */
+export class ContentMatcher {
+  readonly #byKind = new Map<string, RecordedOperation[]>()
+  readonly #byIdentity = new Map<string, RecordedOperation[]>()
+  readonly #texts = new Map<RecordedOperation, string>()
+
+  constructor(
+    readonly recorded: TapeTimeline,
+    readonly rules: ContentRules,
+    readonly drawn = new DrawnValues(),
+  ) {
+    for (const operation of recorded.operations) {
+      add(this.#byKind, kindOf(operation.event), operation)
+      add(this.#byIdentity, this.#recordedIdentity(operation), operation)
+    }
+  }
+
+  /** Takes the one of this turn, else the first in recorded order. */
+  take(event: Initiation, body: Uint8Array, turn?: number): RecordedOperation | undefined {
+    const identical = this.identical(event, body)
+    const found =
+      firstUnused(identical, turn) ??
+      this.#again(identical) ??
+      this.#takeLike(event, body, turn) ??
+      (mayBeRepeated(event) ? identical.at(-1) : undefined)
+    if (found !== undefined) found.used = true
+    return found
+  }
+
+  /** True if `take` would find something. */
+  has(event: Initiation, body: Uint8Array): boolean {
+    return this.identical(event, body).length > 0 || this.#like(event, body).length > 0
+  }
+
+  /** Every recorded operation with this content, used or not. */
+  identical(event: Initiation, body: Uint8Array): readonly RecordedOperation[] {
+    const form = this.#form(event, body)
+    return this.#byIdentity.get(this.#identity(form.event, bodySha(form.body))) ?? []
+  }
+
+  /** Timers, work and connections that are not used and of the same kind. */
+  unused(event: Initiation): RecordedOperation[] {
+    return this.#sameKind(event).filter(({ used }) => !used)
+  }
+
+  /** Any that is identical apart from its body, used or not. */
+  alike(event: Initiation): RecordedOperation[] {
+    return this.#sameKind(event).filter((one) => compareInitiation(one.event, event).length === 0)
+  }
+
+  /** The one that differs least, for a person who wants to know what changed; unused ones unless others are given. */
+  nearest(
+    event: Initiation,
+    body: Uint8Array,
+    {
+      turn,
+      among = this.recorded.operations.filter(({ used }) => !used),
+    }: { readonly turn?: number; readonly among?: readonly RecordedOperation[] } = {},
+  ): Nearest | undefined {
+    const candidates = among
+      .filter(({ event: one }) => one.type === event.type && callName(one) === callName(event))
+      .toSorted((a, b) => distance(a, event) - distance(b, event))
+    let best: Nearest | undefined
+    for (const recorded of candidates.slice(0, COMPARED_MAX)) {
+      const found = this.compare(recorded, event, body)
+      const more = found.mismatches.length - (best?.mismatches.length ?? Number.POSITIVE_INFINITY)
+      const isOfTurn = recorded.turn === turn && best?.recorded.turn !== turn
+      if (more < 0 || (more === 0 && isOfTurn)) best = found
+    }
+    return best
+  }
+
+  compare(recorded: RecordedOperation, event: Initiation, body: Uint8Array): Nearest {
+    const then = this.#recordedForm(recorded)
+    const now = this.#form(event, body)
+    const isSame = Buffer.compare(then.body, now.body) === 0
+    const mismatches = compareInitiation({ ...recorded.event, ...then.event }, now.event)
+    return {
+      recorded,
+      mismatches: isSame ? mismatches : [...mismatches, ...bodyMismatches(then.body, now.body)],
+    }
+  }
+
+  #sameKind(event: Initiation): readonly RecordedOperation[] {
+    return this.#byKind.get(kindOf(event)) ?? []
+  }
+
+  #again(identical: readonly RecordedOperation[]): RecordedOperation | undefined {
+    if (this.rules.answers === 'once') return undefined
+    for (const one of identical) one.used = false
+    return identical[0]
+  }
+
+  #takeLike(
+    event: Initiation,
+    body: Uint8Array,
+    turn: number | undefined,
+  ): RecordedOperation | undefined {
+    const like = this.#like(event, body)
+    return firstUnused(like, turn) ?? this.#again(like)
+  }
+
+  /** The same content apart from drawn values. */
+  #like(event: Initiation, body: Uint8Array): readonly RecordedOperation[] {
+    if (this.rules.drawn === 'compared' || body.length === 0) return []
+    const text = this.drawn.without(body)
+    return this.#sameKind(event).filter(
+      (one) =>
+        this.#textOf(one) === text &&
+        compareInitiation(one.event, event).every(({ recorded, current }) =>
+          this.drawn.differsOnlyInDrawn(recorded, current),
+        ),
+    )
+  }
+
+  #textOf(operation: RecordedOperation): string {
+    const known = this.#texts.get(operation)
+    if (known !== undefined) return known
+    const text = this.drawn.without(this.recorded.tape.body(operation.event.seq))
+    this.#texts.set(operation, text)
+    return text
+  }
+
+  /** Reads a recorded body only where rules change it. */
+  #recordedIdentity(operation: RecordedOperation): string {
+    const { event } = operation
+    if (this.rules.normalize === undefined)
+      return this.#identity(event, recordedSha(this.recorded.tape, event.seq))
+    const form = this.#recordedForm(operation)
+    return this.#identity(form.event, bodySha(form.body))
+  }
+
+  #identity(event: Initiation, sha: string): string {
+    return `${kindOf(event)} ${identityOf(event, sha)}`
+  }
+
+  #recordedForm({ event }: RecordedOperation): Form {
+    return this.#form(event, this.recorded.tape.body(event.seq))
+  }
+
+  #form(event: Initiation, body: Uint8Array): Form {
+    if (event.type !== 'request' || this.rules.normalize === undefined) return { event, body }
+    const { method, url, headers } = event
+    const { body: normal, ...fields } = this.rules.normalize({ method, url, headers, body })
+    return { event: { ...event, ...fields }, body: normal }
+  }
+}
+
+function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const known = map.get(key)
+  if (known === undefined) map.set(key, [value])
+  else known.push(value)
+}
+
+function firstUnused(
+  operations: readonly RecordedOperation[],
+  turn: number | undefined,
+): RecordedOperation | undefined {
+  const unused = operations.filter(({ used }) => !used)
+  return unused.find((one) => one.turn === turn) ?? unused[0]
+}
+
+/** Rough, and without reading bodies. */
+function distance({ event, used }: RecordedOperation, current: Initiation): number {
+  const isUsed = used ? 1 : 0
+  if (event.type !== 'request' || current.type !== 'request') return isUsed
+  const [path, other] = [event.url, current.url].map((url) => url.replace(/\?.*$/, ''))
+  return (event.method === current.method ? 0 : 4) + (path === other ? 0 : 8) + isUsed
+}
+
+/** What is certainly the same when two are alike. */
+function kindOf(event: Initiation): string {
+  switch (event.type) {
+    case 'request':
+      return `request ${event.seam} ${event.method} ${event.url}`
+    case 'call':
+      return `call ${event.kind} ${event.name}`
+    case 'timer':
+      return `timer ${event.kind}`
+    case 'work':
+      return `work ${event.name}`
+    case 'socket':
+      return `socket ${event.kind} ${event.host} ${event.port} ${event.path}`
+  }
+}
+
+const callName = (event: Initiation): string =>
+  event.type === 'call' ? `${event.kind} ${event.kind === 'tool' ? '' : event.name}` : ''
+
+/** Reading has no effect: the last answer is repeated. */
+const mayBeRepeated = (event: Initiation): boolean =>
+  event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
 
 /**
  * What a recording wrote to files through streams, line by line. A stream puts
@@ -52,190 +287,3 @@ const linesOf = (body: Uint8Array): string[] =>
   Buffer.from(body)
     .toString('latin1')
     .split(/(?<=\n)/)
-
-type Initiation = NewEvent<InitiationEvent>
-
-/** More candidates than this are not looked at to name the nearest one. */
-const COMPARED_MAX = 50
-
-export interface Nearest {
-  readonly recorded: RecordedOperation
-  readonly mismatches: readonly Mismatch[]
-}
-
-/** What counts as the same content, and how often a recorded answer is given. */
-export interface ContentRules {
-  /** `ignored`: where nothing identical is left, values of clocks and random may differ. */
-  readonly drawn: 'compared' | 'ignored'
-  /** `again`: answers that were all used are given once more, from the first on. */
-  readonly answers: 'once' | 'again'
-}
-
-/** The same program in the recorded order. */
-export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
-/** The same program in another order: another lane may have drawn a value. */
-export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
-/** Another program, which may also ask more often. */
-export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
-
-/** Finds what a recording has for something the agent starts, by what it is. */
-export class ContentMatcher {
-  readonly #buckets = new Map<string, RecordedOperation[]>()
-  readonly #shas = new Map<RecordedOperation, string>()
-  readonly #bodies = new Map<RecordedOperation, string>()
-
-  constructor(
-    readonly recorded: TapeTimeline,
-    readonly drawn: DrawnValues,
-    readonly rules: ContentRules,
-  ) {
-    for (const operation of recorded.operations) {
-      const key = keyOf(operation.event)
-      const bucket = this.#buckets.get(key)
-      if (bucket === undefined) this.#buckets.set(key, [operation])
-      else bucket.push(operation)
-    }
-  }
-
-  /** Takes the one of this turn, else the first in recorded order. `body` is masked already. */
-  take(event: Initiation, body: Uint8Array, turn: number): RecordedOperation | undefined {
-    const bucket = this.#buckets.get(keyOf(event)) ?? []
-    const sha = bodySha(body)
-    const isIdentical = (one: RecordedOperation): boolean =>
-      this.#sha(one) === sha && compareInitiation(one.event, event).length === 0
-    const found =
-      bucket.find((one) => !one.used && one.turn === turn && isIdentical(one)) ??
-      bucket.find((one) => !one.used && isIdentical(one)) ??
-      this.#again(bucket, isIdentical) ??
-      this.#takeLike(bucket, event, body, turn) ??
-      (mayBeAskedAgain(event) ? bucket.findLast(isIdentical) : undefined)
-    if (found !== undefined) found.used = true
-    return found
-  }
-
-  /** Whether `take` would find something. */
-  has(event: Initiation, body: Uint8Array): boolean {
-    const bucket = this.#buckets.get(keyOf(event)) ?? []
-    const sha = bodySha(body)
-    return (
-      bucket.some(
-        (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0,
-      ) || this.#likeWithoutDrawn(bucket, event, body).length > 0
-    )
-  }
-
-  #again(
-    bucket: readonly RecordedOperation[],
-    isAlike: (one: RecordedOperation) => boolean,
-  ): RecordedOperation | undefined {
-    if (this.rules.answers === 'once') return undefined
-    const used = bucket.filter(isAlike)
-    for (const one of used) one.used = false
-    return used[0]
-  }
-
-  /** Timers, work and connections that are not used and of the same kind. */
-  unused(event: Initiation): RecordedOperation[] {
-    return (this.#buckets.get(keyOf(event)) ?? []).filter(({ used }) => !used)
-  }
-
-  /** Any that is identical, used or not. */
-  alike(event: Initiation): RecordedOperation[] {
-    const bucket = this.#buckets.get(keyOf(event)) ?? []
-    return bucket.filter((one) => compareInitiation(one.event, event).length === 0)
-  }
-
-  /** The unused one that differs least, for a person who wants to know what changed. */
-  nearest(event: Initiation, body: Uint8Array, turn: number): Nearest | undefined {
-    const sameKind = this.recorded.operations.filter(
-      (one) =>
-        !one.used && one.event.type === event.type && callName(one.event) === callName(event),
-    )
-    let best: Nearest | undefined
-    for (const recorded of sameKind.slice(0, COMPARED_MAX)) {
-      const { mismatches } = this.compare(recorded, event, body)
-      const isBetter =
-        best === undefined ||
-        mismatches.length < best.mismatches.length ||
-        (mismatches.length === best.mismatches.length &&
-          recorded.turn === turn &&
-          best.recorded.turn !== turn)
-      if (isBetter) best = { recorded, mismatches }
-    }
-    return best
-  }
-
-  compare(recorded: RecordedOperation, event: Initiation, body: Uint8Array): Nearest {
-    const bodies =
-      this.#sha(recorded) === bodySha(body)
-        ? []
-        : bodyMismatches(this.recorded.tape.body(recorded.event.seq), body)
-    return { recorded, mismatches: [...compareInitiation(recorded.event, event), ...bodies] }
-  }
-
-  #takeLike(
-    bucket: readonly RecordedOperation[],
-    event: Initiation,
-    body: Uint8Array,
-    turn: number,
-  ): RecordedOperation | undefined {
-    const like = this.#likeWithoutDrawn(bucket, event, body)
-    const unused = like.filter(({ used }) => !used)
-    return unused.find((one) => one.turn === turn) ?? unused[0] ?? this.#again(like, () => true)
-  }
-
-  #likeWithoutDrawn(
-    bucket: readonly RecordedOperation[],
-    event: Initiation,
-    body: Uint8Array,
-  ): RecordedOperation[] {
-    if (this.rules.drawn === 'compared' || body.length === 0) return []
-    const text = this.drawn.without(body)
-    return bucket.filter(
-      (one) =>
-        this.#withoutDrawn(one) === text &&
-        compareInitiation(one.event, event).every(({ recorded, current }) =>
-          this.drawn.differsOnlyInDrawn(recorded, current),
-        ),
-    )
-  }
-
-  #withoutDrawn(operation: RecordedOperation): string {
-    const known = this.#bodies.get(operation)
-    if (known !== undefined) return known
-    const text = this.drawn.without(this.recorded.tape.body(operation.event.seq))
-    this.#bodies.set(operation, text)
-    return text
-  }
-
-  #sha(operation: RecordedOperation): string {
-    const known = this.#shas.get(operation)
-    if (known !== undefined) return known
-    const sha = recordedSha(this.recorded.tape, operation.event.seq)
-    this.#shas.set(operation, sha)
-    return sha
-  }
-}
-
-/** What is certainly the same when two are identical. */
-function keyOf(event: Initiation): string {
-  switch (event.type) {
-    case 'request':
-      return `request ${event.seam} ${event.method} ${event.url}`
-    case 'call':
-      return `call ${event.kind} ${event.name}`
-    case 'timer':
-      return `timer ${event.kind}`
-    case 'work':
-      return `work ${event.name}`
-    case 'socket':
-      return `socket ${event.kind} ${event.host} ${event.port} ${event.path}`
-  }
-}
-
-const callName = (event: Initiation): string =>
-  event.type === 'call' ? `${event.kind} ${event.kind === 'tool' ? '' : event.name}` : ''
-
-/** Looking has no effect: the last answer stands for another look. */
-const mayBeAskedAgain = (event: Initiation): boolean =>
-  event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))

@@ -167,7 +167,7 @@ export class TapeSource implements AnswerSource {
   readonly divergences: Divergence[] = []
   readonly order: DeliveryOrder
   readonly recorded: TapeTimeline
-  readonly #index: ContentMatcher
+  readonly #matcher: ContentMatcher
   readonly #writes: StreamWrites
   readonly #draws: TurnDraws
   readonly #drawn = new DrawnValues()
@@ -189,9 +189,9 @@ export class TapeSource implements AnswerSource {
       this.#drawn.add(kind, value)
     }
     const rules = options.rules ?? (options.order.seed === 0 ? SAME_ORDER : OTHER_ORDER)
-    this.#index = new ContentMatcher(this.recorded, this.#drawn, rules)
+    this.#matcher = new ContentMatcher(this.recorded, rules, this.#drawn)
     this.#writes = new StreamWrites(this.recorded)
-    this.#timers = new TurnTimers(this.#index)
+    this.#timers = new TurnTimers(this.#matcher)
     this.order = new DeliveryOrder(options.order)
     this.#turns = new AnswerTurns({
       recorded: this.recorded,
@@ -233,8 +233,8 @@ export class TapeSource implements AnswerSource {
 
   /** Whether an answer could be given. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
-    if (event.type === 'socket') return this.#index.alike(event).length > 0
-    return this.#index.has(event, this.#masked(body))
+    if (event.type === 'socket') return this.#matcher.alike(event).length > 0
+    return this.#matcher.has(event, this.#masked(body))
   }
 
   /** A connection that the tape has opened, by its event. */
@@ -357,7 +357,7 @@ export class TapeSource implements AnswerSource {
       this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
-    const alike = this.#index.alike(event).find(({ parts }) => parts.length > 0)
+    const alike = this.#matcher.alike(event).find(({ parts }) => parts.length > 0)
     if (alike === undefined) return void this.#stop(this.#noAnswer(event, undefined))
     this.#turns.add(
       new PendingAnswer(this.recorded, operation, alike, { parts: alike.parts.slice(0, 1) }),
@@ -399,7 +399,7 @@ export class TapeSource implements AnswerSource {
     event: NewEvent<InitiationEvent>,
     body: Uint8Array | undefined,
   ): RecordedOperation | undefined {
-    return this.#index.take(event, this.#masked(body), this.#turns.turn)
+    return this.#matcher.take(event, this.#masked(body), this.#turns.turn)
   }
 
   #toldThen(operation: Operation): StdinComparison | undefined {
@@ -418,8 +418,8 @@ export class TapeSource implements AnswerSource {
   ): Divergence {
     const masked = this.#masked(body)
     const nearest = before
-      ? this.#index.compare(before, event, masked)
-      : this.#index.nearest(event, masked, this.#turns.turn)
+      ? this.#matcher.compare(before, event, masked)
+      : this.#matcher.nearest(event, masked, { turn: this.#turns.turn })
     return noAnswer(event, nearest, this.tape.count)
   }
 

@@ -2,7 +2,7 @@ import { clipText } from '@retake/tape/format'
 import type { Divergence } from '../player/divergence.js'
 import type { Mismatch } from '../player/compare.js'
 import type { ProxyRequest } from './proxy-request.js'
-import type { Nearest } from './taped-exchanges.js'
+import type { NearestRequest } from './taped-exchanges.js'
 
 export interface Miss {
   readonly divergence: Divergence
@@ -16,7 +16,7 @@ export interface Miss {
 }
 
 /** Says what is different about a request that the tape does not have. */
-export function explainMiss({ method, url }: ProxyRequest, near: Nearest | undefined): Miss {
+export function explainMiss({ method, url }: ProxyRequest, near: NearestRequest | undefined): Miss {
   const asked = `${method} ${url}`
   if (near === undefined) {
     const explanation = 'No request at all is on it.'
