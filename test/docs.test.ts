@@ -36,23 +36,23 @@ test('every link in the documentation leads to a file and to a heading', () => {
   expect(dead).toEqual([])
 })
 
-/** Paths are written from `packages`, or as names of files in the folder of the path before. */
+/** Paths are written from `packages`, or as names of files in a folder that the section has named before. */
 test('every file that ARCHITECTURE.md names exists', () => {
   const missing = read('ARCHITECTURE.md')
-    .split('\n')
-    .flatMap((line) => {
-      let folder = ''
-      return [...line.matchAll(/`([\w.@/<>-]+)`/g)]
+    .split(/^## /m)
+    .flatMap((section) => {
+      const folders = ['', 'packages']
+      return [...section.matchAll(/`([\w.@/-]+)`/g)]
         .map(([, name = '']) => name)
         .filter((name) =>
-          /^(\w+\/src\/|test\/|docs\/|scripts\/|packages\/)|^[\w-]+\.tsx?$/.test(name),
+          /^(\w+\/src\/|test\/|docs\/|scripts\/|packages\/)|^[\w-]+\.m?tsx?$/.test(name),
         )
-        .filter((name) => !name.includes('<'))
         .filter((name) => {
-          const candidates = [name, join('packages', name), join(folder, name)]
-          const found = candidates.find((path) => existsSync(join(root, path)))
+          const found = folders
+            .map((each) => join(each, name))
+            .find((each) => existsSync(join(root, each)))
           if (found === undefined) return true
-          folder = statSync(join(root, found)).isDirectory() ? found : dirname(found)
+          folders.push(statSync(join(root, found)).isDirectory() ? found : dirname(found))
           return false
         })
     })

@@ -16,38 +16,38 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   place: {
     forms: /^(place|places|placed|nowhere|whereis)$/,
     instead: 'scope, permit, path, anchor, location, index, endpoint or position',
-    limit: 59,
+    limit: 42,
   },
   keep: {
     forms: /^(keep|keeps|keeping|keeper|kept)$/,
     instead: 'pinned (a step in blame), attachment (on a tape), cached, retained',
-    limit: 31,
+    limit: 13,
   },
   hold: {
     forms: /^(hold|holds|holding|holder|held|withheld)$/,
     instead: 'paused, pinned, buffered, locked',
-    limit: 35,
+    limit: 29,
   },
   tell: {
     forms: /^(tell|tells|telling|told|untold)$/,
     instead: 'report, notify, serialize, describe, unknown',
-    limit: 22,
+    limit: 14,
   },
   ask: {
     forms: /^(ask|asks|asking|asked|question|questions)$/,
     instead: 'request, prompt, check, query',
-    limit: 54,
+    limit: 27,
   },
   home: {
     forms: /^(home|homes)$/,
     instead: 'run repository, package root, home directory',
-    limit: 12,
+    limit: 11,
   },
   door: { forms: /^(door|doors)$/, instead: 'platform, entry point', limit: 1 },
   carry: {
     forms: /^(carry|carries|carrying|carried)$/,
     instead: 'execute, hand over, bind',
-    limit: 17,
+    limit: 14,
   },
   traveller: {
     forms: /^(traveller|travellers|fleet)$/,
