@@ -36,12 +36,12 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   ask: {
     forms: /^(ask|asks|asking|asked|question|questions)$/,
     instead: 'request, prompt, check, query',
-    limit: 27,
+    limit: 26,
   },
   home: {
     forms: /^(home|homes)$/,
     instead: 'run repository, package root, home directory',
-    limit: 11,
+    limit: 6,
   },
   door: { forms: /^(door|doors)$/, instead: 'platform, entry point', limit: 1 },
   carry: {
