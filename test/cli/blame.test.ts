@@ -271,12 +271,16 @@ test('what cannot be searched is said before anything runs', async () => {
   await workspace.retake(['record', 'agent.mjs'])
   const wrong = [
     [['blame', 'last', '--oracle', 'exit:1'], 1, 'BLAME_NO_STEPS'],
-    [['blame', 'last'], 2, 'Say what passing means.'],
-    [['blame'], 2, 'Name one run.'],
+    [['blame', 'last'], 2, 'Missing option --oracle <check>.'],
+    [['blame'], 2, 'Missing argument <run>.'],
     [['blame', 'last', '--oracel', 'exit:1'], 2, 'Did you mean --oracle?'],
-    [['blame', 'last', '--oracle', 'exit:1', '--max-forks', 'few'], 2, 'no number for --max-forks'],
+    [
+      ['blame', 'last', '--oracle', 'exit:1', '--max-forks', 'few'],
+      2,
+      'not a valid number for --max-forks',
+    ],
     [['blame', 'nothing', '--oracle', 'exit:1'], 1, 'UNKNOWN_RUN'],
-    [['bench', 'speed'], 2, 'Say what to measure.'],
+    [['bench', 'speed'], 2, 'Unexpected argument "speed".'],
   ] as const
   for (const [args, code, said] of wrong) {
     const finished = await workspace.retake(args)

@@ -25,9 +25,9 @@ import { startOf } from './replay-agent.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, duration, plural } from '@retake/tape/present'
 import { atText, branchFacts, type BranchFacts, editText } from '../runs/branch-tree.js'
-import { divergenceAdvice, divergenceReport, recordCommand } from './divergence.js'
+import { divergenceAdvice, divergenceReport } from './divergence.js'
 import { fromHere, type Look, lookOf, type Paint, printable, wrap } from '../terminal/terminal.js'
-import { stepAt, viewRun } from '../runs/view-run.js'
+import { viewRun } from '../runs/view-run.js'
 import {
   DIR_OPTION,
   flag,
@@ -159,19 +159,17 @@ function leftLines(parent: Tape, { left }: Continued, { width }: Look): string[]
 function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: Look): string[] {
   const [divergence] = divergences
   if (divergence === undefined) return []
-  const step = stepAt(viewRun(parent), divergence.seq)
   const fix = isLive
     ? [
         'After the change the agent makes a request that its parent did not',
         'make. Leave out --tail offline to send it live.',
       ]
     : [
-        ...divergenceAdvice(parent, divergence, { again: recordCommand(parent) }),
+        ...divergenceAdvice(parent, divergence),
         `\`retake rerun ${parent.run.id}\` goes live where it differs.`,
       ]
-  const context = { events: parent.count, fix, ...(step && { step: `step ${step.label}` }) }
   return [
-    ...divergenceReport(divergence, context, look),
+    ...divergenceReport(parent, divergence, look, { fix }),
     isLive
       ? '  Nothing was sent. The branch contains what could be served.'
       : '  Nothing was sent and nothing was recorded.',

@@ -11,7 +11,7 @@ import {
   wrap,
 } from '../terminal/terminal.js'
 import { q } from './mount-script.js'
-import { viewRun } from '../runs/view-run.js'
+import { stepAt, viewRun } from '../runs/view-run.js'
 import { type Excerpt, excerpts } from '../compare/diff-lines.js'
 
 /** Items beyond this limit are only counted; `retake show` lists all of them. */
@@ -45,26 +45,29 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
 /** `file:line` of a call site. */
 const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
-interface DivergenceContext {
-  /** Number of events on the tape. */
-  readonly events: number
-  /** The step it happened in, in words. */
-  readonly step?: string
-  /** Advice, one line each. */
-  readonly fix: readonly string[]
+interface ReportOptions extends AdviceOptions {
+  /** Replaces the advice. */
+  readonly fix?: readonly string[]
+  /** Adds the title of the step to its number. */
+  readonly withTitle?: boolean
 }
 
 /** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
 export function divergenceReport(
+  tape: Tape,
   divergence: Divergence,
-  context: DivergenceContext,
   { paint, width }: Look,
+  options: ReportOptions = {},
 ): string[] {
   const { explanation, mismatches, seq, site, summary } = divergence
-  const fix = divergence.fix === undefined ? context.fix : wrap(divergence.fix, width - 7)
-  const step = context.step === undefined ? '' : ` · ${context.step}`
+  const fix = divergence.fix
+    ? wrap(divergence.fix, width - 7)
+    : (options.fix ?? divergenceAdvice(tape, divergence, options))
+  const found = stepAt(viewRun(tape), seq)
+  const title = options.withTitle ? ` ${found?.title}` : ''
+  const step = found === undefined ? '' : ` · step ${found.label}${title}`
   return [
-    `${paint('red', 'diverged')} at event ${seq} of ${context.events}${step}`,
+    `${paint('red', 'diverged')} at event ${seq} of ${tape.count}${step}`,
     ...wrap(printable(upperFirst(summary)), width - 2).map((line) => `  ${line}`),
     // Where the same call differs, the fields below say it better.
     ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
@@ -109,8 +112,8 @@ function show(value: unknown): string {
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export interface AdviceOptions {
-  /** Command that records the run again. */
-  readonly again: string
+  /** Command that records the run again, if it is not that of the tape. */
+  readonly again?: string
   /** Variables and files for which the replayed program got placeholders, where that is known. */
   readonly placeholders?: readonly string[]
   /** The program is replayed in a copy of its folder. */
@@ -118,7 +121,7 @@ export interface AdviceOptions {
 }
 
 /** The command line that records a run again. */
-export function recordCommand({ details }: Tape): string {
+function recordCommand({ details }: Tape): string {
   const { entry = '', args = [], command, proxy } = details
   if (command === undefined) return ['retake record', entry, ...args].join(' ')
   const matchers = (proxy?.matchers ?? []).flatMap((matcher) => ['--matcher', matcher])
@@ -142,7 +145,7 @@ const SUSPECTS_MAX = 5
 export function divergenceAdvice(
   tape: Tape,
   divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
-  { again, placeholders, root }: AdviceOptions,
+  { again = recordCommand(tape), placeholders, root }: AdviceOptions = {},
 ): string[] {
   if (tape.details.command !== undefined) return commandAdvice(tape, divergence, again)
   const files = changedSources(tape, root).map(fromHere)

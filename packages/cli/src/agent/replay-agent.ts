@@ -16,10 +16,10 @@ import type { Isolation } from './run-in-sandbox.js'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
-import { divergenceAdvice, divergenceReport, recordCommand } from './divergence.js'
+import { divergenceReport } from './divergence.js'
 import { movedHere } from './source-code.js'
 import { type Look, printable } from '../terminal/terminal.js'
-import { stepAt, viewRun } from '../runs/view-run.js'
+import { viewRun } from '../runs/view-run.js'
 import { tmpdir } from 'node:os'
 import { project } from '../config/define-config.js'
 import { throwFailure } from './record-agent.js'
@@ -38,8 +38,7 @@ export function replayReceipt(
   look: Look,
   fix?: readonly string[],
 ): string[] {
-  const { divergences, cutOff, events, placeholders } = replayed
-  const again = recordCommand(tape)
+  const { divergences, cutOff, placeholders } = replayed
   const { paint } = look
   if (divergences.length === 0) {
     const facts = receiptFacts(tape, replayed).join(' · ')
@@ -49,19 +48,18 @@ export function replayReceipt(
       `digest ${tape.digest}`,
     ]
   }
-  const view = viewRun(tape)
-  const reports = divergences.slice(0, SHOWN_MAX).flatMap((divergence, index) => {
-    const step = stepAt(view, divergence.seq)
-    const advice =
-      fix ?? divergenceAdvice(tape, divergence, { again, ...(placeholders && { placeholders }) })
-    const context = { events, fix: advice, ...(step && { step: `step ${step.label}` }) }
-    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, context, look)]
-  })
+  const options = { ...(fix && { fix }), ...(placeholders && { placeholders }) }
+  const reports = divergences
+    .slice(0, SHOWN_MAX)
+    .flatMap((divergence, index) => [
+      ...(index > 0 ? [''] : []),
+      ...divergenceReport(tape, divergence, look, options),
+    ])
   const more = divergences.length - SHOWN_MAX
   return [
     ...reports,
     ...(more > 0 ? ['', `and ${plural(more, 'more difference')}; --json has all of them`] : []),
-    ...(tape.run.node === process.version
+    ...(tape.run.node === process.version || tape.details.command !== undefined
       ? []
       : [`  note recorded with Node ${tape.run.node}, replayed with ${process.version}`]),
   ]

@@ -1,4 +1,4 @@
-import { type Look, lookOf } from '../terminal/terminal.js'
+import { type Look, lookOf, printJson } from '../terminal/terminal.js'
 import { statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import {
@@ -24,12 +24,11 @@ import {
 } from './command-process.js'
 import { givenMatchers } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
-import type { Replayed } from './replay-agent.js'
+import { type Replayed, replayReceipt } from './replay-agent.js'
 import { requireTrust } from './trust.js'
 import { runInSandbox } from './run-in-sandbox.js'
-import { divergenceAdvice, divergenceReport, recordCommand } from './divergence.js'
 import { flag, type OptionValues } from '../command-line/verb.js'
-import { stepAt, viewRun } from '../runs/view-run.js'
+import { viewRun } from '../runs/view-run.js'
 
 export interface CommandReplayOptions {
   readonly pace?: boolean
@@ -172,34 +171,15 @@ export async function replayCommandRun(tape: Tape, values: OptionValues): Promis
     show: (stream, bytes) => void (json ? process.stderr : process[stream]).write(bytes),
   })
   const identical = replayed.divergences.length === 0
-  if (json)
-    console.log(
-      JSON.stringify(
-        { run: tape.run.id, digest: tape.digest, identical, ...replayed },
-        undefined,
-        2,
-      ),
-    )
+  if (json) printJson({ run: tape.run.id, digest: tape.digest, identical, ...replayed }, 2)
   else {
     const look = lookOf(process.stderr)
-    process.stderr.write(`${receipt(tape, replayed, look).join('\n')}\n`)
+    const lines = identical ? sameLines(tape, replayed, look) : replayReceipt(tape, replayed, look)
+    process.stderr.write(`${lines.join('\n')}\n`)
   }
   if (!identical) return FOUND
   if (replayed.signal) return signalExitCode(replayed.signal)
   return replayed.cutOff ? 0 : replayed.exitCode
-}
-
-function receipt(tape: Tape, replayed: Replayed, look: Look): string[] {
-  const { divergences } = replayed
-  const view = viewRun(tape)
-  if (divergences.length === 0) return sameLines(tape, replayed, look)
-  const again = recordCommand(tape)
-  return divergences.flatMap((divergence, index) => {
-    const step = stepAt(view, divergence.seq)
-    const fix = divergenceAdvice(tape, divergence, { again })
-    const context = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
-    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, context, look)]
-  })
 }
 
 /** Nothing differs. Called identical only if the sandbox blocked everything that was not compared. */

@@ -3,6 +3,7 @@ import { closestName, RetakeError } from '@retake/engine/errors'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
+import { type Look, lookOf, printJson } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
 
 /** One command of the command line. Parsing, `--help` and docs/commands.md come from its tables. */
@@ -222,6 +223,16 @@ export const variables = (values: OptionValues): Record<string, string> =>
       throw usageError(`"${given}" does not set a variable.`, 'Write it as --env NAME=value.')
     }),
   )
+
+/** Prints a result: with `--json` as JSON, otherwise as lines of text. */
+export function printResult(
+  values: OptionValues,
+  data: () => unknown,
+  lines: (look: Look) => readonly string[],
+): void {
+  if (flag(values, 'json')) printJson(data())
+  else console.log(lines(lookOf(process.stdout)).join('\n'))
+}
 
 /** Opens the run that an argument names, in the folder that `--dir` names. */
 export const openRun = (values: OptionValues, name: string): Tape =>

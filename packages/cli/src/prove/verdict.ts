@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { divergenceAdvice, divergenceReport, recordCommand } from '../agent/divergence.js'
+import { divergenceAdvice, divergenceReport } from '../agent/divergence.js'
 import { fromHere } from '../terminal/terminal.js'
-import { stepAt, viewRun } from '../runs/view-run.js'
 import type { Verified } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
 
@@ -293,15 +292,10 @@ function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
     return [error.what, `why  ${error.why}`, `fix  ${error.fix}`, `code ${error.code}`].join('\n')
   if (replayed === undefined || replayed.divergences.length === 0) return detail
   const tape = openTape(file)
-  const view = viewRun(tape)
-  const again = recordCommand(tape)
   return replayed.divergences
     .map((divergence) => {
-      const step = stepAt(view, divergence.seq)
-      const advice = divergenceAdvice(tape, divergence, { again })
-      const fix = [...advice, `retake replay ${fromHere(file)}`]
-      const context = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
-      return divergenceReport(divergence, context, plain).join('\n')
+      const fix = [...divergenceAdvice(tape, divergence), `retake replay ${fromHere(file)}`]
+      return divergenceReport(tape, divergence, plain, { fix }).join('\n')
     })
     .join('\n\n')
 }

@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
-import { divergenceAdvice, divergenceReport } from '../agent/divergence.js'
+import { divergenceReport } from '../agent/divergence.js'
 import { fromHere } from '../terminal/terminal.js'
 import { explain } from '../command-line/print-error.js'
-import { stepAt, viewRun } from '../runs/view-run.js'
 import { cliRoot } from '../package-root.js'
 
 const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
@@ -14,17 +13,12 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
   // Runners show the place themselves.
   const { site: _, ...divergence } = found
   const tape = openTape(file)
-  const step = stepAt(viewRun(tape), divergence.seq)
-  const lines = divergenceReport(
-    divergence,
-    {
-      events: tape.count,
-      ...(step && { step: `step ${step.label} ${step.title}` }),
-      fix:
-        keyAdvice(divergence) ?? divergenceAdvice(tape, divergence, { again: recordAgain(test) }),
-    },
-    plain,
-  )
+  const advice = keyAdvice(divergence)
+  const lines = divergenceReport(tape, divergence, plain, {
+    again: recordAgain(test),
+    withTitle: true,
+    ...(advice && { fix: advice }),
+  })
   return [`The agent does something else than ${fromHere(file)} says.`, '', ...lines].join('\n')
 }
 

@@ -1,5 +1,5 @@
-import { flag, number, type Verb } from '../command-line/verb.js'
-import { type Look, lookOf, Progress, table } from '../terminal/terminal.js'
+import { number, printResult, type Verb } from '../command-line/verb.js'
+import { type Look, Progress, table } from '../terminal/terminal.js'
 import { blameRun } from '@retake/diagnose'
 import {
   accusationOf,
@@ -166,11 +166,10 @@ sent or written. Exit code 1 if the search misses its quality targets.`,
         progress.say(name),
       )
       progress.stop()
-      const look = lookOf(process.stdout)
-      console.log(
-        flag(values, 'json')
-          ? JSON.stringify({ good: isGood(result), ...result })
-          : benchLines(result, look).join('\n'),
+      printResult(
+        values,
+        () => ({ good: isGood(result), ...result }),
+        (look) => benchLines(result, look),
       )
       return isGood(result) ? 0 : 1
     } finally {

@@ -23,7 +23,6 @@ import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { divergenceReport } from '../agent/divergence.js'
-import { stepAt, viewRun } from '../runs/view-run.js'
 import type { Commit } from '../prove/git-repository.js'
 import type { Tried } from '../prove/try-commit.js'
 
@@ -142,14 +141,9 @@ function differenceLines(
   const see = `git show ${commit.short}`
   const [divergence] = replayed?.divergences ?? []
   if (divergence === undefined || replayed === undefined) return [`  ${reason}`, `  see  ${see}`]
-  const step = stepAt(viewRun(tape), divergence.seq)
-  const context = {
-    events: replayed.events,
-    fix: [`see the change: ${see}`],
-    ...(step && { step: `step ${step.label}` }),
-  }
+  const fix = [`see the change: ${see}`]
   const judged = reason.startsWith('event ') ? [] : [`${look.paint('red', 'oracle')} ${reason}`, '']
-  return [...judged, ...divergenceReport(divergence, context, look)]
+  return [...judged, ...divergenceReport(tape, divergence, look, { fix })]
 }
 
 function noteLines(all: readonly Tried[], paint: Paint): string[] {

@@ -3,13 +3,13 @@ import {
   flag,
   openRun,
   type OptionValues,
+  printResult,
   TRUST_OPTION,
   usageError,
   type Verb,
 } from '../command-line/verb.js'
 import {
   promptOnTerminal,
-  lookOf,
   printable,
   printJson,
   Progress,
@@ -191,20 +191,18 @@ async function withProgress(search: Search): Promise<FindingsFile> {
   }
 }
 
-function print(found: FindingsFile, values: OptionValues): void {
-  const look = lookOf(process.stdout)
-  console.log(
-    flag(values, 'json')
-      ? JSON.stringify(found)
-      : blameLines(found, look, { evidence: flag(values, 'evidence') }).join('\n'),
+const print = (found: FindingsFile, values: OptionValues): void =>
+  printResult(
+    values,
+    () => found,
+    (look) => blameLines(found, look, { evidence: flag(values, 'evidence') }),
   )
-}
 
 function sayPassing(tape: Tape, reason: string, values: OptionValues): number {
-  console.log(
-    flag(values, 'json')
-      ? JSON.stringify({ run: tape.run.id, verdict: 'passes', reason, forks: 0 })
-      : `nothing to blame: the run passes (${printable(reason)}). No fork was run.`,
+  printResult(
+    values,
+    () => ({ run: tape.run.id, verdict: 'passes', reason, forks: 0 }),
+    () => [`nothing to blame: the run passes (${printable(reason)}). No fork was run.`],
   )
   return 0
 }

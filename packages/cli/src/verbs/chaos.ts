@@ -4,11 +4,12 @@ import {
   number,
   openRun,
   type OptionValues,
+  printResult,
   TRUST_OPTION,
   usageError,
   type Verb,
 } from '../command-line/verb.js'
-import { fromHere, type Look, lookOf, printable, Progress, wrap } from '../terminal/terminal.js'
+import { fromHere, type Look, printable, Progress, wrap } from '../terminal/terminal.js'
 import { copyFileSync, renameSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
@@ -215,10 +216,10 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
       // `last` may mean another run by then.
       const again = name === 'last' ? tape.run.id : name
       const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
-      console.log(
-        flag(values, 'json')
-          ? JSON.stringify(foundJson(found, context))
-          : raceLines(found, context, lookOf(process.stdout)).join('\n'),
+      printResult(
+        values,
+        () => foundJson(found, context),
+        (look) => raceLines(found, context, look),
       )
       return found.races.length > 0 ? FOUND : 0
     } finally {

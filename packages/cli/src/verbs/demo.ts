@@ -1,3 +1,4 @@
+import { painter, printJson, widthOf } from '../terminal/terminal.js'
 import { flag, type OptionValues, type Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
@@ -13,7 +14,6 @@ import { recordAgent, recordingLine } from '../agent/record-agent.js'
 import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import { hasScreen, openBrowser } from '../terminal/open-browser.js'
-import { painter, widthOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { nextSignal } from './proxy.js'
 import type { RunStore } from '../runs/run-store.js'
@@ -47,17 +47,15 @@ opens at the step that went wrong, with the scripted model running, until Ctrl-C
     const flipped = branch.output.includes('DENIED')
     const proven = second.identical && third.divergences.length > 0 && flipped
     if (flag(values, 'json'))
-      console.log(
-        JSON.stringify({
-          run: first.tape.run.id,
-          ...second,
-          divergence: third.divergences[0],
-          step: wrong.label,
-          stop: stopJson(stop),
-          branch: branch.id,
-          flipped,
-        }),
-      )
+      printJson({
+        run: first.tape.run.id,
+        ...second,
+        divergence: third.divergences[0],
+        step: wrong.label,
+        stop: stopJson(stop),
+        branch: branch.id,
+        flipped,
+      })
     if (!proven) {
       say(`\n${paint('red', 'The replay was not what it should be.')} Please report it.`)
       return 1

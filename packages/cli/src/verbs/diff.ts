@@ -1,3 +1,4 @@
+import { painter, printJson, widthOf } from '../terminal/terminal.js'
 import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/verb.js'
 import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
 import type { RunView } from '@retake/tape'
@@ -6,7 +7,6 @@ import { diffLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.j
 import { errors } from '@retake/engine/errors'
 import { FOUND } from '../command-line/exit-codes.js'
 import { RunStore } from '../runs/run-store.js'
-import { painter, widthOf } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 
 export default {
@@ -42,12 +42,9 @@ differ.`,
     })
     const found = label === undefined ? whole : onlyStep(whole, label)
     if (flag(values, 'json'))
-      console.log(
-        JSON.stringify(
-          { ...found, a: { ...found.a, path: paths[0] }, b: { ...found.b, path: paths[1] } },
-          undefined,
-          2,
-        ),
+      printJson(
+        { ...found, a: { ...found.a, path: paths[0] }, b: { ...found.b, path: paths[1] } },
+        2,
       )
     else print(found, { label, full: flag(values, 'full') })
     return Promise.resolve(found.equal ? 0 : FOUND)

@@ -1,5 +1,13 @@
+import {
+  cutTo,
+  type Look,
+  lookOf,
+  printable,
+  printJson,
+  type Style,
+  table,
+} from '../terminal/terminal.js'
 import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/verb.js'
-import { cutTo, type Look, lookOf, printable, type Style, table } from '../terminal/terminal.js'
 import path from 'node:path'
 import {
   discardOverlay,
@@ -100,9 +108,7 @@ This command shows how it differs from the files on disk.`,
     if (discarded) discardOverlay(folder)
     if (flag(values, 'json')) {
       const where = to === undefined ? {} : { to: path.resolve(to) }
-      console.log(
-        JSON.stringify({ branch: id, folder, changes, kept, ...where, discarded }, undefined, 2),
-      )
+      printJson({ branch: id, folder, changes, kept, ...where, discarded }, 2)
     } else describe(kept, { isApplied, to, discarded })
     return Promise.resolve(0)
   },

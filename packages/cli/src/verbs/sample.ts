@@ -1,3 +1,4 @@
+import { painter, printJson, widthOf } from '../terminal/terminal.js'
 import { flag, type Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
@@ -7,7 +8,6 @@ import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
 import { recordAgent } from '../agent/record-agent.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import { RunStore } from '../runs/run-store.js'
-import { painter, widthOf } from '../terminal/terminal.js'
 
 export default {
   arguments: '',
@@ -39,13 +39,11 @@ are the same. The programs are copied to .retake/sample each time: change one, a
     const identical = output.digest('hex') === first.digest && replayed.divergences.length === 0
     say(['', ...nextSteps(folder, tape.run.id)].join('\n'))
     if (json)
-      console.log(
-        JSON.stringify({
-          policy: { run: tape.run.id, states: statesOf(first.tape) },
-          contract: { run: openTape(second.tape).run.id, states: statesOf(second.tape) },
-          replay: { identical, divergences: replayed.divergences },
-        }),
-      )
+      printJson({
+        policy: { run: tape.run.id, states: statesOf(first.tape) },
+        contract: { run: openTape(second.tape).run.id, states: statesOf(second.tape) },
+        replay: { identical, divergences: replayed.divergences },
+      })
     return identical ? 0 : 1
   },
 } satisfies Verb
