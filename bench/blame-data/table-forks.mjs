@@ -39,9 +39,9 @@ export class TableForks {
    * @param {import('@retake/diagnose').Coalition} coalition
    * @returns {Promise<import('@retake/diagnose').Fork>}
    */
-  fork({ kept }) {
+  fork({ pinned }) {
     this.forks++
-    const held = new Set(kept)
+    const held = new Set(pinned)
     const outcome = this.passesWhen((step) => !held.has(step)) ? 'pass' : 'fail'
     const values = this.recorded.map((value, step) => (held.has(step) ? value : 0))
     return Promise.resolve({ outcome, values })

@@ -242,7 +242,7 @@ function refork(
   return {
     ...model,
     fork: async (coalition, draw) => {
-      const mixed = coalition.kept.reduce((sum, step) => Math.imul(sum, 31) + step, seed * 7919)
+      const mixed = coalition.pinned.reduce((sum, step) => Math.imul(sum, 31) + step, seed * 7919)
       const random = seededRandom(mixed + Math.imul(draw, 104_729))
       random()
       return change(await model.fork(coalition, draw), random)

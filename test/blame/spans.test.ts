@@ -44,9 +44,12 @@ test('a fork asks a model what it was asked without some of its words, and the r
   const without = (...left: number[]) =>
     maskRequest(
       request,
-      parts.flatMap(({ places }, part) =>
+      parts.flatMap(({ locations }, part) =>
         left.includes(part)
-          ? places.map((place) => ({ place, ranges: [{ start: 0, end: place.text.length }] }))
+          ? locations.map((location) => ({
+              location,
+              ranges: [{ start: 0, end: location.text.length }],
+            }))
           : [],
       ),
     )

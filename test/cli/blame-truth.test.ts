@@ -26,7 +26,7 @@ function program(
     fork(coalition): Promise<Fork> {
       const wrong: boolean[] = []
       for (let step = 0; step < stepCount; step++)
-        wrong.push(coalition.kept.includes(step) || free(step, wrong))
+        wrong.push(coalition.pinned.includes(step) || free(step, wrong))
       return Promise.resolve({
         outcome: fails(wrong, coalition) ? 'fail' : 'pass',
         values: wrong.map((isWrong) => (isWrong ? 'wrong' : 'right')),
@@ -61,8 +61,8 @@ test('a world that breaks while it is searched makes no step a cause', async () 
     const source = program(
       5,
       () => false,
-      (wrong, { kept }) => {
-        if (kept.length === wrong.length) return true
+      (wrong, { pinned }) => {
+        if (pinned.length === wrong.length) return true
         return wrong[2]! || ++forks > soundForks
       },
     )
@@ -90,7 +90,7 @@ test('an audit whose forks come to no verdict is not passed over', async () => {
       ...sound,
       async fork(coalition, draw): Promise<Fork> {
         const fork = await sound.fork(coalition, draw)
-        const isLost = coalition.kept.length < 5 && ++forks > soundForks
+        const isLost = coalition.pinned.length < 5 && ++forks > soundForks
         return isLost ? { ...fork, outcome: 'undefined' } : fork
       },
     }
@@ -107,14 +107,14 @@ test('no more is spent than allowed: not by forks at once, not by those that are
     stepCount: 4,
     concurrency: 4,
     recorded: ['a', 'b', 'c', 'd'],
-    async fork({ kept }): Promise<Fork> {
+    async fork({ pinned }): Promise<Fork> {
       spent += 30
       const isLost = ++forks % 2 === 0
       await Promise.resolve()
       const values = ['a', 'b', 'c', 'd']
       return isLost
         ? { outcome: 'undefined', values }
-        : { outcome: kept.includes(1) ? 'fail' : 'pass', values, costUsd: 0.3 }
+        : { outcome: pinned.includes(1) ? 'fail' : 'pass', values, costUsd: 0.3 }
     },
   }
   const limits = { maxUsd: 1, forkUsd: 0.3 }

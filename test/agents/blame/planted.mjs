@@ -74,7 +74,7 @@ async function blamed(name, { recorded, free = () => 0, fails, coin }) {
   const source = {
     stepCount: labels.length,
     recorded,
-    async fork({ kept, mode }, draw) {
+    async fork({ pinned: kept, mode }, draw) {
       const options = {
         pinned: kept.map((step) => labels[step]),
         mode,

@@ -13,7 +13,7 @@ import {
   trustedRunsFile,
   withSurroundings,
 } from '@retake/engine'
-import { environmentOnTape, holdsReadsOnly, type Tape } from '@retake/tape'
+import { environmentOnTape, hasReadsOnly, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
@@ -278,7 +278,7 @@ function liveEnvironment(
   plan: ContinuePlan,
 ): NodeJS.ProcessEnv {
   const { env: recorded = {} } = tape.details
-  const env: NodeJS.ProcessEnv = holdsReadsOnly(tape.run)
+  const env: NodeJS.ProcessEnv = hasReadsOnly(tape.run)
     ? withSurroundings(process.env, recorded)
     : {}
   const missing: string[] = []

@@ -8,7 +8,7 @@ import {
   TASK_VARIABLE,
   withSurroundings,
 } from '@retake/engine'
-import { holdsReadsOnly, type Preload, type RunDetails, type Tape } from '@retake/tape'
+import { hasReadsOnly, type Preload, type RunDetails, type Tape } from '@retake/tape'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { type AgentProcess, hasTypeScriptLoader, preloadFlags, runAgent } from './agent-process.js'
 import { cliErrors } from '../errors.js'
@@ -239,7 +239,7 @@ export function startOf(tape: Tape, root?: MovedRoot): Start {
 
 function environmentFor(tape: Tape, { env }: RunDetails): NodeJS.ProcessEnv {
   if (env === undefined) return process.env
-  return holdsReadsOnly(tape.run) ? withSurroundings(process.env, env) : env
+  return hasReadsOnly(tape.run) ? withSurroundings(process.env, env) : env
 }
 
 /** Node would refuse to start without the file, and its variables are on the tape. */

@@ -65,8 +65,8 @@ export class StoredForks {
   }
 }
 
-export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
-  `${mode} ${stepRanges(kept)} #${draw}`
+export const coalitionKey = ({ pinned, mode }: Coalition, draw: number): string =>
+  `${mode} ${stepRanges(pinned)} #${draw}`
 
 /** Short hash of everything a search depends on. */
 export const shortHash = (requestSha: unknown): string =>
@@ -266,7 +266,7 @@ export class ProcessForks implements ForkSource {
   }
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
-    const isReplay = coalition.kept.length === this.stepCount
+    const isReplay = coalition.pinned.length === this.stepCount
     return this.#once(coalitionKey(coalition, draw), () =>
       isReplay ? this.#judgeReplay() : this.#runLive(this.#planOf(coalition, draw)),
     )
@@ -385,14 +385,14 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  #planOf({ kept, mode }: Coalition, draw: number): PinnedPlan {
+  #planOf({ pinned, mode }: Coalition, draw: number): PinnedPlan {
     const { steps, answers, simulator, seed } = this.#options
     return {
-      pinned: kept.flatMap((index) => steps[index]?.label ?? []),
+      pinned: pinned.flatMap((index) => steps[index]?.label ?? []),
       mode,
       ...(answers && { answers }),
       ...(simulator !== undefined && { simulator }),
-      seed: seedOf(`${seed} ${mode} ${stepRanges(kept)} ${draw}`),
+      seed: seedOf(`${seed} ${mode} ${stepRanges(pinned)} ${draw}`),
     }
   }
 

@@ -124,7 +124,7 @@ async function checkOracle(
   { steps, maxForks, signal }: Search,
 ): Promise<BlameFindings | undefined> {
   if (maxForks <= 0) return undefined
-  const all: Coalition = { kept: steps.map((_, index) => index), mode: 'free' }
+  const all: Coalition = { pinned: steps.map((_, index) => index), mode: 'free' }
   let fails = 0
   let passes = 0
   const most = Math.min(CHECKS_UNSTEADY, maxForks)

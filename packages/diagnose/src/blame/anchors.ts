@@ -2,9 +2,9 @@ import type { Cell } from './ledger.js'
 import type { Search } from './search.js'
 import { logOddsOfTwoRates } from './ledger.js'
 
-/** How often it fails when everything is kept, and when nothing is. */
+/** How often it fails when everything is pinned, and when nothing is. */
 export interface Anchors {
-  readonly kept: Cell
+  readonly pinned: Cell
   readonly free: Cell
   /** They differ; otherwise nothing can be blamed. */
   readonly areSeparate: boolean
@@ -35,19 +35,19 @@ const PASSES_AFTER = 16
  */
 export async function takeAnchors(search: Search): Promise<Anchors> {
   const { ledger } = search
-  const kept = search.cell(search.everyStep)
+  const pinned = search.cell(search.everyStep)
   const free = search.cell([])
   for (;;) {
-    const state = compare(search, kept, free)
-    if (state || ledger.isBarren(kept) || ledger.isBarren(free)) {
+    const state = compare(search, pinned, free)
+    if (state || ledger.isBarren(pinned) || ledger.isBarren(free)) {
       if (state === 'separate') {
-        kept.verdict = true
+        pinned.verdict = true
         free.verdict = false
       }
       search.refit()
-      return { kept, free, areSeparate: state === 'separate', areSame: state === 'same' }
+      return { pinned, free, areSeparate: state === 'separate', areSame: state === 'same' }
     }
-    await drawNext(search, kept, free)
+    await drawNext(search, pinned, free)
   }
 }
 
@@ -58,43 +58,47 @@ export async function takeAnchors(search: Search): Promise<Anchors> {
 export async function areStillSeparate(search: Search): Promise<boolean> {
   const { ledger, levels } = search
   if (ledger.isDeterministic) return true
-  const kept = search.cell(search.everyStep)
+  const pinned = search.cell(search.everyStep)
   const free = search.cell([])
   if (levels.meanHigh - levels.meanLow < PLAIN_GAP) {
-    await ledger.draw(kept, 'anchor', SECOND_LOOK - kept.forks)
+    await ledger.draw(pinned, 'anchor', SECOND_LOOK - pinned.forks)
     await ledger.draw(free, 'anchor', SECOND_LOOK - free.forks)
     search.refit()
   }
-  return logOddsOfTwoRates(levels, kept, free) >= SEPARATE_AT_LAST
+  return logOddsOfTwoRates(levels, pinned, free) >= SEPARATE_AT_LAST
 }
 
-async function drawNext({ ledger }: Search, kept: Cell, free: Cell): Promise<void> {
-  if (kept.fails === 0) return ledger.draw(kept, 'anchor')
-  if (ledger.concurrency > 1 && kept.forks < MIN_PAIRS) {
+async function drawNext({ ledger }: Search, pinned: Cell, free: Cell): Promise<void> {
+  if (pinned.fails === 0) return ledger.draw(pinned, 'anchor')
+  if (ledger.concurrency > 1 && pinned.forks < MIN_PAIRS) {
     await Promise.all([
-      ledger.draw(kept, 'anchor', MIN_PAIRS - kept.forks),
+      ledger.draw(pinned, 'anchor', MIN_PAIRS - pinned.forks),
       ledger.draw(free, 'anchor', MIN_PAIRS - free.forks),
     ])
     return
   }
-  if (free.forks < kept.forks) {
-    const behind = Math.min(kept.forks, MIN_PAIRS) - free.forks
+  if (free.forks < pinned.forks) {
+    const behind = Math.min(pinned.forks, MIN_PAIRS) - free.forks
     return ledger.draw(free, 'anchor', Math.max(1, behind))
   }
-  if (ledger.concurrency === 1) return ledger.draw(kept, 'anchor')
-  await Promise.all([ledger.draw(kept, 'anchor'), ledger.draw(free, 'anchor')])
+  if (ledger.concurrency === 1) return ledger.draw(pinned, 'anchor')
+  await Promise.all([ledger.draw(pinned, 'anchor'), ledger.draw(free, 'anchor')])
 }
 
-function compare(search: Search, kept: Cell, free: Cell): 'separate' | 'same' | 'open' | undefined {
+function compare(
+  search: Search,
+  pinned: Cell,
+  free: Cell,
+): 'separate' | 'same' | 'open' | undefined {
   const { isDeterministic } = search.ledger
-  if (kept.fails === 0) {
+  if (pinned.fails === 0) {
     const enough = isDeterministic ? 1 : PASSES_AFTER
-    return kept.forks >= enough ? 'same' : undefined
+    return pinned.forks >= enough ? 'same' : undefined
   }
-  const pairs = Math.min(kept.forks, free.forks)
+  const pairs = Math.min(pinned.forks, free.forks)
   if (isDeterministic) return pairs === 0 ? undefined : free.fails === 0 ? 'separate' : 'same'
   if (pairs < MIN_PAIRS) return undefined
-  const odds = logOddsOfTwoRates(search.levels, kept, free)
+  const odds = logOddsOfTwoRates(search.levels, pinned, free)
   if (odds >= SEPARATE) return 'separate'
   if (odds <= -SAME && pairs >= MIN_PAIRS_SAME) return 'same'
   if (pairs >= MAY_END && odds < 0) return 'same'

@@ -1,4 +1,4 @@
-import { atOnce } from './map-concurrent.js'
+import { mapConcurrent } from './map-concurrent.js'
 import type { Learned } from './learn-causes.js'
 import { randomRepair, someRepairs } from './minimal-repair.js'
 import { CONFIRMED, type Search } from './search.js'
@@ -14,7 +14,7 @@ const LEAST_BAR = 1.5
 
 /** A coalition that does not do what was learned. */
 export interface Contradiction {
-  readonly kept: StepSet
+  readonly pinned: StepSet
   readonly fails: boolean
 }
 
@@ -29,14 +29,14 @@ export async function auditCauses(
   learned: Learned,
 ): Promise<Contradiction | undefined> {
   const coalitions = chooseCoalitions(search, learned)
-  const results = await atOnce(
+  const results = await mapConcurrent(
     coalitions,
     search.ledger.concurrency,
-    (kept) => contradicts(search, learned, kept),
+    (pinned) => contradicts(search, learned, pinned),
     isFinal,
   )
   const contradiction = results.find(isFinal) ?? results.find((result) => result !== undefined)
-  const open = coalitions.filter((kept) => search.cell(kept).forks === 0)
+  const open = coalitions.filter((pinned) => search.cell(pinned).forks === 0)
   if (contradiction === undefined && 2 * open.length > coalitions.length)
     search.note('Forks of most audits came to no verdict: the cause is proven, and hardly audited.')
   return contradiction
@@ -53,8 +53,8 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const chosen = new Map<unknown, StepSet>()
   // Where there are more causes than may be named, nothing says what passes.
   const saysWhatPasses = learned.clearsOthers || causes.length < search.options.maxCauses
-  const add = (kept: StepSet) => {
-    const steps = without(kept, changed)
+  const add = (pinned: StepSet) => {
+    const steps = without(pinned, changed)
     const cell = search.cell(steps)
     if (cell.verdict === undefined && (saysWhatPasses || learned.predicts(steps))) {
       chosen.set(cell, steps)
@@ -77,10 +77,10 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
 async function contradicts(
   search: Search,
   learned: Learned,
-  kept: StepSet,
+  pinned: StepSet,
 ): Promise<Contradiction | undefined> {
-  const cell = search.cell(kept)
-  const expected = learned.predicts(kept)
+  const cell = search.cell(pinned)
+  const expected = learned.predicts(pinned)
   const easier = Math.max(LEAST_BAR, search.bar - EXPECTED)
   const bars = expected
     ? { fails: easier, passes: search.bar }
@@ -94,5 +94,5 @@ async function contradicts(
   const confirmed = await search.settle(cell, 'confirm', CONFIRMED)
   if (Math.abs(confirmed) < CONFIRMED.fails / 2) return undefined
   search.conclude(cell, confirmed > 0)
-  return confirmed > 0 === expected ? undefined : { kept, fails: confirmed > 0 }
+  return confirmed > 0 === expected ? undefined : { pinned, fails: confirmed > 0 }
 }

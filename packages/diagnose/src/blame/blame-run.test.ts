@@ -7,8 +7,8 @@ import { SCENARIOS } from '../scenarios/scenarios.js'
 
 /** Fails when these are kept, always. */
 function failsWith(stepCount: number, ...causes: number[][]): ForkSource {
-  return answering(stepCount, ({ kept }) =>
-    causes.some((cause) => cause.every((step) => kept.includes(step))) ? 'fail' : 'pass',
+  return answering(stepCount, ({ pinned }) =>
+    causes.some((cause) => cause.every((step) => pinned.includes(step))) ? 'fail' : 'pass',
   )
 }
 
@@ -22,7 +22,7 @@ function answering(
     fork: async (coalition, draw) => ({
       outcome: outcomeOf(coalition, draw),
       values: Array.from({ length: stepCount }, (_, step) =>
-        coalition.kept.includes(step) ? 'recorded' : 'other',
+        coalition.pinned.includes(step) ? 'recorded' : 'other',
       ),
     }),
   }
@@ -147,7 +147,7 @@ describe('where nothing can be named', () => {
       ...source,
       fork: async (coalition, draw) => {
         const fork = await source.fork(coalition, draw)
-        return coalition.kept.length === 6 ? { ...fork, outcome: 'undefined' } : fork
+        return coalition.pinned.length === 6 ? { ...fork, outcome: 'undefined' } : fork
       },
     })
     expect(findings.causes.map(({ steps }) => steps)).toEqual([[3, 8]])
@@ -292,7 +292,7 @@ describe('how forks are asked for', () => {
         ...model,
         isDeterministic: true,
         fork: (coalition, draw) => {
-          const key = `${coalition.mode} ${coalition.kept.join()}`
+          const key = `${coalition.mode} ${coalition.pinned.join()}`
           expect(asked.has(key)).toBe(false)
           asked.add(key)
           return model.fork(coalition, draw)
@@ -307,7 +307,7 @@ describe('how forks are asked for', () => {
       const model = randomModel(4, 'noisy')
       const asked: string[] = []
       const fork: ForkSource['fork'] = (coalition, draw) => {
-        asked.push(`${coalition.mode} ${coalition.kept.join()} ${draw}`)
+        asked.push(`${coalition.mode} ${coalition.pinned.join()} ${draw}`)
         return model.fork(coalition, draw)
       }
       await blameRun({ ...model, fork }, { seed: 7 })

@@ -1,6 +1,6 @@
 import type { BlameFindings, Probe } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
-import { atOnce } from './map-concurrent.js'
+import { mapConcurrent } from './map-concurrent.js'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { learnCauses } from './learn-causes.js'
@@ -82,7 +82,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
   search.begin('anchors')
   const anchors = await takeAnchors(search)
   if (!anchors.areSeparate) {
-    const isOftenFailing = anchors.kept.fails > anchors.kept.forks * OFTEN
+    const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * OFTEN
     if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
   }
   search.begin('cause')
@@ -90,7 +90,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
   if (!search.learned) {
     return {
       verdict: 'inconclusive',
-      why: 'The failure depends on which steps are kept, but no set of steps could be proven to cause it.',
+      why: 'The failure depends on which steps are pinned, but no set of steps could be proven to cause it.',
     }
   }
   if (search.options.echoes) await testEchoes(search)
@@ -98,7 +98,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
 }
 
 /**
- * Where it fails whatever is kept, a back-up may wait that comes into play once the cause is
+ * Where it fails whatever is pinned, a back-up may wait that comes into play once the cause is
  * repaired. Then causes are read with every other step held as it was.
  */
 async function separatesFrozen(search: Search): Promise<boolean> {
@@ -113,28 +113,28 @@ async function separatesFrozen(search: Search): Promise<boolean> {
   return false
 }
 
-function unattributed({ kept, free, areSame }: Anchors): Conclusion {
-  if (kept.forks === 0 || (kept.fails > 0 && free.forks === 0)) {
-    const which = kept.forks === 0 ? 'the unchanged run' : 'the run with every step free'
+function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
+  if (pinned.forks === 0 || (pinned.fails > 0 && free.forks === 0)) {
+    const which = pinned.forks === 0 ? 'the unchanged run' : 'the run with every step free'
     return { verdict: 'inconclusive', why: `Forks of ${which} came to no verdict.` }
   }
-  if (kept.fails === 0) {
-    const why = `The unchanged run failed in ${rateText(kept)} forks: by this oracle it passes.`
+  if (pinned.fails === 0) {
+    const why = `The unchanged run failed in ${rateText(pinned)} forks: by this oracle it passes.`
     return { verdict: 'no attributable step', why }
   }
-  const rates = `the unchanged run failed in ${rateText(kept)} forks, with every step free in ${rateText(free)} forks`
+  const rates = `the unchanged run failed in ${rateText(pinned)} forks, with every step free in ${rateText(free)} forks`
   if (!areSame) {
     return { verdict: 'inconclusive', why: `That is too close to tell: ${rates}.` }
   }
-  if (kept.fails < kept.forks) {
-    return { verdict: 'flaky', why: `It does not fail every time, whatever is kept: ${rates}.` }
+  if (pinned.fails < pinned.forks) {
+    return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }
   }
-  return { verdict: 'no attributable step', why: `It fails whatever is kept: ${rates}.` }
+  return { verdict: 'no attributable step', why: `It fails whatever is pinned: ${rates}.` }
 }
 
 /** Whether each step that a cause changed would fail alone. */
 async function testEchoes(search: Search): Promise<void> {
   search.begin('echoes')
   const changed = search.learned?.changed ?? []
-  await atOnce(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
+  await mapConcurrent(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
 }

@@ -9,13 +9,13 @@ export function coreShapley(
 ): number[] {
   const count = members.length
   const values = Array.from({ length: 2 ** count }, (_, mask) =>
-    valueOf(members.filter((_member, place) => isIn(mask, place))),
+    valueOf(members.filter((_member, index) => isIn(mask, index))),
   )
-  return members.map((_member, place) => {
+  return members.map((_member, index) => {
     let share = 0
     for (const [mask, value] of values.entries()) {
-      if (isIn(mask, place)) continue
-      share += weight(count, sizeOf(mask)) * (values[mask | (1 << place)]! - value)
+      if (isIn(mask, index)) continue
+      share += weight(count, sizeOf(mask)) * (values[mask | (1 << index)]! - value)
     }
     return share
   })
@@ -28,7 +28,7 @@ function weight(count: number, size: number): number {
   return 1 / orders
 }
 
-const isIn = (mask: number, place: number) => ((mask >> place) & 1) === 1
+const isIn = (mask: number, index: number) => ((mask >> index) & 1) === 1
 
 function sizeOf(mask: number): number {
   let size = 0

@@ -44,8 +44,8 @@ export class CountedForks {
   }
 
   /** Runs a coalition so many times more, as many at once as the source takes. */
-  async run(kept: readonly number[], times: number, mode: BlameMode = 'free'): Promise<Counted> {
-    const key = `${mode}:${kept.join(',')}`
+  async run(pinned: readonly number[], times: number, mode: BlameMode = 'free'): Promise<Counted> {
+    const key = `${mode}:${pinned.join(',')}`
     let fails = 0
     let forks = 0
     let left = times
@@ -57,7 +57,7 @@ export class CountedForks {
         this.#drawn.set(key, draw + 1)
         this.#underWay++
         const { outcome, isServed, costUsd } = await this.source
-          .fork({ kept, mode }, draw)
+          .fork({ pinned, mode }, draw)
           .finally(() => this.#underWay--)
         const usd = isServed ? 0 : (costUsd ?? this.#dearestUsd)
         this.#spentUsd += usd

@@ -7,7 +7,7 @@ const MAX_DRAWS = 400
 /** Nobody is so unlikely that forks could not say otherwise. */
 const PRIOR_FLOOR = 0.001
 
-export interface FirstFailQuestion {
+export interface FirstFailQuery {
   /** In rising order; that they all together fail is taken for granted. */
   readonly candidates: StepSet
   /** Kept besides. */
@@ -31,9 +31,9 @@ export interface FirstFail {
  * bisection: each fork is put where it halves what is likely, and what it says is weighed,
  * not believed. Forks of these coalitions that were drawn before count as well.
  */
-export async function firstFail(search: Search, question: FirstFailQuestion): Promise<FirstFail> {
-  const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = question
-  const belief = new Belief(candidates, question.levels ?? search.levels, search.options.prior)
+export async function firstFail(search: Search, query: FirstFailQuery): Promise<FirstFail> {
+  const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = query
+  const belief = new Belief(candidates, query.levels ?? search.levels, search.options.prior)
   const cells = candidates.map((_, at) => search.cell(union(candidates.slice(0, at + 1), fixed)))
   for (let at = 0; at < candidates.length - 1; at++) {
     const { fails, forks } = cells[at]!

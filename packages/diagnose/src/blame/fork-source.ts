@@ -3,7 +3,7 @@ import type { BlameMode } from '@retake/tape'
 /** Which steps a fork holds at what was recorded; the others are free. */
 export interface Coalition {
   /** In rising order. */
-  readonly kept: readonly number[]
+  readonly pinned: readonly number[]
   /**
    * `free`: the other steps happen anew, in the light of what came before them.
    * `frozen`: each gets what would have answered the recorded question, whatever came before.

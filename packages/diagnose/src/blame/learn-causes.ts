@@ -4,7 +4,7 @@ import { coreShapley } from './core-shapley.js'
 import { findRaisedRisk, type RaisedRisk } from './risk-curve.js'
 import { barOf, CONFIRMED, type Search } from './search.js'
 import { includesAll, rangesText, type StepSet, union, upTo, without } from './step-set.js'
-import { atOnce } from './map-concurrent.js'
+import { mapConcurrent } from './map-concurrent.js'
 import type { ProbePurpose } from '@retake/tape'
 import { firstFail } from './first-fail.js'
 import type { StepValue } from './fork-source.js'
@@ -26,7 +26,7 @@ interface Proof {
 }
 
 /**
- * Tests what it means to be a cause, more strictly than the search that found it: kept
+ * Tests what it means to be a cause, more strictly than the search that found it: pinned
  * alone it fails, without any one member it does not, and, for the first cause, it does
  * not fail before its last member.
  */
@@ -40,8 +40,8 @@ export async function proveCause(
   for (const step of core) claims.push([without(core, [step]), false, 'minimal'])
   if (order === 'first') claims.push([upTo(last - 1), false, 'repair'])
   let errorRate = 0
-  for (const [kept, fails, purpose] of claims) {
-    const odds = await oddsOf(search, kept, fails, purpose)
+  for (const [pinned, fails, purpose] of claims) {
+    const odds = await oddsOf(search, pinned, fails, purpose)
     if (odds < barOf(search.errorRate)) return { isProven: false, errorRate: 1 }
     errorRate += 1 / (1 + Math.exp(odds))
   }
@@ -66,11 +66,11 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
 /** How much likelier the claim is than its opposite, as a logarithm. */
 async function oddsOf(
   search: Search,
-  kept: StepSet,
+  pinned: StepSet,
   fails: boolean,
   purpose: ProbePurpose,
 ): Promise<number> {
-  const cell = search.cell(kept)
+  const cell = search.cell(pinned)
   const strict = barOf(search.errorRate / STRICTER)
   const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
   // Its own forks must not have shaped the rates that they are measured by.
@@ -111,8 +111,8 @@ export class Learned {
   }
 
   /** Whether keeping these steps should fail. */
-  predicts(kept: StepSet): boolean {
-    return this.causes.some((cause) => includesAll(kept, cause))
+  predicts(pinned: StepSet): boolean {
+    return this.causes.some((cause) => includesAll(pinned, cause))
   }
 }
 
@@ -120,7 +120,7 @@ export class Learned {
 const FORKS_TO_COMPARE = 6
 
 /**
- * Steps that came to what was recorded because of a cause: kept alone it brings their
+ * Steps that came to what was recorded because of a cause: pinned alone it brings their
  * values about in most forks, and where it is repaired, or only the member that they follow
  * from, they mostly vanish. Reads forks that were drawn to prove the cause, and draws none.
  */
@@ -144,7 +144,7 @@ function findChanged(search: Search, cause: StepSet): StepSet {
 
 /**
  * Whether a step that fails alone only repeats a cause, even if not in most forks: its
- * value comes up when the cause is kept, and never when it is repaired.
+ * value comes up when the cause is pinned, and never when it is repaired.
  */
 async function isSometimesEcho(search: Search, cause: StepSet, step: number): Promise<boolean> {
   if (step <= cause.at(-1)!) return false
@@ -192,8 +192,8 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
   let retries = 0
   while (core.length < MAX_MEMBERS && candidates.length > 0) {
     const purpose: ProbePurpose = core.length === 0 && isPrefix(pool) ? 'prefix' : 'cause'
-    const question = { candidates, fixed: core, purpose, errorRate: search.errorRate }
-    const { at, probability } = await firstFail(search, question)
+    const query = { candidates, fixed: core, purpose, errorRate: search.errorRate }
+    const { at, probability } = await firstFail(search, query)
     // Much that does not come to an end is what chance looks like.
     const isDoubtful = probability < 1 - search.errorRate || core.length >= 2
     if (isDoubtful && !(await areStillSeparate(search))) return undefined
@@ -267,7 +267,7 @@ async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | 
   const isOpen = (ratio: number) => Math.abs(ratio) < search.bar
   const tried = without(everyStep, changed)
   const cellOf = (step: number) => search.cell(without(everyStep, [step]))
-  const ratios = await atOnce(
+  const ratios = await mapConcurrent(
     tried,
     ledger.concurrency,
     async (step) => {
@@ -277,7 +277,7 @@ async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | 
     },
     isOpen,
   )
-  return ratios.some(isOpen) ? undefined : tried.filter((_, place) => ratios[place]! < 0)
+  return ratios.some(isOpen) ? undefined : tried.filter((_, index) => ratios[index]! < 0)
 }
 
 const MAX_ATTEMPTS = 3
@@ -331,7 +331,7 @@ async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
       learned.clearsOthers = false
       break
     }
-    if (!(await addCauseIn(search, learned, contradiction.kept))) return 'contradicted'
+    if (!(await addCauseIn(search, learned, contradiction.pinned))) return 'contradicted'
   }
   learned.raisedRisk = await findRaisedRisk(search, core)
   if (learned.causes.length > 1 && !(await stillPasses(search))) return 'contradicted'
@@ -360,7 +360,7 @@ function isNearlyCertain({ levels }: Search): boolean {
 
 /** Where causes undo each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
-  if (search.stepCount * search.forksPerQuestion() > MAX_ONE_BY_ONE) {
+  if (search.stepCount * search.forksPerQuery() > MAX_ONE_BY_ONE) {
     search.note('To leave out one step at a time would have taken too many forks.')
     return
   }
@@ -390,12 +390,12 @@ async function sharesOf(search: Search, cause: StepSet): Promise<number[] | unde
   if (cause.length > MAX_SHARED) return undefined
   const failing = new Set<string>()
   for (let part = 1; part < 2 ** cause.length; part++) {
-    const kept = cause.filter((_, place) => (part >> place) & 1)
-    const fails = await search.fails(kept, 'cause')
+    const pinned = cause.filter((_, index) => (part >> index) & 1)
+    const fails = await search.fails(pinned, 'cause')
     if (fails === undefined) return undefined
-    if (fails) failing.add(rangesText(kept))
+    if (fails) failing.add(rangesText(pinned))
   }
-  return coreShapley(cause, (kept) => (failing.has(rangesText(kept)) ? 1 : 0))
+  return coreShapley(cause, (pinned) => (failing.has(rangesText(pinned)) ? 1 : 0))
 }
 
 /**

@@ -71,15 +71,15 @@ export class Ledger {
     this.dearestUsd = limits.forkUsd ?? 0
   }
 
-  /** With everything kept there is nothing left for a mode to say: that is one coalition. */
-  cell(kept: StepSet, mode: BlameMode): Cell {
-    const isWhole = kept.length === this.source.stepCount
-    const text = rangesText(kept)
+  /** With everything pinned there is nothing left for a mode to say: that is one coalition. */
+  cell(pinned: StepSet, mode: BlameMode): Cell {
+    const isWhole = pinned.length === this.source.stepCount
+    const text = rangesText(pinned)
     const key = mode === 'frozen' && !isWhole ? `frozen ${text}` : text
     let cell = this.cells.get(key)
     if (!cell) {
       cell = {
-        coalition: { kept, mode: isWhole ? 'free' : mode },
+        coalition: { pinned, mode: isWhole ? 'free' : mode },
         text,
         purpose: 'prefix',
         forks: 0,
@@ -187,7 +187,7 @@ export class Ledger {
   private count(cell: Cell, fork: Fork): void {
     const { counts } = this
     counts.asked++
-    counts.liveSteps += this.source.stepCount - cell.coalition.kept.length
+    counts.liveSteps += this.source.stepCount - cell.coalition.pinned.length
     if (fork.tokens !== undefined) {
       this.readsTokens = true
       counts.tokens += fork.tokens
@@ -220,8 +220,8 @@ export class Ledger {
   /** The prefixes that were asked, from the shortest. */
   prefixes(): Cell[] {
     return this.asked
-      .filter(({ coalition: { kept, mode } }) => mode === 'free' && isPrefix(kept))
-      .toSorted((a, b) => a.coalition.kept.length - b.coalition.kept.length)
+      .filter(({ coalition: { pinned, mode } }) => mode === 'free' && isPrefix(pinned))
+      .toSorted((a, b) => a.coalition.pinned.length - b.coalition.pinned.length)
   }
 
   forkCounts(): ForkCounts {
@@ -245,8 +245,8 @@ export function probeOf(cell: Cell): Probe {
   }
 }
 
-function isPrefix(kept: StepSet): boolean {
-  return kept.length === 0 || kept.at(-1) === kept.length - 1
+function isPrefix(pinned: StepSet): boolean {
+  return pinned.length === 0 || pinned.at(-1) === pinned.length - 1
 }
 
 /** How often it failed, with bounds that hold whenever the search stopped counting. */

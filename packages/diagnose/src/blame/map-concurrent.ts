@@ -1,9 +1,9 @@
 /**
- * Runs something for each item, at most so many at once and begun in order; one after the
+ * Runs something for each item, at most `limit` at a time, started in order; one after the
  * other for a limit of 1. Begins no more once a result is the last that is wanted. Results
  * are in the order of the items, without those that were not begun.
  */
-export async function atOnce<Item, Result>(
+export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
   run: (item: Item) => Promise<Result>,
@@ -14,9 +14,9 @@ export async function atOnce<Item, Result>(
   let isOver = false
   const work = async () => {
     while (!isOver && next < items.length) {
-      const place = next++
-      const result = await run(items[place]!)
-      results[place] = result
+      const index = next++
+      const result = await run(items[index]!)
+      results[index] = result
       if (isLast(result)) isOver = true
     }
   }

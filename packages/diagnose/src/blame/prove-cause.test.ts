@@ -11,8 +11,8 @@ async function searchOf(
   const source: ForkSource = {
     stepCount: 10,
     recorded: Array.from({ length: 10 }, () => 0),
-    fork: async ({ kept }: Coalition, draw) => ({
-      outcome: fails(kept, draw) ? 'fail' : 'pass',
+    fork: async ({ pinned }: Coalition, draw) => ({
+      outcome: fails(pinned, draw) ? 'fail' : 'pass',
       values: [],
     }),
   }

@@ -32,7 +32,7 @@ export function riskCurve(ledger: Ledger): RiskPoint[] {
   return ledger
     .prefixes()
     .filter(({ forks }) => forks > 0)
-    .map((cell) => ({ upTo: cell.coalition.kept.length - 1, rate: rateOf(cell) }))
+    .map((cell) => ({ upTo: cell.coalition.pinned.length - 1, rate: rateOf(cell) }))
 }
 
 /**

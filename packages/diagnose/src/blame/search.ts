@@ -15,16 +15,16 @@ type Phase = (typeof PHASES)[number]
  * About how many forks a phase takes when the first cause is one step or two: halving
  * takes one question for each doubling of the steps.
  */
-function forksOfPhase(phase: Phase, stepCount: number, forksPerQuestion: number): number {
+function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): number {
   const halvings = Math.ceil(Math.log2(Math.max(2, stepCount)))
-  const questions = {
+  const queries = {
     anchors: 4,
     cause: halvings + 4,
     'back-ups': 1,
     audit: 10,
     echoes: 2,
   }
-  return Math.ceil(questions[phase] * forksPerQuestion)
+  return Math.ceil(queries[phase] * forksPerQuery)
 }
 
 /** At most this many forks that come to a verdict decide one question. */
@@ -65,7 +65,7 @@ export class Search {
   mode: BlameMode = 'free'
   errorRate: number
   private phase: Phase = 'anchors'
-  private askedBefore = 0
+  private forksBefore = 0
   private failing: Tally = { fails: 0, forks: 0 }
   private passing: Tally = { fails: 0, forks: 0 }
   private readonly decided = new Set<Cell>()
@@ -82,8 +82,8 @@ export class Search {
     this.errorRate = options.errorRate
   }
 
-  cell(kept: StepSet, mode: BlameMode = this.mode): Cell {
-    return this.ledger.cell(kept, mode)
+  cell(pinned: StepSet, mode: BlameMode = this.mode): Cell {
+    return this.ledger.cell(pinned, mode)
   }
 
   /** What people call a step. */
@@ -102,11 +102,11 @@ export class Search {
   }
 
   /**
-   * Whether a run fails when only these steps are kept: forks it until one answer is
+   * Whether a run fails when only these steps are pinned: forks it until one answer is
    * likely enough. `undefined` where its forks come to no verdict.
    */
-  async fails(kept: StepSet, purpose: ProbePurpose): Promise<boolean | undefined> {
-    const cell = this.cell(kept)
+  async fails(pinned: StepSet, purpose: ProbePurpose): Promise<boolean | undefined> {
+    const cell = this.cell(pinned)
     const ratio = await this.settle(cell, purpose, { fails: this.bar, passes: this.bar })
     if (cell.forks === 0) return undefined
     this.conclude(cell, ratio > 0)
@@ -157,14 +157,14 @@ export class Search {
   /** Says what comes next, for the estimate of what remains. */
   begin(phase: Phase): void {
     this.phase = phase
-    this.askedBefore = this.ledger.counts.asked
+    this.forksBefore = this.ledger.counts.asked
   }
 
   /** About how many more forks are needed. */
   remainingForks(): number {
     const { phase, stepCount, ledger } = this
-    const each = ledger.isDeterministic ? 1 : this.forksPerQuestion()
-    const spent = ledger.counts.asked - this.askedBefore
+    const each = ledger.isDeterministic ? 1 : this.forksPerQuery()
+    const spent = ledger.counts.asked - this.forksBefore
     let remaining = Math.max(1, forksOfPhase(phase, stepCount, each) - spent)
     for (const later of PHASES.slice(PHASES.indexOf(phase) + 1)) {
       remaining += forksOfPhase(later, stepCount, each)
@@ -173,7 +173,7 @@ export class Search {
   }
 
   /** By how far apart the two rates are. */
-  forksPerQuestion(): number {
+  forksPerQuery(): number {
     const { meanHigh, meanLow } = this.levels
     const gain = (meanHigh - meanLow) * (logit(meanHigh) - logit(meanLow))
     return Math.min(MAX_DRAWS, Math.max(1, (2 * this.bar) / gain))
@@ -201,12 +201,12 @@ export class Search {
 
   /** Reads the two rates from the anchors and every coalition that was decided. */
   refit(): void {
-    const kept = this.cell(this.everyStep)
+    const pinned = this.cell(this.everyStep)
     const free = this.cell([])
-    const failing = (this.failing = { fails: kept.fails, forks: kept.forks })
+    const failing = (this.failing = { fails: pinned.fails, forks: pinned.forks })
     const passing = (this.passing = { fails: free.fails, forks: free.forks })
     for (const cell of this.decided) {
-      if (cell === kept || cell === free) continue
+      if (cell === pinned || cell === free) continue
       const group = cell.verdict ? failing : passing
       group.fails += cell.fails
       group.forks += cell.forks

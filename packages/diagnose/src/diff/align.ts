@@ -136,7 +136,7 @@ const swap = ({ a, b }: Pair): Pair => ({
 /** A total order of sequences, so that ties are always broken the same way. */
 const comesFirst = (a: readonly Alignable[], b: readonly Alignable[]): boolean => {
   if (a.length !== b.length) return a.length < b.length
-  const index = a.findIndex(({ digest }, place) => digest !== b[place]?.digest)
+  const index = a.findIndex(({ digest }, position) => digest !== b[position]?.digest)
   return index < 0 || (a[index]?.digest ?? 0) < (b[index]?.digest ?? 0)
 }
 
@@ -152,10 +152,10 @@ const alignInOrder = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] 
       ...(pair.b !== undefined && { b: pair.b + start }),
     }),
   )
-  const before = Array.from({ length: start }, (_, place) => ({ a: place, b: place }))
-  const after = Array.from({ length: end }, (_, place) => ({
-    a: a.length - end + place,
-    b: b.length - end + place,
+  const before = Array.from({ length: start }, (_, position) => ({ a: position, b: position }))
+  const after = Array.from({ length: end }, (_, position) => ({
+    a: a.length - end + position,
+    b: b.length - end + position,
   }))
   return [...before, ...middle, ...after]
 }
@@ -176,7 +176,10 @@ const ONLY_B = 3
 /** Walks from the end, so that of equally good places the earliest is taken. */
 const alignMiddle = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
   if (a.length === 0 || b.length === 0) {
-    return [...a.map((_, place) => ({ a: place })), ...b.map((_, place) => ({ b: place }))]
+    return [
+      ...a.map((_, position) => ({ a: position })),
+      ...b.map((_, position) => ({ b: position })),
+    ]
   }
   const table = fillTable(a.toReversed(), b.toReversed())
   return walk(table, a.length, b.length)

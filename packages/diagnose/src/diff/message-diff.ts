@@ -19,28 +19,28 @@ export interface MessageDiff {
  */
 export class ConversationDiffer {
   /** Pieces of news, by their keys. */
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   /** Digests of messages of the second run, and those of the first they belong to. */
   readonly #partners = new Map<number, number>()
   readonly #alone = { a: new Set<number>(), b: new Set<number>() }
 
   /** Notes something that was told elsewhere; see `pairKey` and `aloneKey`. */
-  tell(key: string): void {
-    this.#told.add(key)
+  report(key: string): void {
+    this.#reported.add(key)
   }
 
   /** Numbers in paths count in the first list, or in the second for what only stands there. */
   diff(a: readonly Message[], b: readonly Message[], path: string): MessageDiff {
     const news: ValueDiff[] = []
     const carried: string[] = []
-    const [left, right] = [a.map(place), b.map(place)]
+    const [left, right] = [a.map(positioned), b.map(positioned)]
     const inB = new Set(right.map(({ digest }) => this.#partners.get(digest) ?? digest))
     const inA = new Set(left.map(({ digest }) => digest))
-    const isAloneInA = ({ digest }: Placed): boolean =>
+    const isAloneInA = ({ digest }: PositionedMessage): boolean =>
       this.#alone.a.has(digest) && !inB.has(digest)
-    const isAloneInB = ({ digest }: Placed): boolean =>
+    const isAloneInB = ({ digest }: PositionedMessage): boolean =>
       this.#alone.b.has(digest) && !inA.has(this.#partners.get(digest) ?? digest)
-    const at = ({ index }: Placed): string => `${path}[${index}]`
+    const at = ({ index }: PositionedMessage): string => `${path}[${index}]`
     carried.push(...left.filter(isAloneInA).map(at), ...right.filter(isAloneInB).map(at))
     const [ones, others] = [
       left.filter((each) => !isAloneInA(each)),
@@ -54,19 +54,19 @@ export class ConversationDiffer {
       const other = pair.b === undefined ? undefined : others[pair.b]
       if (one?.digest === other?.digest) continue
       const found = one && other ? this.#pair(one, other, at(one)) : this.#single(one, other, path)
-      if (found.length === 0) carried.push(at((one ?? other) as Placed))
+      if (found.length === 0) carried.push(at((one ?? other) as PositionedMessage))
       else news.push(...found)
     }
     return { news, carried }
   }
 
-  #asPartner(placed: Placed): Alignable {
-    const partner = this.#partners.get(placed.digest)
-    return partner === undefined ? placed : { ...placed, digest: partner }
+  #asPartner(entry: PositionedMessage): Alignable {
+    const partner = this.#partners.get(entry.digest)
+    return partner === undefined ? entry : { ...entry, digest: partner }
   }
 
   /** What is new in two versions of a message. */
-  #pair(one: Placed, other: Placed, path: string): ValueDiff[] {
+  #pair(one: PositionedMessage, other: PositionedMessage, path: string): ValueDiff[] {
     if (this.#partners.get(other.digest) === one.digest) return []
     this.#partners.set(other.digest, one.digest)
     const [a, b] = [one.message.parts, other.message.parts]
@@ -75,33 +75,37 @@ export class ConversationDiffer {
     const news = Array.from({ length: count }, (_, index) => index).flatMap((index) => {
       const key = pairKey(keyOf(a[index]), keyOf(b[index]))
       keys.add(key)
-      if (this.#told.has(key)) return []
+      if (this.#reported.has(key)) return []
       const at = count === 1 ? path : `${path}.parts[${index}]`
       return diffJson(partJson(a[index]), partJson(b[index]), at)
     })
-    for (const key of keys) this.#told.add(key)
+    for (const key of keys) this.#reported.add(key)
     return news
   }
 
   /** A message of one side only, unless it was told before. */
-  #single(one: Placed | undefined, other: Placed | undefined, path: string): ValueDiff[] {
+  #single(
+    one: PositionedMessage | undefined,
+    other: PositionedMessage | undefined,
+    path: string,
+  ): ValueDiff[] {
     const side = one === undefined ? 'b' : 'a'
-    const placed = one ?? other
-    if (placed === undefined) return []
-    this.#alone[side].add(placed.digest)
-    const key = aloneKey(side, placed.message.parts.map(keyOf))
-    if (this.#told.has(key)) return []
-    this.#told.add(key)
-    return [{ path: `${path}[${placed.index}]`, [side]: placed.message }]
+    const entry = one ?? other
+    if (entry === undefined) return []
+    this.#alone[side].add(entry.digest)
+    const key = aloneKey(side, entry.message.parts.map(keyOf))
+    if (this.#reported.has(key)) return []
+    this.#reported.add(key)
+    return [{ path: `${path}[${entry.index}]`, [side]: entry.message }]
   }
 }
 
-interface Placed extends Alignable {
+interface PositionedMessage extends Alignable {
   readonly index: number
   readonly message: Message
 }
 
-const place = (message: Message, index: number): Placed => {
+const positioned = (message: Message, index: number): PositionedMessage => {
   const text = JSON.stringify(message.parts)
   return {
     index,

@@ -77,7 +77,7 @@ const modelContent = (step: Step, exchange: Exchange): StepContent => {
   const { usage } = exchange
   return {
     before: [
-      section('requests', 'url', placeOf(exchange.request.url)),
+      section('requests', 'url', comparableUrl(exchange.request.url)),
       ...body.filter((entry) => !isSaid(entry)).map(([k, v]) => section('requests', k, v)),
       // What is no JSON object is compared as a whole.
       ...(body.length === 0 ? [section('requests', 'request', bodyValue(exchange.request))] : []),
@@ -107,7 +107,7 @@ const modelContent = (step: Step, exchange: Exchange): StepContent => {
 const httpContent = (step: Step, { request, response }: Exchange): StepContent => ({
   before: [
     section('requests', 'method', request.method),
-    section('requests', 'url', placeOf(request.url)),
+    section('requests', 'url', comparableUrl(request.url)),
     section('requests', 'request', bodyValue(request)),
   ],
   messages: [],
@@ -161,5 +161,5 @@ const bodyValue = ({ body, json }: { body: Uint8Array; json: unknown }): unknown
 }
 
 /** A URL without the port of a server on this machine, which is often taken by chance. */
-export const placeOf = (url: string): string =>
+export const comparableUrl = (url: string): string =>
   url.replace(/^(\w+:\/\/(?:127\.0\.0\.1|localhost|\[::1\])):\d+/, '$1')

@@ -34,7 +34,7 @@ export class StepComparer {
       ...inMessages(answer.news),
       ...diffSections(left.after, right.after),
     ]
-    this.#tellResults(left.after, right.after)
+    this.#reportResults(left.after, right.after)
     return { fields, carried: [...messages.carried, ...answer.carried] }
   }
 
@@ -42,21 +42,21 @@ export class StepComparer {
   pass(step: Step, side: 'a' | 'b'): void {
     const { answer, after } = contentOf(step)
     for (const part of answer.flatMap(({ parts }) => parts)) {
-      if (part.type === 'text') this.#conversations.tell(aloneKey(side, [contentKey(part.text)]))
+      if (part.type === 'text') this.#conversations.report(aloneKey(side, [contentKey(part.text)]))
     }
     const result = valueOf(after, 'result')
-    if (result !== undefined) this.#conversations.tell(aloneKey(side, [contentKey(result)]))
+    if (result !== undefined) this.#conversations.report(aloneKey(side, [contentKey(result)]))
     // The message that asks for tools holds nothing but its calls.
     const calls = callKeys(after)
-    if (calls.length > 0) this.#conversations.tell(aloneKey(side, calls))
+    if (calls.length > 0) this.#conversations.report(aloneKey(side, calls))
   }
 
-  #tellResults(a: readonly Section[], b: readonly Section[]): void {
+  #reportResults(a: readonly Section[], b: readonly Section[]): void {
     const [left, right] = [a, b].map((side) => contentKey(valueOf(side, 'result')))
-    this.#conversations.tell(pairKey(left ?? '', right ?? ''))
+    this.#conversations.report(pairKey(left ?? '', right ?? ''))
     const others = callKeys(b)
     for (const [index, key] of callKeys(a).entries()) {
-      this.#conversations.tell(pairKey(key, others[index] ?? 'nothing'))
+      this.#conversations.report(pairKey(key, others[index] ?? 'nothing'))
     }
   }
 }

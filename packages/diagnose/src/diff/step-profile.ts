@@ -1,7 +1,7 @@
 import { messageText, type Message, type Step } from '@retake/tape'
 import { hashText } from '../hash.js'
 import { lazySketch, type Alignable } from './align.js'
-import { contentOf, placeOf, type StepContent } from './step-content.js'
+import { contentOf, comparableUrl, type StepContent } from './step-content.js'
 
 /** A step as `align` sees it. Its content is read once and not kept: conversations are long. */
 export interface StepProfile extends Alignable {
@@ -58,7 +58,7 @@ const familyOf = (step: Step, { before }: StepContent): string => {
     case 'process':
       return `process ${step.title.split(' ')[0]}`
     case 'http':
-      return `http ${valueOf('method')} ${placeOf(valueOf('url')).split('?')[0]}`
+      return `http ${valueOf('method')} ${comparableUrl(valueOf('url')).split('?')[0]}`
     case 'mark':
       return `mark ${step.title.split(':')[0]}`
   }

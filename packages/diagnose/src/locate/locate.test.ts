@@ -6,7 +6,7 @@ import type { Occurrence } from './occurrence.js'
 const find = (script: RunScript, text: string) => locate(script, script.view(), text)
 
 /** Occurrences in short: `in file policy.json policies[1].text`. */
-const places = (script: RunScript, text: string): string[] =>
+const locations = (script: RunScript, text: string): string[] =>
   find(script, text).occurrences.map(short)
 const short = ({ direction, source, name, path, offset }: Occurrence): string =>
   [direction, source, name, path ?? (offset === undefined ? '' : `@${offset}`)].join(' ').trim()
@@ -27,7 +27,7 @@ describe('a value that goes through a run', () => {
       .end()
 
   test('is followed from the file it came from to what was printed', () => {
-    expect(places(script(), '60 days')).toEqual([
+    expect(locations(script(), '60 days')).toEqual([
       'in file /shop/policy.json policies[1].text',
       'out request gpt-5-mini messages[2].content » text',
       'in answer gpt-5-mini choices[0].message.content',
@@ -37,7 +37,7 @@ describe('a value that goes through a run', () => {
     ])
   })
 
-  test('has its origin, steps, events, code places and excerpts told', () => {
+  test('has its origin, steps, events, code locations and excerpts told', () => {
     const { origins, occurrences } = find(script(), '60 days')
     expect(origins).toBe(1)
     expect(occurrences[0]).toMatchObject({
@@ -81,8 +81,8 @@ describe('values in pieces', () => {
 
   test('what stands in every event of a stream is not run together', () => {
     const script = new RunScript().streamedChat([user('?')], ['a', 'b']).end()
-    expect(places(script, '1chatcmpl')).toEqual([])
-    expect(places(script, 'chatcmpl-1')).toEqual(['in answer gpt-5-mini id'])
+    expect(locations(script, '1chatcmpl')).toEqual([])
+    expect(locations(script, 'chatcmpl-1')).toEqual(['in answer gpt-5-mini id'])
   })
 
   test('streams told apart by an index are not mixed', () => {
@@ -90,10 +90,10 @@ describe('values in pieces', () => {
       `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', index, delta: { text } })}\n\n`
     const pieces = [event(0, 'thirty '), event(1, '60 '), event(0, 'days'), event(1, 'weeks')]
     const script = new RunScript().exchange('https://x.test/s', '{}', pieces, 'text/event-stream')
-    expect(places(script.end(), '60 weeks')).toEqual([
+    expect(locations(script.end(), '60 weeks')).toEqual([
       'in answer https://x.test/s content_block_delta.delta.text (index 1)',
     ])
-    expect(places(script, 'thirty 60')).toEqual([])
+    expect(locations(script, 'thirty 60')).toEqual([])
   })
 
   test('a body cut anywhere, in the middle of a character too', () => {
@@ -117,7 +117,7 @@ describe('values in pieces', () => {
     script.add({ type: 'deliver', op: stdin, part: 'chunk' }, 'yyab')
     script.add({ type: 'deliver', op: stdin, part: 'chunk' }, 'cd')
     script.print('zzza').print('bcd\n').end()
-    expect(places(script, 'abcd')).toEqual([
+    expect(locations(script, 'abcd')).toEqual([
       'in file /log @0',
       'in process sh -c x @1',
       'in input stdin @2',
@@ -133,7 +133,7 @@ describe('values in pieces', () => {
       title: 'cat',
       result,
     })
-    expect(places(script.end(), '60 days')).toEqual(['in process cat stdout'])
+    expect(locations(script.end(), '60 days')).toEqual(['in process cat stdout'])
   })
 
   test('bytes of a connection that is not HTTP', () => {
@@ -158,7 +158,7 @@ describe('values as JSON writes them', () => {
       .print(`log ${JSON.stringify(JSON.stringify({ text }))}\n`)
       .print('log say \\"f\\u00fcr\\"\\nnow', 'stderr')
       .end()
-    expect(places(script, text)).toEqual([
+    expect(locations(script, text)).toEqual([
       'out request https://x.test/a text',
       'out tool note args.text',
       'out output stdout @5',
@@ -168,23 +168,23 @@ describe('values as JSON writes them', () => {
 
   test('a text that was copied with its escapes', () => {
     const script = new RunScript().tool('note', { text: 'one\ntwo "für"' }, null).end()
-    expect(places(script, 'one\\ntwo \\"f\\u00fcr')).toEqual(['out tool note args.text'])
+    expect(locations(script, 'one\\ntwo \\"f\\u00fcr')).toEqual(['out tool note args.text'])
   })
 
   test('JSON inside JSON inside JSON', () => {
     const inner = JSON.stringify({ note: 'two\nlines' })
     const script = new RunScript().tool('save', { body: JSON.stringify({ inner }) }, null).end()
-    expect(places(script, 'two\nlines')).toEqual(['out tool save args.body » inner » note'])
+    expect(locations(script, 'two\nlines')).toEqual(['out tool save args.body » inner » note'])
   })
 
   test('keys count too', () => {
     const script = new RunScript().tool('t', { prices: { 'sku 60': 1 } }, null).end()
-    expect(places(script, 'sku 60')).toEqual(['out tool t args.prices["sku 60"] (the key)'])
+    expect(locations(script, 'sku 60')).toEqual(['out tool t args.prices["sku 60"] (the key)'])
   })
 
   test('text in a URL is found as it reads', () => {
     const script = new RunScript().exchange('https://x.test/?q=60%20days+left', '', ['{}']).end()
-    expect(places(script, '60 days left')).toEqual([
+    expect(locations(script, '60 days left')).toEqual([
       'out request https://x.test/?q=60%20days+left url',
     ])
   })
@@ -198,18 +198,18 @@ describe('numbers', () => {
       .end()
 
   test('are found as numbers and in text, as whole numbers', () => {
-    expect(places(script(), '249')).toEqual([
+    expect(locations(script(), '249')).toEqual([
       'in tool price result.price',
       'in tool price result.text',
       'out output stdout @19',
     ])
     expect(find(script(), '249').occurrences.at(-1)?.count).toBe(1)
-    expect(places(script(), '49')).toEqual([])
+    expect(locations(script(), '49')).toEqual([])
   })
 
   test('are the same number however they are written', () => {
-    expect(places(script(), '249.0')).toEqual(['in tool price result.price'])
-    expect(places(script(), '1182')).toEqual(['out tool price args.id'])
+    expect(locations(script(), '249.0')).toEqual(['in tool price result.price'])
+    expect(locations(script(), '1182')).toEqual(['out tool price args.id'])
   })
 })
 
@@ -217,9 +217,9 @@ describe('what is no step', () => {
   test('draws, variables and arguments bring values in', () => {
     const script = new RunScript().draw('crypto.randomUUID', 'abc-123').end()
     script.details = { env: { SHOP: 'north-west' }, args: ['order 1182'] }
-    expect(places(script, 'abc-123')).toEqual(['in draw crypto.randomUUID'])
-    expect(places(script, 'north-west')).toEqual(['in environment SHOP'])
-    expect(places(script, '1182')).toEqual(['in arguments the command line args[0]'])
+    expect(locations(script, 'abc-123')).toEqual(['in draw crypto.randomUUID'])
+    expect(locations(script, 'north-west')).toEqual(['in environment SHOP'])
+    expect(locations(script, '1182')).toEqual(['in arguments the command line args[0]'])
   })
 
   test('written files, paths and marks take them out; errors bring them in', () => {
@@ -230,7 +230,7 @@ describe('what is no step', () => {
     const error = { class: 'Error', name: 'Error', message: 'no 77 here' }
     script.add({ type: 'result', op: read, error })
     script.add({ type: 'note', kind: 'mark', name: 'point', text: 'at 77' })
-    expect(places(script.end(), '77')).toEqual([
+    expect(locations(script.end(), '77')).toEqual([
       'out file /out/a @5',
       'out file /data/77 path',
       'in file /x error.message',
@@ -242,7 +242,7 @@ describe('what is no step', () => {
 test('a text in bytes that are no text is found by its offset', () => {
   const bytes = new Uint8Array([255, 0, ...new TextEncoder().encode('naïve 60'), 254])
   const script = new RunScript().exchange(CHAT, bytes, [bytes], 'application/octet-stream').end()
-  expect(places(script, 'naïve')).toEqual([`out request ${CHAT} @2`, `in answer ${CHAT} @2`])
+  expect(locations(script, 'naïve')).toEqual([`out request ${CHAT} @2`, `in answer ${CHAT} @2`])
 })
 
 test('what is not found is looked for with other capitals, spaces and punctuation', () => {

@@ -1,21 +1,21 @@
 import { hashText } from '../hash.js'
 import type { RunView, Step, TapeLike } from '@retake/tape'
-import { findPlaces } from './find-places.js'
+import { findLocations } from './find-locations.js'
 import type { Hit } from './matcher.js'
 import { ExactMatcher, NearMatcher, type Matcher } from './matcher.js'
 import type { Located, NearMiss, Occurrence } from './occurrence.js'
-import type { Search } from './place.js'
+import type { Search } from './value-location.js'
 import { searchJson } from './search-pieces.js'
 
 /**
  * Finds where a value first appeared in a run and everywhere it went: every
  * event is read, not only those of steps. `view` is the same run as the read
- * model shows it. Says where the text stands, not that one place is the cause
+ * model shows it. Says where the text stands, not that one location is the cause
  * of another: a model may well have known it by itself.
  */
 export const locate = (tape: TapeLike, view: RunView, text: string): Located => {
-  const places = findPlaces(tape, view)
-  const occurrences = search({ tape, view, places }, new ExactMatcher(text))
+  const locations = findLocations(tape, view)
+  const occurrences = search({ tape, view, locations }, new ExactMatcher(text))
   const firstOut = occurrences.findIndex(({ direction }) => direction === 'out')
   return {
     text,
@@ -24,26 +24,26 @@ export const locate = (tape: TapeLike, view: RunView, text: string): Located => 
     nearMisses:
       occurrences.length > 0
         ? []
-        : nearMisses(search({ tape, view, places }, new NearMatcher(text))),
+        : nearMisses(search({ tape, view, locations }, new NearMatcher(text))),
   }
 }
 
 interface Searched {
   readonly tape: TapeLike
   readonly view: RunView
-  readonly places: readonly Search[]
+  readonly locations: readonly Search[]
 }
 
-const search = ({ tape, view, places }: Searched, matcher: Matcher): Occurrence[] => {
-  const found = places
+const search = ({ tape, view, locations }: Searched, matcher: Matcher): Occurrence[] => {
+  const found = locations
     .flatMap((each) => each(matcher))
-    .map(({ place, hit }) => ({ place, hit, seq: hit.seq ?? place.seq }))
+    .map(({ location, hit }) => ({ location, hit, seq: hit.seq ?? location.seq }))
     .toSorted((one, other) => one.seq - other.seq)
   const begun = lastBegun(view)
   const tools = inferredTools(view, matcher)
   const sent = new Set<number>()
-  return found.map(({ place, hit, seq }) => {
-    const { direction, source, name, step, site } = place
+  return found.map(({ location, hit, seq }) => {
+    const { direction, source, name, step, site } = location
     const after = step === undefined ? begun(seq) : undefined
     const via = source === 'request' ? tools(seq, hit) : undefined
     const { path, offset, excerpt, count } = hit
@@ -61,13 +61,13 @@ const search = ({ tape, view, places }: Searched, matcher: Matcher): Occurrence[
       count,
       ...(site !== undefined && { site }),
       ...(via !== undefined && { via }),
-      ...(source === 'request' && isCarried(hit, sent) && { carried: true }),
+      ...(source === 'request' && wasSentBefore(hit, sent) && { carried: true }),
     }
   })
 }
 
 /** Whether this very text was part of an earlier request. */
-const isCarried = ({ whole }: Hit, sent: Set<number>): boolean => {
+const wasSentBefore = ({ whole }: Hit, sent: Set<number>): boolean => {
   if (whole === undefined) return false
   const hash = hashText(whole)
   if (sent.has(hash)) return true
@@ -90,9 +90,9 @@ const inferredTools = (
 ): ((seq: number, hit: Hit) => Occurrence['via']) => {
   const byRequest = new Map<number, Step[]>()
   for (const step of view.steps) {
-    const [told] = step.answerSeqs
-    if (!step.inferred || told === undefined) continue
-    byRequest.set(told, [...(byRequest.get(told) ?? []), step])
+    const [seq] = step.answerSeqs
+    if (!step.inferred || seq === undefined) continue
+    byRequest.set(seq, [...(byRequest.get(seq) ?? []), step])
   }
   return (seq, { whole }) => {
     for (const step of byRequest.get(seq) ?? []) {

@@ -29,7 +29,7 @@ export type SourceKind =
   | 'mark'
   | 'outcome'
 
-/** One place on the tape where a value stands. */
+/** One location on the tape where a value stands. */
 export interface Occurrence {
   /** Event that carries it; where it came in pieces, the one that completed it. */
   readonly seq: number

@@ -4,7 +4,7 @@ import { excerptOf, type Hit, type Match, type Matcher } from './matcher.js'
 /** Deeper values are not looked into: nobody's data is, but a tape may hold anything. */
 const DEEPEST = 200
 
-/** Every place in a JSON value that matches: strings, numbers and keys, also in JSON inside strings. */
+/** Every location in a JSON value that matches: strings, numbers and keys, also in JSON inside strings. */
 export const searchJson = (value: unknown, matcher: Matcher, path = '', depth = 0): Hit[] => {
   if (depth > DEEPEST) return []
   if (typeof value === 'string') return searchText(value, matcher, path)

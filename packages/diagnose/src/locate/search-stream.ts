@@ -89,8 +89,8 @@ function* textsIn(
 const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
   const isSummary = ({ path = '' }: Hit): boolean =>
     /(^|[._])(done|completed|stop)\b/.test(path.split(/[.[]/, 4).join('.'))
-  const told = hits.filter((hit) => !isSummary(hit))
-  return told.length > 0 ? told : [...hits]
+  const details = hits.filter((hit) => !isSummary(hit))
+  return details.length > 0 ? details : [...hits]
 }
 
 const parsed = (text: string): unknown => {

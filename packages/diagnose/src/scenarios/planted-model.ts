@@ -89,21 +89,21 @@ function stepValues(
   free: NonNullable<Structure['free']>,
   random: Random,
 ): number[] {
-  const { kept, mode } = coalition
+  const { pinned, mode } = coalition
   const values: number[] = []
   const seen = mode === 'frozen' ? recorded : values
   let next = 0
   for (let step = 0; step < recorded.length; step++) {
-    const isKept = kept[next] === step
-    if (isKept) next++
-    values.push(isKept ? recorded[step]! : free(step, seen, random))
+    const isPinned = pinned[next] === step
+    if (isPinned) next++
+    values.push(isPinned ? recorded[step]! : free(step, seen, random))
   }
   return values
 }
 
-function forkSeed(seed: number, { kept, mode }: Coalition, draw: number): number {
+function forkSeed(seed: number, { pinned, mode }: Coalition, draw: number): number {
   let mixed = mixSeed(seed, mode === 'frozen' ? -2 : -1)
-  for (const step of kept) mixed = mixSeed(mixed, step)
+  for (const step of pinned) mixed = mixSeed(mixed, step)
   return mixSeed(mixSeed(mixed, -3), draw)
 }
 

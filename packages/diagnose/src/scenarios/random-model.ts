@@ -16,16 +16,16 @@ export function randomModel(seed: number, noise: NoiseLevel): PlantedModel {
   const used = new Set(causes.flat())
   const echoes = drawEchoes(random, stepCount, truth, used)
   const isEcho = new Set(echoes)
-  const holds = (steps: readonly number[], values: readonly number[]) =>
+  const areAllSet = (steps: readonly number[], values: readonly number[]) =>
     steps.every((step) => values[step] === 1)
   const structure = {
     name: `random-${seed}-${noise}`,
     stepCount,
     faulty: [...used, ...echoes],
     free: (step: number, values: readonly number[]) =>
-      isEcho.has(step) && holds(truth, values) ? 1 : 0,
+      isEcho.has(step) && areAllSet(truth, values) ? 1 : 0,
     isFaulted: (values: readonly number[]) =>
-      causes.some((cause) => holds(cause, values)) || echoes.some((step) => values[step] === 1),
+      causes.some((cause) => areAllSet(cause, values)) || echoes.some((step) => values[step] === 1),
     levels: drawLevels(noise, random),
     truth,
     echoes,

@@ -47,8 +47,8 @@ describe('scenarios', () => {
       const model = SCENARIOS[name](7, 'deterministic')
       if (name === 'noisy-echoes-30') continue
       const { truth, echoes } = model
-      const kept = await model.fork({ kept: truth, mode: 'free' }, 0)
-      const repaired = await model.fork({ kept: [], mode: 'free' }, 0)
+      const kept = await model.fork({ pinned: truth, mode: 'free' }, 0)
+      const repaired = await model.fork({ pinned: [], mode: 'free' }, 0)
       for (const echo of echoes) {
         expect(kept.values[echo], name).toBe(model.recorded[echo])
         expect(repaired.values[echo], name).not.toBe(model.recorded[echo])
@@ -90,7 +90,7 @@ describe('a planted model', () => {
       const model = SCENARIOS['rare-20'](11)
       const outcomes: string[] = []
       for (const draw of order)
-        outcomes[draw] = (await model.fork({ kept: allSteps(model), mode: 'free' }, draw)).outcome
+        outcomes[draw] = (await model.fork({ pinned: allSteps(model), mode: 'free' }, draw)).outcome
       return outcomes
     }
     const draws = Array.from({ length: 60 }, (_, draw) => draw)
@@ -100,10 +100,10 @@ describe('a planted model', () => {
   it('draws independently for neighbouring seeds, coalitions and draws', async () => {
     const flaky = flakyRun(1, 0.5, 4000)
     const variants: ((at: number) => Promise<Fork>)[] = [
-      (at) => flakyRun(at, 0.5, 2).fork({ kept: [], mode: 'free' }, 0),
-      (at) => flakyRun(1, 0.5, 2).fork({ kept: [], mode: 'free' }, at),
-      (at) => flaky.fork({ kept: [at], mode: 'free' }, 0),
-      (at) => flaky.fork({ kept: [0, at + 1], mode: 'frozen' }, 3),
+      (at) => flakyRun(at, 0.5, 2).fork({ pinned: [], mode: 'free' }, 0),
+      (at) => flakyRun(1, 0.5, 2).fork({ pinned: [], mode: 'free' }, at),
+      (at) => flaky.fork({ pinned: [at], mode: 'free' }, 0),
+      (at) => flaky.fork({ pinned: [0, at + 1], mode: 'frozen' }, 3),
     ]
     for (const variant of variants) {
       const fails: boolean[] = []
@@ -182,12 +182,12 @@ function allSteps(model: PlantedModel): number[] {
 
 async function failShare(
   model: PlantedModel,
-  kept: readonly number[],
+  pinned: readonly number[],
   draws: number,
   mode: BlameMode = 'free',
 ): Promise<number> {
   let fails = 0
   for (let draw = 0; draw < draws; draw++)
-    if ((await model.fork({ kept, mode }, draw)).outcome === 'fail') fails++
+    if ((await model.fork({ pinned, mode }, draw)).outcome === 'fail') fails++
   return fails / draws
 }

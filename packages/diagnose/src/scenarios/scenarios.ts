@@ -248,7 +248,7 @@ const cascades = {
 }
 
 function stepsFrom(first: number): number[] {
-  return Array.from({ length: LAST + 1 - first }, (_, place) => first + place)
+  return Array.from({ length: LAST + 1 - first }, (_, index) => first + index)
 }
 
 /** Faults that work against each other: repairing one can make things worse, or change nothing. */

@@ -2,7 +2,7 @@ import {
   type BodyForm,
   type DeliveryEvent,
   type EnvironmentRead,
-  holdsReadsOnly,
+  hasReadsOnly,
   type InitiationEvent,
   isDelivery,
   type OutputEvent,
@@ -279,7 +279,7 @@ export class Playback implements Session {
       secrets: this.secrets,
       isContinued: options.leave !== undefined,
     })
-    this.environment = holdsReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
+    this.environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened()
     this.#deliveries = new RecordedDeliveries(tape, cursor, log, options)
   }

@@ -1,4 +1,4 @@
-import { holdsReadsOnly } from '@retake/tape/format'
+import { hasReadsOnly } from '@retake/tape/format'
 import type { Tape } from '@retake/tape/format'
 import { withSurroundings } from '../environment.js'
 import { ThreadHolder } from '../inspect/thread-holder.js'
@@ -74,7 +74,7 @@ export function replayProcess(task: ReplayTask): void {
 export function restoreSurroundings({ details, run }: Tape): void {
   if (details.env) {
     const { env } = natives
-    const restored = holdsReadsOnly(run) ? withSurroundings(env, details.env) : details.env
+    const restored = hasReadsOnly(run) ? withSurroundings(env, details.env) : details.env
     for (const name of Object.keys(env)) if (!(name in restored)) delete env[name]
     for (const [name, value] of Object.entries(restored)) if (env[name] !== value) env[name] = value
   }

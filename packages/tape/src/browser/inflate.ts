@@ -54,8 +54,8 @@ const FIXED_DISTANCES = prefixCode(Array.from({ length: 32 }, () => 5))
 class Inflater {
   readonly #input: Uint8Array
   #at: number
-  #held = 0
-  #heldBits = 0
+  #buffered = 0
+  #bufferedBits = 0
   #output: Uint8Array
   #size = 0
 
@@ -67,7 +67,7 @@ class Inflater {
 
   /** The first byte after the stream. */
   get end(): number {
-    return this.#at - (this.#heldBits >> 3)
+    return this.#at - (this.#bufferedBits >> 3)
   }
 
   run(): Uint8Array {
@@ -83,29 +83,29 @@ class Inflater {
   }
 
   #fill(count: number): void {
-    while (this.#heldBits < count) {
+    while (this.#bufferedBits < count) {
       // Codes are looked up with more bits than they have, so the last ones may reach past the end.
       if (this.#at > this.#input.length + 4) throw new Error('deflate data ends early')
-      this.#held |= (this.#input[this.#at++] ?? 0) << this.#heldBits
-      this.#heldBits += 8
+      this.#buffered |= (this.#input[this.#at++] ?? 0) << this.#bufferedBits
+      this.#bufferedBits += 8
     }
   }
 
   #drop(count: number): void {
-    this.#held >>>= count
-    this.#heldBits -= count
+    this.#buffered >>>= count
+    this.#bufferedBits -= count
   }
 
   #bits(count: number): number {
     this.#fill(count)
-    const value = this.#held & ((1 << count) - 1)
+    const value = this.#buffered & ((1 << count) - 1)
     this.#drop(count)
     return value
   }
 
   #symbol({ bits, table }: PrefixCode): number {
     this.#fill(bits)
-    const entry = table[this.#held & ((1 << bits) - 1)] ?? 0
+    const entry = table[this.#buffered & ((1 << bits) - 1)] ?? 0
     if (entry === 0) throw new Error('bad code in deflate data')
     this.#drop(entry & 15)
     return entry >> 4
@@ -113,7 +113,7 @@ class Inflater {
 
   #storedBlock(): void {
     this.#at = this.end
-    this.#held = this.#heldBits = 0
+    this.#buffered = this.#bufferedBits = 0
     const length = this.#bits(16)
     if ((length ^ this.#bits(16)) !== 0xffff) throw new Error('bad length in deflate data')
     const bytes = this.#input.subarray(this.#at, this.#at + length)

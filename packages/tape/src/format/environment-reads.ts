@@ -27,7 +27,7 @@ export const environmentNote = { type: 'note', kind: 'kept', name: NOTE } as con
 export const isEnvironmentNote = (event: TapeEvent): boolean =>
   event.type === 'note' && event.kind === 'kept' && event.name === NOTE
 
-export const holdsReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
+export const hasReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
 
 /** Decodes a note; empty if it was not written by Retake, because a tape may come from anywhere. */
 export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
@@ -65,7 +65,7 @@ export function namesOnTape(tape: TapeLike, until = tape.count): readonly string
 }
 
 function* notesOf(tape: TapeLike, until: number): Generator<EnvironmentReads> {
-  if (!holdsReadsOnly(tape.run)) return
+  if (!hasReadsOnly(tape.run)) return
   for (const event of tape.events(1, until))
     if (isEnvironmentNote(event)) yield readsOf(tape, event.seq)
 }

@@ -116,19 +116,19 @@ export const tapeWithoutRun = (path: string, bytes: number): TapeError =>
 
 export const tapeCorrupt = (
   path: string,
-  place: { readonly seq: number; readonly offset?: number },
+  at: { readonly seq: number; readonly offset?: number },
   why: string,
   cause?: unknown,
 ): TapeError =>
   new TapeError({
     code: 'TAPE_CORRUPT',
-    what: `The tape ${path} is corrupt at event ${place.seq}${
-      place.offset === undefined ? '' : ` (byte ${place.offset})`
+    what: `The tape ${path} is corrupt at event ${at.seq}${
+      at.offset === undefined ? '' : ` (byte ${at.offset})`
     }.`,
     why,
     fix: 'Nothing was changed. Restore the file from a copy, or run `retake verify` to see what is still whole.',
     cause,
-    ...place,
+    ...at,
   })
 
 export const tapeFromFuture = (path: string, format: number, known: number): TapeError =>
@@ -264,7 +264,7 @@ export const brokenPath = (text: string, at: number): TapeError =>
     fix: 'Write keys and indexes with dots between, then `=` and JSON, for example `choices.0.message.content="Hello"`; a key with dots goes in quotes.',
   })
 
-export const noSuchPath = (place: {
+export const noSuchPath = (at: {
   readonly path: string
   readonly prefix: string
   readonly key: string
@@ -272,8 +272,8 @@ export const noSuchPath = (place: {
 }): TapeError =>
   new TapeError({
     code: 'EDIT_NO_SUCH_PATH',
-    what: `There is no ${place.path} in the payload.`,
-    why: `${place.prefix === '' ? 'The payload' : place.prefix} is ${place.found}; ${JSON.stringify(place.key)} is not in it.`,
+    what: `There is no ${at.path} in the payload.`,
+    why: `${at.prefix === '' ? 'The payload' : at.prefix} is ${at.found}; ${JSON.stringify(at.key)} is not in it.`,
     fix: 'Correct the path. Only an object can get a new key, as the last part of the path and with `--force`; a list is replaced as a whole.',
   })
 

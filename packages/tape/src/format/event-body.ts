@@ -31,8 +31,8 @@ export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
 /** The value of a body of JSON, given as text. */
 export const decodeJson = (json: string): unknown => {
   const wire: unknown = JSON.parse(json)
-  return mayHoldTags(json) ? fromWire(wire) : wire
+  return mayContainTags(json) ? fromWire(wire) : wire
 }
 
 /** Without the key of a tag a wire value is what it stands for. An escape might hide the key. */
-const mayHoldTags = (json: string): boolean => json.includes('"$"') || json.includes('\\u')
+const mayContainTags = (json: string): boolean => json.includes('"$"') || json.includes('\\u')

@@ -28,7 +28,7 @@ export class Frame {
   constructor(
     platform: TapePlatform,
     line: Line,
-    place: {
+    position: {
       readonly offset: number
       readonly bodyOffset: number
       readonly bytes: Uint8Array
@@ -38,11 +38,11 @@ export class Frame {
   ) {
     this.#platform = platform
     this.line = line
-    this.offset = place.offset
-    this.bodyOffset = place.bodyOffset
-    this.#bytes = place.bytes
-    this.#start = place.start
-    this.#end = place.end
+    this.offset = position.offset
+    this.bodyOffset = position.bodyOffset
+    this.#bytes = position.bytes
+    this.#start = position.start
+    this.#end = position.end
   }
 
   /** Offset of the next record. */

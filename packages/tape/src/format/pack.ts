@@ -44,11 +44,11 @@ export function* packFrames(
   const last = frames.count - 1
   const blocks: [from: number, offset: number][] = []
   let offset = 0
-  const place = (piece: Uint8Array): Uint8Array => {
+  const append = (piece: Uint8Array): Uint8Array => {
     offset += piece.length
     return piece
   }
-  yield place(encodeRecord(platform, 0, keptRecord(frames, frames.frame(0))))
+  yield append(encodeRecord(platform, 0, looseRecordOf(frames, frames.frame(0))))
   let records: LooseRecord[] = []
   let bytes = 0
   for (let seq = 1; seq < last; seq++) {
@@ -58,22 +58,22 @@ export function* packFrames(
     if (bytes < BLOCK_BYTES && seq < last - 1) continue
     const from = seq + 1 - records.length
     blocks.push([from, offset])
-    yield place(encodeBlock(platform, seed, from, records))
+    yield append(encodeBlock(platform, seed, from, records))
     records = []
     bytes = 0
   }
   const seal = offset
-  yield place(encodeRecord(platform, seed, keptRecord(frames, frames.frame(last))))
+  yield append(encodeRecord(platform, seed, looseRecordOf(frames, frames.frame(last))))
   yield encodeIndex(platform, seed, { count: frames.count, seal, blocks })
 }
 
-function keptRecord(frames: Frames, frame: Frame): LooseRecord {
+function looseRecordOf(frames: Frames, frame: Frame): LooseRecord {
   const { crc: _, ...envelope } = frame.envelope()
   return { text: frame.eventText, envelope, stored: frames.stored(frame) }
 }
 
 function looseRecord(platform: WriterPlatform, frames: Frames, frame: Frame): LooseRecord {
-  const { text, envelope: kept, stored: bytes } = keptRecord(frames, frame)
+  const { text, envelope: kept, stored: bytes } = looseRecordOf(frames, frame)
   const { deflate, stored: _, size, ...rest } = kept
   const stored = deflate === undefined ? bytes : platform.inflateRaw(bytes)
   const envelope = {

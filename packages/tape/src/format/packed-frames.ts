@@ -143,8 +143,8 @@ export class PackedFrames implements Frames {
       const { stored = 0 } = parseEnvelope(this.#platform.text(content, tab + 1, end))
       const seq = pack.from + frames.length
       const line = { seq, eventBytes: tab - offset, stored, storedCrc: 0, crc: 0 }
-      const place = { offset, bodyOffset, bytes: content, start: offset, end }
-      frames.push(new Frame(this.#platform, line, place))
+      const position = { offset, bodyOffset, bytes: content, start: offset, end }
+      frames.push(new Frame(this.#platform, line, position))
       bodyOffset += stored
       offset = end + 1
     }

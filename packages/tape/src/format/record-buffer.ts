@@ -19,7 +19,7 @@ const LINE_MAX_BYTES = 512
 /** Larger stored bytes are handed out as they are instead of being copied together with their line. */
 const COPY_MAX_BYTES = 1 << 16
 /** So much may be kept before it is taken. */
-const KEPT_MAX_BYTES = 1 << 17
+const REUSED_BYTES_MAX = 1 << 17
 
 /**
  * Records as bytes, each written where it will stand: first its event, then its
@@ -27,7 +27,7 @@ const KEPT_MAX_BYTES = 1 << 17
  */
 export class RecordBuffer {
   readonly #platform: WriterPlatform
-  #bytes = new Uint8Array(KEPT_MAX_BYTES + 2 * COPY_MAX_BYTES)
+  #bytes = new Uint8Array(REUSED_BYTES_MAX + 2 * COPY_MAX_BYTES)
   /** Up to here records are finished. */
   #used = 0
   /** Up to here the one under way is written. */
@@ -45,7 +45,7 @@ export class RecordBuffer {
 
   /** What there is has to be taken before the next record. */
   get isFull(): boolean {
-    return this.#used > KEPT_MAX_BYTES || this.#large !== undefined
+    return this.#used > REUSED_BYTES_MAX || this.#large !== undefined
   }
 
   /** Starts a record; answers with the bytes of its event, which are good until the next step. `json` has the type first. */

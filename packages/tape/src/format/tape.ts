@@ -116,7 +116,7 @@ export class Tape {
   event(seq: number): TapeEvent {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).event(seq)
-    const event = this.#migrate(this.#frames.frame(this.#place(seq)).event())
+    const event = this.#migrate(this.#frames.frame(this.#positionOf(seq)).event())
     return seq === event.seq ? event : { ...event, seq }
   }
 
@@ -129,7 +129,7 @@ export class Tape {
   body(seq: number): Uint8Array {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).body(seq)
-    return this.#bodies.read(this.#place(seq))
+    return this.#bodies.read(this.#positionOf(seq))
   }
 
   /** Length of the body, without reading it. */
@@ -177,7 +177,7 @@ export class Tape {
     const own = {
       format: this.run.format,
       count: this.#frames.count,
-      body: (place: number) => this.#bodies.read(place),
+      body: (position: number) => this.#bodies.read(position),
     }
     const found = verifyTape(this.#platform, this.#frames, own)
     const inherited = this.#parent?.verify()
@@ -193,12 +193,12 @@ export class Tape {
   #envelope(seq: number): Envelope {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).#envelope(seq)
-    return this.#frames.frame(this.#place(seq)).envelope()
+    return this.#frames.frame(this.#positionOf(seq)).envelope()
   }
 
   #eventBytes(seq: number): Uint8Array {
     if (this.#isParents(seq)) return (this.#parent as Tape).#eventBytes(seq)
-    return this.#frames.frame(this.#place(seq)).eventBytes
+    return this.#frames.frame(this.#positionOf(seq)).eventBytes
   }
 
   /** The run record is always the branch's own. */
@@ -206,7 +206,7 @@ export class Tape {
     return seq > 0 && seq <= this.#shift
   }
 
-  #place(seq: number): number {
+  #positionOf(seq: number): number {
     return seq === 0 ? 0 : seq - this.#shift
   }
 

@@ -139,8 +139,8 @@ class GuardReader {
     const spent = readGuardNote(tape, event, 'spent')
     if (spent !== undefined) this.#spend(event, spent)
     const approved = readGuardNote(tape, event, 'approved')
-    const asked = approved && this.#byOp.get(approved.op)
-    if (asked !== undefined) asked.isApproved = true
+    const call = approved && this.#byOp.get(approved.op)
+    if (call !== undefined) call.isApproved = true
   }
 
   #spend({ seq, at }: NoteEvent, note: SpentNote): void {

@@ -40,9 +40,9 @@ export const parseSse = (chunks: readonly TimedChunk[]): SseEvent[] => {
   }
   const readText = (text: string, isLast: boolean): void => {
     // A CR at the very end may be half of a CRLF: it waits for the next piece.
-    const holdsBack = !isLast && text.endsWith('\r')
-    const lines = (holdsBack ? text.slice(0, -1) : text).split(/\r\n|\n|\r/)
-    pending = (lines.pop() ?? '') + (holdsBack ? '\r' : '')
+    const isSplit = !isLast && text.endsWith('\r')
+    const lines = (isSplit ? text.slice(0, -1) : text).split(/\r\n|\n|\r/)
+    pending = (lines.pop() ?? '') + (isSplit ? '\r' : '')
     for (const line of lines) readLine(line)
   }
   for (const chunk of chunks) {

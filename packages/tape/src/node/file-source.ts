@@ -14,16 +14,16 @@ const openFiles = new FinalizationRegistry<number>((fd) => closeSync(fd))
  */
 export function openFileSource(path: string): ByteSource {
   const fd = openForReading(path)
-  let keep = false
+  let staysOpen = false
   try {
     const stat = fstatSync(fd)
     if (stat.isDirectory()) throw tapeIsDirectory(path)
-    keep = stat.size > WHOLE_MAX_BYTES
-    if (keep) return new FileSource(fd, stat.size, path)
+    staysOpen = stat.size > WHOLE_MAX_BYTES
+    if (staysOpen) return new FileSource(fd, stat.size, path)
     const bytes = readFully(fd, 0, stat.size, path)
     return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) }
   } finally {
-    if (!keep) closeSync(fd)
+    if (!staysOpen) closeSync(fd)
   }
 }
 

@@ -80,6 +80,6 @@ function textCuts({ chunks, text, json }: ExchangeResponse): Cut[] {
 function thinOut<T>(all: readonly T[], max: number): T[] {
   if (all.length <= max) return [...all]
   const last = all.length - 1
-  const places = Array.from({ length: max }, (_, place) => Math.round((place * last) / (max - 1)))
-  return [...new Set(places)].flatMap((place) => all.slice(place, place + 1))
+  const indexes = Array.from({ length: max }, (_, index) => Math.round((index * last) / (max - 1)))
+  return [...new Set(indexes)].flatMap((index) => all.slice(index, index + 1))
 }

@@ -55,7 +55,7 @@ export class CallStep extends StepBase {
 
   get state(): StepState {
     const { failure, result } = this.#op
-    if (isKeptOut(this.#op)) return 'denied'
+    if (isDenied(this.#op)) return 'denied'
     if (failure !== undefined) return failureState(failure)
     const exit = this.#exit()
     if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
@@ -147,7 +147,7 @@ export class CallStep extends StepBase {
 }
 
 /** Whether a guard, not the tool, is why there is no output. */
-const isKeptOut = ({ result }: CallOp): boolean => {
+const isDenied = ({ result }: CallOp): boolean => {
   const { status, attempts } = result?.guard ?? {}
   if (status === 'denied') return true
   return attempts === 0 && (status === 'stopped' || status === 'in doubt')

@@ -83,7 +83,7 @@ export class ExchangeReader {
   readonly #decoders: BodyDecoders
   readonly #cache: RequestCache
   #provider: ModelApi | undefined
-  #asked: ProviderRequest | undefined
+  #request: ProviderRequest | undefined
   #head: { readonly value: AnswerHead | undefined } | undefined
   #decoded: DecodedResponse | undefined
   #model: { readonly name: string | undefined } | undefined
@@ -198,7 +198,7 @@ export class ExchangeReader {
   }
 
   #providerRequest(): ProviderRequest {
-    return (this.#asked ??= this.#makeProviderRequest())
+    return (this.#request ??= this.#makeProviderRequest())
   }
 
   #makeProviderRequest(): ProviderRequest {

@@ -75,7 +75,7 @@ const answerOnSocket = (
   op: StepOp,
   onSameSocket: readonly StepOp[],
 ): HttpAnswer | undefined => {
-  const position = placeOf(op, onSameSocket)
+  const position = positionOf(op, onSameSocket)
   const wasWaitedFor = position <= firstUnanswered(onSameSocket)
   const alone = wasWaitedFor ? scanAnswers(tape, [op]) : []
   if (onSameSocket.length < 2 || (alone.length === 1 && alone[0]?.complete === true))
@@ -84,7 +84,7 @@ const answerOnSocket = (
 }
 
 /** Place of a request among those of its socket, which are in order. */
-const placeOf = (op: StepOp, onSameSocket: readonly StepOp[]): number => {
+const positionOf = (op: StepOp, onSameSocket: readonly StepOp[]): number => {
   let [low, high] = [0, onSameSocket.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -101,9 +101,9 @@ const firstUnanswered = (onSameSocket: readonly StepOp[]): number => {
   const known = unanswered.get(onSameSocket)
   if (known !== undefined) return known
   const found = onSameSocket.findIndex(({ chunks }) => chunks.length === 0)
-  const place = found < 0 ? onSameSocket.length : found
-  unanswered.set(onSameSocket, place)
-  return place
+  const position = found < 0 ? onSameSocket.length : found
+  unanswered.set(onSameSocket, position)
+  return position
 }
 
 /** Final answers in the pieces recorded for some requests of one socket, in order. */
@@ -118,7 +118,7 @@ const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {
     },
     onBody: (bytes) => chunks.push({ at, bytes }),
   })
-  const keep = ({ status, statusText, headers, complete }: Http1Response): void => {
+  const take = ({ status, statusText, headers, complete }: Http1Response): void => {
     if (status >= 200 || status === 101)
       answers.push({ status, statusText, headers, chunks, complete })
   }
@@ -127,12 +127,12 @@ const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {
     for (const chunk of op.chunks) {
       at = chunk.at
       // The scanner may write into what it reads; the tape's memory is not its own.
-      for (const message of scanner.push(new Uint8Array(tape.body(chunk.seq)))) keep(message)
+      for (const message of scanner.push(new Uint8Array(tape.body(chunk.seq)))) take(message)
     }
   }
   const last = ops.at(-1)
   const wasClosed = last?.end !== undefined && last.failure === undefined
-  for (const message of scanner.end()) keep(wasClosed ? message : { ...message, complete: false })
+  for (const message of scanner.end()) take(wasClosed ? message : { ...message, complete: false })
   return answers
 }
 

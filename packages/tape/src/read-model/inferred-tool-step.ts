@@ -12,35 +12,35 @@ export class InferredToolStep extends StepBase {
   readonly kind: StepKind = 'tool'
   override readonly inferred = true
   readonly title: string
-  readonly #asked: RequestStep
-  readonly #told: RequestStep
+  readonly #caller: RequestStep
+  readonly #reporter: RequestStep
   readonly #call: ToolCallPart
   #result: ToolResultPart | undefined
 
   constructor(
     context: StepContext,
     {
-      asked,
-      told,
+      caller,
+      reporter,
       call,
       label,
-    }: { asked: RequestStep; told: RequestStep; call: ToolCallPart; label: string },
+    }: { caller: RequestStep; reporter: RequestStep; call: ToolCallPart; label: string },
   ) {
-    const at = asked.at + (asked.latencyMs ?? 0)
-    const seq = asked.answerSeqs.at(-1) ?? asked.seq
-    super(context, asked.number, { seq, at, within: asked.within }, label)
-    this.#asked = asked
-    this.#told = told
+    const at = caller.at + (caller.latencyMs ?? 0)
+    const seq = caller.answerSeqs.at(-1) ?? caller.seq
+    super(context, caller.number, { seq, at, within: caller.within }, label)
+    this.#caller = caller
+    this.#reporter = reporter
     this.#call = call
     this.title = `${call.name}(${shortJson(call.args)})`
   }
 
   override get lane(): number {
-    return this.#asked.lane
+    return this.#caller.lane
   }
 
   override get parent(): string {
-    return this.#asked.label
+    return this.#caller.label
   }
 
   override get toolName(): string {
@@ -48,11 +48,11 @@ export class InferredToolStep extends StepBase {
   }
 
   override get answerSeqs(): readonly number[] {
-    return [this.#told.seq]
+    return [this.#reporter.seq]
   }
 
   get latencyMs(): number {
-    return this.#told.at - this.at
+    return this.#reporter.at - this.at
   }
 
   get state(): StepState {
@@ -69,7 +69,7 @@ export class InferredToolStep extends StepBase {
   }
 
   #readResult(): ToolResultPart | undefined {
-    this.#result ??= this.#told.reader
+    this.#result ??= this.#reporter.reader
       .requestMessages()
       .flatMap(({ parts }) => parts)
       .find((part) => part.type === 'tool_result' && part.id === this.#call.id) as

@@ -67,9 +67,9 @@ export class RequestStep extends StepBase {
   #readCost(): number | undefined {
     const { model, usage, provider } = this
     const { prices } = this.context
-    const told = this.#api === undefined ? undefined : this.reader.decoded.costUsd
+    const known = this.#api === undefined ? undefined : this.reader.decoded.costUsd
     const isOverridden = findOverride(model ?? '', prices, provider) !== undefined
-    if (told !== undefined && !isOverridden) return told
+    if (known !== undefined && !isOverridden) return known
     // A stream that broke off has reported only part of what is billed.
     if (model === undefined || usage === undefined || this.finishReason === undefined)
       return undefined
@@ -101,16 +101,16 @@ export class RequestStep extends StepBase {
   get error(): string | undefined {
     const { failure } = this.#op
     const { head } = this.reader
-    const told = this.#httpMcp?.failure
-    if (told !== undefined) return told
+    const known = this.#httpMcp?.failure
+    if (known !== undefined) return known
     if (this.#httpMcp !== undefined && this.state === 'done') return undefined
     if (failure !== undefined && head?.complete !== true) return describeError(failure)
     const status =
       head !== undefined && head.status >= 400
         ? `${head.status} ${head.statusText}`.trim()
         : undefined
-    const isTold = status !== undefined || this.#api !== undefined
-    const error = isTold ? this.reader.decoded.error : undefined
+    const hasFacts = status !== undefined || this.#api !== undefined
+    const error = hasFacts ? this.reader.decoded.error : undefined
     return error === undefined || status === undefined
       ? (error ?? status)
       : `${status}: ${shortText(error, 200)}`
@@ -174,8 +174,8 @@ export class RequestStep extends StepBase {
   #readState(): StepState {
     const { failure } = this.#op
     const { head } = this.reader
-    const told = this.#httpMcp?.stateBy(head)
-    if (told !== undefined) return told
+    const known = this.#httpMcp?.stateBy(head)
+    if (known !== undefined) return known
     if (failure !== undefined && head?.complete !== true) return failureState(failure)
     if (head === undefined) return this.unansweredState()
     if (head.status >= 400) return 'failed'

@@ -141,7 +141,7 @@ export class RunView {
 
   /** All steps, with the tool calls that are only seen in the conversation. Reads all answers of models. */
   get steps(): readonly Step[] {
-    this.#steps ??= mergeByPlace(this.#recorded, this.#toolLinks().inferred)
+    this.#steps ??= mergeBySeq(this.#recorded, this.#toolLinks().inferred)
     return this.#steps
   }
 
@@ -262,7 +262,7 @@ const exitOf = ({ end }: RunIndex): RunView['exit'] => {
 }
 
 /** Inferred steps stand behind the answer that asks for them. */
-const mergeByPlace = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>
+const mergeBySeq = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>
   [...recorded, ...inferred].toSorted(
     (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
   )

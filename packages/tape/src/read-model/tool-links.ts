@@ -43,16 +43,16 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   ) as RequestStep[]
   const following = inLanes(models)
   const tools = new RecordedTools(steps)
-  for (const [position, asked] of models.entries()) {
+  for (const [position, caller] of models.entries()) {
     const inLane = following[position] ?? []
     let count = 0
-    for (const [call, tool] of tools.take(asked, inLane[0])) {
+    for (const [call, tool] of tools.take(caller, inLane[0])) {
       const nearby = (): RequestStep[] => models.slice(position + 1, position + 1 + LOOK_AHEAD)
-      const told = tool === undefined ? findTelling(call, inLane, nearby) : undefined
-      if (tool !== undefined) askedBy.set(tool.seq, asked.label)
-      if (told === undefined) continue
-      const label = `${asked.label}.${++count}`
-      inferred.push(new InferredToolStep(context, { asked, told, call, label }))
+      const reporter = tool === undefined ? findReporter(call, inLane, nearby) : undefined
+      if (tool !== undefined) askedBy.set(tool.seq, caller.label)
+      if (reporter === undefined) continue
+      const label = `${caller.label}.${++count}`
+      inferred.push(new InferredToolStep(context, { caller, reporter, call, label }))
     }
   }
   return { askedBy, inferred }
@@ -72,7 +72,7 @@ const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
 }
 
 /** The request that carries the result of a call: soon, and first of all in the same lane. */
-const findTelling = (
+const findReporter = (
   call: ToolCallPart,
   inLane: readonly RequestStep[],
   nearby: () => readonly RequestStep[],
@@ -117,19 +117,19 @@ class RecordedTools {
   }
 
   /** Each call of a model step with the tool step it claims, if any. */
-  take(asked: RequestStep, next: RequestStep | undefined): [ToolCallPart, StepBase | undefined][] {
-    const claimed = asked.toolCalls.map((call): [ToolCallPart, StepBase | undefined] => {
+  take(caller: RequestStep, next: RequestStep | undefined): [ToolCallPart, StepBase | undefined][] {
+    const claimed = caller.toolCalls.map((call): [ToolCallPart, StepBase | undefined] => {
       const wanted = argumentsKey(call.args)
       return [
         call,
-        this.#claim(call.name, asked, (name) =>
+        this.#claim(call.name, caller, (name) =>
           wanted === undefined ? undefined : this.#withArgs(name).get(wanted),
         ),
       ]
     })
     return claimed.map(([call, tool]) => [
       call,
-      tool ?? this.#claim(call.name, asked, (name) => this.#byName.get(name), next?.seq),
+      tool ?? this.#claim(call.name, caller, (name) => this.#byName.get(name), next?.seq),
     ])
   }
 
@@ -143,8 +143,8 @@ class RecordedTools {
     const names = [called, ...this.#served.filter((name) => isSameTool(called, name))]
     for (const name of names) {
       const tools = candidates(name) ?? []
-      for (let place = firstAfter(tools, after); place < tools.length; place++) {
-        const tool = tools[place]
+      for (let index = firstAfter(tools, after); index < tools.length; index++) {
+        const tool = tools[index]
         if (tool === undefined || tool.seq >= until) break
         if (this.#claimed.has(tool)) continue
         this.#claimed.add(tool)

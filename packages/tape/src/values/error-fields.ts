@@ -72,7 +72,7 @@ export const recordErrorFields = (walk: WireWalk, error: object): RecordedError 
   for (const key of keys) {
     const value = read(key)
     if (typeof value === 'function') walk.report(`function ${key}`)
-    else if (isHeldByField(fields, key, value)) setOwn(props, key, FIELD)
+    else if (isInField(fields, key, value)) setOwn(props, key, FIELD)
     else setOwn(props, key, walk.at(key, value))
   }
   const symbols = registeredSymbols(walk, error)
@@ -94,11 +94,7 @@ const registeredSymbols = (walk: WireWalk, error: object): Record<string, unknow
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-const isHeldByField = (
-  fields: Omit<RecordedError, 'props'>,
-  key: string,
-  value: unknown,
-): boolean =>
+const isInField = (fields: Omit<RecordedError, 'props'>, key: string, value: unknown): boolean =>
   key === 'cause' || key === 'errors'
     ? fields[key] !== undefined
     : (key === 'name' || key === 'message' || key === 'code') && fields[key] === value

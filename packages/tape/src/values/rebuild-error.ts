@@ -15,20 +15,20 @@ export const rebuildErrorWith = (
   if (recorded.thrown !== undefined) return restore(recorded.thrown)
   const nested = (inner: RecordedError): unknown => rebuildErrorWith(restore, inner, classes)
   const error = construct(recorded, classes)
-  const held: Record<string, unknown> = { name: recorded.name, message: recorded.message }
+  const fields: Record<string, unknown> = { name: recorded.name, message: recorded.message }
   hide(error, 'stack', recorded.stack)
-  if (recorded.code !== undefined) held['code'] = recorded.code
-  if (recorded.cause !== undefined) held['cause'] = nested(recorded.cause)
-  if (recorded.errors !== undefined) held['errors'] = recorded.errors.map(nested)
+  if (recorded.code !== undefined) fields['code'] = recorded.code
+  if (recorded.cause !== undefined) fields['cause'] = nested(recorded.cause)
+  if (recorded.errors !== undefined) fields['errors'] = recorded.errors.map(nested)
   for (const [key, value] of Object.entries(recorded.props ?? {})) {
-    const restored = isField(value) ? held[key] : restore(value)
+    const restored = isField(value) ? fields[key] : restore(value)
     Object.defineProperty(error, key, {
       value: restored,
       writable: true,
       enumerable: true,
       configurable: true,
     })
-    delete held[key]
+    delete fields[key]
   }
   for (const [key, value] of Object.entries(recorded.symbols ?? {})) {
     Object.defineProperty(error, Symbol.for(key), {
@@ -39,7 +39,7 @@ export const rebuildErrorWith = (
     })
   }
   const current = error as unknown as Record<string, unknown>
-  for (const [key, value] of Object.entries(held)) {
+  for (const [key, value] of Object.entries(fields)) {
     if (key === 'cause' || key === 'errors' || current[key] !== value) hide(error, key, value)
   }
   if (recorded.text !== undefined) {

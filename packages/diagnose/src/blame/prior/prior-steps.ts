@@ -47,9 +47,9 @@ const priorStep = (step: Step): PriorStep => {
 }
 
 const speakerOf = (step: Step): string => {
-  const place = step.within.at(-1)?.name
+  const scope = step.within.at(-1)?.name
   return step.kind === 'model'
-    ? (place ?? 'model')
+    ? (scope ?? 'model')
     : (step.toolName ?? step.title.split(' ')[0] ?? step.kind)
 }
 

@@ -199,12 +199,12 @@ const positionFeatures = (run: PriorRun) => {
   }
 }
 
-const flag = (holds: boolean): number => (holds ? 1 : 0)
+const flag = (isSet: boolean): number => (isSet ? 1 : 0)
 
 /** How many held up to and including each. */
-const countUp = (held: readonly boolean[]): number[] => {
+const countUp = (flags: readonly boolean[]): number[] => {
   let count = 0
-  return held.map((holds) => (holds ? ++count : count))
+  return flags.map((isSet) => (isSet ? ++count : count))
 }
 
 /** How far back and ahead texts are compared: a long run must not cost its square. */
@@ -287,8 +287,8 @@ const wordingFeatures = ({ steps, sets }: PriorRun) => {
   return (index: number) => {
     const { text: whole = '', calls = '' } = steps[index] ?? {}
     const text = whole.slice(0, TEXT_MAX)
-    const told = tallies[index] ?? NONE_TOLD
-    const next = tallies[nextActing(steps, index)] ?? NONE_TOLD
+    const signals = tallies[index] ?? NO_SIGNALS
+    const next = tallies[nextActing(steps, index)] ?? NO_SIGNALS
     const length = Math.log1p(whole.length)
     return {
       length,
@@ -298,7 +298,7 @@ const wordingFeatures = ({ steps, sets }: PriorRun) => {
       asks: flag(/\?[ \t]*$/m.test(text)),
       numbers: Math.log1p(sets[index]?.numbers.size ?? 0),
       listed: Math.log1p(countMatches(text, /^[ \t]*(?:\d+\.|[-*]) /gm)),
-      ...told,
+      ...signals,
       giveUpNext: next.giveUp,
       correctingNext: next.correcting,
       confirmingNext: next.confirming,
@@ -313,14 +313,14 @@ const nextActing = (steps: PriorRun['steps'], index: number): number => {
 }
 
 const tallyWords = (text: string): Record<TellingWord, number> => {
-  const tally = { ...NONE_TOLD }
+  const tally = { ...NO_SIGNALS }
   for (const word of TELLING) tally[word] = Math.log1p(countMatches(text, TELLING_WORDS[word]))
   return tally
 }
 
 const TELLING = Object.keys(TELLING_WORDS) as TellingWord[]
 
-const NONE_TOLD = Object.fromEntries(TELLING.map((word) => [word, 0])) as Record<
+const NO_SIGNALS = Object.fromEntries(TELLING.map((word) => [word, 0])) as Record<
   TellingWord,
   number
 >
@@ -329,9 +329,9 @@ const NONE_TOLD = Object.fromEntries(TELLING.map((word) => [word, 0])) as Record
 const failureFeatures = ({ steps, failed, empty, answeredAt, ...run }: PriorRun) => {
   const before: number[] = []
   let count = 0
-  for (const holds of failed) {
+  for (const isSet of failed) {
     before.push(count)
-    if (holds) count++
+    if (isSet) count++
   }
   return (index: number) => {
     const answer = answeredAt[index] ?? -1

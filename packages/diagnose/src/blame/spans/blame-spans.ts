@@ -12,7 +12,7 @@ import {
   type Range,
   type RequestPart,
   type Span,
-  type TextPlace,
+  type TextLocation,
   wholeSpans,
 } from './split-input.js'
 import { inGroups, isJsonText, jsonRanges } from './split-input.js'
@@ -20,32 +20,32 @@ import type { Fork, ForkSource } from '../fork-source.js'
 import { maskRequest } from './split-input.js'
 
 /** Asks a model what it was asked, changed, and lets the run go on from its answer. */
-export type AskMasked = (request: unknown, draw: number) => Promise<Fork>
+export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 
-interface SpanQuestion {
+interface SpanQuery {
   /** What the model was asked in the failed run. */
   readonly request: unknown
   /** What is searched: kept as it was, or masked. */
   readonly parts: readonly (readonly Span[])[]
   /** Masked in every fork. */
   readonly masked?: readonly Span[]
-  readonly ask: AskMasked
+  readonly run: RunMasked
   readonly concurrency?: number
 }
 
 /** Parts of a request as if they were steps of a run: kept as recorded, or masked. */
-function spanSource(question: SpanQuestion): ForkSource {
-  const { request, parts, masked = [], ask, concurrency = 1 } = question
+function spanSource(query: SpanQuery): ForkSource {
+  const { request, parts, masked = [], run, concurrency = 1 } = query
   return {
     stepCount: parts.length,
     recorded: parts.map(() => RECORDED),
     concurrency,
-    async fork({ kept }, draw) {
-      const isKept = new Set(kept)
-      const free = parts.filter((_, part) => !isKept.has(part)).flat()
-      const fork = await ask(maskRequest(request, [...masked, ...free]), draw)
+    async fork({ pinned }, draw) {
+      const isPinned = new Set(pinned)
+      const free = parts.filter((_, part) => !isPinned.has(part)).flat()
+      const fork = await run(maskRequest(request, [...masked, ...free]), draw)
       // A masked part never comes back by itself, so none can be an echo.
-      return { ...fork, values: parts.map((_, part) => (isKept.has(part) ? RECORDED : MASKED)) }
+      return { ...fork, values: parts.map((_, part) => (isPinned.has(part) ? RECORDED : MASKED)) }
     },
   }
 }
@@ -60,8 +60,8 @@ const MOST_SPANS = 40
  * The pieces of a text that can be masked one by one: fields of JSON, else sentences, else
  * lines, else paragraphs, whichever are the smallest that are few enough.
  */
-export function splitText(place: TextPlace, most = MOST_SPANS): Span[] {
-  return rangesOf(place.text, most).map((ranges) => ({ place, ranges }))
+export function splitText(location: TextLocation, most = MOST_SPANS): Span[] {
+  return rangesOf(location.text, most).map((ranges) => ({ location, ranges }))
 }
 
 function rangesOf(text: string, most: number): readonly (readonly Range[])[] {
@@ -111,14 +111,14 @@ const EXCERPT_LENGTH = 160
 
 /** A searched message as it is shown. */
 function inputPart(part: RequestPart, finding: Finding): InputPart {
-  const { path, speaker, places } = part
-  const text = places.map((place) => place.text).join(' ')
+  const { path, speaker, locations } = part
+  const text = locations.map((location) => location.text).join(' ')
   return { path, speaker, excerpt: excerptOf(text), ...finding }
 }
 
 /** A span as it is shown. */
 function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
-  const { path, text } = span.place
+  const { path, text } = span.location
   const start = span.ranges[0]!.start
   const end = span.ranges.at(-1)!.end
   const excerpt = excerptOf(text.slice(start, end))
@@ -185,16 +185,16 @@ export interface SpanOptions extends Pick<
 /**
  * Which parts of what a model was asked made the run fail: first which messages and results
  * of tools, then which words in those. It is the search for steps, put to a request in which
- * parts are left out; `ask` sends such a request and says how the run ended.
+ * parts are left out; `run` sends such a request and says how the run ended.
  */
 export async function blameSpans(
   request: unknown,
-  ask: AskMasked,
+  runMasked: RunMasked,
   options: SpanOptions,
 ): Promise<SpanFindings> {
   const parts = splitInput(request)
   if (parts.length === 0) return nothingToMask(options.step)
-  return new SpanSearch(request, parts, ask, options).run()
+  return new SpanSearch(request, parts, runMasked, options).run()
 }
 
 class SpanSearch {
@@ -204,7 +204,7 @@ class SpanSearch {
   constructor(
     private readonly request: unknown,
     private readonly parts: readonly RequestPart[],
-    private readonly ask: AskMasked,
+    private readonly runMasked: RunMasked,
     private readonly options: SpanOptions,
   ) {}
 
@@ -224,7 +224,7 @@ class SpanSearch {
       step: this.options.step,
       verdict: found.verdict,
       ...(found.verdict === 'attributed' ? {} : { why: whyNot(found) }),
-      messages: parts.map((part, place) => inputPart(part, findingAt(found, place))),
+      messages: parts.map((part, index) => inputPart(part, findingAt(found, index))),
       spans,
       forks: this.forks,
       notes: [...this.notes],
@@ -234,30 +234,30 @@ class SpanSearch {
   /** The words in the messages of a cause that make it one; all of them where that cannot be told. */
   private async narrow(found: BlameFindings, cause: number): Promise<InputSpan[]> {
     const { steps } = found.causes[cause]!
-    const owned = steps.flatMap((place) => {
-      const part = this.parts[place]!
-      return part.places.flatMap((at) => splitText(at)).map((span) => ({ span, part, place }))
+    const owned = steps.flatMap((index) => {
+      const part = this.parts[index]!
+      return part.locations.flatMap((at) => splitText(at)).map((span) => ({ span, part, index }))
     })
-    const whole = steps.flatMap((place) => {
-      const part = this.parts[place]!
-      return wholeSpans(part).map((span) => inputSpan(span, part, findingAt(found, place)))
+    const whole = steps.flatMap((index) => {
+      const part = this.parts[index]!
+      return wholeSpans(part).map((span) => inputSpan(span, part, findingAt(found, index)))
     })
-    // Texts of one piece each: there is nothing more to ask.
+    // Texts of one piece each: there is nothing more to test.
     if (owned.length === whole.length)
-      return owned.map(({ span, part, place }) => inputSpan(span, part, findingAt(found, place)))
+      return owned.map(({ span, part, index }) => inputSpan(span, part, findingAt(found, index)))
     const { maxForks, maxUsd } = limitsLeft(this.options, this.forks)
     if (maxForks <= 0 || maxUsd <= 0) return this.notNarrowed(whole, 'the limit was reached')
     // What else would make it fail is left out, or it would hide what matters here.
     const others = found.causes.flatMap((each, other) => (other === cause ? [] : each.steps))
     const inside = await this.search(
       owned.map(({ span }) => [span]),
-      others.flatMap((place) => wholeSpans(this.parts[place]!)),
+      others.flatMap((index) => wholeSpans(this.parts[index]!)),
     )
     if (inside.verdict !== 'attributed') return this.notNarrowed(whole, inside.verdict)
-    return owned.flatMap(({ span, part, place }, at) => {
+    return owned.flatMap(({ span, part, index }, at) => {
       const finding = findingAt(inside, at)
       if (finding.cause === undefined) return []
-      const role = cause === 0 ? finding.role : findingAt(found, place).role
+      const role = cause === 0 ? finding.role : findingAt(found, index).role
       return [inputSpan(span, part, { ...finding, role, cause })]
     })
   }
@@ -273,14 +273,18 @@ class SpanSearch {
     masked: readonly Span[],
     labels?: readonly string[],
   ): Promise<BlameFindings> {
-    const { request, ask, options, forks: before } = this
+    const { request, runMasked, options, forks: before } = this
     const { concurrency = 1, onProgress, step: _, ...searchOptions } = options
-    const found = await blameRun(spanSource({ request, parts, masked, ask, concurrency }), {
-      ...searchOptions,
-      ...limitsLeft(options, before),
-      ...(labels ? { labels } : {}),
-      onProgress: (progress) => onProgress?.({ ...progress, forks: before.asked + progress.forks }),
-    })
+    const found = await blameRun(
+      spanSource({ request, parts, masked, run: runMasked, concurrency }),
+      {
+        ...searchOptions,
+        ...limitsLeft(options, before),
+        ...(labels ? { labels } : {}),
+        onProgress: (progress) =>
+          onProgress?.({ ...progress, forks: before.asked + progress.forks }),
+      },
+    )
     this.forks = sumForks(before, found.forks)
     return found
   }

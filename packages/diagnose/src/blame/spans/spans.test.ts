@@ -87,10 +87,10 @@ const converse = {
 }
 
 const seen = (request: unknown) =>
-  splitInput(request).map(({ path, speaker, places }) => [
+  splitInput(request).map(({ path, speaker, locations }) => [
     path,
     speaker,
-    ...places.map(({ text }) => text),
+    ...locations.map(({ text }) => text),
   ])
 
 describe('splitInput', () => {
@@ -155,13 +155,13 @@ describe('maskRequest', () => {
 
   it('keeps JSON what it was, and masks one field of it alone', () => {
     const [, , tool] = splitInput(chat)
-    const [days, policy] = splitText(tool!.places[0]!) as [Span, Span]
+    const [days, policy] = splitText(tool!.locations[0]!) as [Span, Span]
     const text = (spans: Span[]) =>
       (maskRequest(chat, spans) as typeof chat).messages[3]!.content as string
     expect(text([days])).toBe(`{"days": "${NEUTRAL_TEXT}", "policy": "no refunds"}`)
     expect(text([policy, days])).toBe(`{"days": "${NEUTRAL_TEXT}", "policy": "${NEUTRAL_TEXT}"}`)
     const [result] = splitInput(converse).slice(-1)
-    const open = splitText(result!.places[0]!)[1]!
+    const open = splitText(result!.locations[0]!)[1]!
     expect(JSON.stringify(maskRequest(converse, [open]))).toContain(
       `{"days":14,"open":"${NEUTRAL_TEXT}"}`,
     )
@@ -169,7 +169,7 @@ describe('maskRequest', () => {
 
   it('masks several sentences of one text, each where it stands', () => {
     const request = { messages: [{ role: 'user', content: 'One 1.5 here. Two?  Three\n\nFour.' }] }
-    const spans = splitText(splitInput(request)[0]!.places[0]!)
+    const spans = splitText(splitInput(request)[0]!.locations[0]!)
     expect(spans).toHaveLength(4)
     const masked = maskRequest(request, [spans[2]!, spans[0]!]) as typeof request
     expect(masked.messages[0]!.content).toBe(`${NEUTRAL_TEXT} Two?  ${NEUTRAL_TEXT}\n\nFour.`)
@@ -240,7 +240,7 @@ function shapeOf(value: unknown, key = ''): unknown {
 
 it('masks a field that says no or nothing: that can be what mattered', () => {
   const request = { prompt: '{"eligible": false, "orders": [], "left": 0, "note": null}' }
-  for (const span of splitText(splitInput(request)[0]!.places[0]!)) {
+  for (const span of splitText(splitInput(request)[0]!.locations[0]!)) {
     const masked = maskRequest(request, [span]) as typeof request
     expect(JSON.parse(masked.prompt)).not.toEqual(JSON.parse(request.prompt))
   }

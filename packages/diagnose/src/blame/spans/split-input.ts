@@ -89,16 +89,16 @@ export const NEUTRAL_TEXT = '(left out)'
  * message, call and id stays, so that the provider takes it as it took the recorded one.
  */
 export function maskRequest(request: unknown, spans: readonly Span[]): unknown {
-  const byPath = new Map<string, { place: TextPlace; ranges: Range[] }>()
-  for (const { place, ranges } of spans) {
-    const found = byPath.get(place.path)
+  const byPath = new Map<string, { location: TextLocation; ranges: Range[] }>()
+  for (const { location, ranges } of spans) {
+    const found = byPath.get(location.path)
     if (found) found.ranges.push(...ranges)
-    else byPath.set(place.path, { place, ranges: [...ranges] })
+    else byPath.set(location.path, { location, ranges: [...ranges] })
   }
   let masked = request
-  for (const { place, ranges } of byPath.values()) {
-    const text = maskText(place.text, ranges)
-    masked = setPath(masked, place.path, place.isValue ? (JSON.parse(text) as unknown) : text)
+  for (const { location, ranges } of byPath.values()) {
+    const text = maskText(location.text, ranges)
+    masked = setPath(masked, location.path, location.isValue ? (JSON.parse(text) as unknown) : text)
   }
   return masked
 }
@@ -133,10 +133,10 @@ export function splitInput(request: unknown): RequestPart[] {
 
 function conversation(value: unknown, path: string): RequestPart[] {
   if (Array.isArray(value))
-    return value.flatMap((message: unknown, place) =>
+    return value.flatMap((message: unknown, index) =>
       typeof message === 'string'
-        ? partOf(`${path}.${place}`, 'user', textsIn(message, `${path}.${place}`))
-        : messageParts(recordOf(message), `${path}.${place}`),
+        ? partOf(`${path}.${index}`, 'user', textsIn(message, `${path}.${index}`))
+        : messageParts(recordOf(message), `${path}.${index}`),
     )
   if (typeof value === 'string') return partOf(path, 'user', textsIn(value, path))
   return isRecord(value) ? messageParts(value, path) : []
@@ -165,9 +165,9 @@ function blockParts(
   speaker: Message['role'],
 ): RequestPart[] {
   const parts: RequestPart[] = []
-  const own: TextPlace[] = []
-  for (const [place, block] of blocks.entries()) {
-    const blockPath = `${path}.${key}.${place}`
+  const own: TextLocation[] = []
+  for (const [index, block] of blocks.entries()) {
+    const blockPath = `${path}.${key}.${index}`
     const result = toolResult(recordOf(block), blockPath)
     if (result) parts.push(...partOf(blockPath, 'tool', result))
     else own.push(...textsIn(block, blockPath))
@@ -176,7 +176,7 @@ function blockParts(
 }
 
 /** What a tool gave, in the three ways in which a message can carry it. */
-function toolResult(block: JsonRecord, path: string): TextPlace[] | undefined {
+function toolResult(block: JsonRecord, path: string): TextLocation[] | undefined {
   if (block['type'] === 'tool_result') return textsIn(block['content'], `${path}.content`)
   const { toolResult: converse } = block
   if (isRecord(converse)) return textsIn(converse['content'], `${path}.toolResult.content`)
@@ -187,11 +187,11 @@ function toolResult(block: JsonRecord, path: string): TextPlace[] | undefined {
   return undefined
 }
 
-function textsIn(value: unknown, path: string): TextPlace[] {
+function textsIn(value: unknown, path: string): TextLocation[] {
   if (typeof value === 'string')
     return value.trim() === '' ? [] : [{ path, text: value, isValue: false }]
   if (Array.isArray(value))
-    return value.flatMap((item: unknown, place) => textsIn(item, `${path}.${place}`))
+    return value.flatMap((item: unknown, index) => textsIn(item, `${path}.${index}`))
   if (!isRecord(value) || isSigned(value)) return []
   if (typeof value['text'] === 'string') return textsIn(value['text'], `${path}.text`)
   if ('json' in value) return valueIn(value['json'], `${path}.json`)
@@ -201,7 +201,7 @@ function textsIn(value: unknown, path: string): TextPlace[] {
   return value['type'] === 'search_result' ? textsIn(value['content'], `${path}.content`) : []
 }
 
-function valueIn(value: unknown, path: string): TextPlace[] {
+function valueIn(value: unknown, path: string): TextLocation[] {
   if (typeof value === 'string') return textsIn(value, path)
   const isEmpty = typeof value !== 'object' || value === null || Object.keys(value).length === 0
   return isEmpty ? [] : [{ path, text: JSON.stringify(value), isValue: true }]
@@ -215,9 +215,9 @@ function isSigned(block: JsonRecord): boolean {
 function partOf(
   path: string,
   speaker: Message['role'],
-  places: readonly TextPlace[],
+  locations: readonly TextLocation[],
 ): RequestPart[] {
-  return places.length === 0 ? [] : [{ path, speaker, places }]
+  return locations.length === 0 ? [] : [{ path, speaker, locations }]
 }
 
 function speakerOf(role: unknown): Message['role'] {
@@ -240,7 +240,7 @@ function recordOf(value: unknown): JsonRecord {
 }
 
 /** Text somewhere in a request. */
-export interface TextPlace {
+export interface TextLocation {
   readonly path: string
   readonly text: string
   /** It is no string there but JSON; `text` is that JSON written out. */
@@ -252,7 +252,7 @@ export interface RequestPart {
   readonly path: string
   readonly speaker: Message['role']
   /** Never empty: what has no text is not a part. */
-  readonly places: readonly TextPlace[]
+  readonly locations: readonly TextLocation[]
 }
 
 /** From one character of a text up to, without, another. */
@@ -263,14 +263,14 @@ export interface Range {
 
 /** A piece of text that can be masked: one range, or several neighbours. */
 export interface Span {
-  readonly place: TextPlace
+  readonly location: TextLocation
   readonly ranges: readonly Range[]
 }
 
 /** All of a part's text. */
 export function wholeSpans(part: RequestPart): Span[] {
-  return part.places.map((place) => ({
-    place,
-    ranges: [{ start: 0, end: place.text.length }],
+  return part.locations.map((location) => ({
+    location,
+    ranges: [{ start: 0, end: location.text.length }],
   }))
 }

@@ -104,9 +104,9 @@ export const messagesApi: ModelApi = {
 
   decodeResponse: (answer, request) => {
     const decoded = decodeAnswer(documentOf(answer))
-    const place = VERTEX_PLACE.exec(request?.url.pathname ?? '')?.[1]
-    if (decoded.usage === undefined || place === undefined || place === 'global') return decoded
-    const unpriced = [...decoded.usage.unpriced, `endpoint in ${place}`]
+    const region = VERTEX_REGION.exec(request?.url.pathname ?? '')?.[1]
+    if (decoded.usage === undefined || region === undefined || region === 'global') return decoded
+    const unpriced = [...decoded.usage.unpriced, `endpoint in ${region}`]
     return { ...decoded, usage: { ...decoded.usage, unpriced } }
   },
 
@@ -116,7 +116,7 @@ export const messagesApi: ModelApi = {
 
 const VERTEX_PATH = /\/models\/([^/:]+):(?:stream)?rawPredict$/i
 /** Vertex charges more in one region than from anywhere, by model. */
-const VERTEX_PLACE = /\/locations\/([^/]+)\/.*:(?:stream)?rawPredict$/i
+const VERTEX_REGION = /\/locations\/([^/]+)\/.*:(?:stream)?rawPredict$/i
 
 const decodeAnswer = (message: JsonRecord): DecodedResponse => {
   const model = filledText(message['model'])

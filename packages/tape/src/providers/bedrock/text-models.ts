@@ -84,13 +84,13 @@ export const isEmbedding = (answer: JsonRecord = {}): boolean =>
 /** What was asked of a model that takes only text. */
 export const decodeTextRequest = (body: JsonRecord): Message[] => {
   const { prompt, inputText, message, preamble, texts } = body
-  const asked = optionalText(prompt ?? inputText ?? message)
+  const prompted = optionalText(prompt ?? inputText ?? message)
   return [
     ...(typeof preamble === 'string' ? [turn('system', preamble)] : []),
     ...recordsOf(body['chat_history']).map((said) =>
       turn(said['role'] === 'CHATBOT' ? 'assistant' : 'user', textOf(said['message'])),
     ),
-    ...(asked === undefined ? [] : [turn('user', asked)]),
+    ...(prompted === undefined ? [] : [turn('user', prompted)]),
     ...(Array.isArray(texts) ? texts.map((text) => turn('user', textOf(text))) : []),
     ...recordsOf(body['tool_results']).map(cohereResult),
   ]

@@ -80,12 +80,12 @@ const requestMessages = (body: JsonRecord, numbers: CallNumbers): Message[] => {
   const { messages, prompt, system, input } = body
   if (Array.isArray(messages))
     return recordsOf(messages).map((message) => decodeMessage(message, numbers))
-  const asked = typeof input === 'string' ? [input] : listOf(input).map(textOf)
+  const inputs = typeof input === 'string' ? [input] : listOf(input).map(textOf)
   return [
     ...(filledText(system) === undefined
       ? []
       : [{ role: 'system', parts: [textPart(textOf(system))] } as const]),
-    ...[...(typeof prompt === 'string' ? [prompt] : []), ...asked].map(
+    ...[...(typeof prompt === 'string' ? [prompt] : []), ...inputs].map(
       (text) => ({ role: 'user', parts: [textPart(text)] }) as const,
     ),
   ]

@@ -96,8 +96,8 @@ const completionError = (
   completion: JsonRecord,
   choices: readonly JsonRecord[],
 ): string | undefined => {
-  const places = [completion, ...choices, recordOf(completion['x_groq'])]
-  const [found] = places.flatMap(({ error }) => errorMessage({ error }) ?? [])
+  const candidates = [completion, ...choices, recordOf(completion['x_groq'])]
+  const [found] = candidates.flatMap(({ error }) => errorMessage({ error }) ?? [])
   return found ?? (choices.length === 0 ? errorMessage(completion) : undefined)
 }
 

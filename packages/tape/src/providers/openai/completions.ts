@@ -30,7 +30,7 @@ export const openaiCompletions: ModelApi = {
     return {
       ...(model !== undefined && { model }),
       stream: body['stream'] === true,
-      messages: prompts.map(asked),
+      messages: prompts.map(promptMessage),
     }
   },
 
@@ -48,7 +48,7 @@ export const openaiCompletions: ModelApi = {
 const isToken = (item: unknown): boolean => typeof item === 'number'
 
 /** A prompt is text, or tokens that stand for it. */
-const asked = (prompt: unknown): Message => ({
+const promptMessage = (prompt: unknown): Message => ({
   role: 'user',
   parts: [
     typeof prompt === 'string'

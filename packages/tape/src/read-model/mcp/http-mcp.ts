@@ -82,12 +82,12 @@ export class HttpMcp {
 
   exchange(): McpExchange {
     const message = this.#message
-    const asked =
+    const request =
       message.kind === 'answer'
         ? this.#servers.askedAt(this.#event.url, message.id, this.#event.seq)
         : undefined
     const server = this.#servers.nameAt(this.#event.url)
-    return httpExchange(message, this.#reader.read().response, { asked, server })
+    return httpExchange(message, this.#reader.read().response, { request, server })
   }
 
   #read(): { title: string; failure: string | undefined; isAnswered: boolean } {

@@ -67,10 +67,10 @@ export const httpExchange = (
   message: HttpMessage,
   response: ExchangeResponse | undefined,
   {
-    asked,
+    request,
     server,
   }: {
-    readonly asked: { readonly method: string; readonly params: unknown } | undefined
+    readonly request: { readonly method: string; readonly params: unknown } | undefined
     readonly server: string | undefined
   },
 ): McpExchange => {
@@ -82,28 +82,28 @@ export const httpExchange = (
     id: undefined,
     params: undefined,
   } as const
-  const told = { notifications: notificationsIn(frames), result: undefined, error: undefined }
+  const facts = { notifications: notificationsIn(frames), result: undefined, error: undefined }
   switch (message.kind) {
     case 'listen':
-      return { ...base, ...told, method: 'listen' }
+      return { ...base, ...facts, method: 'listen' }
     case 'end':
-      return { ...base, ...told, method: 'end session' }
+      return { ...base, ...facts, method: 'end session' }
     case 'notification': {
       // A notification that was refused is answered without an id.
       const refusal = frames.find((frame) => frame.kind === 'answer')
       const { method, params } = message
-      return { ...base, ...told, method, params, error: refusal?.error }
+      return { ...base, ...facts, method, params, error: refusal?.error }
     }
     case 'answer': {
       const { id, result, error } = message
-      const method = asked?.method ?? 'answer'
+      const method = request?.method ?? 'answer'
       return {
         ...base,
-        ...told,
+        ...facts,
         askedBy: 'server',
         id,
         method,
-        params: asked?.params,
+        params: request?.params,
         result,
         error,
       }
@@ -117,7 +117,7 @@ export const httpExchange = (
         .map(({ id, result, error }) => ({ id, ...(error === undefined ? { result } : { error }) }))
       return {
         ...base,
-        ...told,
+        ...facts,
         method: `batch of ${methods.join(', ')}`,
         params: message.frames,
         result: results.length === 0 ? undefined : results,
@@ -127,14 +127,14 @@ export const httpExchange = (
       const { id, method, params } = message
       const answer = frames.find((frame) => frame.kind === 'answer' && isFor(frame.id, id))
       const { result, error } = answer?.kind === 'answer' ? answer : {}
-      return { ...base, ...told, id, method, params, result, error }
+      return { ...base, ...facts, id, method, params, result, error }
     }
   }
 }
 
 /** An answer without an id is for the only request that was sent. */
-const isFor = (answered: RpcId | undefined, asked: RpcId): boolean =>
-  answered === undefined || idKey(answered) === idKey(asked)
+const isFor = (answered: RpcId | undefined, request: RpcId): boolean =>
+  answered === undefined || idKey(answered) === idKey(request)
 
 const notificationsIn = (
   frames: readonly (RpcFrame & { readonly at: number })[],

@@ -5,8 +5,11 @@ import type { McpExchange, McpNotification } from './mcp-exchange.js'
 import type { StdioRequest, StdioSession } from './stdio-session.js'
 
 /** What was asked, read from the tape again. */
-export const readStdioParams = (tape: TapeLike, { id, method, asked }: StdioRequest): unknown => {
-  const found = framesAt(tape, asked).find(
+export const readStdioParams = (
+  tape: TapeLike,
+  { id, method, requestSeqs }: StdioRequest,
+): unknown => {
+  const found = framesAt(tape, requestSeqs).find(
     (frame) => frame.kind === 'request' && frame.method === method && isSameId(frame.id, id),
   )
   return found?.kind === 'request' ? found.params : undefined

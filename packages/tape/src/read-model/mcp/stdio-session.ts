@@ -73,7 +73,7 @@ export interface StdioRequest {
   /** The event that starts the step: where the agent wrote it, or where the server's came in whole. */
   readonly start: EventMark
   /** Events that carry the request. */
-  readonly asked: readonly number[]
+  readonly requestSeqs: readonly number[]
   answered?: { readonly last: EventMark; readonly seqs: readonly number[] }
   /** What went wrong, by the answer. */
   failure?: string
@@ -141,20 +141,20 @@ export class StdioSession {
     if (frames.length === 0) this.#remark(line, side)
     for (const frame of frames) {
       const message: Message = { ...frame, line }
-      if (message.kind === 'request') this.#asked(message, side)
+      if (message.kind === 'request') this.#addRequest(message, side)
       else if (message.kind === 'answer') this.#answered(message, side)
-      else this.#told(message, side)
+      else this.#addNotification(message, side)
     }
   }
 
-  #asked(message: Message & { readonly kind: 'request' }, askedBy: Side): void {
+  #addRequest(message: Message & { readonly kind: 'request' }, askedBy: Side): void {
     const { id, method, line } = message
     const request: StdioRequest = {
       askedBy,
       id,
       method,
       start: askedBy === 'client' ? line.first : line.last,
-      asked: line.seqs,
+      requestSeqs: line.seqs,
       notified: [],
     }
     this.requests.push(request)
@@ -178,7 +178,7 @@ export class StdioSession {
     this.#news(line, request)
   }
 
-  #told(message: Message & { readonly kind: 'notification' }, side: Side): void {
+  #addNotification(message: Message & { readonly kind: 'notification' }, side: Side): void {
     const { method, params, line } = message
     const { requestId, reason } = recordOf(params)
     const asker = side === 'server' ? 'client' : 'server'

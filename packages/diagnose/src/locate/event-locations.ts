@@ -12,14 +12,14 @@ import { utf8, wireAsJson } from '../json-value.js'
 import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
 import type { SourceKind } from './occurrence.js'
-import type { Place } from './place.js'
+import type { ValueLocation } from './value-location.js'
 import { searchJson, searchText } from './search-pieces.js'
 import { searchPieces } from './search-pieces.js'
 
 /** What a run was started with: arguments, environment, folder. */
-export const runPlaces = (tape: TapeLike, { seq }: RunEvent): Place[] => {
+export const runLocations = (tape: TapeLike, { seq }: RunEvent): ValueLocation[] => {
   const { env = {}, ...rest } = tape.details
-  const place = (source: SourceKind, name: string, value: unknown): Place => ({
+  const location = (source: SourceKind, name: string, value: unknown): ValueLocation => ({
     seq,
     direction: 'in',
     source,
@@ -27,18 +27,18 @@ export const runPlaces = (tape: TapeLike, { seq }: RunEvent): Place[] => {
     search: (matcher) => searchJson(value, matcher),
   })
   return [
-    place('arguments', 'the command line', {
+    location('arguments', 'the command line', {
       args: rest.args,
       command: rest.command,
       entry: rest.entry,
       cwd: rest.cwd,
     }),
-    ...Object.entries(env).map(([name, value]) => place('environment', name, value)),
+    ...Object.entries(env).map(([name, value]) => location('environment', name, value)),
   ]
 }
 
 /** Variables that the program read. */
-export const variablePlaces = (tape: TapeLike, seq: number): Place[] =>
+export const variableLocations = (tape: TapeLike, seq: number): ValueLocation[] =>
   readsOf(tape, seq).reads.map(({ name, value }) => ({
     seq,
     direction: 'in',
@@ -48,7 +48,11 @@ export const variablePlaces = (tape: TapeLike, seq: number): Place[] =>
   }))
 
 /** What the agent handed to a tool, a file, a process. */
-export const callPlace = (tape: TapeLike, call: CallEvent, step: string | undefined): Place => ({
+export const callLocation = (
+  tape: TapeLike,
+  call: CallEvent,
+  step: string | undefined,
+): ValueLocation => ({
   seq: call.seq,
   direction: 'out',
   source: sourceOf(call),
@@ -62,12 +66,12 @@ export const callPlace = (tape: TapeLike, call: CallEvent, step: string | undefi
 })
 
 /** What it got back. */
-export const resultPlace = (
+export const resultLocation = (
   tape: TapeLike,
   call: CallEvent,
   result: ResultEvent,
   step: string | undefined,
-): Place => ({
+): ValueLocation => ({
   seq: result.seq,
   direction: 'in',
   source: sourceOf(call),
@@ -84,7 +88,7 @@ export const resultPlace = (
 })
 
 /** What came of the run as a whole. */
-export const endPlace = (tape: TapeLike, { seq, as, error }: EndEvent): Place => ({
+export const endLocation = (tape: TapeLike, { seq, as, error }: EndEvent): ValueLocation => ({
   seq,
   direction: 'out',
   source: 'outcome',

@@ -3,17 +3,17 @@ import type { Matcher } from './matcher.js'
 import type { Occurrence } from './occurrence.js'
 
 /** Something on a tape that can hold a value. Its content is read when it is searched. */
-export interface Place extends Pick<
+export interface ValueLocation extends Pick<
   Occurrence,
   'seq' | 'direction' | 'source' | 'name' | 'step' | 'site'
 > {
   search(matcher: Matcher): Hit[]
 }
 
-/** Searches one place, or two that have to be read together. */
-export type Search = (matcher: Matcher) => { readonly place: Place; readonly hit: Hit }[]
+/** Searches one location, or two that have to be read together. */
+export type Search = (matcher: Matcher) => { readonly location: ValueLocation; readonly hit: Hit }[]
 
 export const searchOf =
-  (place: Place): Search =>
+  (location: ValueLocation): Search =>
   (matcher) =>
-    place.search(matcher).map((hit) => ({ place, hit }))
+    location.search(matcher).map((hit) => ({ location, hit }))

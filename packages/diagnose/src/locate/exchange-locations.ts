@@ -4,7 +4,7 @@ import { searchPieces } from './search-pieces.js'
 import { searchStream } from './search-stream.js'
 import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
-import { searchOf, type Place, type Search } from './place.js'
+import { searchOf, type ValueLocation, type Search } from './value-location.js'
 
 /**
  * Searches the request and the answer of a step. They are read together, since
@@ -13,9 +13,9 @@ import { searchOf, type Place, type Search } from './place.js'
 export const searchExchange =
   (tape: TapeLike, step: Step): Search =>
   (matcher) =>
-    exchangePlaces(tape, step).flatMap((place) => searchOf(place)(matcher))
+    exchangeLocations(tape, step).flatMap((location) => searchOf(location)(matcher))
 
-const exchangePlaces = (tape: TapeLike, step: Step): Place[] => {
+const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
   const exchange = step.exchange()
   if (exchange === undefined) return []
   const { request, response } = exchange

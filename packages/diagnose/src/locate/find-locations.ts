@@ -11,20 +11,20 @@ import {
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
 import {
-  callPlace,
-  endPlace,
+  callLocation,
+  endLocation,
   nameOf,
-  resultPlace,
-  runPlaces,
+  resultLocation,
+  runLocations,
   searchError,
-  variablePlaces,
-} from './event-places.js'
-import { searchExchange } from './exchange-places.js'
-import { type Place, type Search, searchOf } from './place.js'
+  variableLocations,
+} from './event-locations.js'
+import { searchExchange } from './exchange-locations.js'
+import { type ValueLocation, type Search, searchOf } from './value-location.js'
 import { searchJson, searchText } from './search-pieces.js'
 import { searchPieces } from './search-pieces.js'
 
-type Whose = Omit<Place, 'seq' | 'search'>
+type Whose = Omit<ValueLocation, 'seq' | 'search'>
 
 /** Contents that come in pieces over several events: a stream, a pipe, a file read bit by bit. */
 class PieceGroups {
@@ -51,7 +51,7 @@ class PieceGroups {
     this.#groups.set(`${key} ${this.#closed++}`, group)
   }
 
-  places(): Place[] {
+  locations(): ValueLocation[] {
     return [...this.#groups.values()].map(({ whose, seqs }) => ({
       ...whose,
       seq: seqs[0] ?? 0,
@@ -65,7 +65,7 @@ class PieceGroups {
 }
 
 /** What an MCP request on a pipe asks, and what its answer says. A request of the server comes in and is answered. */
-const messagePlaces = (step: Step): Place[] => {
+const messageLocations = (step: Step): ValueLocation[] => {
   const askedBy = step.mcp()?.askedBy
   const common = {
     source: step.kind === 'tool' ? ('tool' as const) : ('mcp' as const),
@@ -73,13 +73,13 @@ const messagePlaces = (step: Step): Place[] => {
     step: step.label,
     ...(step.site !== undefined && { site: step.site }),
   }
-  const asked: Place = {
+  const request: ValueLocation = {
     ...common,
     seq: step.seq,
     direction: askedBy === 'server' ? 'in' : 'out',
     search: (matcher) => searchJson(step.call()?.args, matcher, 'args'),
   }
-  const answered: Place = {
+  const answered: ValueLocation = {
     ...common,
     seq: step.answerSeqs.at(-1) ?? step.seq,
     direction: askedBy === 'server' ? 'out' : 'in',
@@ -92,7 +92,7 @@ const messagePlaces = (step: Step): Place[] => {
       ]
     },
   }
-  return step.answerSeqs.length === 0 ? [asked] : [asked, answered]
+  return step.answerSeqs.length === 0 ? [request] : [request, answered]
 }
 
 /**
@@ -100,16 +100,16 @@ const messagePlaces = (step: Step): Place[] => {
  * not. What the agent wrote into a connection that is not HTTP is not among it: a
  * tape holds only its digest.
  */
-export const findPlaces = (tape: TapeLike, view: RunView): Search[] => {
-  const finder = new PlaceFinder(tape, view)
+export const findLocations = (tape: TapeLike, view: RunView): Search[] => {
+  const finder = new LocationFinder(tape, view)
   for (const event of tape.events()) finder.add(event)
   return finder.searches()
 }
 
-class PlaceFinder {
+class LocationFinder {
   readonly #tape: TapeLike
   readonly #exchanges: Search[] = []
-  readonly #places: Place[] = []
+  readonly #locations: ValueLocation[] = []
   readonly #pieces: PieceGroups
   readonly #ops = new Map<number, CallEvent | SocketEvent>()
   /** Labels of steps by the event that starts them. */
@@ -124,7 +124,7 @@ class PlaceFinder {
     for (const step of view.recordedSteps) {
       const { kind, answerSeqs } = step
       if (step.mcp()?.transport === 'stdio') {
-        this.#places.push(...messagePlaces(step))
+        this.#locations.push(...messageLocations(step))
         for (const seq of [step.seq, ...answerSeqs]) this.#read.add(seq)
         continue
       }
@@ -140,11 +140,11 @@ class PlaceFinder {
     const { seq } = event
     switch (event.type) {
       case 'run':
-        this.#places.push(...runPlaces(this.#tape, event))
+        this.#locations.push(...runLocations(this.#tape, event))
         break
       case 'draw': {
         const value = wireAsJson(event.value)
-        this.#places.push({
+        this.#locations.push({
           seq,
           direction: 'in',
           source: 'draw',
@@ -176,10 +176,10 @@ class PlaceFinder {
         })
         break
       case 'note':
-        if (isEnvironmentNote(event)) this.#places.push(...variablePlaces(this.#tape, seq))
+        if (isEnvironmentNote(event)) this.#locations.push(...variableLocations(this.#tape, seq))
         if (event.kind === 'mark') {
           const { name, text = '', site } = event
-          this.#places.push({
+          this.#locations.push({
             seq,
             direction: 'out',
             source: 'mark',
@@ -191,7 +191,7 @@ class PlaceFinder {
         }
         break
       case 'end':
-        this.#places.push(endPlace(this.#tape, event))
+        this.#locations.push(endLocation(this.#tape, event))
         break
       case 'request':
       case 'response':
@@ -205,7 +205,7 @@ class PlaceFinder {
   }
 
   searches(): Search[] {
-    return [...this.#exchanges, ...[...this.#places, ...this.#pieces.places()].map(searchOf)]
+    return [...this.#exchanges, ...[...this.#locations, ...this.#pieces.locations()].map(searchOf)]
   }
 
   #stepAt(seq: number): { step?: string } {
@@ -226,7 +226,7 @@ class PlaceFinder {
         name: nameOf(call),
         ...(call.site !== undefined && { site: call.site }),
       })
-    } else this.#places.push(callPlace(this.#tape, call, this.#steps.get(call.seq)))
+    } else this.#locations.push(callLocation(this.#tape, call, this.#steps.get(call.seq)))
   }
 
   #result(event: TapeEvent & { readonly type: 'result' }): void {
@@ -240,7 +240,7 @@ class PlaceFinder {
         name: nameOf(call),
         ...(call.site !== undefined && { site: call.site }),
       })
-    } else this.#places.push(resultPlace(this.#tape, call, event, this.#steps.get(call.seq)))
+    } else this.#locations.push(resultLocation(this.#tape, call, event, this.#steps.get(call.seq)))
   }
 
   #write({ seq, op }: WriteEvent): void {
@@ -273,7 +273,7 @@ class PlaceFinder {
     const value = event.value === undefined ? undefined : wireAsJson(event.value)
     const { error } = event
     if (value === undefined && error === undefined) return
-    this.#places.push({
+    this.#locations.push({
       ...whose,
       seq: event.seq,
       search: (matcher) => [
