@@ -8,7 +8,7 @@
  * - unsafe: a writer with a bug: it promises what is only on its way to the file
  */
 import { createWriteStream, existsSync, writeSync } from 'node:fs'
-import { nodeDoor, TapeWriter } from '@retake/tape/node'
+import { nodePlatform, TapeWriter } from '@retake/tape/node'
 import { RecordEncoder } from '../../packages/tape/dist/format/record-encoder.js'
 import { crashEvent, crashRun } from './crash-events.mjs'
 
@@ -28,7 +28,7 @@ function promise(seq) {
 }
 
 function unsafeWriter() {
-  const encoder = new RecordEncoder(nodeDoor)
+  const encoder = new RecordEncoder(nodePlatform)
   const stream = createWriteStream(path)
   const append = (event, body) => {
     const { seq } = encoder
