@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { firstDifference } from '../support/first-difference.mjs'
 import { makeWorkspace } from '../support/run-retake.mjs'
-import { startProviderProcess } from '../support/start-provider-process.mjs'
+import { startProvider } from '../support/loopback-provider.mjs'
 import { repetitions } from '../support/soak.js'
 
 /** An unmodified agent and what is special about running it. */
@@ -49,7 +49,7 @@ describe.concurrent(`recorded once, replayed ${replays} times without the provid
     { timeout: 600_000 + replays * 15_000 },
     async (agent, { args = [], input, exitCode = 0, files = {} }) => {
       const workspace = await makeWorkspace()
-      const provider = await startProviderProcess()
+      const provider = await startProvider()
       try {
         for (const [name, text] of Object.entries(files)) {
           await writeFile(join(workspace.folder, name), text)
@@ -62,7 +62,7 @@ describe.concurrent(`recorded once, replayed ${replays} times without the provid
         expect(recorded.code, recorded.stderr).toBe(exitCode)
         expect(recorded.stdout).not.toBe('')
 
-        await provider.stop()
+        await provider.close()
         for (const name of Object.keys(files)) await rm(join(workspace.folder, name))
 
         for (let index = 1; index <= replays; index++) {
@@ -76,7 +76,7 @@ describe.concurrent(`recorded once, replayed ${replays} times without the provid
           expect(used, `${where} left the process`).toEqual([])
         }
       } finally {
-        await provider.stop()
+        await provider.close()
         await workspace.remove()
       }
     },

@@ -9,11 +9,11 @@ import { findPackage } from '../../scripts/find-package.mjs'
 import { pythonEnvironment } from '../../scripts/python-environment.mjs'
 import { cli } from '../cli/workspace.js'
 import { feed } from '../support/feed.mjs'
+import { startProvider } from '../support/loopback-provider.mjs'
 import { startPostgres } from '../support/postgres.mjs'
 import { startRedis } from '../support/redis.mjs'
 import { type Finished, makeWorkspace, run } from '../support/run-retake.mjs'
 import { repetitions, sampled } from '../support/soak.js'
-import { startProviderProcess } from '../support/start-provider-process.mjs'
 import { type Need, type Program, programs, sampledPrograms } from './programs.js'
 
 const REPLAYS = repetitions('RETAKE_REPLAYS', { beforeMerge: 2, soak: 5 })
@@ -122,8 +122,8 @@ async function setUp(program: Program): Promise<Project> {
   const { folder, remove } = await makeWorkspace()
   await cp(sources, folder, { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const provider = await startProviderProcess()
-  const stops: (() => Promise<unknown>)[] = [provider.stop]
+  const provider = await startProvider()
+  const stops: (() => Promise<unknown>)[] = [provider.close]
   const outside: Record<string, string> = {
     AGENT_BASE_URL: provider.url,
     AGENT_H2_URL: provider.h2Url,

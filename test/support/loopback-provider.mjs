@@ -123,19 +123,25 @@ export async function startProvider({ seed, maxLatencyMs = 20 } = {}) {
     onConnection: (path) => note('websocket', 'GET', path, ''),
   })
 
+  const closeAll = async () => {
+    const closed = [server, h2Server].map((each) => once(each, 'close'))
+    webSockets.close()
+    server.close()
+    h2Server.close()
+    for (const socket of open) socket.destroy()
+    await Promise.all(closed)
+  }
+  let closing
+
   return {
     url: addressOf(server),
     h2Url: addressOf(h2Server),
     seed: dice.seed,
     requests: seen,
     counts: () => ({ requests, socketsOpened, socketsOpen: open.size }),
-    close: async () => {
-      const closed = [server, h2Server].map((each) => once(each, 'close'))
-      webSockets.close()
-      server.close()
-      h2Server.close()
-      for (const socket of open) socket.destroy()
-      await Promise.all(closed)
+    close: () => {
+      closing ??= closeAll()
+      return closing
     },
   }
 }
