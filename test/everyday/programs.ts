@@ -157,5 +157,5 @@ export const sampledPrograms: ReadonlySet<string> = new Set([
   'timers.mjs',
   'crash.mjs',
   'vm-context.mjs',
-  'python-openai.py',
+  'shell.sh',
 ])
