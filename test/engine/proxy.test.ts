@@ -209,7 +209,7 @@ describe('routes', () => {
       `${other.url}/v1/messages`,
     ])
     expect(recorded.at(-1)?.text).toMatch(
-      /^HTTP\/1.1 502 [^]*PROXY_NO_ROUTE[^]*leads to \/openai\/[^]*\/anthropic/,
+      /^HTTP\/1.1 502 [^]*PROXY_NO_ROUTE[^]*forwards \/openai\/[^]*\/anthropic/,
     )
     await replayFrom(tape, async (url) => {
       const replayed = await work(url)

@@ -15,14 +15,14 @@ import type { Divergence } from './player/divergence.js'
 import { TapeSource } from './player/tape-source.js'
 
 interface AnsweringSourceOptions {
-  /** What becomes of something that the tape has no answer to. */
+  /** Policy for operations without an answer on the tape. */
   readonly otherwise: 'fail' | 'live'
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
   readonly onStopped: (error: RetakeError) => void
 }
 
 /**
- * Answers what the agent asks of others from a tape: requests, connections, tools,
+ * Answers calls to others from a tape: requests, connections, tools,
  * processes, threads, names of hosts. Files, clocks, chance and timers are those of this
  * computer, now: the program need not be the one that was recorded.
  */
@@ -53,7 +53,7 @@ class AnsweringSource implements AnswerSource {
     return this.#tape.divergences
   }
 
-  /** What was recorded from this event on is answered in its order once more. */
+  /** Operations from this event on are answered in their order once more. */
   rewindTo(seq: number): void {
     this.#tape.rewindTo(seq)
   }
@@ -103,7 +103,7 @@ class AnsweringSource implements AnswerSource {
     return isServed
   }
 
-  /** A connection of the tape becomes a real one where a request is really asked on it, for as long as that takes. */
+  /** A connection of the tape becomes a real one while a live request is on it. */
   #canServe(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     const has = this.#tape.has(event, body)
     if (event.type !== 'request' || event.socket === undefined) return has
@@ -124,19 +124,19 @@ const isAsked = (event: NewEvent<InitiationEvent>): boolean =>
 
 export interface AnswerFromOptions extends Partial<RecordOptions> {
   /**
-   * What becomes of a request, tool call or process that the tape does not hold:
-   * `fail` (default) stops with an error that names it, `live` really asks.
+   * Policy for a request, tool call or process that is not on the tape: `fail` (default)
+   * stops with an error that names it, `live` sends it.
    */
   readonly otherwise?: 'fail' | 'live'
 }
 
 export interface AnsweredResult<T> {
   readonly output: T
-  /** The tape of what happened now; it replays like any other. */
+  /** The tape of this run; it replays like any other. */
   readonly run: RecordedRun
   /** Requests, tool calls and processes that the tape answered. */
   readonly served: number
-  /** Those that were really asked; always 0 unless `otherwise` is `live`. */
+  /** Those that went live; always 0 unless `otherwise` is `live`. */
   readonly live: number
 }
 
@@ -185,7 +185,7 @@ function open(path: string, options: AnswerFromOptions, onStopped: (error: Error
   return { ...recording, answers }
 }
 
-/** After an error that stopped it, what was recorded stays as that of a killed run. */
+/** After an error the recorded part stays, like that of a killed run. */
 function abandon(session: RecordSession): void {
   if (session.closed) return
   session.close()

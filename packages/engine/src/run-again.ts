@@ -19,21 +19,21 @@ import {
 import { openForReplay } from './open-for-replay.js'
 import { loadSimulator } from './player/free-answers.js'
 
-/** What a run came to that was served from a tape first and live after. */
+/** The result of a run that was served from a tape first and live after. */
 export interface ContinuedResult<T> {
   readonly output: T
-  /** The tape that holds it; the one that was served, when nothing had to be recorded. */
+  /** The tape of this run; the served one, if nothing had to be recorded. */
   readonly run: RecordedRun
   /** Number of events that were served. */
   readonly servedEvents: number
   /** The first difference, where that is why it went live. */
   readonly divergence: Divergence | undefined
   readonly settled: readonly SettledDoubt[]
-  /** What became of held steps, where some were. */
+  /** Report about pinned steps, if there were any. */
   readonly pinned?: PinnedReport
 }
 
-/** Calls `agent` as the run that the plan goes on with. Throws what it throws, or why the tape does not fit. */
+/** Calls `agent` as the run of the plan. Throws its error, or why the tape does not match. */
 export async function runContinued<T>(
   plan: ContinuePlan,
   agent: () => T | Promise<T>,
@@ -90,7 +90,7 @@ export async function fork<T>(
 export type ResumeOptions = ResumePlanOptions
 
 /**
- * Goes on with a run that was stopped: what its tape holds is served, then
+ * Continues a run that was stopped: its tape is served, then
  * `agent` is live and recorded. A killed run is continued on its own tape, one
  * that ended with an error on a branch. Steps in doubt are never repeated unless
  * `inDoubt` says so.
@@ -122,7 +122,7 @@ export interface ForkPinnedOptions extends Omit<PinnedForkOptions, 'simulator'> 
 }
 
 /**
- * Runs `agent` again with some steps of an earlier run held at what was recorded and
+ * Runs `agent` again with some steps of an earlier run pinned to their answers and
  * the others free: everything before the first free step is served, what follows is
  * recorded on a tape of its own. The earlier tape stays as it is.
  */

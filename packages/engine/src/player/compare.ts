@@ -79,7 +79,18 @@ export const bodySha = (body: Uint8Array): string => (body.length === 0 ? EMPTY_
 /** The same of the recorded body of an event. */
 export const recordedSha = (tape: Tape, seq: number): string => tape.bodySha(seq) ?? EMPTY_SHA
 
-/** One way in which what the program does now differs from what the tape says. */
+/** An operation that is started now. */
+export interface Started {
+  readonly event: NewEvent<InitiationEvent>
+  readonly body?: Uint8Array | undefined
+}
+
+/** Finds the recorded counterpart of an operation, which counts as used from then on. */
+export interface Matcher<Operation extends Started, Found> {
+  take(operation: Operation): Found | undefined
+}
+
+/** One difference between the program and the tape. */
 export interface Mismatch {
   readonly field: string
   readonly recorded: unknown
@@ -87,8 +98,8 @@ export interface Mismatch {
 }
 
 /**
- * Compares an initiation with the recorded one, bodies aside. Covers what is
- * asked and of whom; never keys, dates or user agents.
+ * Compares an initiation with the recorded one, without bodies: target and content,
+ * never keys, dates or user agents.
  */
 export function compareInitiation(
   recorded: InitiationEvent,
@@ -135,7 +146,7 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
         kind: event.kind,
         name: event.name,
         as: event.as,
-        // Paths and host names stand nowhere else.
+        // Paths and host names are only in the title.
         ...((event.kind === 'file' || event.kind === 'dns') && { title: event.title }),
       }
     case 'timer':

@@ -4,8 +4,10 @@ import {
   bodySha,
   compareInitiation,
   identityOf,
+  type Matcher,
   type Mismatch,
   recordedSha,
+  type Started,
 } from './compare.js'
 import { changesFiles } from './in-doubt.js'
 import { DrawnValues } from './draws.js'
@@ -13,13 +15,13 @@ import type { TapeTimeline, RecordedOperation } from './timeline.js'
 
 type Initiation = NewEvent<InitiationEvent>
 
-/** What counts as the same content, and how often a recorded answer is given. */
+/** Rules for equal content, and for how often a recorded answer is given. */
 export interface ContentRules {
   /** `ignored`: where nothing identical is left, values of clocks and random may differ. */
   readonly drawn: 'compared' | 'ignored'
   /** `again`: answers that were all used are given once more, from the first on. */
   readonly answers: 'once' | 'again'
-  /** Removes from a request what may differ; applied to both sides. */
+  /** Removes the parts of a request that may differ; applied to both sides. */
   readonly normalize?: (request: ComparedRequest) => ComparedRequest
 }
 
@@ -35,7 +37,7 @@ export interface ComparedRequest {
 export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
 /** The same program in another order: another lane may have drawn a value. */
 export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
-/** Another program, which may also ask more often. */
+/** Another program, which may also make more requests. */
 export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
 
 /** A recorded operation that is like one the tape does not have. */
@@ -47,13 +49,19 @@ export interface Nearest {
 /** More candidates than this are not compared in full to name the nearest one. */
 const COMPARED_MAX = 50
 
+interface StartedContent extends Started {
+  readonly body: Uint8Array
+  /** The delivery that the agent is acting on, as in the recording. */
+  readonly turn?: number
+}
+
 interface Form {
   readonly event: Initiation
   readonly body: Uint8Array
 }
 
-/** Finds what a recording has for something that is started now, by what it is. Bodies are masked already. */
-export class ContentMatcher {
+/** Finds the recorded operation with the same content. Bodies are masked already. */
+export class ContentMatcher implements Matcher<StartedContent, RecordedOperation> {
   readonly #byKind = new Map<string, RecordedOperation[]>()
   readonly #byIdentity = new Map<string, RecordedOperation[]>()
   readonly #texts = new Map<RecordedOperation, string>()
@@ -70,7 +78,7 @@ export class ContentMatcher {
   }
 
   /** Takes the one of this turn, else the first in recorded order. */
-  take(event: Initiation, body: Uint8Array, turn?: number): RecordedOperation | undefined {
+  take({ event, body, turn }: StartedContent): RecordedOperation | undefined {
     const identical = this.identical(event, body)
     const found =
       firstUnused(identical, turn) ??
@@ -102,7 +110,7 @@ export class ContentMatcher {
     return this.#sameKind(event).filter((one) => compareInitiation(one.event, event).length === 0)
   }
 
-  /** The one that differs least, for a person who wants to know what changed; unused ones unless others are given. */
+  /** The candidate with the fewest differences, to explain a miss; unused ones unless others are given. */
   nearest(
     event: Initiation,
     body: Uint8Array,
@@ -222,7 +230,7 @@ function distance({ event, used }: RecordedOperation, current: Initiation): numb
   return (event.method === current.method ? 0 : 4) + (path === other ? 0 : 8) + isUsed
 }
 
-/** What is certainly the same when two are alike. */
+/** Equal for two operations that are alike. */
 function kindOf(event: Initiation): string {
   switch (event.type) {
     case 'request':
@@ -246,16 +254,16 @@ const mayBeRepeated = (event: Initiation): boolean =>
   event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
 
 /**
- * What a recording wrote to files through streams, line by line. A stream puts
- * what waits into one write: in another order of answers the same lines are
- * written in other portions, and that is nothing the agent asks for.
+ * Lines that a recording wrote to files through streams. A stream joins waiting
+ * pieces into one write, so in another order of answers the same lines come in
+ * other portions.
  */
 export class StreamWrites {
   readonly #lines = new Map<string, Set<string>>()
 
   constructor(readonly recorded: TapeTimeline) {}
 
-  /** Whether this writes nothing but lines that were written to that file then. */
+  /** True if every line was also written to that file in the recording. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array): boolean {
     const place = placeOf(event)
     if (place === undefined) return false
@@ -282,7 +290,7 @@ function placeOf(event: NewEvent<InitiationEvent>): string | undefined {
   return /\.writev?$/.test(event.name) ? (event.title ?? '') : undefined
 }
 
-/** With their ends; latin1 keeps every byte. */
+/** With their ends; latin1 preserves every byte. */
 const linesOf = (body: Uint8Array): string[] =>
   Buffer.from(body)
     .toString('latin1')

@@ -21,10 +21,10 @@ export class LeftTape extends Error {
   }
 }
 
-/** Keeps what a replay found. In strict mode the first finding stops it: it is thrown, and nothing more is served. */
+/** Collects divergences. In strict mode the first one is thrown, and nothing more is served. */
 export class DivergenceLog {
   readonly divergences: Divergence[] = []
-  /** Why the replay cannot go on. */
+  /** Set once the replay cannot continue. */
   stopped: ReplayDiverged | undefined
 
   constructor(
@@ -112,7 +112,7 @@ export class DivergenceLog {
   }
 }
 
-/** The agent asks for something that the tape has no answer to. */
+/** The tape has no answer for this operation. */
 export function noAnswer(
   event: NewEvent<InitiationEvent>,
   nearest: Nearest | undefined,
@@ -184,7 +184,7 @@ export interface Divergence {
   readonly explanation: string
   /** The fix, if it is something other than undoing a change. */
   readonly fix?: string
-  /** What the tape holds there, if anything. */
+  /** The event of the tape there, if any. */
   readonly recorded?: TapeEvent
   readonly mismatches: readonly Mismatch[]
   /** Where in the agent's code, as `file:line:column`. */
@@ -194,7 +194,7 @@ export interface Divergence {
 /**
  * - `different`: same kind of call, other content
  * - `unexpected`: the program did something the tape does not have there
- * - `missing`: the program ended, or waits, while the tape goes on
+ * - `missing`: the program ended, or waits, before the end of the tape
  * - `output`: it wrote something else
  * - `result`: it returned or exited with something else
  * - `cut-off`: no difference; the recording was cut off here and cannot serve more

@@ -62,9 +62,9 @@ function formsOf(kind: string, value: unknown): string[] {
 }
 
 /**
- * A value in place of one that no recording has: a clock stands still, chance
- * follows from the seed, a fact about the machine stays what it was. Only what
- * was never drawn at all is asked of the machine itself.
+ * A value that no recording has: clocks stop, random numbers follow from the seed,
+ * facts about the machine stay the same. Only kinds that were never drawn come from
+ * the machine itself.
  */
 function standInFor(
   kind: string,
@@ -102,10 +102,10 @@ type Queues = Map<string, unknown[]>
 /**
  * The values that were drawn in a recording, by the turn they were drawn in: the
  * time between one delivery and the next. When deliveries come in another order,
- * each lane so keeps its own ids and times.
+ * each lane has its own ids and times.
  *
- * A turn that asks for more than it did then goes on with what other turns left
- * over, the one that was last in the recording first: what follows a join is done
+ * A turn that draws more than in the recording continues with the leftovers of other
+ * turns, the last one in the recording first: the code after a join runs
  * in the turn of whichever lane comes last.
  */
 export class TurnDraws {
@@ -133,7 +133,7 @@ export class TurnDraws {
     if (!this.#last.has(kind)) this.#last.set(kind, value)
   }
 
-  /** The agent is about to do what it did after this delivery. */
+  /** The turn that this delivery began in the recording begins now. */
   begin(turn: number): void {
     for (const [kind, queue] of this.#byTurn.get(this.#turn) ?? []) {
       if (queue.length === 0) continue

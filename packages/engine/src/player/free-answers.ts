@@ -159,7 +159,7 @@ interface ProcessAnswer {
 const processAnswer = (payload: unknown): ProcessAnswer =>
   typeof payload === 'string' ? { stdout: payload } : (payload ?? {})
 
-/** A process that says what it is given, and ends. */
+/** A process that prints the given output and exits. */
 function processParts(payload: unknown): AnswerPart[] {
   const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
   const said = (pipe: number, text: string): AnswerPart[] =>
@@ -181,7 +181,7 @@ function processParts(payload: unknown): AnswerPart[] {
   ]
 }
 
-/** What `spawnSync` gives: texts where the recorded one gave texts, else bytes. */
+/** The result of `spawnSync`: texts where the recorded one had texts, else bytes. */
 function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
   const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
   const then = like?.call()?.result as { stdout?: unknown } | undefined
@@ -195,7 +195,7 @@ function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
 
 export type StepEvent = NewEvent<RequestEvent | CallEvent>
 
-/** Something the agent asks, and what in the recording it is. */
+/** A request of the agent and the recorded step it matches. */
 export interface FreeRequest {
   readonly event: StepEvent
   /** Masked. */
@@ -213,7 +213,7 @@ export interface FreeStepsOptions {
 
 /**
  * Answers free steps without asking: as the plan says, or as a simulator does. Where
- * neither can, the fork is broken: nothing is asked live in silence.
+ * neither can, the fork is broken: nothing is sent live silently.
  */
 export class FreeSteps {
   #broken: PinnedReport['broken']
@@ -228,14 +228,14 @@ export class FreeSteps {
     return this.options.simulator !== undefined
   }
 
-  /** What the plan gives, as the parts that reach the agent. */
+  /** The planned answer as parts for the agent. */
   planned(asked: FreeRequest): AnswerPart[] | undefined {
     const { recorded } = asked
     const answer = recorded && this.options.plan.answers?.[recorded.label]
     return answer && this.#given(asked, answer)
   }
 
-  /** What the simulator says; undefined when it shall be asked live. */
+  /** The simulated answer; undefined if the request should go live. */
   async simulated(asked: FreeRequest): Promise<AnswerPart[] | undefined> {
     const { simulator } = this.options
     try {
@@ -319,7 +319,7 @@ const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
     ? decodeBody(event.as ?? 'json', body)
     : (parsed(body) ?? Buffer.from(body).toString('utf8'))
 
-/** Imports the simulator that a plan names. What it does while it is loaded, and later, is outside the run. */
+/** Imports the simulator that a plan names. Its own work is outside the run. */
 export async function loadSimulator({ pinned }: ContinuePlan): Promise<Simulator | undefined> {
   const file = pinned?.simulator
   if (file === undefined) return undefined

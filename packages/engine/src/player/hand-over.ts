@@ -34,7 +34,7 @@ type Initiation = NewEvent<InitiationEvent>
 /** How long a request that the recorded run gave up by itself stays without an answer: as long as Node's fetch would wait. */
 export const SILENCE_MS = 300_000
 
-/** What the agent gets in place of an answer that it shall not ask for again: an error it can handle. */
+/** An error that the agent can handle, for a request that must not be sent again. */
 function skippedAnswer(event: Initiation): readonly AnswerPart[] {
   const error = errors.STEP_SKIPPED(describe(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
@@ -44,7 +44,7 @@ function skippedAnswer(event: Initiation): readonly AnswerPart[] {
   return [{ event: { type: 'result', error: recordError(error) }, body: EMPTY }]
 }
 
-/** What the agent gets when an answer broke off, as from a lost connection. */
+/** The parts of an answer that broke off, as after a lost connection. */
 export function lostAnswer(event: Initiation): readonly AnswerPart[] {
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
   if (event.type === 'call' && event.kind === 'worker') return endOfWorker
@@ -149,7 +149,7 @@ interface SeenPart {
 }
 
 /**
- * Asks again for an answer of which the agent has seen a part. When the new one
+ * Repeats a request of whose answer the agent has seen a part. When the new answer
  * begins in the same way, the agent gets the rest of it; when it does not, the
  * answer is lost, as from a broken connection: two answers are never mixed.
  */
@@ -218,7 +218,7 @@ interface LatePart {
 
 interface Carried extends LatePart {
   readonly operation: Operation
-  /** How much the agent had written to a connection when it was carried over. */
+  /** Bytes the agent had written to a connection at the hand-over. */
   readonly written: number | undefined
 }
 
@@ -252,7 +252,7 @@ class LateAnswers {
     this.#waiting = this.#waiting.filter((part) => !isObsolete(part))
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       if (next.dueMs > elapsedMs) {
-        // Looked at now and then: what the agent has given up must not keep the process alive.
+        // Checked from time to time: an abandoned answer must not keep the process alive.
         natives.setTimeout(() => this.#handOut(), Math.min(next.dueMs - elapsedMs, LOOK_MS))
         return
       }
@@ -279,7 +279,7 @@ interface Doubt {
 }
 
 /**
- * Decides what becomes of everything that is under way when a run goes live.
+ * Decides about every operation that is under way when a run goes live.
  * Answers that the tape still has are handed out; timers and local work start
  * again; what left and was never answered follows the policy for doubt. Nothing
  * that may have had an effect is repeated unless the plan says so.
@@ -296,14 +296,14 @@ export class HandOver implements Tail {
     readonly options: {
       /** The first event that was not served. */
       readonly at: number
-      /** Receives what was in doubt, and what was done about it. */
+      /** Receives each step in doubt with the decision. */
       readonly settled: SettledDoubt[]
     },
   ) {
     this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
   }
 
-  /** A step that is asked again leaves right after the hand-over: what it depends on must be on disk. */
+  /** A repeated request leaves right after the hand-over: everything it depends on must be on disk. */
   through(writer: TapeWriter): TapeWriter {
     writer.barrier()
     return writer
@@ -382,7 +382,7 @@ export class HandOver implements Tail {
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
       ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#carriedLine(answer, at))),
     ])
-    // What the run had given up by itself gets no answer again.
+    // Requests that the run itself had abandoned get no answer again.
     const doubts = this.#isCut ? lost : []
     const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
     // The tape has placeholders where the agent sent secrets.
@@ -396,7 +396,7 @@ export class HandOver implements Tail {
     return true
   }
 
-  /** An answer that was on its way, without what else came in the same piece. */
+  /** One answer, without other content of the same piece. */
   #carriedLine(answer: { seqs: readonly number[]; line: string }, at: number): LatePart {
     const from = answer.seqs.at(-1) ?? at
     return {
@@ -407,7 +407,7 @@ export class HandOver implements Tail {
     }
   }
 
-  /** Whether a request that was cut off with a killed run is sent again. */
+  /** True if a request that was cut off with a killed run is sent again. */
   #settleRequest(request: OpenRequest, operation: Operation, recorder: RecordSession): boolean {
     const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
     if (decision === 'retry') return true
@@ -447,7 +447,7 @@ export class HandOver implements Tail {
     )
   }
 
-  /** What the tape still has for it. Of a connection, only answers to what was written by now. */
+  /** The rest of the recorded answer; for a connection, only answers to bytes already written. */
   #restOf(operation: Operation, at: number): LatePart[] {
     const written = operation.action.stamp?.().written
     const leftAt = this.#leftAt(at)
@@ -506,7 +506,7 @@ export class HandOver implements Tail {
     hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
   }
 
-  /** A request on a pipe is known by what it asks, not by the pipe. */
+  /** A request on a pipe is named by its content, not by the pipe. */
   #nameOf(seq: number): string {
     const event = this.tape.event(seq)
     if (event.type !== 'write') return describe(event)
@@ -519,7 +519,7 @@ export class HandOver implements Tail {
     return this.plan.until === undefined && isCutOff(this.tape)
   }
 
-  /** The step that an operation carries; of a connection, the last one. */
+  /** The step of an operation; the last one of a connection. */
   #stepOf({ id }: Operation): Step | undefined {
     return (this.#view ??= viewOf(this.tape)).recordedSteps.findLast(({ seq }) => {
       const event = this.tape.event(seq)
@@ -527,7 +527,7 @@ export class HandOver implements Tail {
     })
   }
 
-  /** What the agent got of an answer before the run was killed. */
+  /** The parts of an answer that the agent got before the run was killed. */
   #seenOf(operation: Operation, from: number): SeenPart[] {
     const parts: SeenPart[] = []
     for (const event of this.tape.events(from)) {
@@ -549,7 +549,7 @@ function doubtAbout(step: Step | undefined): Doubt | undefined {
   return { seq: step.seq, partial: step.answerSeqs.length > 0 }
 }
 
-/** `waitMs`: how long after what the tape had. */
+/** `waitMs`: delay after the last recorded part. */
 type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
@@ -560,13 +560,13 @@ function partOf(event: DeliveryEvent): NewDelivery {
   return { ...part, from: seq }
 }
 
-/** A connection that was closed while nothing was asked need not be closed again. */
+/** A connection that was closed while idle need not be closed again. */
 const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
   operation.action.event.type === 'socket' &&
   event.type === 'deliver' &&
   (event.part === 'end' || event.part === 'close')
 
-/** Whether these are the last parts that will come. A connection stays open, so it always is. */
+/** True if these are the last parts of an answer. Always true for connections, which stay open. */
 function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolean {
   const { event } = action
   const last = parts.at(-1)?.event

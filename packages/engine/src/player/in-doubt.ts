@@ -8,7 +8,7 @@ import { describe } from './divergence.js'
 export interface InDoubt {
   /** The event that started it. */
   readonly seq: number
-  /** The operation that carries its answer: the event itself, or the connection of a request. */
+  /** The operation that delivers its answer: the event itself, or the connection of a request. */
   readonly op: number
   /** Label of its step; files have none. */
   readonly step: string | undefined
@@ -42,7 +42,7 @@ export function findInDoubt(tape: Tape): readonly InDoubt[] {
   return [...steps, ...unfinishedFileCalls(tape)].toSorted((a, b) => a.seq - b.seq)
 }
 
-/** What the answer comes through: the event itself, a connection, or the process on whose pipes it was asked. */
+/** The operation that delivers an answer: the event itself, a connection, or a process with pipes. */
 const carrierOf = (event: TapeEvent): number => {
   if (event.type === 'request') return event.socket ?? event.seq
   return event.type === 'write' || event.type === 'deliver' ? event.op : event.seq

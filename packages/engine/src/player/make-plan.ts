@@ -31,17 +31,17 @@ export interface ForkPlanOptions extends EditOptions {
   readonly at: number | string
   /** Changes in the parsed answer, by path: `{ 'choices.0.message.content': 'No.' }`. */
   readonly set?: Readonly<Record<string, unknown>>
-  /** Stands in for the whole answer: the text of a file, or parsed JSON. */
+  /** Replaces the whole answer: the text of a file, or parsed JSON. */
   readonly response?: Uint8Array | Readonly<Record<string, unknown>>
   /** The same as an edited payload, as `answerPayload` gives it. */
   readonly payload?: Payload
-  /** Changes in what is asked, by path; the answer is then a live one. */
+  /** Changes in the request, by path; the answer is then live. */
   readonly request?: Readonly<Record<string, unknown>>
-  /** Stands in for the whole request: an edited payload, as `requestPayload` gives it. */
+  /** Replaces the whole request: an edited payload, as `requestPayload` gives it. */
   readonly requestPayload?: Payload
   /** `offline`: after the fork, too, only answers of the parent are used. */
   readonly tail?: 'live' | 'offline'
-  /** What the branch is called; as its parent unless set. */
+  /** Name of the branch; that of its parent unless set. */
   readonly name?: string
 }
 
@@ -50,8 +50,8 @@ type Change = Pick<ContinuePlan, 'until' | 'answers' | 'again' | 'draw'> & {
 }
 
 /**
- * How a branch goes on from a step. With a changed answer that step is served
- * like all before it; without one it is asked again, live.
+ * A plan for a fork at a step. With a changed answer the step is served like all
+ * before it; without one its request is sent again.
  */
 export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
   const { tail = 'live', name } = options
@@ -134,7 +134,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   }
 }
 
-/** On the pipes of a server: the run goes live just before it asks, and a new server answers. */
+/** On the pipes of a server: the run goes live just before the request, and a new server answers. */
 function askServerAgain(step: Step, event: TapeEvent, changesRequest: boolean): Change {
   const what = `Step ${step.label}`
   if (event.type === 'deliver')
@@ -218,8 +218,8 @@ export interface ResumePlanOptions {
 }
 
 /**
- * How a run goes on after it was stopped. A killed run is continued on its own
- * tape. A run that came to an end is sealed, so it goes on as a branch: after a
+ * A plan for resuming. A killed run is continued on its own tape. A run that ended
+ * is sealed, so it is continued as a branch: after a
  * signal from its last event, after an error with the step that failed.
  */
 export function planResume(tape: Tape, options: ResumePlanOptions = {}): ContinuePlan {
@@ -281,7 +281,7 @@ export function newBranch(
 export const overlayOf = (tape: string): string => tape.replace(/\.tape$/, '.files')
 
 /**
- * Today's code against the tape: served while it asks for the same, live from the
+ * A plan for running today's code against the tape: served while it does the same, live from the
  * first difference on. Nothing that is in doubt at the end of a killed run is
  * repeated: to have that, resume it.
  */
@@ -303,7 +303,7 @@ export interface PinnedForkOptions extends PinnedPlan {
 }
 
 /**
- * How a run goes on with some steps held at what was recorded. Everything before
+ * A plan for a fork with some steps pinned to their recorded answers. Everything before
  * the first free step is served; all steps pinned is a replay, which writes no tape.
  * Labels are those of `searchableSteps`; all others are refused.
  */

@@ -7,20 +7,20 @@ export interface OpenRequest {
   readonly seq: number
   readonly id: string | number
   readonly line: string
-  /** Its answer on the tape, if one came later: the events that carry it, and the line. */
+  /** Its answer on the tape, if one came later: the events with it, and the line. */
   readonly answer: { readonly seqs: readonly number[]; readonly line: string } | undefined
 }
 
 /** A child process that is an MCP server, at the moment a run goes live. */
 export interface McpChild {
-  /** What a new process has to be told before the agent can go on with it. */
+  /** Messages that a new process must receive before the agent can use it. */
   readonly handshake: readonly HandshakeMessage[]
   readonly open: readonly OpenRequest[]
   /** It ended later, on the tape. */
   readonly hasEnd: boolean
 }
 
-/** What a server keeps in mind about its client; everything else is asked anew each time. */
+/** Methods that change the state of a server for its client. */
 const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
 const INITIALIZED = 'notifications/initialized'
 
@@ -89,6 +89,6 @@ const answerLine = (tape: Tape, session: StdioSession, request: StdioRequest): s
   return JSON.stringify({ jsonrpc: '2.0', id, ...(error === undefined ? { result } : { error }) })
 }
 
-/** What a client gets in place of an answer that it shall not ask for again. */
+/** An error for a request that must not be sent again. */
 export const refusedLine = ({ id }: OpenRequest, message: string): Uint8Array =>
   Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } })}\n`)

@@ -9,7 +9,7 @@ import {
   type Tape,
 } from '@retake/tape'
 import type { DrawnValues } from './draws.js'
-import { bodySha, compareInitiation, recordedSha } from './compare.js'
+import { bodySha, compareInitiation, recordedSha, type Matcher, type Started } from './compare.js'
 import { viewOf } from './in-doubt.js'
 import { isStepEvent, type TapeTimeline } from './timeline.js'
 import type { StepEvent } from './free-answers.js'
@@ -22,15 +22,15 @@ export interface RecordedStep {
   readonly seq: number
   readonly event: RequestEvent | CallEvent
   readonly key: string
-  /** Numbers of the deliveries that carry its answer. */
+  /** Numbers of the deliveries of its answer. */
   readonly parts: readonly number[]
-  /** The delivery that the agent was acting on when it asked. */
+  /** The delivery that the agent was acting on when it started this. */
   readonly turn: number
   /** Something in the fork has matched it. */
   used: boolean
 }
 
-/** All steps that were asked by a request, a tool call or a process of their own. */
+/** All steps that are a request, a tool call or a process of their own. */
 export function recordedSteps(
   tape: Tape,
   steps: readonly Step[],
@@ -47,8 +47,8 @@ export function recordedSteps(
 }
 
 /**
- * What two that match have in common in any case: the kind of step and its name. Of a
- * request that is the host; whether path or call site must agree, a `StepMatcher` knows.
+ * Equal for any two steps that may match: kind and name; the host for a request.
+ * `PinnedMatcher` also compares path or call site.
  */
 function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
   if (event.type === 'call') {
@@ -87,17 +87,17 @@ export const parsed = (body: Uint8Array): unknown => {
   }
 }
 
-/** What was said so far in a request to a model, part by part, as hashes. */
+/** The messages of a request to a model, as hashes. */
 interface Conversation {
   /** The system prompt first. */
   readonly turns: readonly string[]
-  /** What a person asked first: all of a lane have it in common. */
+  /** The first message of a person: all requests of a lane have it in common. */
   readonly task: string | undefined
 }
 
 /**
- * The conversation in a request; undefined where there is none. What a lane of an
- * agent has said so far tells it from all others.
+ * The conversation in a request; undefined where there is none. It tells one lane of an
+ * agent from all others.
  */
 function conversationOf(
   body: Uint8Array,
@@ -120,7 +120,7 @@ function conversationOf(
 const sha1 = (text: string): string => createHash('sha1').update(text, 'latin1').digest('base64')
 
 /**
- * What is asked, now and in the recording, without values that came by chance or from
+ * Requests, now and in the recording, without values that came by chance or from
  * a clock: as text, and as the conversation in it.
  */
 class RequestTexts {
@@ -172,10 +172,10 @@ export class StepCauses {
   readonly #answered = new Set<number>()
   readonly #unsure = new Set<number>()
   #current: number | undefined
-  /** What was delivered last. */
+  /** The last delivered operation. */
   #delivered: number | undefined
 
-  /** As it stands before event `until` of a tape. */
+  /** The state before event `until` of a tape. */
   static of(tape: Tape, until: number): StepCauses {
     const causes = new StepCauses()
     const synchronous = new Set<number>()
@@ -214,24 +214,24 @@ export class StepCauses {
   }
 
   /**
-   * Whether it was written where an answer had just come on the same connection: it
+   * True if it was written right after an answer on the same connection: it
    * may follow from that answer, or have waited for the connection to be free.
    */
   isUnsure(op: number): boolean {
     return this.#unsure.has(op)
   }
 
-  /** The request that a connection carries now. */
+  /** The current request on a connection. */
   requestOn(connection: number): number | undefined {
     return this.#asked.get(connection)
   }
 
-  /** Whether some part of its answer has come. */
+  /** True if some part of its answer has come. */
   isAnswered(step: number): boolean {
     return this.#answered.has(step)
   }
 
-  /** Whether `step` follows from `from`, directly or by way of others. */
+  /** True if `step` follows from `from`, directly or through others. */
   follows(step: number, from: number): boolean {
     for (let at = this.causeOf(step); at !== undefined; at = this.causeOf(at))
       if (at === from) return true
@@ -239,14 +239,14 @@ export class StepCauses {
   }
 }
 
-/** Which recorded steps could come next, by what followed from what in the recording. */
+/** Recorded steps that could come next, by the causes in the recording. */
 class StepOrder {
   readonly #bySeq: ReadonlyMap<number, RecordedStep>
 
   constructor(
     steps: readonly RecordedStep[],
     readonly causes: StepCauses,
-    /** It was asked in the fork, and waits for its answer. */
+    /** It was started in the fork, and waits for its answer. */
     readonly isUnderWay: (step: RecordedStep) => boolean,
   ) {
     this.#bySeq = new Map(steps.map((step) => [step.seq, step]))
@@ -272,7 +272,7 @@ class StepOrder {
 
   /**
    * Its own lane has not come so far: what it follows from is still being answered.
-   * `isStrict`: or was not even asked.
+   * `isStrict`: or was not even started.
    */
   isAhead({ seq }: RecordedStep, isStrict = false): boolean {
     for (let at = this.causes.causeOf(seq); at !== undefined; at = this.causes.causeOf(at)) {
@@ -283,7 +283,7 @@ class StepOrder {
     return false
   }
 
-  /** It does not go on with the line of work of the step `after`. */
+  /** True if it does not continue the work of the step `after`. */
   isOther(found: RecordedStep, after: RecordedStep | undefined): boolean {
     if (after === undefined) return false
     const isNext = this.causes.follows(found.seq, after.seq)
@@ -291,44 +291,44 @@ class StepOrder {
   }
 }
 
-/** Something that the agent asks in a fork. */
-export interface RequestedStep {
+/** A request, tool call or process of the agent in a fork. */
+export interface RequestedStep extends Started {
   readonly event: NewEvent<RequestEvent | CallEvent>
-  /** Masked, as it stands on a tape. */
+  /** Masked, as on a tape. */
   readonly body: Uint8Array
   /** The nearest recorded step that it follows from, as far as that is known. */
   readonly after: RecordedStep | undefined
-  /** What it directly follows from is no step of the recording. */
+  /** Its direct cause is not a step of the recording. */
   readonly isAfterOther: boolean
 }
 
-/** A recorded step and whether it was asked the same then. */
+/** A recorded step, and whether its request was the same. */
 export interface Match {
   readonly step: RecordedStep
   readonly isSame: boolean
 }
 
 export interface PinnedMatcherOptions {
-  /** What follows from what in the recording. */
+  /** Causes in the recording. */
   readonly causes: StepCauses
   readonly drawn: DrawnValues
-  /** It was asked in the fork, and waits for its answer. */
+  /** It was started in the fork, and waits for its answer. */
   readonly isUnderWay: (step: RecordedStep) => boolean
 }
 
 /** Fewer bytes in common may be chance. */
 const TELLING_BYTES = 8
-/** A beginning that makes up this much of what candidates do not share tells more than their place. */
+/** A common beginning of this share of the difference between candidates counts more than their order. */
 const TELLING_SHARE = 0.25
 
 /**
- * Finds which recorded step something is that the agent asks in a changed run. Exact
- * questions are found wherever they are asked. For the others it is a judgement: a
- * conversation that begins alike is the same lane, then comes what followed from the
- * same step, then the earliest. No step is matched twice, and what goes on with a
+ * Finds the recorded step that a request of a changed run corresponds to. Identical
+ * requests are found wherever they are made. For the others it is a judgement: a
+ * conversation that begins alike is the same lane, then the step with the same cause,
+ * then the earliest. No step is matched twice, and a request that continues a
  * lane whose recorded steps are all used matches nothing rather than another lane's.
  */
-export class PinnedMatcher {
+export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   readonly #byKey = new Map<string, RecordedStep[]>()
   readonly #order: StepOrder
   readonly #texts: RequestTexts
@@ -382,7 +382,7 @@ export class PinnedMatcher {
     )
   }
 
-  // ── the same question ─────────────────────────────────────────────────────
+  // ── the same request ──────────────────────────────────────────────────────
 
   #identical(candidates: readonly RecordedStep[], { event, body }: RequestedStep): RecordedStep[] {
     const sha = bodySha(body)
@@ -408,7 +408,7 @@ export class PinnedMatcher {
     return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
   }
 
-  // ── another question ──────────────────────────────────────────────────────
+  // ── another request ───────────────────────────────────────────────────────
 
   #nearest(
     unused: readonly RecordedStep[],
@@ -424,7 +424,7 @@ export class PinnedMatcher {
       conversation === undefined
         ? most(used, common) >= common(one) + TELLING_BYTES
         : most(used, lead) > lead(one)
-    // It goes on with a lane whose recorded steps are all used, and not with this one's.
+    // It continues a lane whose recorded steps are all used, not this one's.
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
       this.#order.isOther(found, asked.after) && goesOn(found) ? undefined : found
     const { site } = asked.event
@@ -447,7 +447,7 @@ export class PinnedMatcher {
     const [chosen] = longest
     const [first] = possible
     if (chosen === undefined || first === undefined) return undefined
-    // Of what waits in between, nobody knows which comes first; the rest keeps its order.
+    // The order of concurrent steps is unknown; the others stay in order.
     const isRace =
       (next.length > 0 && chosen.turn !== first.turn) || this.#areLanes(same, chosen, first)
     const telling = isRace ? 1 : TELLING_BYTES
@@ -455,7 +455,7 @@ export class PinnedMatcher {
     return unlessElsewhere(found)
   }
 
-  /** Whether two belong to conversations that went on side by side. */
+  /** True if two belong to concurrent conversations. */
   #areLanes(same: readonly RecordedStep[], one: RecordedStep, other: RecordedStep): boolean {
     const [a, b] = [one, other].map((step) => {
       const mark = this.#texts.conversationOf(step)?.task
@@ -466,7 +466,7 @@ export class PinnedMatcher {
     return a.size > 1 && b.size > 1 && a.from < b.to && b.from < a.to
   }
 
-  /** The one whose question begins so much like this one that it can be no other. */
+  /** The only candidate whose request begins clearly like this one. */
   #told(
     candidates: readonly RecordedStep[],
     common: (one: RecordedStep) => number,
@@ -519,9 +519,8 @@ const prefer = (
 }
 
 /**
- * The steps of a run that can be held or made free in a fork: what was asked, and
- * answered in full. Marks and inferred steps were not asked; what the agent gave up
- * on has no answer to hold.
+ * The steps of a run that can be pinned or free in a fork: requests with a full answer.
+ * Marks and inferred steps are not requests; an abandoned request has no answer to pin.
  */
 export function searchableSteps(tape: Tape): Step[] {
   const steps = viewOf(tape).recordedSteps
@@ -555,6 +554,6 @@ export function whyNotSearchable(
   return undefined
 }
 
-/** Whether a request asks for something else than an answer: a socket of the web, a tunnel. */
+/** True if a request opens something other than an answer: a WebSocket, a tunnel. */
 export const isUpgrade = ({ method, headers }: RequestEvent): boolean =>
   method === 'CONNECT' || headers.some(([name]) => name.toLowerCase() === 'upgrade')

@@ -41,7 +41,7 @@ import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 
-/** What a free step is asked when it is asked live: as the plan says, or as it was recorded, in the form in which it is asked. */
+/** Requests of free steps that go live: as planned, or as recorded. */
 class StepRequests {
   constructor(
     readonly tape: Tape,
@@ -49,18 +49,18 @@ class StepRequests {
     readonly owner: Pick<Session, 'secrets'>,
   ) {}
 
-  /** In place of what the agent asks; undefined where it shall ask that itself. */
+  /** Replaces the request of the agent; undefined if that is sent unchanged. */
   instead(step: RecordedStep): Uint8Array | undefined {
     return this.planned(step) ?? (this.plan.mode === 'frozen' ? this.#recorded(step) : undefined)
   }
 
-  /** What the plan has a step asked. */
+  /** The planned request of a step. */
   planned({ event, label }: RecordedStep): Uint8Array | undefined {
-    const question = this.plan.requests?.[label]
-    if (question === undefined) return undefined
+    const request = this.plan.requests?.[label]
+    if (request === undefined) return undefined
     return event.type === 'call'
-      ? argumentsOf(question)
-      : this.#revealed(Buffer.from(JSON.stringify(question)))
+      ? argumentsOf(request)
+      : this.#revealed(Buffer.from(JSON.stringify(request)))
   }
 
   #recorded({ event, seq }: RecordedStep): Uint8Array | undefined {
@@ -78,24 +78,24 @@ class StepRequests {
   }
 }
 
-/** Calls are asked by a list. */
-const argumentsOf = (question: unknown): Uint8Array =>
-  encodeBody(Array.isArray(question) ? question : [question]).body
+/** Arguments of calls are a list. */
+const argumentsOf = (request: unknown): Uint8Array =>
+  encodeBody(Array.isArray(request) ? request : [request]).body
 
 /** One part of an answer that does not come from outside. */
 interface QueuedPart {
   readonly event: NewDelivery
   readonly body: Uint8Array
-  /** Its place among all that wait: the number of the recorded part it stands for. */
+  /** Its order among all waiting parts: the number of the recorded part it replaces. */
   readonly order: number
-  /** Of a process: how much the agent had written to it by then. */
+  /** Processes: bytes the agent had written to it by then. */
   readonly written?: number
 }
 
 interface Waiting {
   /** Parts reach the agent through this one. */
   readonly operation: Operation
-  /** Undefined while it is not known yet what they are. */
+  /** Undefined while they are not known yet. */
   parts: QueuedPart[] | undefined
   readonly order: number
 }
@@ -104,7 +104,7 @@ interface Waiting {
  * Hands out answers that do not come from outside, one part at a time: in the
  * recorded order, without the recorded delays, and each only when the agent has done
  * everything it does about the one before. An answer that is still being made up
- * holds back those that came later then, so that the order does not depend on how
+ * delays those that came later in the recording, so that the order does not depend on how
  * long that takes.
  */
 class AnswerQueue {
@@ -153,7 +153,7 @@ class AnswerQueue {
     natives.setImmediate(this.#next)
   }
 
-  /** The agent is at rest: what it started in its last turn is known. */
+  /** The agent is idle: everything it started in its last turn is known. */
   readonly #next = (): void => {
     this.#requested = false
     const isOnItsWay = this.#handedOut !== undefined && !this.#handedOut.closed
@@ -188,7 +188,7 @@ const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
     undefined,
   )
 
-/** Whether the agent has written as much as it had when this came. */
+/** True if the agent has written as much as it had when this came. */
 function isDue({ operation, parts }: Waiting): boolean {
   const written = parts?.[0]?.written
   if (written === undefined) return true
@@ -200,13 +200,13 @@ const placeOf = ({ parts, order }: Waiting): number => parts?.[0]?.order ?? orde
 type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
 
 /**
- * The connections of a fork. One to where the recording sent requests is opened from
- * the tape; there is a real one behind it only when something is really asked on it.
- * All others are real: what goes over them is no step.
+ * The connections of a fork. One to a host of recorded requests is opened from the
+ * tape; there is a real one behind it only while a live request is on it. All others
+ * are real, because their bytes are not steps.
  */
 class PinnedConnections {
   readonly #open = new Map<number, Operation>()
-  /** By address, the delivery that told the agent that it is connected. */
+  /** By address, the delivery of `connect`. */
   readonly #connects = new Map<string, number>()
 
   constructor(
@@ -276,20 +276,20 @@ const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} $
 interface PinnedAnswersOptions {
   readonly recorded: TapeTimeline
   readonly connections: PinnedConnections
-  /** By the event that asked. */
+  /** By their first event. */
   readonly steps: ReadonlyMap<number, RecordedStep>
-  /** The first event that was not served: the agent has had what came before. */
+  /** The first event that was not served: the agent has seen everything before it. */
   readonly at: number
 }
 
-/** What was recorded of the answers of held steps, as parts that wait for their place. */
+/** Recorded answers of pinned steps, as queued parts. */
 class PinnedAnswers {
   constructor(
     readonly tape: Tape,
     readonly options: PinnedAnswersOptions,
   ) {}
 
-  /** The answer of a step, to be given through `carrier`: what asked, or its connection. */
+  /** The answer of a step, to be given through `carrier`: its operation or its connection. */
   of({ seq, parts }: RecordedStep, carrier: Operation): QueuedPart[] {
     const { connections, at } = this.options
     const isHttp1 = carrier.action.event.type === 'socket'
@@ -297,7 +297,7 @@ class PinnedAnswers {
     return this.#queued(answer, seq < at ? at : 0)
   }
 
-  /** What opens a connection that was being opened when the tape was left. */
+  /** The parts that open a connection that was being opened when the tape was left. */
   opening({ id }: Operation): QueuedPart[] {
     const { parts = [] } = this.options.recorded.byStart.get(id) ?? {}
     return this.#queued(parts, this.options.at).filter(
@@ -332,19 +332,19 @@ interface MatchedStepsOptions {
   readonly at: number
   readonly drawn: DrawnValues
   readonly owner: Pick<Session, 'secrets'>
-  readonly isHeld: (step: RecordedStep) => boolean
+  readonly isPinned: (step: RecordedStep) => boolean
 }
 
 /**
- * Knows of everything that a fork asks which step of the recording it is, what it
- * follows from, and whether its answer has come. Keeps count for the report.
+ * Knows for every request of a fork its recorded step, its cause, and whether its answer
+ * has come. Counts for the report.
  */
 class MatchedSteps {
   readonly matcher: PinnedMatcher
-  readonly #matched: Record<string, number> = {}
+  readonly #counted: Record<string, number> = {}
   readonly #forced: string[] = []
   #unmatched = 0
-  /** What follows from what in this run. */
+  /** Causes in this run. */
   readonly #causes: StepCauses
   /** By event of this run, the recorded step that it matched. */
   readonly #matches = new Map<number, RecordedStep>()
@@ -365,25 +365,25 @@ class MatchedSteps {
     for (const step of steps.filter(({ seq }) => seq < at)) {
       step.used = true
       this.#matches.set(step.seq, step)
-      this.#matched[step.label] = step.seq
+      this.#counted[step.label] = step.seq
       if (step.parts.some((seq) => seq >= at)) this.#underWay.add(step)
     }
   }
 
   get report(): Pick<PinnedReport, 'matched' | 'forced' | 'unmatched'> {
-    return { matched: this.#matched, forced: this.#forced, unmatched: this.#unmatched }
+    return { matched: this.#counted, forced: this.#forced, unmatched: this.#unmatched }
   }
 
   started(op: number, event: NewEvent<InitiationEvent>): void {
     this.#causes.started(op, event)
   }
 
-  /** The request that a connection carries now. */
+  /** The current request on a connection. */
   on(connection: number): number | undefined {
     return this.#causes.requestOn(connection)
   }
 
-  /** Something is asked: finds the recorded step that it is, once. */
+  /** Finds the recorded step of a request, once. */
   match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): FreeRequest {
     const body = this.options.owner.secrets.bytes(bytes)
     const known = this.#matches.get(seq)
@@ -397,9 +397,9 @@ class MatchedSteps {
     }
     const { step, isSame } = match
     this.#matches.set(seq, step)
-    this.#matched[step.label] = seq
+    this.#counted[step.label] = seq
     this.#underWay.add(step)
-    if (!isSame && this.options.isHeld(step)) this.#forced.push(step.label)
+    if (!isSame && this.options.isPinned(step)) this.#forced.push(step.label)
     return { event, body, recorded: step }
   }
 
@@ -423,7 +423,7 @@ class MatchedSteps {
   }
 }
 
-/** Whether an answer is complete with this part; one on a connection is taken to be with its first. */
+/** True if an answer is complete with this part; on a connection, its first part counts as complete. */
 function isLast({ action }: Operation, part: NewDelivery): boolean {
   if (action.event.type === 'socket' || part.type === 'result') return true
   if (part.type === 'response') return part.empty === true
@@ -435,26 +435,26 @@ export interface PinnedSourceOptions {
   /** The first event that was not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets'>
-  /** For what is no step. */
+  /** For operations that are not steps. */
   readonly handOver: Tail
   readonly simulator?: Simulator | undefined
-  /** A free step cannot be answered as the plan says: what the fork comes to means nothing. */
+  /** A free step cannot be answered as planned: the outcome of the fork means nothing. */
   readonly onBroken: (error: RetakeError) => void
 }
 
-interface Asking extends FreeRequest {
+interface PendingRequest extends FreeRequest {
   /** The answer reaches the agent through this one: itself, or its connection. */
   readonly carrier: Operation
-  /** Really asks; with another body, if one is given. */
-  readonly ask: (body: Uint8Array | undefined) => void
+  /** Sends the request; with another body, if one is given. */
+  readonly send: (body: Uint8Array | undefined) => void
 }
 
 /**
- * Answers a run that has left its tape with some of its steps held: those get what
- * was recorded, the others what the plan says. Files, clocks, chance, timers and
+ * Answers a run that has left its tape with some of its steps pinned: those get their
+ * recorded answers, the others what the plan says. Files, clocks, chance, timers and
  * whatever is no step are real.
  *
- * Not promised: that a held step was asked the same as then. Where it was not, its
+ * Not promised: that the request of a pinned step is the recorded one. If it is not, its
  * answer is forced, and the report says so.
  */
 export class PinnedSource implements AnswerSource, Tail {
@@ -463,16 +463,16 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly remote = 'live'
   #live = 0
   readonly #steps: ReadonlyMap<number, RecordedStep>
-  readonly #asked: MatchedSteps
-  readonly #held: PinnedAnswers
+  readonly #matched: MatchedSteps
+  readonly #answers: PinnedAnswers
   readonly #free: FreeSteps
-  readonly #questions: StepRequests
+  readonly #requests: StepRequests
   readonly #connections: PinnedConnections
   readonly #queue = new AnswerQueue()
   readonly #drawn = new DrawnValues()
-  readonly #kept: ReadonlySet<string>
+  readonly #pinned: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
-  /** Of a process that was just started and is none: the number it had. */
+  /** Recorded process id of a pinned process that was just started. */
   #pid: { readonly value: unknown } | undefined
 
   constructor(
@@ -482,32 +482,32 @@ export class PinnedSource implements AnswerSource, Tail {
   ) {
     const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
-    this.#kept = new Set(plan.pinned)
+    this.#pinned = new Set(plan.pinned)
     this.#servers = serversIn(tape, viewed)
     const recorded = new TapeTimeline(tape, 1, (_turn, kind, value) => this.#drawn.add(kind, value))
     const steps = recordedSteps(tape, viewed, recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
     this.#connections = new PinnedConnections(tape, recorded, steps)
-    this.#held = new PinnedAnswers(tape, {
+    this.#answers = new PinnedAnswers(tape, {
       recorded,
       connections: this.#connections,
       steps: this.#steps,
       at,
     })
-    this.#asked = new MatchedSteps(tape, steps, {
+    this.#matched = new MatchedSteps(tape, steps, {
       at,
       drawn: this.#drawn,
       owner,
-      isHeld: (step) => this.#isHeld(step),
+      isPinned: (step) => this.#isPinned(step),
     })
-    const { matcher } = this.#asked
+    const { matcher } = this.#matched
     this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
-    this.#questions = new StepRequests(tape, plan, owner)
+    this.#requests = new StepRequests(tape, plan, owner)
   }
 
   get report(): PinnedReport {
     const { broken } = this.#free
-    return { ...this.#asked.report, live: this.#live, ...(broken && { broken }) }
+    return { ...this.#matched.report, live: this.#live, ...(broken && { broken }) }
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -518,28 +518,28 @@ export class PinnedSource implements AnswerSource, Tail {
 
   start(operation: Operation): void {
     const { event, body } = operation.action
-    this.#asked.started(operation.id, event)
+    this.#matched.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
     else if (!isStepEvent(event)) outside.start(operation)
     else if (event.type === 'request' && event.socket !== undefined)
-      this.#askOn(this.#connections.get(event.socket), operation, event)
+      this.#requestOn(this.#connections.get(event.socket), operation, event)
     else {
-      const asked = this.#asked.match(operation.id, event, body)
-      const ask = (edited?: Uint8Array): void => operation.action.start(operation, edited)
-      this.#answer({ ...asked, carrier: operation, ask })
+      const asked = this.#matched.match(operation.id, event, body)
+      const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
+      this.#answer({ ...asked, carrier: operation, send })
     }
   }
 
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
-    if (op >= this.options.at) this.#asked.started(op, event)
+    if (op >= this.options.at) this.#matched.started(op, event)
     if (!isStepEvent(event)) return outside.run(call, op)
-    const asked = this.#asked.match(op, event, body)
+    const asked = this.#matched.match(op, event, body)
     const { recorded } = asked
-    if (recorded !== undefined) this.#asked.answered(recorded)
+    if (recorded !== undefined) this.#matched.answered(recorded)
     const [seq] = recorded?.parts ?? []
-    if (recorded !== undefined && this.#isHeld(recorded) && seq !== undefined)
-      return this.#held.part(seq)
+    if (recorded !== undefined && this.#isPinned(recorded) && seq !== undefined)
+      return this.#answers.part(seq)
     const [part] = this.#free.planned(asked) ?? this.#free.simulatedNow(asked) ?? []
     if (part !== undefined) return part
     this.#live += 1
@@ -551,11 +551,11 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
-    this.#asked.delivered(operation, event)
+    this.#matched.delivered(operation, event)
     this.#queue.delivering(operation)
   }
 
-  /** Nobody looks at what a killed fork came to. */
+  /** Killed forks are discarded, so nothing waits for the disk. */
   through(writer: TapeWriter): EventWriter {
     return new BackgroundWriter(writer)
   }
@@ -569,8 +569,8 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /**
-   * Takes over an operation that was served until now, if it is a step or carries
-   * one; what started before the first free step is held. False: it is neither.
+   * Takes over an operation that was served until now, if it is a step or the connection
+   * of one; steps before the first free one are pinned. False if it is neither.
    */
   #takeOverStep(operation: Operation): boolean {
     const { action, id } = operation
@@ -581,69 +581,69 @@ export class PinnedSource implements AnswerSource, Tail {
       if (this.#connections.connectFor(event) === undefined) return false
       operation.source = 'tape'
     } else if (!isStepEvent(event) || this.#servers.has(id)) return false
-    const recorded = this.#steps.get((isConnection ? this.#asked.on(id) : id) ?? -1)
-    if (recorded === undefined) this.#queue.add(operation, this.#held.opening(operation))
-    else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)
+    const recorded = this.#steps.get((isConnection ? this.#matched.on(id) : id) ?? -1)
+    if (recorded === undefined) this.#queue.add(operation, this.#answers.opening(operation))
+    else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
-      // It was asked as recorded, unless the plan has another question.
-      const question = this.#questions.planned(recorded)
-      const ask = (): void => {
+      // Its request is the recorded one, unless the plan has another.
+      const request = this.#requests.planned(recorded)
+      const send = (): void => {
         operation.source = 'live'
-        action.start(operation, question)
+        action.start(operation, request)
       }
       const { event: asked, seq } = recorded
       const body = this.tape.body(seq)
-      this.#answer({ event: asked, body, recorded, carrier: operation, ask })
+      this.#answer({ event: asked, body, recorded, carrier: operation, send })
     }
     return true
   }
 
-  // ── what is answered ──────────────────────────────────────────────────────
+  // ── answers ──────────────────────────────────────────────────────────────
 
-  #answer(asking: Asking): void {
-    const { recorded, carrier, event, body } = asking
-    if (recorded !== undefined && this.#isHeld(recorded)) {
+  #answer(pending: PendingRequest): void {
+    const { recorded, carrier, event, body } = pending
+    if (recorded !== undefined && this.#isPinned(recorded)) {
       if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
       const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
-      if (other) this.#give(asking, other)
-      else this.#hold(carrier, recorded)
+      if (other) this.#give(pending, other)
+      else this.#pin(carrier, recorded)
       return
     }
-    // A server is asked many things: it is no step that could be answered at once.
-    if (this.#servers.has(recorded?.seq ?? -1)) return this.#askLive(asking)
-    const planned = this.#free.planned(asking)
-    if (planned !== undefined) return this.#give(asking, planned)
-    if (!this.#free.simulates) return this.#askLive(asking)
+    // A server gets many requests: one answer cannot replace it.
+    if (this.#servers.has(recorded?.seq ?? -1)) return this.#goLive(pending)
+    const planned = this.#free.planned(pending)
+    if (planned !== undefined) return this.#give(pending, planned)
+    if (!this.#free.simulates) return this.#goLive(pending)
     carrier.source = 'simulated'
-    const making = this.#free.simulated(asking).then((parts) => {
-      if (parts === undefined) natives.setImmediate(() => this.#askLive(asking))
+    const making = this.#free.simulated(pending).then((parts) => {
+      if (parts === undefined) natives.setImmediate(() => this.#goLive(pending))
       return placed(parts ?? [], recorded)
     })
     this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
   }
 
-  #hold(carrier: Operation, recorded: RecordedStep): void {
+  #pin(carrier: Operation, recorded: RecordedStep): void {
     carrier.source = 'tape'
-    this.#queue.add(carrier, this.#held.of(recorded, carrier))
+    this.#queue.add(carrier, this.#answers.of(recorded, carrier))
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
-  #give({ carrier, recorded }: Asking, parts: readonly AnswerPart[]): void {
+  #give({ carrier, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {
     carrier.source = 'edited'
     this.#queue.add(carrier, placed(parts, recorded))
   }
 
-  #askLive(asking: Asking): void {
-    const { recorded, carrier, ask } = asking
+  #goLive(pending: PendingRequest): void {
+    const { recorded, carrier, send } = pending
     if (carrier.closed) return
     this.#live += 1
-    const question = recorded && this.#questions.instead(recorded)
-    outsideRuns(() => ask(question))
+    const request = recorded && this.#requests.instead(recorded)
+    outsideRuns(() => send(request))
   }
 
-  #isHeld({ label, step, seq }: RecordedStep): boolean {
+  #isPinned({ label, step, seq }: RecordedStep): boolean {
     if (this.#servers.has(seq)) return false
-    return this.#kept.has(label) || step.state === 'aborted'
+    return this.#pinned.has(label) || step.state === 'aborted'
   }
 
   /** The run had given it up by itself: it gets the time to do so again. */
@@ -662,32 +662,32 @@ export class PinnedSource implements AnswerSource, Tail {
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) return outside.start(operation)
     operation.source = 'tape'
-    this.#queue.add(operation, [{ ...this.#held.part(connect), order: 0 }])
+    this.#queue.add(operation, [{ ...this.#answers.part(connect), order: 0 }])
   }
 
-  #askOn(
+  #requestOn(
     connection: Operation | undefined,
     operation: Operation,
     event: Extract<StepEvent, { type: 'request' }>,
   ): void {
-    const asked = this.#asked.match(operation.id, event, operation.action.body)
+    const asked = this.#matched.match(operation.id, event, operation.action.body)
     if (connection === undefined) {
       this.#live += 1
       return outside.start(operation)
     }
-    // A connection that is asked again was not closed after its last answer.
+    // A connection with a new request was not closed after its last answer.
     this.#queue.drop(connection)
     let isWritten = false
-    const ask = (edited: Uint8Array | undefined): void => {
+    const send = (edited: Uint8Array | undefined): void => {
       connection.source = isWritten || edited !== undefined ? 'edited' : 'live'
-      // Nothing is held back yet: what the agent is about to write goes out as it is.
+      // Nothing was written yet: the bytes of the agent go out unchanged.
       if (connection.source === 'live') return
       natives.setImmediate(() => {
         connection.source = 'live'
         outsideRuns(() => connection.action.start(connection, edited))
       })
     }
-    this.#answer({ ...asked, carrier: connection, ask })
+    this.#answer({ ...asked, carrier: connection, send })
     isWritten = true
   }
 

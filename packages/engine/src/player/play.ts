@@ -24,7 +24,7 @@ import fs from 'node:fs'
 const { copyFileSync, existsSync, linkSync, mkdirSync } = fs
 
 /**
- * Puts the tapes that a branch goes on from into the folder of the branch, where
+ * Links the ancestors of a branch into the folder of the branch, where
  * they are looked for. Nothing happens where they lie there already.
  */
 function linkParents(tape: Tape, folder: string): void {
@@ -52,7 +52,7 @@ function link(file: string, name: string): void {
 /** An agent that waits for something the parent does not have is noticed after this long. */
 const STALL_MS = 1000
 
-/** After the fork, too, the parent's tape answers: in the recorded order, to whatever is asked identically. */
+/** After the fork, too, the parent's tape answers identical requests, in the recorded order. */
 class OfflineTail implements Tail {
   readonly source: TapeSource
 
@@ -81,7 +81,7 @@ class OfflineTail implements Tail {
     return writer
   }
 
-  /** Answered by the parent as well, except for what the fork changes. */
+  /** Answered by the parent as well, except for the edits of the fork. */
   takeOver(operation: Operation): void {
     const { again, answers: given } = this.plan
     if (given?.op === operation.id) {
@@ -95,7 +95,7 @@ class OfflineTail implements Tail {
         ...(given.replaces && { replaces: given.replaces }),
       })
     } else if (again?.op === operation.id && again.body !== undefined) {
-      this.source.takeOver(operation, { asks: Buffer.from(again.body, 'base64') })
+      this.source.takeOver(operation, { request: Buffer.from(again.body, 'base64') })
     } else this.source.takeOver(operation)
   }
 
@@ -104,26 +104,26 @@ class OfflineTail implements Tail {
   }
 }
 
-/** A run that goes on from its tape. */
+/** A run that continues from its tape. */
 export interface ContinuedRun {
   readonly session: Player
   readonly tape: Tape
-  /** What was in doubt, and what was done about it. */
+  /** Steps in doubt, with the decisions. */
   readonly settled: readonly SettledDoubt[]
-  /** What became of held steps; undefined unless the plan holds some and the tape was left. */
+  /** Report about pinned steps; undefined unless the plan pins some and the tape was left. */
   readonly pinned: () => PinnedReport | undefined
-  /** Stops without an end: what was recorded stays, and can be resumed. */
+  /** Stops without an end: the recorded part stays, and can be resumed. */
   readonly abandon: () => void
 }
 
 type Watching = Pick<PlayerOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 'keepAlive'> & {
   /** The writer was opened: it may be watched. */
   readonly onWriter?: (writer: TapeWriter) => void
-  /** Answers the free steps of a plan that holds others. */
+  /** Answers the free steps of a plan that pins others. */
   readonly simulator?: Simulator | undefined
 }
 
-/** Opens the session that carries out a plan. A tape that is continued itself is locked from here on. */
+/** Opens the player that executes a plan. A tape that is continued itself is locked from here on. */
 export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
   const { onWriter, simulator, ...callbacks } = watching
   // Locked before it is read: nobody may add to it in between.
@@ -192,7 +192,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
 /** Changed code that waits for something else than the tape brings is noticed after this long. */
 const RERUN_STALL_MS = 1000
 
-/** The clock of a branch goes on where its parent's was. */
+/** The clock of a branch continues that of its parent. */
 function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWriter {
   if (branch === undefined) throw new Error('only a branch is written to a new tape')
   const elapsedMs = tape.event(at - 1).at
@@ -266,7 +266,7 @@ class EditedDraw implements AnswerSource {
 }
 
 /**
- * Where the files of a branch go. A branch that was killed goes on with the overlay
+ * The overlay for files of a branch. A branch that was killed continues with the overlay
  * it has; one that is branched off again gets its own, because its files never
  * reached the disk.
  */

@@ -47,7 +47,7 @@ import { Gate, type Turn } from '../sessions/gate.js'
  */
 class RecordedDeliveries {
   closed = false
-  /** What was started and is not answered in full, by its event. */
+  /** Operations without a full answer, by their event. */
   readonly #operations = new Map<number, Operation>()
   /** Re-executed work that has not finished. */
   #working = 0
@@ -77,7 +77,7 @@ class RecordedDeliveries {
     this.schedule()
   }
 
-  /** What was started and has not been answered in full, in the order it was started. */
+  /** Operations without a full answer, in the order they were started. */
   get underWay(): readonly Operation[] {
     return [...this.#operations.values()].toSorted((a, b) => a.id - b.id)
   }
@@ -108,7 +108,7 @@ class RecordedDeliveries {
     this.#stallWatch.stop()
   }
 
-  /** Asks for a turn if a delivery is next on the tape. */
+  /** Requests a turn if a delivery is next on the tape. */
   schedule(): void {
     if (this.log.stopped || this.closed) return
     const event = this.cursor.peek()
@@ -195,7 +195,7 @@ class RecordedDeliveries {
     }
   }
 
-  /** What stops a replay was told to onStopped already. */
+  /** `onStopped` has been called already. */
   #report(error: unknown): void {
     if (error instanceof LeftTape) this.options.onLeft?.(error.why)
     else if (!(error instanceof ReplayDiverged)) throw error
@@ -229,30 +229,29 @@ function watchForStall(options: {
 }
 
 /**
- * Serves the agent from the tape, in the recorded order, and checks that it asks
- * for exactly what it asked for then. There is no way from here to the outside:
- * what the tape does not hold cannot be had.
+ * Serves the agent from the tape, in the recorded order, and checks that it does
+ * exactly the same as in the recording. There is no way from here to the outside.
  *
- * What the agent asks for is compared by `ReplayCheck`, what comes to it is handed
+ * `SequenceMatcher` compares what the agent does, and its answers are handed
  * out by `ReplayDeliveries`; both move the one cursor along the tape.
  */
 export class Playback implements Session {
   readonly local = 'tape'
   readonly remote = 'tape'
-  /** What was served and what was done again, for receipts. */
+  /** Served and re-executed operations, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
   readonly secrets = new SecretMask()
   readonly environment: ServedEnvironment | undefined
   readonly files: ServedFiles
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
-  readonly #check: SequenceMatcher
+  readonly #matcher: SequenceMatcher
   readonly #deliveries: RecordedDeliveries
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
   readonly #owner: Session
   /** Older tapes have no events for what was written to children. */
-  readonly #checksWrites: boolean
+  readonly #matchersWrites: boolean
 
   constructor(
     readonly tape: Tape,
@@ -266,8 +265,8 @@ export class Playback implements Session {
     this.#cursor = cursor
     this.#log = log
     this.#owner = options.owner ?? this
-    this.#checksWrites = hasFlag(tape.run.flags, 'child-writes')
-    this.#check = new SequenceMatcher(tape, {
+    this.#matchersWrites = hasFlag(tape.run.flags, 'child-writes')
+    this.#matcher = new SequenceMatcher(tape, {
       cursor,
       log,
       secrets: this.secrets,
@@ -306,7 +305,7 @@ export class Playback implements Session {
     return this.#cursor.seq
   }
 
-  /** What was started and has not been answered in full, in the order it was started. */
+  /** Operations without a full answer, in the order they were started. */
   get underWay(): readonly Operation[] {
     return this.#deliveries.underWay
   }
@@ -317,7 +316,7 @@ export class Playback implements Session {
   }
 
   draw<T>(kind: string, native: () => T): T {
-    const event = this.#isOver() ? undefined : this.#check.draw(kind)
+    const event = this.#isOver() ? undefined : this.#matcher.draw(kind)
     return event === undefined ? native() : (event.value as T)
   }
 
@@ -328,7 +327,7 @@ export class Playback implements Session {
   perform(action: Action): Operation {
     let event: InitiationEvent | undefined
     try {
-      event = this.#isOver() ? undefined : this.#check.initiation(action.event, action.body)
+      event = this.#isOver() ? undefined : this.#matcher.take(action)
     } catch (error) {
       if (!(error instanceof ReplayDiverged)) throw error
       // Reported through onStopped. The program gets no answer any more, and no error
@@ -349,9 +348,9 @@ export class Playback implements Session {
   }
 
   performSync(call: SyncCall): Delivery {
-    const initiation = this.#isOver() ? undefined : this.#check.initiation(call.event, call.body)
+    const initiation = this.#isOver() ? undefined : this.#matcher.take(call)
     if (initiation === undefined) throw errors.NOT_ON_TAPE(describe(call.event))
-    const event = this.#check.answerTo(initiation, call.event)
+    const event = this.#matcher.answerTo(initiation, call.event)
     this.counts.served += 1
     this.options.beforeDelivery?.(event)
     return { event, body: this.tape.body(event.seq) }
@@ -359,12 +358,12 @@ export class Playback implements Session {
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
     if (this.#isOver() || this.options.output === 'ignore') return
-    this.#check.output(stream, bytes)
+    this.#matcher.output(stream, bytes)
   }
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
-    if (!this.#checksWrites) return this.proceed()
-    if (!this.#isOver()) this.#check.write(operation, bytes, as)
+    if (!this.#matchersWrites) return this.proceed()
+    if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
   }
 
   refuse(error: RetakeError): void {
@@ -398,7 +397,7 @@ export class Playback implements Session {
   /** The program is over: everything recorded must have happened, and come to the same end. */
   finish(end: RunEnd): void {
     if (this.closed) return
-    this.#check.end(end)
+    this.#matcher.end(end)
     this.close()
   }
 
@@ -448,15 +447,15 @@ export class Playback implements Session {
 /** Calls with one answer; processes, threads and streams have parts. */
 const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])
 
-/** How a tape is replayed, and who is told about it. */
+/** How a tape is replayed, with its callbacks. */
 export interface PlaybackOptions {
-  /** `strict` stops at the first difference; `observe` reports every one and goes on. */
+  /** `strict` stops at the first difference; `observe` reports every one and continues. */
   readonly mode?: 'strict' | 'observe'
-  /** `full` delivers as fast as possible; `recorded` keeps the recorded gaps. */
+  /** `full` delivers as fast as possible; `recorded` preserves the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
   /** `ignore` does not compare what is written to stdout and stderr. */
   readonly output?: 'compare' | 'ignore'
-  /** Told about each divergence as it is found. */
+  /** Called for each divergence as it is found. */
   readonly onDivergence?: (divergence: Divergence) => void
   /** The replay cannot go on: the first divergence in strict mode, a stall, or the end of a cut-off tape. */
   readonly onStopped: (error: ReplayDiverged) => void
@@ -468,11 +467,11 @@ export interface PlaybackOptions {
   readonly until?: number
   /** The session that boundaries see, when this one is part of another. */
   readonly owner?: Session
-  /** Where the owner goes live. Calls that find it out throw `LeftTape`; `onLeft` is told where no call does. */
+  /** When the owner goes live. A call that reaches this point throws `LeftTape`; without one, `onLeft` is called. */
   readonly leave?: Leave
   readonly onLeft?: (why: Divergence | undefined) => void
-  /** Told of each delivery just before it reaches the agent; it may hold the thread, to look around. */
+  /** Called just before each delivery reaches the agent; it may block the thread to inspect it. */
   readonly beforeDelivery?: (event: DeliveryEvent) => void
-  /** Told of each initiation once it is found to be the recorded one, on the agent's own stack. */
+  /** Called for each matched initiation, on the agent's own stack. */
   readonly afterInitiation?: (event: InitiationEvent) => void
 }

@@ -34,7 +34,7 @@ export interface PlayerOptions extends Pick<
   readonly overlay?: Overlay | undefined
   /** The first event that is not served; the end of the tape unless set. */
   readonly until?: number
-  /** The run itself goes on, not another one that begins like it. */
+  /** The run itself is continued, not another one that begins like it. */
   readonly isResume?: boolean
   /**
    * The tape is left: opens what records and answers from here on. `at` is the number of
@@ -65,7 +65,7 @@ export interface Tail {
 /**
  * Served from a tape first, live and recorded after. Resume, fork and rerun are
  * this session; they differ in where they leave the tape. Boundaries see one
- * session all along: what they opened while served, they still hold when live.
+ * session all along, so that resources opened while served stay valid when live.
  */
 export class Player implements Session {
   readonly overlay: Overlay | undefined
@@ -217,7 +217,7 @@ export class Player implements Session {
     this.#current.restart(operation)
   }
 
-  /** The program is over. What it did live gets its end and its seal. */
+  /** The program is over. Its live part gets an end and a seal. */
   finish(end: RunEnd): void {
     if (this.closed) return
     const atEnd = this.#live === undefined && this.#playback.cutOff

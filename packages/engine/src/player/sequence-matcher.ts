@@ -10,7 +10,7 @@ import type {
   Tape,
   TapeEvent,
 } from '@retake/tape'
-import { bodySha, recordedSha } from './compare.js'
+import { bodySha, recordedSha, type Matcher, type Started } from './compare.js'
 import type { SecretMask } from '../secrets.js'
 import { compareInitiation } from './compare.js'
 import type { Mismatch } from './compare.js'
@@ -26,9 +26,9 @@ export interface SequenceMatcherOptions {
   readonly cursor: TapeCursor
   readonly log: DivergenceLog
   readonly secrets: SecretMask
-  /** What the program asked for is past: a delivery may be next. */
+  /** The cursor has moved: a delivery may be next. */
   readonly onAdvanced: () => void
-  /** Told of each initiation once it is found to be the recorded one. */
+  /** Called for each matched initiation. */
   readonly afterInitiation: ((event: InitiationEvent) => void) | undefined
 }
 
@@ -37,7 +37,7 @@ export interface SequenceMatcherOptions {
  * does not. Strict: the first difference is thrown. Observe: it is put down, and the
  * check goes on from the event that fits, if one comes before the next delivery.
  */
-export class SequenceMatcher {
+export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #secrets: SecretMask
@@ -64,10 +64,7 @@ export class SequenceMatcher {
   }
 
   /** The recorded initiation; undefined when there is none, in observe mode. */
-  initiation(
-    current: NewEvent<InitiationEvent>,
-    body: Uint8Array | undefined,
-  ): InitiationEvent | undefined {
+  take({ event: current, body }: Started): InitiationEvent | undefined {
     const event = this.#next()
     if (event === undefined || !isInitiation(event) || event.type !== current.type) {
       const fits = (ahead: TapeEvent): boolean =>
@@ -122,7 +119,7 @@ export class SequenceMatcher {
     this.#advance()
   }
 
-  /** What the agent writes to a child process. */
+  /** Bytes that the agent writes to a child process. */
   write(operation: Operation, bytes: Uint8Array, as: BodyForm | undefined): void {
     const written = this.#secrets.bytes(bytes)
     const isSame = (event: TapeEvent | undefined): boolean =>

@@ -2,7 +2,7 @@ import type { Divergence } from './divergence.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape'
 
-/** What a call came to, in this process or on a tape. */
+/** The result of a call, from this process or from a tape. */
 export interface Answer {
   readonly event: NewDelivery
   readonly body?: Uint8Array
@@ -18,15 +18,15 @@ export interface AnswerSource {
   draw<T>(kind: string, native: () => T): T
   /** Answers `operation` later, in parts, through `operation.complete`. */
   start(operation: Operation): void
-  /** Answers at once. `op` is the number of the call in the run. */
+  /** Answers synchronously. `op` is the number of the call in the run. */
   run(call: SyncCall, op: number): Answer
   readonly local: Session['local']
   readonly remote: Session['remote']
   /** Where a tape had no answer. */
   readonly divergences?: readonly Divergence[]
-  /** Told what the agent writes to a process that a tape answers for; the bytes are masked. */
+  /** Called for bytes that the agent writes to a process of a tape; they are masked. */
   wrote?(operation: Operation, bytes: Uint8Array): void
-  /** Told just before a part reaches the agent. */
+  /** Called just before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
   /** A timer was refreshed. */
   restart?(operation: Operation): void
@@ -46,7 +46,7 @@ export interface AnswerPart {
   readonly body: Uint8Array
 }
 
-/** A recorded part as it is given again, with a note where it comes from; what was written by then is known anew. */
+/** A recorded part as it is given again, with its origin and without its stamp of written bytes. */
 export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
   const { seq, at: _at, op: _op, ...part } = recorded
   const {

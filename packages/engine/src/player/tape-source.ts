@@ -25,7 +25,7 @@ import {
 import { TurnTimers } from './turns.js'
 import { bodyMismatches, compareInitiation } from './compare.js'
 
-/** The connections of the run that goes on: requests are answered on the one they are written to. */
+/** The connections of the current run: requests are answered on the one they are written to. */
 class Connections {
   readonly #byId = new Map<number, Operation>()
   readonly #asked = new Set<Operation>()
@@ -38,7 +38,7 @@ class Connections {
     return this.#byId.get(op)
   }
 
-  /** The connection that a request is written to; none for requests that stand for themselves. */
+  /** The connection that a request is written to; undefined for requests without one. */
   carrying(event: NewEvent<InitiationEvent>): Operation | undefined {
     const connection = event.type === 'request' ? this.#byId.get(event.socket ?? -1) : undefined
     if (connection !== undefined) this.#asked.add(connection)
@@ -46,7 +46,7 @@ class Connections {
   }
 
   /**
-   * Requests, tool calls and processes of the recording that nobody asked for. A
+   * Requests, tool calls and processes of the recording that this run did not make. A
    * request whose connection was opened, and given up before it could be written,
    * is not one of them.
    */
@@ -74,8 +74,8 @@ function takeConnectionOf(
 }
 
 /**
- * What a recorded process was told, compared with what the agent tells it now, in
- * whatever pieces. Telling it less is fine until an answer waits for the rest.
+ * Compares the input of a recorded process with the input now, in whatever pieces. A
+ * shorter input is accepted until a recorded answer depends on the missing bytes.
  */
 class StdinComparison {
   readonly #writes: readonly number[]
@@ -89,7 +89,7 @@ class StdinComparison {
     this.#writes = recorded.writes.get(op) ?? []
   }
 
-  /** What is different, if something is. */
+  /** The difference, if there is one. */
   compare(bytes: Uint8Array): Divergence | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#rest.length === 0 && !this.#read()) return this.#other(undefined, bytes)
@@ -123,8 +123,8 @@ class StdinComparison {
       summary: 'the bytes written to a process differ',
       explanation:
         recorded === undefined
-          ? 'It was told no more than that when recorded.'
-          : 'The process of the tape was told something else.',
+          ? 'It got no more input when it was recorded.'
+          : 'The recorded process got other input.',
       recorded: this.recorded.tape.event(this.#seq),
       mismatches: bodyMismatches(recorded ?? new Uint8Array(0), current),
     }
@@ -137,13 +137,13 @@ export interface TapeSourceOptions {
   readonly order: OrderOptions
   /** The session that is answered. */
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
-  /** The agent asks for something that the tape has no answer to; nothing is answered any more. */
+  /** The tape has no answer to something; nothing is answered any more. */
   readonly onStopped: (error: ReplayDiverged) => void
   /** Milliseconds after which an agent that waits for something the tape does not have is stopped; never unless set. */
   readonly stallMs?: number
   /** Keeps the process alive until then. */
   readonly keepAlive?: boolean
-  /** What to say when the tape has no answer; that of an offline tail unless set. */
+  /** The error when the tape has no answer; that of an offline tail unless set. */
   readonly errorFor?: (divergence: Divergence) => ReplayDiverged
   /** How requests are matched; by the order unless set. */
   readonly rules?: ContentRules
@@ -152,8 +152,8 @@ export interface TapeSourceOptions {
 }
 
 /**
- * Answers from a tape in place of the outside. What the agent asks for is looked
- * up by what it is, not by its place, so the agent may act in another order than
+ * Answers from a tape instead of the outside. Operations are found by content, not by
+ * position, so the agent may act in another order than
  * it did then; the answers reach it one at a time, in the recorded order or in
  * another that the world outside could have chosen.
  *
@@ -173,7 +173,7 @@ export class TapeSource implements AnswerSource {
   readonly #drawn = new DrawnValues()
   readonly #timers: TurnTimers
   readonly #connections = new Connections()
-  readonly #told = new WeakMap<Operation, StdinComparison>()
+  readonly #inputs = new WeakMap<Operation, StdinComparison>()
   readonly #turns: AnswerTurns
   #error: RetakeError | undefined
 
@@ -205,7 +205,7 @@ export class TapeSource implements AnswerSource {
     })
   }
 
-  /** What was started, is not answered in full, and has no more parts on the tape. */
+  /** Operations without a full answer that have no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
     return this.#turns.unanswered
   }
@@ -215,7 +215,7 @@ export class TapeSource implements AnswerSource {
     return this.#timers.goesOnForEver
   }
 
-  /** Requests, tool calls and processes of the recording that nobody asked for. */
+  /** Requests, tool calls and processes of the recording that this run did not make. */
   get unrequested(): readonly InitiationEvent[] {
     return this.#connections.unrequested(this.recorded)
   }
@@ -231,7 +231,7 @@ export class TapeSource implements AnswerSource {
     this.#drawn.add(kind, value)
   }
 
-  /** Whether an answer could be given. */
+  /** True if an answer could be given. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     if (event.type === 'socket') return this.#matcher.alike(event).length > 0
     return this.#matcher.has(event, this.#masked(body))
@@ -242,7 +242,7 @@ export class TapeSource implements AnswerSource {
     return this.#connections.get(op)
   }
 
-  /** What was started before counts as used, what was started from this event on does not. */
+  /** Operations before this event count as used, later ones do not. */
   rewindTo(seq: number): void {
     for (const operation of this.recorded.operations) operation.used = operation.event.seq < seq
   }
@@ -271,45 +271,45 @@ export class TapeSource implements AnswerSource {
     this.#turns.restart(operation)
   }
 
-  /** A process answers only who tells it what it was told then. Orders that are tried may mix what lanes say. */
+  /** A process answers only if it gets the recorded input. In other orders lanes may mix their input. */
   wrote(operation: Operation, bytes: Uint8Array): void {
     if (this.options.order.seed !== 0 || this.#error !== undefined) return
-    const told = this.#told.get(operation) ?? this.#toldThen(operation)
-    if (told === undefined) return
-    this.#told.set(operation, told)
-    const other = told.compare(bytes)
+    const input = this.#inputs.get(operation) ?? this.#recordedInput(operation)
+    if (input === undefined) return
+    this.#inputs.set(operation, input)
+    const other = input.compare(bytes)
     if (other !== undefined) this.#stop(other)
   }
 
-  /** A part reaches the agent: what it does from here on, it did after that part in the recording, too. */
+  /** A part reaches the agent and begins the turn that it began in the recording. */
   delivering(operation: Operation, event: NewDelivery): void {
     this.#draws.begin(this.#turns.begin(operation, event))
     this.#turns.request()
   }
 
   /**
-   * Takes over an operation that was served until now. `given` stands in for the
-   * rest of its recorded answer; `asks` is sent in place of what it asked.
+   * Takes over an operation that was served until now. `given` replaces the rest of
+   * its recorded answer; `request` replaces its request.
    */
   takeOver(
     operation: Operation,
     change: {
       readonly given?: readonly AnswerPart[]
-      /** Of an answer with further parts: the events that `given` stands for. */
+      /** The events that `given` replaces, if the answer has further parts. */
       readonly replaces?: readonly number[]
-      readonly asks?: Uint8Array
+      readonly request?: Uint8Array
     } = {},
   ): void {
     const { event, reexecuted } = operation.action
     const recorded =
       this.recorded.answering.get(operation.id) ?? this.recorded.byStart.get(operation.id)
     if (event.type === 'socket') this.#connections.add(operation)
-    if (change.asks !== undefined)
-      this.#answer(operation, recorded?.event ?? event, change.asks, recorded)
+    if (change.request !== undefined)
+      this.#answer(operation, recorded?.event ?? event, change.request, recorded)
     else if (change.given !== undefined) {
       this.#give(operation, change.given, change.replaces ?? recorded?.parts ?? [])
       if (change.replaces !== undefined) this.#goOn(operation, recorded, change.replaces)
-    } else if (reexecuted === true) this.#carryWork(operation)
+    } else if (reexecuted === true) this.#takeOverWork(operation)
     else
       this.#turns.add(
         new PendingAnswer(this.recorded, operation, recorded, {
@@ -319,7 +319,7 @@ export class TapeSource implements AnswerSource {
     this.#turns.request()
   }
 
-  // ── what is asked ─────────────────────────────────────────────────────────
+  // ── operations ──────────────────────────────────────────────────────────
 
   #answer(
     operation: Operation,
@@ -349,7 +349,7 @@ export class TapeSource implements AnswerSource {
     return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(body))
   }
 
-  /** Clients keep connections open as they see fit: one more than then is opened like those before it. */
+  /** If the client opens more connections than were recorded, the opening of a similar one is reused. */
   #connect(operation: Operation, event: NewEvent<InitiationEvent>): void {
     this.#connections.add(operation)
     const recorded = this.#take(event, undefined)
@@ -370,13 +370,13 @@ export class TapeSource implements AnswerSource {
     return held
   }
 
-  #carryWork(operation: Operation): void {
+  #takeOverWork(operation: Operation): void {
     if (operation.finished === undefined) return
     const { native } = operation.finished
     operation.complete({ type: 'deliver', part: 'fire' }, undefined, native)
   }
 
-  /** What came after a part that was replaced still comes. */
+  /** Parts after a replaced one still come. */
   #goOn(
     operation: Operation,
     recorded: RecordedOperation | undefined,
@@ -399,10 +399,10 @@ export class TapeSource implements AnswerSource {
     event: NewEvent<InitiationEvent>,
     body: Uint8Array | undefined,
   ): RecordedOperation | undefined {
-    return this.#matcher.take(event, this.#masked(body), this.#turns.turn)
+    return this.#matcher.take({ event, body: this.#masked(body), turn: this.#turns.turn })
   }
 
-  #toldThen(operation: Operation): StdinComparison | undefined {
+  #recordedInput(operation: Operation): StdinComparison | undefined {
     const recorded = this.#turns.find(operation)?.recorded
     return recorded && new StdinComparison(this.recorded, recorded.event.seq)
   }
@@ -434,8 +434,8 @@ export class TapeSource implements AnswerSource {
 }
 
 /**
- * Whether the agent waits for the rest of an answer that the recorded run did not
- * wait for: it had given up on it by then. What would have come is not known.
+ * True if the agent waits for the rest of an answer that the recorded run had abandoned:
+ * the rest is unknown.
  */
 export function isCutShort({ operation, parts, recorded, source }: PendingAnswer): boolean {
   const { event } = operation.action

@@ -16,15 +16,15 @@ export interface RecordedOperation {
   readonly turn: number
   /** Numbers of the deliveries that belong to it, in order. */
   readonly parts: number[]
-  /** Connections: what the agent had written when its answer began. */
+  /** Connections: bytes written when its answer began. */
   readonly written: number
   used: boolean
-  /** What was asked before and after it in the same turn, by event. */
+  /** The requests before and after it in the same turn, by event. */
   requestBefore: number | undefined
   requestAfter: number | undefined
 }
 
-/** What has been asked in a turn so far, and what was started since. */
+/** The last request of a turn so far, and the operations started since. */
 interface Neighbours {
   readonly askedBefore: number | undefined
   readonly waiting: RecordedOperation[]
@@ -36,18 +36,18 @@ interface Connection {
   answering: RecordedOperation
 }
 
-/** What a tape holds from an event on: what was started, what came of it, what was drawn, and in which turn. */
+/** A tape as operations from an event on: each with its turn and the parts of its answer. */
 export class TapeTimeline {
   /** Started from the event on, in order. */
   readonly operations: RecordedOperation[] = []
   /** Every operation, also those under way at that event; their parts are those from the event on. */
   readonly byStart = new Map<number, RecordedOperation>()
-  /** By connection that was open at the event: what it was answering. */
+  /** By connection that was open at the event: the operation it was answering. */
   readonly answering = new Map<number, RecordedOperation>()
   #neighbours: Neighbours = { askedBefore: undefined, waiting: [] }
   /** Deliveries after which the agent started something or wrote something. */
   readonly #acted = new Set<number>()
-  /** What was written to each process from the event on, by the event that started it. */
+  /** Writes to each process from the event on, by the event that started it. */
   readonly writes = new Map<number, number[]>()
   /** The turn that the event belongs to. */
   readonly firstTurn: number
@@ -93,7 +93,7 @@ export class TapeTimeline {
     return this.tape.event(seq) as DeliveryEvent
   }
 
-  /** Whether the agent did anything that could be seen before the next delivery came. */
+  /** True if the agent did anything visible before the next delivery. */
   hadEffect(seq: number): boolean {
     return this.#acted.has(seq)
   }
@@ -127,7 +127,7 @@ export class TapeTimeline {
     }
   }
 
-  /** Of a connection, a part belongs to the request that was written last. */
+  /** On a connection, a part belongs to the last written request. */
   #ownerOf(
     event: DeliveryEvent,
     connections: ReadonlyMap<number, Connection>,
@@ -136,7 +136,7 @@ export class TapeTimeline {
   }
 }
 
-/** Where a replay stands on its tape. Notes and the seal are not part of what happens: they are passed over. */
+/** The position of a replay on its tape. Notes and the seal are skipped. */
 export class TapeCursor {
   #seq = 1
   /** The event at `#seq`, once it was read: it is looked at several times before it happens. */
@@ -206,7 +206,7 @@ export function isCutOff(tape: Tape): boolean {
   return end.type === 'end' && end.signal !== undefined
 }
 
-/** Whether the agent asks somebody: a request, a tool, a process. Each of these is a step. */
+/** True for requests, tool calls and processes. Each of these is a step. */
 export function isStepEvent<E extends { readonly type: string }>(
   event: E,
 ): event is Extract<E, { readonly type: 'request' | 'call' }> {

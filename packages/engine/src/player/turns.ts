@@ -20,7 +20,7 @@ export interface Swap {
 export interface OrderOptions {
   /** 0 is the recorded order. */
   readonly seed: number
-  /** After this many choices the recorded order goes on. */
+  /** After this many choices the recorded order continues. */
   readonly picks?: number
 }
 
@@ -74,7 +74,7 @@ function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
 interface Started {
   readonly operation: Operation
   readonly work: PausedOperation | undefined
-  /** What was asked before and after it in the same turn, as the recording knows it. */
+  /** The recorded requests before and after it in the same turn. */
   readonly askedBefore: RecordedOperation | undefined
   askedAfter: RecordedOperation | undefined
 }
@@ -83,15 +83,15 @@ interface Started {
 const LAST_RESORTS_MAX = 5000
 
 /**
- * Timers and local work. They ask for nothing that could tell one from another,
+ * Timers and local work. They have no content that identifies them,
  * so they are matched when the turn they were started in is over: by how long they
- * wait, by the turn, and by what was started beside them, as the request is beside
+ * wait, by the turn, and by the operations started with them, as a request with
  * its timeout.
  *
  * Only timers that fired in the recording fire, in the order they are due in a
- * time that stands still between them. One that the recording does not have fires
+ * virtual time. One that the recording does not have fires
  * when nothing else can happen, if one like it has fired then, and intervals tick
- * on beside it: a program may look again and again whether something has happened.
+ * on beside it: a program may poll for something.
  */
 export class TurnTimers {
   #started: Started[] = []
@@ -106,13 +106,13 @@ export class TurnTimers {
     this.#started.push({ operation, work, askedBefore: this.#asked, askedAfter: undefined })
   }
 
-  /** Something was asked in this turn, and this is what it was in the recording. */
+  /** A request was made in this turn; this is the recorded one. */
   noteRequest(recorded: RecordedOperation): void {
     this.#asked = recorded
     for (const started of this.#started) started.askedAfter ??= recorded
   }
 
-  /** The turn is over: what was started in it can be matched. */
+  /** The turn is over: operations started in it can be matched. */
   match(turn: number): PendingAnswer[] {
     const started = this.#started
     this.#started = []
@@ -197,7 +197,7 @@ export class TurnTimers {
   }
 }
 
-/** Whether the same was asked after it then, or before it where nothing followed. */
+/** True if the same request followed it in the recording, or preceded it where none followed. */
 function isBeside(
   recorded: RecordedOperation,
   { askedBefore, askedAfter }: Pick<Started, 'askedBefore' | 'askedAfter'>,
@@ -230,12 +230,12 @@ export class PausedOperation extends Operation {
 
 const LAST = Number.MAX_SAFE_INTEGER
 
-/** An operation of the run that goes on, and what of its recorded answer has not reached the agent yet. */
+/** An operation of the current run, with the part of its recorded answer that has not reached the agent. */
 export class PendingAnswer {
   #next = 0
   /** Timers: it waits for its time. A timeout that has fired does not, until it is refreshed. */
   armed = true
-  /** Timers: when it is due, in the time of the run that goes on. */
+  /** Timers: when it is due, in the time of the current run. */
   due = 0
   readonly parts: readonly number[]
   readonly work: PausedOperation | undefined
@@ -250,7 +250,7 @@ export class PendingAnswer {
     options: {
       readonly parts?: readonly number[]
       readonly work?: PausedOperation
-      /** Connections: what the agent had written before it began to wait for this. */
+      /** Connections: bytes written before the agent began to wait for this. */
       readonly writtenBefore?: number
     } = {},
   ) {
@@ -287,7 +287,7 @@ export class PendingAnswer {
     this.#next = this.parts.length
   }
 
-  /** Whether its next part could come now. Work counts as ready when it runs: its time is not in the world's hands. */
+  /** True if its next part could come now. Work is ready as soon as it runs. */
   isReady(): boolean {
     if (this.operation.closed) return false
     if (this.work !== undefined) return this.isExhausted ? this.work.outcomes.length > 0 : true
@@ -326,7 +326,7 @@ export interface AnswerTurnsOptions {
 }
 
 /**
- * Hands out recorded parts, one at a time: when the agent is at rest, what it started
+ * Hands out recorded parts, one at a time: when the agent is idle, everything it started
  * in its last turn is known, and the next part is chosen. Each begins a turn, which
  * is known by the delivery that it was in the recording.
  */
@@ -348,7 +348,7 @@ export class AnswerTurns {
     return this.#turn
   }
 
-  /** What was started, is not answered in full, and has no more parts on the tape. */
+  /** Operations without a full answer that have no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
     return this.#pending.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
   }
@@ -366,7 +366,7 @@ export class AnswerTurns {
     this.request()
   }
 
-  /** A connection that is asked again was not closed after its last answer. */
+  /** A connection with a new request was not closed after its last answer. */
   dropEndOf(connection: Operation): void {
     for (const pending of this.#pending) {
       if (pending.operation !== connection || pending.isExhausted) continue
@@ -385,7 +385,7 @@ export class AnswerTurns {
     return this.#turn
   }
 
-  /** Asks for the next part, once the agent is at rest. */
+  /** Requests the next part, once the agent is idle. */
   request(): void {
     if (this.#requested || this.options.isStopped()) return
     this.#requested = true
@@ -404,7 +404,7 @@ export class AnswerTurns {
     this.#chosen ??=
       order.choose(this.#pending.filter((one) => one.isReady())) ?? timers.lastResort(this.#pending)
     if (this.#chosen === undefined) return this.#idle()
-    // Work goes on beside us; it says when it is finished.
+    // Work runs concurrently and reports when it is finished.
     if (this.#chosen.work?.outcomes.length === 0) return
     const chosen = this.#chosen
     this.#chosen = undefined
@@ -415,7 +415,7 @@ export class AnswerTurns {
     return this.#handedOut !== undefined && !this.#handedOut.operation.closed
   }
 
-  /** Nothing more will come of it, and nobody will ask. */
+  /** It has no more parts, and will not be used again. */
   #isOver(pending: PendingAnswer): boolean {
     if (!pending.isExhausted) return false
     return pending.isTimer
@@ -441,7 +441,7 @@ export class AnswerTurns {
       const { event, body } = recordedPart(recorded.tape, delivery)
       operation.complete(event, body)
     }
-    // The next one is asked for once this one is with the agent. Not here: its turn must be
+    // The next one is requested once this one has reached the agent. Not here: its turn must be
     // alone in its round of the event loop, as it is when recorded, or its stacks differ.
   }
 

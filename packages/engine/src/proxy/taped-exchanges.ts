@@ -54,7 +54,7 @@ export class TapedExchanges {
   }
 
   take(request: ProxyRequest): TapedExchange | undefined {
-    const found = this.#matcher.take(eventOf(request), request.body)
+    const found = this.#matcher.take({ event: eventOf(request), body: request.body })
     return found && this.#byOperation.get(found)
   }
 

@@ -2,7 +2,7 @@ import type { NewEvent } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 
-/** What a session writes its events to: a `TapeWriter`, now, or a `BackgroundWriter`, a little later. */
+/** Receives the events of a session: a `TapeWriter` immediately, a `BackgroundWriter` later. */
 export type EventWriter = Pick<
   TapeWriter,
   'path' | 'append' | 'hold' | 'flush' | 'barrier' | 'seal' | 'close'
@@ -60,7 +60,7 @@ export class BackgroundWriter implements EventWriter {
     this.#writer.flush()
   }
 
-  /** Nobody is there to be told; the next call is. */
+  /** There is no caller to throw to; the next call throws. */
   readonly #later = (): void => {
     try {
       this.flush()

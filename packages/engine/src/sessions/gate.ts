@@ -18,7 +18,7 @@ export class Gate {
   readonly #next: () => Turn | undefined
   readonly #then: () => void
 
-  /** `next` takes the delivery whose turn it is, if any; `then` is told after each one. */
+  /** `next` takes the delivery whose turn it is, if any; `then` is called after each one. */
   constructor(next: () => Turn | undefined, then: () => void) {
     this.#next = next
     this.#then = then
@@ -29,7 +29,7 @@ export class Gate {
     return this.#requested
   }
 
-  /** Asks for a turn, now or after a wait. */
+  /** Requests a turn, now or after a wait. */
   request(waitMs = 0): void {
     if (this.#requested) return
     this.#requested = true

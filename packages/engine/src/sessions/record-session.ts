@@ -37,7 +37,7 @@ interface Completed {
   readonly native: unknown
 }
 
-/** What a run came to. */
+/** The end of a run. */
 export interface RunEnd {
   readonly exitCode?: number
   readonly signal?: string
@@ -175,7 +175,7 @@ export class RecordSession implements Session {
   }
 
   /**
-   * What a write could depend on is synced before it leaves. The write itself is
+   * Everything a write could depend on is synced before it leaves. The write itself is
    * only written: a program that pipes a file into a child need not wait for the
    * disk at every piece, and repeats it by itself. A request to a server is synced,
    * too: after a crash it must be known that it may have had its effect. Chunks of a
@@ -226,7 +226,7 @@ export class RecordSession implements Session {
   }
 
   proceed(): void {
-    // Only a replay holds answers back.
+    // Only a replay delays answers.
   }
 
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
@@ -236,7 +236,7 @@ export class RecordSession implements Session {
   }
 
   forget(): void {
-    // The recorder keeps no list: parts of a closed operation are dropped in #takeTurn.
+    // There is no list: parts of a closed operation are dropped in #takeTurn.
   }
 
   restart(operation: Operation): void {
@@ -263,10 +263,10 @@ export class RecordSession implements Session {
     try {
       this.writer.flush()
     } catch {
-      // Sealing reports it. Without a seal, what is in the file is all there is.
+      // Sealing reports it. Without a seal, the file stays as it is.
     }
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
-    // What such a run leaves behind still must not find its way out.
+    // Callbacks that such a run leaves behind still must not reach the outside.
     if (this.remote === 'live') sessionClosed()
   }
 
@@ -362,7 +362,7 @@ export class RecordSession implements Session {
   }
 }
 
-/** Whether a write begins a JSON-RPC request, as clients of MCP servers send them. */
+/** True if a write begins a JSON-RPC request, as clients of MCP servers send them. */
 function asksServer(bytes: Uint8Array): boolean {
   const [first] = bytes
   if (first !== OBJECT && first !== ARRAY) return false

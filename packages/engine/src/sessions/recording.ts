@@ -8,7 +8,7 @@ export interface Recording {
   mark(name: string, text: string): void
   /** Calls `work` when the run ends. The process may exit when `work` returns. */
   onEnd(work: () => void): void
-  /** Set when the run goes on from a tape. */
+  /** Set when the run continues from a tape. */
   readonly continues?: {
     readonly tape: Tape
     /** Number of its events that were served. */

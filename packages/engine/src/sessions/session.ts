@@ -15,7 +15,7 @@ import type { ServedFiles } from '../served-files.js'
 import type { SecretMask } from '../secrets.js'
 import type { Recording } from './recording.js'
 
-/** What reaches the agent: the event as it stands on the tape, with its body. */
+/** A part of an answer as it reaches the agent: the event on the tape, with its body. */
 export interface Delivery {
   readonly event: NewDelivery
   readonly body: Uint8Array
@@ -41,11 +41,11 @@ export interface Action {
   readonly durable?: boolean
   /** Deterministic work: runs again on replay, only its completion waits for its turn. */
   readonly reexecuted?: boolean
-  /** Goes on until it is closed, like a watcher: a run that goes live starts it anew. */
+  /** Runs until it is closed, like a watcher: a run that goes live starts it anew. */
   readonly lasting?: boolean
   /**
    * Does the real thing, outside the run; reports through `operation.complete`.
-   * `edited` is sent in place of `body`, where a fork changes what is asked.
+   * `edited` replaces `body`, where a fork changes the request.
    */
   start(operation: Operation, edited?: Uint8Array): void
   /**
@@ -56,7 +56,7 @@ export interface Action {
   carryOver?(operation: Operation): void
   /**
    * Processes that serve the agent: starts a new one in place of one that only the
-   * tape has. It is told `handshake`, whose answers the agent has had, then `again`.
+   * tape has. It receives `handshake`, whose answers the agent has had, then `again`.
    */
   restart?(
     operation: Operation,
@@ -134,7 +134,7 @@ export interface Session {
   /** A call that answers in the same breath, like `readFileSync`. */
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
-  /** What the agent writes to something it holds, a child process. `as`: it is a message, not bytes. */
+  /** Bytes that the agent writes to a child process. `as`: it is a message, not bytes. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   /**
    * Refuses something that the tape cannot answer. Throws, and ends a replay there: an agent
@@ -161,9 +161,9 @@ export interface Session {
   readonly environment?: Environment | undefined
   /** The real content of files with secrets; only while answers come from a tape. */
   readonly files?: ServedFiles | undefined
-  /** What must not stand on the tape. */
+  /** Values that must not be on the tape. */
   readonly secrets: SecretMask
-  /** The agent wrote to something: a held-back answer may be due now. */
+  /** The agent wrote to something: a delayed answer may be due now. */
   proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
   /** No part of this operation is awaited, for now. */
