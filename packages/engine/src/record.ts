@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { TapeError } from '@retake/tape'
+import { TapeError } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { closestName } from './closest-name.js'

@@ -6,7 +6,7 @@ import {
   stableStringify,
   toWire,
   type BodyForm,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 

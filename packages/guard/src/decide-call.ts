@@ -1,4 +1,4 @@
-import type { GuardIntent } from '@retake/tape'
+import type { GuardIntent } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
 import type { CanonicalCall } from './canonical-call.js'
 import { judgeArguments } from './contract/baseline/judge-arguments.js'

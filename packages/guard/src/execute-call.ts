@@ -1,4 +1,4 @@
-import { type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape'
+import { type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape/format'
 import { EMPTY, insideTool, type Operation } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
 import { requestApproval, expiredApproval } from './approval/request-approval.js'

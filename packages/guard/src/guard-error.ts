@@ -1,4 +1,4 @@
-import type { ExitReason } from '@retake/tape'
+import type { ExitReason } from '@retake/tape/format'
 import { RetakeError } from '@retake/engine/hook'
 
 /** Why something is not allowed, and what would be. */

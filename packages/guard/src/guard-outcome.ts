@@ -7,7 +7,7 @@ import {
   type GuardIntent,
   type GuardStatus,
   type RecordedError,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import type { Operation } from '@retake/engine/hook'
 import { GuardError, type Denial } from './guard-error.js'
 import type { GuardResult } from './guard-result.js'

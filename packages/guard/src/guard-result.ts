@@ -1,4 +1,4 @@
-import type { GuardFacts, GuardIntent, GuardStatus, ExitReason, Drift } from '@retake/tape'
+import type { GuardFacts, GuardIntent, GuardStatus, ExitReason, Drift } from '@retake/tape/format'
 
 /** Which call of the run it was. */
 export interface GuardedStep {

@@ -7,7 +7,7 @@ import {
   type GuardIntent,
   type GuardSavings,
   type ResumedRun,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { addOwnPackage, type RunEnd } from '@retake/engine/hook'
 import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'

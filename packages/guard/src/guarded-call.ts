@@ -6,7 +6,7 @@ import {
   type GuardIntent,
   rebuildError,
   type RecordedError,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import {
   callSite,
   type Delivery,

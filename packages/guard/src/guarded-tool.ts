@@ -1,4 +1,4 @@
-import type { CallUsage, Effect } from '@retake/tape'
+import type { CallUsage, Effect } from '@retake/tape/format'
 import type { Contract, Schema } from './contract/contract.js'
 
 /** Second argument of a tool. */

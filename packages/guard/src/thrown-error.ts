@@ -6,7 +6,7 @@ import {
   type RecordedError,
   recordError,
   toWire,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import tty from 'node:tty'
-import { rebuildError } from '@retake/tape'
+import { rebuildError } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import { outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'

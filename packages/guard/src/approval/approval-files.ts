@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import path from 'node:path'
-import { stableStringify, toWire } from '@retake/tape'
+import { stableStringify, toWire } from '@retake/tape/format'
 import { disk, natives } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
 

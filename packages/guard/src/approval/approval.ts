@@ -1,4 +1,4 @@
-import type { ApprovalFacts } from '@retake/tape'
+import type { ApprovalFacts } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 
 /** A call that waits for somebody to decide. */

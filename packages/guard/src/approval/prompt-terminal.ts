@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import { toWire } from '@retake/tape'
+import { toWire } from '@retake/tape/format'
 import { outsideRuns } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
 import { userInfo } from 'node:os'

@@ -1,4 +1,4 @@
-import type { ApprovalFacts } from '@retake/tape'
+import type { ApprovalFacts } from '@retake/tape/format'
 import { natives, type Operation } from '@retake/engine/hook'
 import type { Decision } from '../decide-call.js'
 import type { Denial } from '../guard-error.js'

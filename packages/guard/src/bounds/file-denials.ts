@@ -1,4 +1,4 @@
-import { clipText } from '@retake/tape'
+import { clipText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { FileAccess } from './scopes.js'
 

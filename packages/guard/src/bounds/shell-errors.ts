@@ -1,4 +1,4 @@
-import { clipText } from '@retake/tape'
+import { clipText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { ArgumentVector } from './argument-vector.js'
 import type { Command } from './scopes.js'

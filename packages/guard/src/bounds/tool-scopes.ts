@@ -1,4 +1,4 @@
-import type { Effect } from '@retake/tape'
+import type { Effect } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import { fileBounds } from './file-bounds.js'
 import { networkBounds } from './network-bounds.js'

@@ -1,4 +1,4 @@
-import type { Drift } from '@retake/tape'
+import type { Drift } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, type SchemaIssue } from './check-schema.js'

@@ -1,4 +1,4 @@
-import { type ArgumentDrift, clipText, type Drift, driftText } from '@retake/tape'
+import { type ArgumentDrift, clipText, type Drift, driftText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { SchemaIssue, UnusableSchema } from './check-schema.js'
 

@@ -1,4 +1,4 @@
-import { clipText } from '@retake/tape'
+import { clipText } from '@retake/tape/format'
 import { isStandardSchema } from './check-schema.js'
 import type { Schema } from './contract.js'
 

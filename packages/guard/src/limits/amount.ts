@@ -1,4 +1,4 @@
-import type { CallUsage } from '@retake/tape'
+import type { CallUsage } from '@retake/tape/format'
 
 /**
  * Tokens and money in whole numbers: with fractions of a dollar, ten times ten

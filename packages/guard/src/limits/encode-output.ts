@@ -1,4 +1,4 @@
-import { type BodyForm, decodeBody, encodeBody } from '@retake/tape'
+import { type BodyForm, decodeBody, encodeBody } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
 import { type Denial, GuardError } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'

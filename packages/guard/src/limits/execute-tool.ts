@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape'
+import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape/format'
 import { insideTool, type Session } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { checkOf } from '../enforcement/bounds-check.js'

@@ -1,4 +1,4 @@
-import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape'
+import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/format'
 import { GuardError, type Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { amountOf, NOTHING, toUsd, wrongUsage } from './amount.js'

@@ -1,4 +1,4 @@
-import type { CallUsage } from '@retake/tape'
+import type { CallUsage } from '@retake/tape/format'
 
 /** Limits for the calls of a run, or of one tool. Anything not set is unlimited, except as stated. */
 export interface CallLimits {

@@ -1,4 +1,4 @@
-import type { CallUsage } from '@retake/tape'
+import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { Denial } from '../guard-error.js'
 import {

@@ -1,4 +1,4 @@
-import type { CallUsage } from '@retake/tape'
+import type { CallUsage } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { NOTHING, nanoUsdOf, tokensOf, wrongUsage, type Amount } from './amount.js'

@@ -1,4 +1,4 @@
-import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape'
+import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/format'
 import { amountOf, larger, NOTHING, usedAmount, type Amount } from './amount.js'
 
 /** Something that a run spent before this one went on from it. */

@@ -1,4 +1,4 @@
-import type { Effect } from '@retake/tape'
+import type { Effect } from '@retake/tape/format'
 import { ArgumentPath, lookAnew } from './argument-path.js'
 import { compilePredicate } from './compile-predicate.js'
 import { NO, YES, type FitTest } from './fit.js'

@@ -1,4 +1,4 @@
-import type { GuardStatus } from '@retake/tape'
+import type { GuardStatus } from '@retake/tape/format'
 import { CallCounter } from './call-counter.js'
 import type { CallFilter, JudgedCall } from './call-filter.js'
 import type { Names } from './policy.js'

@@ -1,7 +1,7 @@
 import { type Fit, fitIf, type FitTest, NO, notFit, UNKNOWN, YES } from './fit.js'
 import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
-import { toWire, wireEqual } from '@retake/tape'
+import { toWire, wireEqual } from '@retake/tape/format'
 
 /** True if a value has the same data as this one. */
 function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {

@@ -1,4 +1,4 @@
-import { type Effect, stableStringify, toWire, type Verdict } from '@retake/tape'
+import { type Effect, stableStringify, toWire, type Verdict } from '@retake/tape/format'
 import { eachText } from '../bounds/each-text.js'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'

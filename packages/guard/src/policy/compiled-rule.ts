@@ -1,4 +1,4 @@
-import type { Verdict } from '@retake/tape'
+import type { Verdict } from '@retake/tape/format'
 import { ArgumentPath, argumentText } from './argument-path.js'
 import { LOOK_BACK_LIMIT } from './call-counter.js'
 import { CallFilter, type PathList } from './call-filter.js'

@@ -1,4 +1,4 @@
-import type { Verdict } from '@retake/tape'
+import type { Verdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { JudgedCall } from './call-filter.js'
 import { CallHistory, type PastCall } from './call-history.js'

@@ -1,4 +1,4 @@
-import type { Effect, Verdict } from '@retake/tape'
+import type { Effect, Verdict } from '@retake/tape/format'
 import type { FileScope } from '../bounds/scopes.js'
 import type { NetworkScope } from '../bounds/scopes.js'
 import type { ShellScope } from '../bounds/scopes.js'

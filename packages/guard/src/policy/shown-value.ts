@@ -1,4 +1,4 @@
-import { clipText } from '@retake/tape'
+import { clipText } from '@retake/tape/format'
 import { holdsSecret, SecretMask } from '@retake/engine/hook'
 
 const LONGEST = 60

@@ -4,7 +4,7 @@ import {
   type GuardFacts,
   type RecordedError,
   type Tape,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { outsideRuns } from '@retake/engine/hook'
 import type { EarlierCall, EarlierCalls } from './earlier-calls.js'

@@ -1,4 +1,10 @@
-import type { BodyForm, GuardFacts, GuardIntent, RecordedError, ServedFrom } from '@retake/tape'
+import type {
+  BodyForm,
+  GuardFacts,
+  GuardIntent,
+  RecordedError,
+  ServedFrom,
+} from '@retake/tape/format'
 
 /** A call of an earlier run, with what became of it. */
 export interface EarlierCall {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { readGuards, TapeError, type ResumedRun, type Tape } from '@retake/tape'
+import { readGuards, TapeError, type ResumedRun, type Tape } from '@retake/tape/format'
 import { openTape, TapeLock } from '@retake/tape/node'
 import type { Session } from '@retake/engine/hook'
 import { CallLedger } from './call-ledger.js'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { GuardEnvironment } from '@retake/tape'
+import type { GuardEnvironment } from '@retake/tape/format'
 import { findGit, gitState } from './git-state.js'
 
 const taken = new Map<string, GuardEnvironment>()

@@ -1,6 +1,6 @@
 import { openSync, readdirSync, readSync, closeSync } from 'node:fs'
 import path from 'node:path'
-import { readGuards, TapeError, type Tape } from '@retake/tape'
+import { readGuards, TapeError, type Tape } from '@retake/tape/format'
 import { openOwnTape, openTape } from '@retake/tape/node'
 
 /**

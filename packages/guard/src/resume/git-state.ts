@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { inflateSync } from 'node:zlib'
-import type { GuardEnvironment } from '@retake/tape'
+import type { GuardEnvironment } from '@retake/tape/format'
 
 /** A file that git tracks, as its index has it. */
 interface IndexEntry {

@@ -7,7 +7,7 @@ import {
   type LeftOpenNote,
   type ResumedRun,
   toWire,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import {
   BackgroundWriter,
   currentSession,

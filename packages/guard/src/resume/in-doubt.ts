@@ -1,4 +1,4 @@
-import { readGuards, type ServedFrom, type Tape } from '@retake/tape'
+import { readGuards, type ServedFrom, type Tape } from '@retake/tape/format'
 import type { GuardedTool } from '../guarded-tool.js'
 import type { EarlierCall } from './earlier-calls.js'
 

@@ -4,7 +4,7 @@ import {
   type GuardIntent,
   type NestedCallNote,
   type NestedResultNote,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import {
   type Action,
   type Delivery,

@@ -1,4 +1,4 @@
-import type { BodyForm } from '@retake/tape'
+import type { BodyForm } from '@retake/tape/format'
 import type { SecretMask } from '@retake/engine/hook'
 
 interface Stored {

@@ -5,7 +5,7 @@ import {
   type GuardIntent,
   type SpentNote,
   type Tape,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { type Operation, outsideRuns, type Session } from '@retake/engine/hook'
 import { addUsage, NOTHING, sum, toUsage, type Amount } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'

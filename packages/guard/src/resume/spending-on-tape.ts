@@ -1,4 +1,9 @@
-import { readGuards, type GuardedCallOnTape, type GuardsOnTape, type Tape } from '@retake/tape'
+import {
+  readGuards,
+  type GuardedCallOnTape,
+  type GuardsOnTape,
+  type Tape,
+} from '@retake/tape/format'
 import { amountOf, NOTHING, sum, type Amount } from '../limits/amount.js'
 import { countedFor, overuseOf, type Spent } from '../limits/spent.js'
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { fromWire, toWire } from '@retake/tape'
+import { fromWire, toWire } from '@retake/tape/format'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'

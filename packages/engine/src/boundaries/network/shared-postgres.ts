@@ -1,6 +1,6 @@
 import EventEmitter from 'node:events'
 import Module from 'node:module'
-import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape'
+import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import { errors } from '../../errors.js'
 import { hasFlag } from '../../recorder-flags.js'

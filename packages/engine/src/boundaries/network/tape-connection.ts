@@ -1,5 +1,5 @@
 import type net from 'node:net'
-import { fromWire, Http1Scanner, rebuildError } from '@retake/tape'
+import { fromWire, Http1Scanner, rebuildError } from '@retake/tape/format'
 import { lostAnswer, SILENCE_MS } from '../../player/hand-over.js'
 import { natives } from '../../natives.js'
 import { currentSession, outsideRuns } from '../../scope.js'

@@ -1,4 +1,4 @@
-import { decodeBody, guardedCalls, type TapeLike } from '@retake/tape'
+import { decodeBody, guardedCalls, type TapeLike } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
 import { typeOf } from '../type-of.js'
 import type { ArgumentBaseline, Baseline, Spread, ToolBaseline } from './baseline.js'

@@ -1,4 +1,4 @@
-import type { ArgumentDrift, DriftReason } from '@retake/tape'
+import type { ArgumentDrift, DriftReason } from '@retake/tape/format'
 import { typeOf } from '../type-of.js'
 import type { ArgumentBaseline, Baseline, Spread } from './baseline.js'
 import { eachArgument } from './each-argument.js'

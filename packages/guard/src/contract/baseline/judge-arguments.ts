@@ -1,4 +1,4 @@
-import type { ArgumentDrift } from '@retake/tape'
+import type { ArgumentDrift } from '@retake/tape/format'
 import type { Judgement } from '../../policy/compiled-policy.js'
 import { contractErrors } from '../contract-errors.js'
 import type { Baseline } from './baseline.js'

@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { type Http1RequestHead, Http1Scanner } from '@retake/tape'
+import { type Http1RequestHead, Http1Scanner } from '@retake/tape/format'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 
 /** Where a socket leads. */
