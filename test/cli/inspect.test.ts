@@ -558,7 +558,7 @@ test('code that was changed since the recording is reported as the divergence it
   ]) {
     const { code, stdout, stderr } = await retake(args)
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-    expect(stderr).toContain('something else than when it was recorded')
+    expect(stderr).toContain('behaves differently from the recording')
     expect(stderr).toContain('retake record agent.mjs')
   }
   const { stdout, code } = await retake(['replay', 'last', '--step', '1', '--json'])

@@ -104,7 +104,7 @@ export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): st
 }
 
 export interface AgentProcess {
-  /** Retake's own flags for Node; they stand last, after every preload of the user's, and are hidden from the agent. */
+  /** Retake's own flags for Node; they come last, after every preload of the user's, and are hidden from the agent. */
   readonly retakeFlags: readonly string[]
   /** Flags of the run. */
   readonly nodeArgs: readonly string[]
@@ -121,7 +121,7 @@ export interface AgentProcess {
   readonly onOutput?: (chunk: Buffer) => void
   /** Killed after this; without it an agent may run for ever. */
   readonly timeoutMs?: number
-  /** Stops it: asked to end first, killed when it does not. */
+  /** Stops it: first with a signal, then by killing it. */
   readonly stopped?: AbortSignal
 }
 
@@ -165,7 +165,7 @@ export function preloadFlags({
 /** Systems take at most 128 kB in one variable. */
 const VARIABLE_LENGTH = 30_000
 
-/** A task as text for its variable. The plan of a fork may hold a whole conversation, a recording many files. */
+/** A task as text for its variable. The plan of a fork may contain a whole conversation, a recording many files. */
 export function handedOver(task: ProcessTask, folder: string): string {
   const text = JSON.stringify(task)
   if (text.length <= VARIABLE_LENGTH) return text
@@ -204,7 +204,7 @@ export function nodeCommand(
 
 /**
  * Runs an agent to its end. Signals that reach this process are for the agent:
- * it may clean up, and this process goes on until it is gone.
+ * it may clean up, and this process waits until it has ended.
  */
 export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
   const { args, env } = nodeCommand(agent)

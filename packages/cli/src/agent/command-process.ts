@@ -49,7 +49,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
 export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
 
 /**
- * In a replay nobody is to be reached: frameworks are told not to report home, trace
+ * A replay reaches nobody: frameworks must not send telemetry, trace
  * or fetch lists, which would be refused, and found to differ, otherwise.
  */
 export const REPLAY_QUIET = {

@@ -190,7 +190,7 @@ export interface ContinueOptions {
 export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
   readonly divergences: readonly Divergence[]
   readonly left?: Divergence
-  /** Tape that holds the run now; the one that was served, when nothing was recorded. */
+  /** Tape of the run; the served one if nothing was recorded. */
   readonly tape: string
 }
 
@@ -292,11 +292,11 @@ function liveEnvironment(
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)
   }
-  // A simulator stands in for those who would ask for them.
+  // A simulator needs no keys.
   const needsKeys = plan.tail === 'live' && plan.pinned?.simulator === undefined
   if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)
   return { ...env, ...changes }
 }
 
-/** Variables without which a model cannot be asked. */
+/** Variables that model requests need. */
 const IS_KEY = /api_?key|access_?key|auth_?token/i

@@ -221,6 +221,6 @@ function usedBefore(tape: Tape, seq: number): NotCaptured[] {
   return viewRun(tape).notCaptured.filter(({ what, at }) => names.has(`${what} ${at}`))
 }
 
-/** Names of variables that hold placeholders on the tape. */
+/** Names of variables that are placeholders on the tape. */
 const maskedVariables = ({ details: { env = {} } }: Tape): string[] =>
   Object.keys(env).filter((name) => env[name]?.includes('retake-h'))

@@ -172,7 +172,7 @@ function readSites(file: string): CallSites {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as CallSites
   } catch {
-    // The agent was killed before it could tell.
+    // The agent was killed before it could write the file.
     return []
   }
 }

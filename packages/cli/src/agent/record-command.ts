@@ -135,7 +135,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     })
     const env = {
       ...process.env,
-      // The command keeps its SOCKS proxy: bypassing it may be what the proxy is there to prevent.
+      // The command retains its SOCKS proxy: bypassing it may be forbidden.
       ...(wayOut.unusable.length === 0 && waysOut(server.url)),
       ...trusted?.variables,
       ...proxyVariables(variables, server.url),

@@ -210,7 +210,7 @@ interface Start {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
-  /** The environment of the program. It holds current secrets: see `ServedEnvironment`. */
+  /** The environment of the program. It contains current secrets: see `ServedEnvironment`. */
   readonly env: NodeJS.ProcessEnv
   readonly nodeArgs: readonly string[]
   readonly preloads?: readonly Preload[]

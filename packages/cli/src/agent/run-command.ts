@@ -15,10 +15,10 @@ export interface CommandEnd {
   readonly stderr: string
 }
 
-/** More than this of a command's output is not kept. */
+/** Maximum length of the collected output of a command. */
 const OUTPUT_MAX = 16 * 1024 * 1024
 
-/** A command that does not end in this time after it was told to is killed. */
+/** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 1000
 
 /**

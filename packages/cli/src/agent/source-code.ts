@@ -135,7 +135,7 @@ export function changedPackages(tape: Tape, root = movedHere(tape)): string[] {
   })
 }
 
-/** Says so on stderr: lines and variables are those of today's code. The replay goes on, and stops where it differs. */
+/** Warns on stderr that lines and variables are those of today's code. The replay continues until it differs. */
 export function warnOfChangedSources(tape: Tape): void {
   const changed = changedSources(tape)
   if (changed.length === 0) return

@@ -44,7 +44,7 @@ function verdictText({ findings, steps }: FindingsFile): string {
   return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 
-/** Every question that was put to forks, as a tree: what it was for, what was kept, what they said. */
+/** Every experiment as a tree: its purpose, the pinned steps, the results. */
 function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] {
   const labels = steps.map(({ label }) => label)
   const purposes = [...new Set(findings.evidence.map(({ purpose }) => purpose))]
@@ -310,7 +310,7 @@ function classicLines(
   ]
 }
 
-/** Which words of what a model was asked mattered, for a person. */
+/** Lists which words of a model request mattered. */
 function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
   const { step, verdict, why, messages, spans, forks, notes } = found
   const listed = (text: string): string[] =>

@@ -16,7 +16,7 @@ import {
 const NEUTRAL_TEXT = 'Nothing is known about this.'
 
 /**
- * A value of the same shape that says nothing: objects keep their keys, lists are empty,
+ * A neutral value of the same shape: objects retain their keys, lists are empty,
  * texts are empty, and all else is null, since 0 or false would be a statement. A text by
  * itself says that nothing is known.
  */

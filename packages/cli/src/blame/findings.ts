@@ -20,14 +20,14 @@ export interface FindingsFile {
   readonly at: number
   /** The oracle, as it was given. */
   readonly oracle: string
-  /** Hash of what was asked: oracle, interventions, seed. */
+  /** Hash of the search: oracle, interventions, seed. */
   readonly question: string
   /** The searched steps; `findings.steps[i]` is about `steps[i]`. */
   readonly steps: readonly SearchedStep[]
   readonly findings: BlameFindings
   /** Result of changing one step at a time, if requested. */
   readonly classic?: ClassicView
-  /** Which words of what a model was asked mattered, where that was wanted. */
+  /** Which words of a model request mattered, if requested. */
   readonly spans?: SpanFindings
   readonly facts: SearchFacts
 }
@@ -57,7 +57,7 @@ interface SearchFacts {
   readonly seed: number
 }
 
-/** The folder for what blame keeps about the runs of a folder: `.retake/blame` for `.retake/runs`. */
+/** The folder for findings about the runs of a folder: `.retake/blame` for `.retake/runs`. */
 export function blameFolder(tapeFile: string): string {
   const runs = path.dirname(path.resolve(tapeFile))
   return path.join(path.basename(runs) === 'runs' ? path.dirname(runs) : runs, 'blame')
@@ -77,7 +77,7 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
 
 /**
  * Short text that is equal for equal results of a step: the
- * tools a model asks for with their arguments, the words it says, a class of errors,
+ * tools a model calls with their arguments, the words it says, a class of errors,
  * the result of a tool. Ids, key order, case and punctuation make no difference.
  */
 export function stepValue(step: Step): string {
@@ -103,7 +103,7 @@ function saidBy(step: Step): string {
   return `says ${words(step.answer().map(messageText).join(' '))}`
 }
 
-/** Numbers keep their points: 3.5 is not 35. */
+/** Numbers retain their decimal points: 3.5 is not 35. */
 const words = (text: string): string =>
   (text.toLowerCase().match(/\d+(?:[.,]\d+)*|[\p{L}\p{N}]+/gu) ?? []).join(' ')
 
@@ -118,7 +118,7 @@ function resultOf({ result, output = [] }: Called): unknown {
   return [result, printed]
 }
 
-/** JSON with the keys of objects in order; what JSON does not have, as it is told elsewhere. */
+/** JSON with sorted keys; values that JSON lacks as in other output. */
 export const canonical = (value: unknown): string => JSON.stringify(sorted(plainValue(value))) ?? ''
 
 function sorted(value: unknown): unknown {

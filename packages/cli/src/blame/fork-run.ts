@@ -17,7 +17,7 @@ const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
 
 /**
  * Detects that a provider limited the rate of a fork: the last live answer of some address was
- * that it is busy. What such a run came to says nothing. An agent that asked again and
+ * that it is busy. The outcome of such a run means nothing. An agent that retried and
  * was answered is fine; so is an address that was busy when the run was recorded.
  */
 export function wasRateLimited(
@@ -60,13 +60,13 @@ function waitOf(step: Step): number | undefined {
 }
 
 const REQUEST_EVENTS: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
-/** Who is not let in, or has not paid: of nobody an answer to what was asked. */
+/** Statuses of missing access or payment: not an answer to the request. */
 const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
 
 /**
- * Why what a fork came to says nothing: something that it really asked was not answered, as
- * a provider is down, a key has run out, or a model does not take the conversation with held
- * answers in it. An agent that asked the same again and was answered is fine; so is what had
+ * Why the outcome of a fork means nothing: a live request was not answered, because
+ * a provider is down, a key has expired, or a model rejects the conversation with pinned
+ * answers in it. A successful retry of the agent is fine; so is what had
  * failed in the same way when the run was recorded.
  */
 function unanswered(tape: Tape, recorded: Tape): string | undefined {
@@ -94,7 +94,7 @@ function addressOf(step: Step): string {
   return request === undefined ? step.title : `${request.method} ${request.url.split(/[?#]/)[0]}`
 }
 
-/** Equal where the same is asked again. */
+/** Equal for a retry of the same request. */
 function shortHash(step: Step): string {
   const { body = new Uint8Array(0), url = '' } = step.exchange()?.request ?? {}
   return `${addressOf(step)} ${createHash('sha256').update(url).update(body).digest('hex')}`
@@ -117,7 +117,7 @@ function codeOf({ code, cause }: Partial<RecordedError> = {}): string | undefine
 /** Result of one fork, before it is judged. */
 export interface ForkRun {
   readonly outcome: RunOutcome
-  /** It broke in a way that no oracle need be asked about. */
+  /** Set if it broke, so that no oracle is needed. */
   readonly broke?: string
   /** The part that must be as recorded is not: the program is another one now. */
   readonly changed?: Divergence

@@ -25,12 +25,12 @@ export interface StoredFork {
   readonly forced: number
   readonly tokens?: number
   readonly costUsd?: number
-  /** The tape of the fork, where it was kept. */
+  /** The tape of the fork, if it was saved. */
   readonly tape?: string
 }
 
 /**
- * The forks of one question about one run, by what was held and the number of the draw. A fork is on
+ * The forks of one search of one run, by pinned steps and number of the draw. A fork is on
  * disk before the search sees it, so a search that is stopped loses nothing. Those that came to
  * no verdict are not found by a later search: a provider that was down then may be up now.
  */
@@ -42,7 +42,7 @@ export class StoredForks {
     this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
     for (const line of linesOf(this.file)) {
       const read = parsed(line)
-      // Nothing is known of a fork without a verdict: what kept it from one may be over.
+      // Forks without a verdict are run again: the reason may be gone.
       if (read !== undefined && read.fork.outcome !== 'undefined')
         this.#known.set(read.key, read.fork)
     }
@@ -59,7 +59,7 @@ export class StoredForks {
 
   add(key: string, fork: StoredFork): void {
     mkdirSync(path.dirname(this.file), { recursive: true })
-    // The line end stands first: what was torn off by a crash spoils only itself.
+    // The newline comes first, so that a record torn by a crash spoils only itself.
     appendFileSync(this.file, `\n${JSON.stringify({ key, fork })}`)
     this.#known.set(key, fork)
   }
@@ -100,15 +100,15 @@ export interface ForkJob {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Runs forks, several at a time. It judges nothing, keeps nothing and tries nothing twice. */
+/** Runs forks, several at a time. It does not judge, store or retry. */
 export interface ForkPool {
-  /** How many it runs at once. */
+  /** Maximum number of concurrent forks. */
   readonly size: number
   /** Waits for its turn. An aborted signal ends it: the promise is rejected then. */
   run(job: ForkJob, signal: AbortSignal): Promise<ForkRun>
 }
 
-/** Runs forks as processes of this machine, at most `size` at once, in the order they were asked for. */
+/** Runs forks as processes of this machine, at most `size` at a time, in order. */
 export class LocalForkPool implements ForkPool {
   readonly size: number
   readonly #runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
@@ -272,7 +272,7 @@ export class ProcessForks implements ForkSource {
     )
   }
 
-  /** A step is asked something else; what follows happens anew. */
+  /** Forks with another request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
     const requestSha = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
     const key = `asked ${at} ${requestSha} #${draw}`
@@ -330,7 +330,7 @@ export class ProcessForks implements ForkSource {
     return fork
   }
 
-  /** Everything kept is a replay. It comes to the same each time, so only the oracle is asked again. */
+  /** With everything pinned it is a replay with the same outcome each time, so only the oracle runs again. */
   async #judgeReplay(): Promise<StoredFork> {
     const { tape, oracle } = this.#options
     await this.#checkProgram()

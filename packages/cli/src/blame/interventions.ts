@@ -39,7 +39,7 @@ interface Freed {
   readonly closeness: number
 }
 
-/** Finds what stands before the `=`. Throws when it means no step. */
+/** Resolves the part before the `=`. Throws if it matches no step. */
 function freedSteps(where: string, steps: readonly Step[]): Freed {
   const labelled = steps.filter(({ label }) => label === where)
   if (labelled.length > 0) return { steps: labelled, closeness: 3 }
@@ -74,7 +74,7 @@ function namesOf(steps: readonly Step[], name: (step: Step) => string): string {
   return `${names.slice(0, FREED_SHOWN_MAX).join(', ')}${names.length > FREED_SHOWN_MAX ? ', …' : ''}`
 }
 
-/** How a free step is answered, as it was asked for. */
+/** How to answer a free step. */
 type FreeHow =
   | { readonly kind: 'live' | 'neutral' | 'nothing' | 'error' }
   /** A whole answer, as JSON text or the content of a file. */
@@ -103,7 +103,7 @@ interface SpecOptions {
 
 const WORDS = ['live', 'neutral', 'nothing', 'error'] as const
 
-/** Reads one `--free`; files that it names are read at once. */
+/** Reads one `--free` and the files that it names. */
 function parseFree(text: string, { folder = process.cwd() }: SpecOptions = {}): FreeSpec {
   const [, where = '', how = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? []
   if (where.trim() === '' || how.trim() === '') throw wrong(text, EXAMPLE)
@@ -166,7 +166,7 @@ const wrong = (text: string, why: string): Error =>
 
 /**
  * Answers of another run of the same agent, by the steps of this one. Which step is
- * which, their difference tells: kind and name agree, and what stands around them.
+ * which, their diff decides: by kind, name and neighbors.
  */
 class SiblingAnswers {
   readonly #sibling: Tape
@@ -208,7 +208,7 @@ const LABELS_MAX = 8
 
 /**
  * Treatment of free steps in a line: `free: models live · tools neutral · step 4 live`.
- * Kinds whose steps are all treated alike are told as one.
+ * Kinds whose steps are all treated alike are combined.
  */
 function describeInterventions(
   steps: readonly Step[],
@@ -252,10 +252,10 @@ export interface InterventionOptions {
 export interface Interventions {
   /** By label, what a free step is answered with. */
   readonly answers: Readonly<Record<string, FreeAnswer>>
-  /** Absolute path of the simulator, and what tells it from another: a hash of its code. */
+  /** Absolute path of the simulator, and a hash of its code. */
   readonly simulator?: string
   readonly simulatorKey?: string
-  /** Labels of the steps that are asked live; with a simulator, only where it has no answer. */
+  /** Labels of the steps that go live; with a simulator, only where it has no answer. */
   readonly live: readonly string[]
   /** Summary in a line, printed before anything is spent. */
   readonly describe: string
@@ -265,7 +265,7 @@ export interface Interventions {
 
 /**
  * Turns what the user said about free steps into answers by label. The closest that
- * names a step decides, and of equals the last; without any, a step is asked live.
+ * names a step decides, and of equals the last; without any, a step goes live.
  * Throws when something is named that is not there, or a step that is named by its
  * number cannot be answered so.
  */
@@ -393,7 +393,7 @@ function simulatorOf({
 }
 
 /**
- * An answer as a script file holds it: `{ "payload": … }`, `{ "error": "…" }`, or one of
+ * An answer in a script file: `{ "payload": … }`, `{ "error": "…" }`, or one of
  * the words `live`, `neutral`, `nothing` and `error`.
  */
 function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {

@@ -26,7 +26,7 @@ import { type Search, searchedSteps } from './search-run.js'
 /** At most this many forks unless the user says otherwise. */
 export const FORKS = 300
 
-/** Reads what a search is asked to do; throws before anything is run. */
+/** Reads the options of a search. Throws before anything runs. */
 export async function readSearch(
   tape: Tape,
   values: OptionValues,
@@ -69,7 +69,7 @@ export async function readSearch(
   }
 }
 
-/** Where nobody is asked, what stands on the tape in place of secrets that are not here will do. */
+/** Placeholders of the tape for missing secrets: enough if nothing goes live. */
 function placeholders(tape: Tape): Record<string, string> {
   const found: Record<string, string> = {}
   for (const { name, value, isSecret } of environmentOnTape(tape).values()) {

@@ -28,7 +28,7 @@ export interface Estimate {
   readonly forks: number
   /** When it does not, and for several causes. */
   readonly forksMost: number
-  /** Steps that are asked again in all of `forks`. */
+  /** Live steps of all `forks`. */
   readonly liveSteps: number
   readonly tokens: number
   /** Missing when the cost of a step is not known. */
@@ -40,10 +40,10 @@ const STEADY = 2.2
 const NOISY = 7
 /** Probes beside those for causes: anchors, and the audit at the end. */
 const FIXED_PROBES = 2 + 9
-/** Part of the steps that is live in a fork, on average: probes keep prefixes. */
+/** Average part of the steps that is live in a fork: probes pin prefixes. */
 const LIVE_PART = 0.5
 
-/** `isPaid`: whether a step that is free is really asked. */
+/** `isPaid`: the step goes live if it is free. */
 export function estimateSearch(
   steps: readonly Step[],
   isPaid: (step: Step) => boolean = () => true,
@@ -75,7 +75,7 @@ export function tokensOf({ usage }: Pick<Step, 'usage'>): number {
   return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
 }
 
-/** The estimate in one sentence, with the limits that hold. */
+/** The estimate in one sentence, with the limits. */
 export function estimateLine(
   estimate: Estimate,
   { maxForks, maxUsd }: { readonly maxForks: number; readonly maxUsd?: number },
@@ -95,7 +95,7 @@ export function estimateLine(
   ].join(' · ')
 }
 
-/** How often an oracle is asked about the unchanged run before anything else. */
+/** How often the oracle judges the unchanged run first. */
 const CHECKS = 4
 /** And when it does not say the same each time. */
 const CHECKS_UNSTEADY = 20
@@ -213,7 +213,7 @@ function filesOnTape(tape: Tape): {
 const LOOKS_AT_OUTPUT = /^(not:\s*)*(exit|stdout|json|judge):/
 
 /**
- * Where a run seems to fail whatever is kept, its oracle may have looked at the files of the
+ * If a run seems to fail whatever is pinned, its oracle may have looked at the files of the
  * recorded run each time: forks leave the disk as it is.
  */
 export function filesNote(
@@ -243,9 +243,9 @@ export interface Search {
   readonly maxUsd?: number
   readonly timeoutMs: number
   readonly errorRate?: number
-  /** Also asks about one step at a time, for comparison. */
+  /** Also changes one step at a time, for comparison. */
   readonly classic?: boolean
-  /** Also asks which words of what this model step was asked mattered. */
+  /** Also finds which words of the request of this model step mattered. */
   readonly spansOf?: Step
   readonly tapesFolder?: string
   readonly signal: AbortSignal
@@ -253,7 +253,7 @@ export interface Search {
   readonly onPause?: (ms: number) => void
 }
 
-/** The steps of a run that can be held or made free, with their costs. */
+/** The steps of a run that can be pinned or freed, with their costs. */
 export function searchedSteps(tape: Tape): Step[] {
   const labels = new Set(searchableSteps(tape).map(({ label }) => label))
   return viewRun(tape).recordedSteps.filter(({ label }) => labels.has(label))
@@ -376,7 +376,7 @@ function limitsLeft(
   }
 }
 
-/** About what it costs to ask everything again that is asked live. */
+/** Estimated cost of all live steps. */
 function costOfFork({ steps, interventions: { live, simulator } }: Search): number {
   if (simulator !== undefined) return 0
   const paid = steps.filter(({ label }) => live.includes(label))

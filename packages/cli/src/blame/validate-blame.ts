@@ -49,7 +49,7 @@ export async function validateBlame(
   try {
     const { href } = pathToFileURL(path.resolve(folder.pathOf('faults.mjs')))
     const { FAULTS } = (await import(href)) as { FAULTS: Record<string, Planted> }
-    // All at once, in one pool: a search alone has moments in which it waits for one fork.
+    // All in one pool: a single search sometimes waits for one fork.
     return await Promise.all(
       Object.entries(FAULTS).map(async ([name, planted]) => {
         const validated = await validateFault(folder, name, planted, pool, signal)

@@ -225,7 +225,7 @@ function partText({ text, name, args, content, ...rest }: ShownMessage['parts'][
   return `← ${typeof content === 'string' ? content : JSON.stringify(content)}`
 }
 
-/** How many differences of one step are shown unless all are asked for. */
+/** Number of differences of one step shown without --full. */
 const MOST_FIELDS = 8
 
 /** All that differs in one step. What is only carried along is counted, not repeated. */
@@ -320,7 +320,7 @@ export interface DiffLook extends Look {
   readonly full: boolean
 }
 
-/** How many steps and lines of output are shown unless all are asked for. */
+/** Number of steps and lines of output shown without --full. */
 const MOST_STEPS = 40
 const MOST_LINES = 12
 
@@ -377,7 +377,7 @@ function stepsLines({ steps: all, toolLists }: RunDiff, look: DiffLook): string[
   ]
 }
 
-/** A step that says no more than the difference of the tools, which is told above it. */
+/** A step with no other difference than the tools, which are listed above it. */
 const isToolList = ({ a, change, fields }: StepDiff): boolean =>
   change === 'changed' &&
   a?.kind === 'mcp' &&

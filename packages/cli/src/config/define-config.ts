@@ -57,7 +57,7 @@ export interface ModelPrice {
   readonly cachedInput?: number
   /** Input written to the provider's cache. Left out: its cost is unknown. */
   readonly cacheWrite?: number
-  /** Input written to a cache that is kept for an hour. Left out: its cost is unknown. */
+  /** Input written to a cache that lasts an hour. If missing, its cost is unknown. */
   readonly cacheWriteLong?: number
   /** Tokens the model thinks in. Left out: they cost what output costs. */
   readonly reasoning?: number
@@ -88,7 +88,7 @@ export interface RetakeConfig {
   readonly pureAddons?: readonly string[]
   /**
    * Definition of a passing run: text as for `--oracle`, files relative to
-   * this file, or a function. `retake blame` asks it unless told otherwise.
+   * this file, or a function. The default oracle of `retake blame`.
    */
   readonly oracle?: string | OracleFunction
   /** The model behind `judge:…` oracles. */

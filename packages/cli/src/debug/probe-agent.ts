@@ -16,7 +16,7 @@ import { cliRoot } from '../package-root.js'
 import { lookOf, printJson } from '../terminal/terminal.js'
 import { momentOf } from '../runs/view-run.js'
 
-/** The replay does something else than the tape says, before the place that was asked for. */
+/** The replay diverged from the tape before the requested step. */
 class DivergedOnTheWay extends Error {
   override readonly name = 'DivergedOnTheWay'
   constructor(readonly replayed: Replayed) {

@@ -45,7 +45,7 @@ export function writeStates(tape: Tape, states: readonly CapturedState[]): strin
   const lines = [header, ...states].map((line) => `${JSON.stringify(line)}\n`)
   const temporary = `${file}.${process.pid}.tmp`
   try {
-    // Like the tape: it holds what the agent was told.
+    // Private like the tape: it contains what the agent received.
     writeFileSync(temporary, lines.join(''), { mode: 0o600 })
     renameSync(temporary, file)
   } finally {

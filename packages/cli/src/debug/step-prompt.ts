@@ -218,7 +218,7 @@ const stepCommandHelp = (): string[][] =>
 
 /**
  * An expression as it is evaluated: in parentheses where that parses, so that
- * `{ a, b }` is an object. Throws when it is no JavaScript.
+ * `{ a, b }` is an object. Throws if it is not JavaScript.
  */
 export function checkExpression(expression: string): string {
   // Private names are fine at a line inside their class, and nowhere else.
@@ -305,7 +305,7 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
 const endOf = (text: string, length: number): string =>
   text.length > length && length > 1 ? `…${text.slice(1 - length)}` : text
 
-/** Changed ones stand out also without colours. */
+/** Changed values are visible without colors, too. */
 const watchLines = (watches: readonly Watched[], { paint, width }: Look): string[] =>
   watches.map(({ expression, evaluation, isChanged }) => {
     const value = evaluation.ok ? evaluation.value.text : evaluation.message
@@ -381,7 +381,7 @@ export class StepPrompt {
     })
     signal.addEventListener('abort', () => lines.close(), { once: true })
     lines.on('SIGINT', () => this.#interrupt(lines))
-    // Nothing more will be asked: no use in finishing what is under way.
+    // No more commands will come: cancel the running one.
     lines.on('close', () => this.#isTerminal && this.#motion?.abort())
     this.#promptNext(lines)
     for await (const line of lines) {

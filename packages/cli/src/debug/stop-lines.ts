@@ -33,7 +33,7 @@ function readLines(file: string): string[] {
   }
 }
 
-/** Where the agent stands, for a person: the line, who called it, and what the variables hold. */
+/** Describes where the agent is: the line, its callers, and the variables. */
 export function stopLines(stop: Stop, look: Look): string[] {
   const { paint } = look
   const { location } = stop

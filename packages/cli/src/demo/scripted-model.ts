@@ -16,7 +16,7 @@ export interface ScriptedModel {
 
 /**
  * A stand-in for a model on the loopback, so that the demo needs no key. It
- * speaks OpenAI's chat format and answers by rules from what it is told; ids and
+ * speaks OpenAI's chat format and answers by rules; ids and
  * waiting times are random, as they are with a real one.
  */
 export async function startScriptedModel(wantedPort = 0): Promise<ScriptedModel> {

@@ -28,7 +28,7 @@ export function wrapCalls(
 }
 
 /**
- * Something that holds for the whole program and returns its undo. Done again
+ * Something that applies to the whole program and returns its undo. Done again
  * before that, it changes nothing and hands back the same undo.
  */
 export function onceAProgram<A extends readonly unknown[]>(

@@ -60,7 +60,7 @@ const later = (schema: PromiseLike<Json>): StandardSchema => ({
   },
 })
 
-/** An OpenTelemetry span that keeps nothing, in the shape of `Span` of `@opentelemetry/api`. */
+/** An OpenTelemetry span without data, in the shape of `Span` of `@opentelemetry/api`. */
 interface NoSpan {
   spanContext(): { traceId: string; spanId: string; traceFlags: number }
   setAttribute(...args: unknown[]): this
@@ -171,7 +171,7 @@ interface ExecuteOptions {
   readonly [key: string]: unknown
 }
 
-/** A denied call is always told to the model: the AI SDK lets nothing that a tool throws end a run. */
+/** A denied call is always reported to the model: in the AI SDK a tool error never ends a run. */
 export type AiSdkGuardOptions = Omit<GuardToolsOptions, 'onDenied'>
 
 /**
@@ -230,7 +230,7 @@ function guardTool(
   }) as AiSdkTool
 }
 
-/** The SDK tells a model the message of an error, so all that is to be known must stand there. */
+/** The SDK passes only the message of an error to the model, so it must contain everything. */
 function telling(error: GuardError): GuardError {
   const { code, rule, what, why, allowed, exitReason } = error
   const told = new GuardError(
@@ -298,7 +298,7 @@ export interface AiSdkAgent {
 
 /**
  * Lets the steps of an agent carry its name, which is its id unless one is given.
- * Changes the agent itself and hands it back. What its tools do is told apart by
+ * Changes the agent itself and returns it. Work of its tools is distinguished by
  * `retakeTelemetry` and `retakeTracer`, not by this.
  */
 export function nameAgent<A extends AiSdkAgent>(agent: A, name = agent.id ?? 'agent'): A {

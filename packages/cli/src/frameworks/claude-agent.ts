@@ -9,7 +9,7 @@ import { cliEntry } from '../package-root.js'
 
 interface ModelProxy {
   readonly url: string
-  /** Of its tape, from the folder that holds the tape of the run. */
+  /** Path of its tape, relative to the folder of the tape of the run. */
   readonly name: string
   /** Ends the recording and seals its tape, within two seconds. */
   readonly stop: () => void
@@ -20,7 +20,7 @@ const PATIENCE_MS = { start: 10_000, stop: 2000 }
 
 /**
  * Starts a recording proxy in a thread of its own and waits for it: for the program
- * it takes no time, as on replay, where there is none. The thread keeps no process
+ * it takes no time, as on replay, where there is none. The thread does not keep the process
  * alive.
  */
 function startModelProxy(options: {
@@ -71,10 +71,10 @@ function startModelProxy(options: {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where Claude Code asks unless it is told otherwise. */
+/** Default base URL of Claude Code. */
 const ANTHROPIC = 'https://api.anthropic.com'
 
-/** With one of these it asks a cloud provider, whose requests are signed for its own address. */
+/** With one of these it uses a cloud provider, whose requests are signed for its own address. */
 const OTHER_CLOUDS = [
   'CLAUDE_CODE_USE_BEDROCK',
   'CLAUDE_CODE_USE_VERTEX',

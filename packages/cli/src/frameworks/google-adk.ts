@@ -126,10 +126,10 @@ class AsyncContextManager implements ContextManager {
  * From now on steps carry the agents, tools, workflows and nodes of Google's ADK
  * they start in. Nothing of the agents has to change. Returns its undo.
  *
- * ADK tells OpenTelemetry where it is, around each agent and tool, streams and
- * parallel agents included; its plugins are only told before and after. This
+ * ADK starts an OpenTelemetry span around each agent and tool, streams and
+ * parallel agents included; its plugins only run before and after. This
  * listens there. It sends nothing, draws no value and adds no promise, so a tape
- * does not depend on it. A program with telemetry of its own keeps it: set that
+ * does not depend on it. A program can have its own telemetry: set that
  * up first, then call this.
  */
 export const nameSteps = onceAProgram(() => {

@@ -124,7 +124,7 @@ function scopesIn({ metadata = {} }: WhereConfig, around: GraphScopes): GraphSco
 }
 
 /**
- * Cuts off what the config is no longer inside of. A graph does not inherit the
+ * Cuts off what the config has left. A graph does not inherit the
  * metadata around it, so one that runs deeper than a tool need not mention it.
  */
 function leaveOthers(
@@ -176,7 +176,7 @@ interface GraphObject {
   readonly toJSON?: () => object
 }
 
-/** The output of a tool as a tape can hold it: messages in it, and what it tells a graph to do. */
+/** The output of a tool in a form that a tape can store: messages, and commands to a graph. */
 const toTape = (output: unknown): unknown =>
   mapped(output, (each) => {
     if (isBaseMessage(each)) return { [MESSAGE]: each.toDict() }
@@ -239,7 +239,7 @@ interface ToolConfig {
 /**
  * The same tools behind a guard: `createAgent({ tools: guardTools(run, [weather]) })`, also
  * for a `ToolNode`. What the guard denies is a `ToolMessage` with status `error` and the text
- * of the denial, and the tool does not start. Where no model has asked, by `tool.invoke(args)`,
+ * of the denial, and the tool does not start. Without a model, by `tool.invoke(args)`,
  * it is thrown.
  *
  * A result that comes in pieces is waited for and handed on whole.

@@ -120,9 +120,9 @@ class CheckpointStore {
 
 const keyOf = (namespace: string, id: string): string => JSON.stringify([namespace, id])
 
-/** Under this name entries stand on a tape. */
+/** Name of entries on a tape. */
 const ATTACHMENT = 'langgraph checkpoint'
-/** And this is drawn: what a thread held when the run first looked at it. */
+/** Name of the recorded state of a thread when the run first reads it. */
 const FOUND = 'langgraph.thread'
 
 const stores = new WeakMap<Tape, CheckpointStore>()
@@ -150,7 +150,7 @@ interface RunView {
 }
 
 /**
- * Where checkpoints are kept. Outside of runs, in memory. Inside a run, on its
+ * Storage of checkpoints. Outside of runs, in memory. Inside a run, on its
  * tape as well; and what a thread held before the run goes on the tape when it is
  * first looked at, so that a replay finds the same. A replay leaves no traces.
  */
@@ -283,10 +283,10 @@ export interface TapeSaverOptions {
  * - In a recorded run it writes each checkpoint to the tape. On replay it gives the
  *   same ones again.
  * - In `answerFrom(tape, …)` it starts with the checkpoints of that tape: going back
- *   to one of them also goes back in the answers, to what was asked after it.
- * - Elsewhere it keeps checkpoints in memory, beginning with those of `tape`.
+ *   to one of them also goes back in the answers, to the requests after it.
+ * - Elsewhere it stores checkpoints in memory, beginning with those of `tape`.
  *
- * It is no database: what several processes do is not put together.
+ * It is not a database: processes do not share checkpoints.
  */
 export class TapeSaver extends BaseCheckpointSaver {
   readonly #book: CheckpointBook
@@ -304,7 +304,7 @@ export class TapeSaver extends BaseCheckpointSaver {
     const entry =
       id === undefined ? saved.checkpoints(namespace)[0] : saved.checkpoint(namespace, id)
     if (entry === undefined) return undefined
-    // A graph that is sent back to a checkpoint asks again what it asked after it.
+    // A graph that goes back to a checkpoint repeats the requests after it.
     if (id !== undefined && namespace === '' && entry.seq !== undefined)
       currentRun()?.answers?.rewindTo(entry.seq)
     return this.#tuple(saved, entry, id === undefined ? configOf(entry, entry.id) : config)

@@ -12,7 +12,7 @@ export interface MastraAgent {
   readonly name?: string
 }
 
-/** Calls of an agent that may ask a model. */
+/** Methods of an agent that call a model. */
 const CALLS = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream', 'resumeNetwork']
 
 /**
@@ -37,7 +37,7 @@ interface SpanOptions {
 }
 
 /**
- * A span of Mastra that keeps and exports nothing: it only names the steps made
+ * A span of Mastra that stores and exports nothing: it only names the steps made
  * in it. To Mastra it is a span that is not valid.
  */
 class QuietSpan {
@@ -120,7 +120,7 @@ class QuietSpan {
 /** `workflow step: 'write'` is called `write`. */
 const quoted = (name: string): string => /'(.*)'/.exec(name)?.[1] ?? name
 
-/** Mastra's observability without exporters: spans exist, nothing is kept of them. */
+/** Mastra's observability without exporters: spans exist, but are not stored. */
 function quietObservability(): object {
   const instance = {
     ...NOTHING_TO_CLOSE,
@@ -158,7 +158,7 @@ const NOTHING_TO_CLOSE = {
 export interface MastraConfig {
   readonly agents?: Readonly<Record<string, MastraAgent>>
   readonly observability?: unknown
-  /** Here so that `false` keeps its type. */
+  /** Preserves the type of `false`. */
   readonly logger?: false | object
 }
 

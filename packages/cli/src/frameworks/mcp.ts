@@ -31,8 +31,8 @@ export interface McpClient {
 const callingClient = new AsyncLocalStorage<McpClient>()
 
 /**
- * Lets what is asked of a server carry a name of yours: for servers that call
- * themselves all the same, or that are asked by several agents. Changes the client
+ * Gives requests to a server a name of yours: for servers that call
+ * themselves the same, or that are used by several agents. Changes the client
  * itself and hands it back: `const docs = nameMcpClient(new Client(…), 'docs')`.
  * Without it, steps have the name that the server gives itself.
  */
@@ -47,7 +47,7 @@ export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
   return client
 }
 
-/** Calls of a client that may ask its server. */
+/** Methods of a client that send requests. */
 const CALLS = [
   'connect',
   'discover',
@@ -113,7 +113,7 @@ const passed = new AsyncLocalStorage<object>()
  * Lets every call of a server's tools pass a guard. Changes the client itself and hands it
  * back; the list of tools stays as it is, and the schemas in it are taken over once they
  * were listed. What the guard denies is a result with `isError` and the text of the denial,
- * and the server is not asked; results with `isError` count as failed.
+ * and no request is sent; results with `isError` count as failed.
  *
  * Inside a recording each request of a guarded client is one step, with its answer: the
  * messages themselves are not on the tape, so it must be guarded before it connects.

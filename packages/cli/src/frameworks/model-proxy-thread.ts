@@ -67,7 +67,7 @@ function routes(): [{ readonly name: string; readonly upstream: string }] {
   return [{ name: 'anthropic', upstream: task.upstream.replace(/\/+$/, '') }]
 }
 
-/** Claude Code says in headers which session asks, and which of its sub-agents. */
+/** Claude Code names session and sub-agent in headers. */
 function scopesOf(headers: readonly HeaderPair[]): Place[] {
   const header = (name: string): string | undefined =>
     headers.find(([key]) => key.toLowerCase() === name)?.[1]

@@ -27,7 +27,7 @@ export interface AgentsSpan {
   readonly previousSpan?: unknown
 }
 
-/** The part of `@openai/agents` that is asked where a step happens. */
+/** The part of `@openai/agents` that knows where a step happens. */
 export interface AgentsContext {
   getCurrentSpan(): AgentsSpan | null
   getCurrentTrace(): { readonly name: string } | null
@@ -115,7 +115,7 @@ interface Details {
 
 /**
  * The same tools behind a guard: `new Agent({ tools: guardTools(run, [lookUp]) })`. What the
- * guard denies is told to the model as the output of the tool, and the tool does not start.
+ * guard denies reaches the model as the output of the tool, and the tool does not start.
  *
  * Calls are judged by the arguments the model gave, checked against the tool's JSON Schema;
  * what a zod schema makes of them happens inside the tool. Errors that the tool's own
@@ -171,7 +171,7 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
 /** Text that the SDK uses for an error of a tool, unless the tool has its own `errorFunction`. */
 const SDK_ERROR = 'An error occurred while running the tool. Please try again.'
 
-/** Text that is no JSON stays text, which no schema of a function tool accepts. */
+/** Text that is not JSON stays text, which no schema of a function tool accepts. */
 function readInput(input: string): unknown {
   try {
     return JSON.parse(input === '' ? '{}' : input) as unknown

@@ -27,7 +27,7 @@ const toolOptions = (
 ): GuardedToolOptions<unknown> =>
   (Object.hasOwn(tools, name) ? (tools[name] ?? {}) : {}) as GuardedToolOptions<unknown>
 
-/** Why a call was stopped, as a model is told: code, what, why, and what would be allowed. */
+/** Reason for the model why a call was stopped: code, what, why, and what is allowed. */
 export const denialText = ({ code, what, why, allowed }: GuardError): string =>
   `${code}: ${what} ${why} ${/^allowed\b/i.test(allowed) ? '' : 'Allowed: '}${allowed}`
 
@@ -53,7 +53,7 @@ export interface FrameworkCall {
 
 /**
  * A tool of a framework, behind a guard. Each call brings its own work along, since
- * frameworks tell a tool more than its arguments; the guard knows it by its name.
+ * frameworks pass more than arguments to a tool; the guard knows it by its name.
  */
 export class FrameworkTool {
   readonly #run: GuardRun

@@ -32,7 +32,7 @@ const SCHEMAS = [
 const NAMED = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']
 
 /**
- * Throws where a schema could not be asked, or would say something else than is meant:
+ * Throws if a schema cannot be used, or would mean something else:
  * unknown types, patterns that are none. The validator would say so only when a value
  * comes along, after the tool has run. Returns the schema and all schemas in it, of which
  * `checkReferences` looks at where they point to.

@@ -76,7 +76,7 @@ function writeWhole(bytes: Uint8Array): void {
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4))
 
-// stdout is for what Retake answers. (Read by the parent, it would keep the program going.)
+// stdout belongs to Retake. (Read by the parent, it would keep the process alive.)
 process.stdout.write = writeNow
 process.stderr.write = writeNow
 

@@ -46,7 +46,7 @@ export class FunctionThreads {
     this.#location = location
   }
 
-  /** A thread that has loaded the function, for one call. What keeps it from loading is said instead. */
+  /** A thread that has loaded the function, for one call; or the reason why it cannot load it. */
   async take(): Promise<Worker | { readonly broken: string }> {
     while (this.#idle.length === 0 && this.#count >= THREADS_MAX)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -63,7 +63,7 @@ export class FunctionThreads {
     return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
   }
 
-  /** Puts it back. A thread without work does not keep the program going. */
+  /** Puts it back. An idle thread does not keep the process alive. */
   release(worker: Worker): void {
     worker.unref()
     this.#idle.push(worker)
@@ -75,7 +75,7 @@ export class FunctionThreads {
       workerData: this.#location,
       execArgv: [],
     })
-    // It may also break while nobody asks it.
+    // It may also break while it is idle.
     worker.on('error', () => {})
     worker.on('exit', () => {
       this.#count--
@@ -124,7 +124,7 @@ export async function functionCheck(
       throw wrong(`The oracle ${fromHere(location.file)} cannot be used.`, worker.broken)
     return worker
   }
-  // A mistake is told before anything is run.
+  // Mistakes are reported before anything runs.
   threads.release(await take())
   return {
     key: hashOfCode([location.file]),

@@ -29,7 +29,7 @@ import { project } from '../config/define-config.js'
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * `json:<path>=<json>` passes when that stands there, `json:<path>` when something does
+ * `json:<path>=<json>` passes if that is the value, `json:<path>` if there is one
  * that is not empty: not null, false, 0, "" or an empty list. It looks into what a
  * function returned, else into stdout, else into its last line that is JSON.
  */
@@ -101,7 +101,7 @@ const isEmpty = (value: unknown): boolean => (Array.isArray(value) ? value.lengt
 const shortened = (value: unknown): string =>
   clipText(JSON.stringify(value) ?? 'nothing', SHOWN_MAX)
 
-/** Options of every command that asks an oracle, beside `--oracle`. */
+/** Options of every command with an oracle. */
 export const ORACLE_OPTIONS: Verb['options'] = {
   '--oracle <check>':
     'what passing means: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; not: before it negates it; see `retake docs oracles`',
@@ -158,7 +158,7 @@ const OPPOSITE = {
   undefined: 'undefined',
 } as const satisfies Record<Verdict, Verdict>
 
-/** `not:…`: what passes fails, and the other way round; what cannot be told stays so. */
+/** `not:…`: swaps pass and fail; undecided stays undecided. */
 const negated = (check: Check): Check => ({
   ...check,
   async prepare() {
@@ -183,7 +183,7 @@ const CANNOT_RUN = new Set([126, 127])
 const SHOWN_MAX = 60
 
 /**
- * A shell command that gets the output on stdin: exit code 0 passes, 125 cannot tell,
+ * A shell command that gets the output on stdin: exit code 0 passes, 125 is undecided,
  * any other fails. It learns more from the variables RETAKE_EXIT_CODE, RETAKE_TAPE,
  * RETAKE_FILES and, when commits are tried, RETAKE_COMMIT.
  */
@@ -226,7 +226,7 @@ const filesIn = (command: string): string[] =>
 const TIMEOUT_MS = 30_000
 
 interface Bounds {
-  /** A check that takes longer cannot tell; 30 seconds unless the check or this says otherwise. */
+  /** A check that takes longer is undecided; 30 seconds unless set. */
   readonly timeoutMs?: number
   /** Outcome of the recorded run. A new kind of error means that a fork broke. */
   readonly recorded?: RunOutcome
@@ -359,7 +359,7 @@ function judgeContext({ judge = {}, recorded }: OracleOptions): Parameters<typeo
   return { judge, ...(task !== undefined && { task }) }
 }
 
-/** A file of code is loaded and asked; what it is called with is no command. */
+/** A file of code is loaded and called; it is not a command. */
 function fileOf(
   text: string,
   { folder = process.cwd() }: OracleOptions,
@@ -393,7 +393,7 @@ function exitCheck(code: string, wrong: WrongOracle): Check {
   }
 }
 
-/** `stdout:/regex/flags` or `stdout:some text`: passes when it matches, or stands in the output. */
+/** `stdout:/regex/flags` or `stdout:some text`: passes if the output matches or contains it. */
 function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
   if (wanted === '')
     throw wrong('"stdout:" names no text.', "For example: --oracle 'stdout:order refunded'.")

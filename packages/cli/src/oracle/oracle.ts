@@ -28,7 +28,7 @@ export interface RunOutcome {
   readonly commit?: string
 }
 
-/** `undefined`: nobody can tell. It counts as neither. */
+/** `undefined`: undecided. It counts as neither. */
 export type Verdict = 'pass' | 'fail' | 'undefined'
 
 export interface Judgement {
@@ -42,7 +42,7 @@ export interface Judgement {
 /** Tells outcomes that pass from those that fail. It says what passing means. */
 export interface Oracle {
   (outcome: RunOutcome, signal: AbortSignal): Promise<Judgement>
-  /** As it was asked for. */
+  /** As it was given. */
   readonly text: string
   /** Differs between two oracles that may say different things, as far as that can be seen: text, files, model. */
   readonly key: string
@@ -68,7 +68,7 @@ export const undecided = (reason: string): Judgement => ({ verdict: 'undefined',
 
 export type Judge = (outcome: RunOutcome, signal: AbortSignal) => Judgement | Promise<Judgement>
 
-/** One form of oracle, before it is bounded in time and kept from runs that broke. */
+/** One form of oracle, before the timeout and the check for broken runs are added. */
 export interface Check {
   /** Gets ready for one judgement; how long that takes is not the oracle's fault. */
   prepare(): Judge | Promise<Judge>
@@ -117,7 +117,7 @@ function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape)
   return path.join(tree, root.replaceAll(/[:\\/]/g, ''), cwd.slice(root.length))
 }
 
-/** Milliseconds that a `Retry-After` header asks to wait: seconds, or a date. */
+/** Milliseconds to wait for a `Retry-After` header: seconds, or a date. */
 export function retryAfterMs(value: string | null | undefined, now: number): number | undefined {
   if (value === null || value === undefined || value.trim() === '') return undefined
   const seconds = Number(value)

@@ -12,13 +12,13 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
-/** Where in a file something stands, both from 1. */
+/** Position in a file, both from 1. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
-/** A policy file as data, and where in it each part stands. */
+/** A policy file as data, and the position of each part. */
 export interface PolicyFile {
   readonly file: string
   readonly data: unknown
@@ -86,7 +86,7 @@ export interface LocatedProblem extends PolicyProblem {
 
 /**
  * Reads a policy from YAML, JSON or a module, to be handed to `guard()`. Folders
- * in it are meant from where the file is. A file may hold one policy or a list,
+ * in it are relative to the file. A file may contain one policy or a list,
  * and name presets under `presets`.
  */
 export async function loadPolicy(file: string): Promise<readonly Policy[]> {

@@ -27,7 +27,7 @@ export interface BackTest {
   readonly calls: number
   /** Ran then, would be denied now, or wait for approval where it did not. */
   readonly newlyBlocked: readonly ChangedCall[]
-  /** Not started then because of a policy, would be now. What a scope kept a running tool from is none. */
+  /** Blocked by a policy in the recording, and allowed now. Denials inside a running tool do not count. */
   readonly newlyAllowed: readonly ChangedCall[]
 }
 
@@ -176,7 +176,7 @@ function guardedCall(
       facts === undefined
         ? state === 'in doubt'
         : facts.attempts !== 0 || facts.served !== undefined,
-    // A call that is served keeps the approval it was made with.
+    // A served call retains its approval.
     verdict: facts?.approval ? 'ask' : intent.verdict,
     isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),
   }

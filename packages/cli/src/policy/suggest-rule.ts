@@ -12,7 +12,7 @@ interface Leaf {
 
 const LEAF_LIMIT = 200
 
-/** The values inside arguments, by path; places in a list are not told apart. */
+/** The values inside arguments, by path; elements of a list share one path. */
 function leavesOf(value: unknown): Leaf[] {
   const leaves: Leaf[] = []
   const look = (each: unknown, path: readonly string[]): void => {
@@ -69,7 +69,7 @@ function* candidateRules(bad: RecordedCall, known: Known): Generator<Rule> {
 
 type When = NonNullable<Rule['when']>
 
-/** Conditions on one argument, those that hold for more values than this one first. */
+/** Conditions on one argument, the most general first. */
 function conditionsFor({ path, value }: Leaf, passing: readonly RecordedCall[]): When[] {
   const others = passing.flatMap(({ args }) => valuesAt(args, path))
   if (others.length === 0 && passing.length > 0) return [{ [path]: { exists: true } }]

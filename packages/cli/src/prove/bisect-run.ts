@@ -52,7 +52,7 @@ export interface Bisected {
   readonly all: readonly Tried[]
 }
 
-/** Finds the first commit at which the program is no longer what the tape says. The checkout is left alone. */
+/** Finds the first commit at which the program differs from the tape. The checkout is not touched. */
 export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bisected> {
   // A commit that cannot be tried is skipped: without this check all of them would be.
   requireTrust(tape)
@@ -118,7 +118,7 @@ interface Search {
   readonly repository: Pick<GitRepository, 'candidates'>
   readonly good: string
   readonly bad: Tried
-  /** Tries a commit; is told how many steps are probably left after it. */
+  /** Tries a commit; gets the estimated number of remaining steps. */
   readonly tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>
 }
 

@@ -24,7 +24,7 @@ const TIMEOUT_MS = 60_000
 interface Order {
   /** 0 is the recorded order. */
   readonly seed: number
-  /** After this many choices the recorded order goes on. */
+  /** After this many choices the recorded order continues. */
   readonly picks?: number
 }
 
@@ -151,7 +151,7 @@ function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcome {
   const before = linesOf(recorded)
   const after = linesOf(now)
   const isSame = before.join('\n') === after.join('\n')
-  // Lanes that write parts of lines mix them: then the single writes tell whether it is the same.
+  // Lanes that write parts of lines mix them: compare single writes then.
   if (!isSame && !isSameBag(before, after) && !isSameBag(recorded.stdout, now.stdout)) {
     differences.push({
       what: 'stdout',

@@ -11,7 +11,7 @@ export interface Commit {
   readonly isMerge: boolean
 }
 
-/** The repository that holds a folder. Reads only: worktrees aside, nothing in it is changed. */
+/** The repository of a folder. Read-only except for worktrees. */
 export class GitRepository {
   private constructor(readonly top: string) {}
 
@@ -53,7 +53,7 @@ export class GitRepository {
 
   /**
    * Commits that may be the first bad one: `bad` and those before it that come
-   * after a good one. The one that halves them best stands first; git itself
+   * after a good one. The one that halves them best comes first; git itself
    * weighs them, by the number of ancestors, so merges are taken into account.
    */
   async candidates(good: readonly string[], bad: string): Promise<string[]> {

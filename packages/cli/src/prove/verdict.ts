@@ -6,8 +6,8 @@ import type { Verified } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
 
 /**
- * Text that may stand in XML: markup escaped, and characters that no XML 1.0
- * document may hold, however they are written, left out.
+ * Text for XML: markup escaped, and characters that no XML 1.0
+ * document may contain, however they are written, left out.
  */
 export const xmlText = (text: string): string =>
   text.replaceAll(FORBIDDEN, '').replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '')
@@ -211,7 +211,7 @@ const MARKS = { passed: '✅', failed: '❌', error: '⚠️', skipped: '➖' } 
 
 const isBad = ({ outcome }: Verdict): boolean => outcome === 'failed' || outcome === 'error'
 
-/** Text that is no markup, in one line. */
+/** Text without markup, in one line. */
 const cell = (text: string): string =>
   text.replaceAll(/\s+/g, ' ').replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, '\\$&')
 
@@ -247,7 +247,7 @@ export function summaryOf(results: readonly Verified[]): string {
 /** Reasons that the first half of the line has given already. */
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 
-/** One tape as reports tell of it. */
+/** One tape as in reports. */
 export interface Verdict {
   /** `error`: it could not be checked; `failed`: it was, and something is wrong. */
   readonly outcome: 'passed' | 'failed' | 'error' | 'skipped'

@@ -7,7 +7,7 @@ const MARGIN = 16 << 10
 
 /**
  * Finds ranges in texts that come one after the other. Every request of a conversation
- * repeats the one before it: what is the same is looked at once.
+ * repeats the one before it: equal parts are scanned only once.
  */
 export class RangeFinder {
   readonly #patterns: readonly Pattern[]
@@ -121,8 +121,8 @@ export type Range = readonly [start: number, end: number]
 const DEPTH_MAX = 4
 
 /**
- * Where a text holds something that matches, in order and without overlaps: as it
- * stands there, or escaped as in JSON, in JSON inside JSON, or as in a URL.
+ * Matches in a text, in order and without overlaps: as it
+ * is, or escaped as in JSON, in JSON inside JSON, or as in a URL.
  */
 export function findRanges(text: string, patterns: readonly Pattern[], depth = 0): Range[] {
   const ranges: Range[] = []
@@ -139,7 +139,7 @@ export function findRanges(text: string, patterns: readonly Pattern[], depth = 0
   return joinRanges(ranges)
 }
 
-/** Where the escape ends that holds the last character before `end`. */
+/** End of the escape that contains the last character before `end`. */
 function endOf(offsets: Uint32Array, end: number): number {
   let next = end
   while (next < offsets.length - 1 && offsets[next] === offsets[end - 1]) next++

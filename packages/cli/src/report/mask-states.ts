@@ -35,13 +35,13 @@ export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
 const hideLabel = (label: string, hide: (text: string) => string): string =>
   /^[\d.,-]*$/.test(label) ? label : hide(label)
 
-/** How a text that was too long is told to be cut (`describeValue` of the engine). */
+/** Suffix of a text that was cut (`describeValue` of the engine). */
 const CUT = /… \(\d+ characters\)$/
 /** Characters before a cut that may be the beginning of something to hide, besides the last word. */
 const TAIL = 40
 
 /**
- * Captured states with everything hidden that matches. Bytes stand in them in hex, and
+ * Captured states with all matches hidden. Bytes are in hex, and
  * long texts are cut: where one ends may be half a value, so that its last words go too.
  */
 export const maskStates = (states: readonly CapturedState[], mask: Mask): CapturedState[] =>

@@ -22,7 +22,7 @@ import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 export const DEGREES = ['matches', 'texts', 'all'] as const
 export type Degree = (typeof DEGREES)[number]
 
-/** Members that hold what was said, in the streams of the providers. */
+/** Members with content, in the streams of the providers. */
 const SAID =
   /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output|input|response|summary|data|result|message|value)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
 
@@ -52,7 +52,7 @@ export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask):
 /** Places of content: which piece, and which byte of it. */
 type Content = readonly (readonly [piece: number, at: number])[]
 
-/** On a socket, heads and the lengths of chunks stand between the content. */
+/** On a socket, headers and chunk lengths are between the content. */
 function contentOf(request: TapeEvent, bodies: readonly Buffer[]): Content {
   const everything = bodies.flatMap((body, piece) =>
     Array.from(body, (_, at) => [piece, at] as const),
@@ -99,7 +99,7 @@ function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][
   })
 }
 
-/** Members that say what an event is, not what it holds; and digests, which a guess could be checked with. */
+/** Members that describe an event, not its content. */
 const STRUCTURAL = new Set([
   'type',
   'seq',
@@ -133,7 +133,7 @@ function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array 
   return masked === body || as !== 'json' || isReadable(as, masked) ? masked : blankBody(as, body)
 }
 
-/** The same body when there is nothing to hide in bytes that stand in it. */
+/** Returns the same body if there is nothing to hide in embedded bytes. */
 function withoutHiddenBytes(body: Uint8Array, mask: Mask): Uint8Array {
   const json = Buffer.from(body).toString()
   const masked = mask.wireBytes(json)
@@ -204,7 +204,7 @@ export class Mask {
     )
   }
 
-  /** Bytes that stand in a value are base64 on the tape; that is our writing, not the agent's. */
+  /** Bytes inside a value are base64 on the tape; that is our encoding, not the agent's. */
   wireBytes(json: string): string {
     return json.replaceAll(
       WIRE_BYTES,

@@ -11,7 +11,7 @@ export interface Pattern {
   readonly accepts?: (found: string) => boolean
 }
 
-/** Each begins where nothing of it can stand before, so that long texts are read once. */
+/** Each starts at a boundary, so that long texts are scanned only once. */
 export const BUILT_IN: Readonly<Record<string, Pattern>> = {
   email: {
     name: 'email',
@@ -91,7 +91,7 @@ function hasIbanDigits(iban: string): boolean {
 }
 
 /**
- * Patterns of the project, those that a command was given, and `key` when the tape holds
+ * Patterns of the project, those of the command line, and `key` if the tape contains
  * some: one of an older version, or with a key that was split over two chunks.
  */
 export function givenPatterns(given: readonly string[], tape: Tape): Pattern[] {

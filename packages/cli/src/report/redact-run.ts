@@ -65,7 +65,7 @@ const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewr
   body: (seq, body) => changed.get(seq) ?? body,
 })
 
-/** Takes more of every answer that still holds something; answers with how many there are. */
+/** Blanks more of every answer that still has a match; returns their number. */
 function blankWhatIsLeft(
   file: string,
   mask: Mask,
@@ -99,7 +99,7 @@ interface Remaining {
 
 /**
  * Reads a run as the viewer does, with streams put together and compression undone,
- * and finds the steps that still hold a match. A step that cannot be read at all counts.
+ * and finds the steps that still contain a match. An unreadable step counts.
  */
 function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
   const looked = new Set<string>()

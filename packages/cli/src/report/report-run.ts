@@ -168,7 +168,7 @@ function rawBytesOf(tape: Tape): number {
 
 /**
  * The tapes of a run, checked, from the root to the run itself. Of those it goes on from
- * only what it shares with them: the rest is another run, which nobody asked for.
+ * only the shared part: the rest is another run.
  */
 function embeddedTapes(line: readonly string[]): Uint8Array[] {
   const whole = line.map((file) => looseTape(file))
@@ -216,7 +216,7 @@ export function checkReportFile(file: string, { force }: { readonly force: boole
   if (!force && found.size > 0 && !isReport(file)) throw cliErrors.REPORT_WOULD_OVERWRITE(file)
 }
 
-/** Whole or not at all. Only the user may read it, like the tape: it holds what the agent was told. */
+/** Writes the whole file or nothing. Only the user may read it, like the tape. */
 export function writeReport(file: string, html: string): void {
   const partial = `${file}.${process.pid}.partial`
   try {

@@ -29,7 +29,7 @@ export function branchLines({ run, details: { branch } }: Tape, width: number): 
   return [`${line} · ${editText(edit, room)}${rest}`]
 }
 
-/** Where the answer of a step came from, and what was changed there. The tape holds what the parent asked. */
+/** Where the answer of a step came from, and what was changed there. The tape contains the parent's request. */
 export function stepBranchLines(tape: Tape, step: Step, width: number): string[] {
   const origin = originOf(tape, step)
   if (origin === undefined) return []
@@ -90,7 +90,7 @@ export interface BranchTree {
   readonly unreadable: readonly string[]
 }
 
-/** How tapes are read for a tree; whoever asks often may remember what has not changed. */
+/** How tapes are read for a tree; frequent callers may cache them. */
 export interface TreeReader {
   /** The first record of a tape; undefined when it cannot be read at all. */
   readRun(file: string): RunEvent | undefined
@@ -202,7 +202,7 @@ export interface BranchFacts {
 
 /** A killed run that went on: its tape does not say where, because it is one run. */
 interface ResumedOnOwnTape {
-  /** Number of events that the tape held before. */
+  /** Number of events on the tape before. */
   readonly from: number
   /** Events that started a step in doubt which was not made again. */
   readonly unasked: ReadonlySet<number>
@@ -213,7 +213,7 @@ function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): Ste
   return step.seq < from && step.answerSeqs.every((seq) => seq < from) ? 'served' : 'live'
 }
 
-/** `resumed`: on its own tape; then what the tape held already is what was served. */
+/** `resumed`: on its own tape; its earlier events were served. */
 export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape): BranchFacts {
   const servedTo = resumed?.from ?? tape.ownFrom
   const live: Step[] = []

@@ -54,7 +54,7 @@ function isAlive(pid: number): boolean {
 
 const EXTENSION = '.tape'
 
-/** The folder that holds the tapes of a project. */
+/** The folder of the tapes of a project. */
 export class RunStore {
   readonly folder: string
   readonly #isDefault: boolean
@@ -69,7 +69,7 @@ export class RunStore {
     return path.join(this.folder, id + EXTENSION)
   }
 
-  /** Makes the folder, kept out of version control: tapes hold whole conversations. */
+  /** Makes the folder and excludes it from version control: tapes contain whole conversations. */
   prepare(): void {
     try {
       prepareRunsFolder(this.#isDefault ? undefined : this.folder)

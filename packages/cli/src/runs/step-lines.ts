@@ -49,7 +49,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
   ]
 }
 
-/** Which rule let it through or stopped it, and who was asked. */
+/** Which rule allowed or stopped it, and who decided. */
 function guardLine(guard: StepGuard): string {
   const { rule, code, status, exitReason, approval, served, drift = [] } = guard
   return [
@@ -66,7 +66,7 @@ function guardLine(guard: StepGuard): string {
 export const scopePath = (step: Step): string =>
   printable(step.within.map(({ name }) => name).join(' › '))
 
-/** How it ended; what a guard kept from starting may be stopped, or in doubt. */
+/** How it ended; a call that a guard did not start may be stopped, or in doubt. */
 export const stateWord = ({ state, guard }: Step): string =>
   state === 'denied' ? (guard?.status ?? state) : state
 

@@ -12,7 +12,7 @@ export function findStep(view: RunView, label: string): Step {
 
 /**
  * The event at which a step is looked at: its last answer, or its start when it has
- * none. What an MCP server asks on a pipe is answered by the agent itself.
+ * none. Requests of an MCP server on a pipe are answered by the agent itself.
  */
 export const momentOf = (step: Step): number => {
   const { transport, askedBy } = step.kind === 'mcp' ? (step.mcp() ?? {}) : {}

@@ -25,7 +25,7 @@ export function openerOf(platform: NodeJS.Platform, url: string): readonly [stri
   return ['xdg-open', url]
 }
 
-/** Opens an address where there is a screen. That it cannot is only noted: the address stands above. */
+/** Opens an address if there is a screen. A failure is only noted: the address is printed above. */
 export async function openBrowser(url: string): Promise<void> {
   if (!hasScreen(process.env, process.stdout.isTTY)) return
   const [command, ...args] = openerOf(process.platform, url)

@@ -58,7 +58,7 @@ const LAST_MIN = 12
 /**
  * Rows of plain text in columns two spaces apart; the last column is cut to fit the width.
  * Where it would have no room, columns that can be spared are left out, in the order given.
- * A row is one line, whatever its cells hold.
+ * A row is one line, whatever its cells contain.
  */
 export function table(
   rows: readonly (readonly string[])[],
@@ -120,10 +120,10 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * Recorded text may hold anything, also sequences that make a terminal do
+ * Recorded text may contain anything, also sequences that make a terminal do
  * things. Control characters other than line breaks and tabs are shown as `\x1b`, those
  * that turn the direction of text around, so that it reads as something else, as `\u{202e}`.
- * Keys are hidden: source lines and tapes of older versions may hold some.
+ * Keys are hidden: source lines and tapes of older versions may contain some.
  */
 export function printable(text: string): string {
   return maskKeys(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {

@@ -14,7 +14,7 @@ import { tapeFunction, toReplay } from './to-replay.js'
 
 /**
  * Puts the engine around Jest's realms, before anything else would put it into
- * this one: what Jest itself asks the clock and chance for is not the agent's.
+ * this one: Jest's own use of the clock and random numbers is not the agent's.
  */
 
 install({ ownRealm: false })
@@ -39,7 +39,7 @@ const CLASSES = [
 
 type Realm = Readonly<Record<(typeof CLASSES)[number], { readonly prototype: object }>>
 
-/** Gives plain data that was made here the classes of another realm, so that `instanceof` holds there. */
+/** Gives plain data the classes of another realm, so that `instanceof` works there. */
 function adoptValue<T>(value: T, realm: typeof globalThis): T {
   const prototypes = new Map<unknown, object>(
     CLASSES.map((name) => [
@@ -96,7 +96,7 @@ export default class RetakeEnvironment extends TestEnvironment {
   }
 }
 
-/** A tool whose results and errors are of the realm that asked, as if it had made them itself. */
+/** A tool whose results and errors belong to the realm of the caller. */
 const toolOf =
   (realm: typeof globalThis): typeof retake.tool =>
   (name, run, options) => {

@@ -22,7 +22,7 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
   return [`The agent does something else than ${fromHere(file)} says.`, '', ...lines].join('\n')
 }
 
-/** An SDK that finds no key stops before it asks anything: the agent has not changed then. */
+/** An SDK without a key stops before its first request: the agent has not changed then. */
 function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
   const isEnd = kind === 'missing' || kind === 'result'
   if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary)) return undefined

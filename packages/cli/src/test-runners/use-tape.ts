@@ -11,7 +11,7 @@ import { errors, reason } from '@retake/engine/errors'
 /**
  * Use of a tape in a test:
  * - `replay` (default): replays it. A tape that is not there yet is recorded, except in CI.
- * - `record`: records it anew. In CI only `RETAKE_MODE` may ask for this.
+ * - `record`: records it again. In CI only with `RETAKE_MODE`.
  * - `offline`: replays it, and never records, whatever else is said.
  */
 export type TapeMode = 'replay' | 'record' | 'offline'
@@ -99,7 +99,7 @@ function isRunning(pid: number): boolean {
 export interface TapeOptions {
   /** Mode of the tape; see `TapeMode`. `RETAKE_MODE` takes precedence. */
   readonly mode?: TapeMode
-  /** The agent is meant to throw: a recording of it is kept although it does. */
+  /** The agent is meant to throw: its recording is saved although it does. */
   readonly throws?: boolean
   /** Fails when a file of the project that the run read has changed since; otherwise that is a warning. */
   readonly strictFiles?: boolean

@@ -1,6 +1,6 @@
 /**
- * For Nodes that run the hooks in a thread of their own, which cannot tell in
+ * For Node versions that run the hooks in a separate thread, which cannot know in
  * time whether a file carries a map. Loaded after the engine, so that its
- * frames keep the names it knows itself by.
+ * frames retain their own names.
  */
 process.setSourceMapsEnabled(true)

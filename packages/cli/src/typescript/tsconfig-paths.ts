@@ -10,7 +10,7 @@ interface Paths {
   readonly patterns: Readonly<Record<string, readonly string[]>>
 }
 
-/** Files that an alias in `paths` of the nearest tsconfig.json stands for, in order; none for other names. */
+/** Files that an alias in `paths` of the nearest tsconfig.json resolves to, in order; empty for other names. */
 export function aliasTargets(specifier: string, importer: string): string[] {
   const paths = pathsFor(path.dirname(importer))
   if (paths === undefined) return []

@@ -32,7 +32,7 @@ function findAlias(specifier: string, importer: string): string | undefined {
   return found && pathToFileURL(found).href
 }
 
-/** `./x.js` stands for `./x.ts`; `./x` for `./x.ts` or `./x/index.ts`. */
+/** `./x.js` resolves to `./x.ts`; `./x` to `./x.ts` or `./x/index.ts`. */
 function candidates(file: string): string[] {
   const javascript = /^(.*)\.([cm]?)js$/.exec(file)
   if (javascript) return [`${javascript[1]}.${javascript[2]}ts`]

@@ -3,7 +3,7 @@ import { type RunRepository, isLoopback, serveViewer, type ViewerServer } from '
 import { cliErrors } from '../errors.js'
 
 const FIRST_PORT = 4600
-/** Ports tried after the first when nobody asked for one. */
+/** Number of ports to try after the first if none was given. */
 const MORE_PORTS = 20
 const PASSWORD_MIN = 8
 

@@ -132,7 +132,7 @@ interface Audit {
   readonly savings: GuardSavings
 }
 
-/** Verifies the tape first; of one that is not whole nothing is told but where it breaks. */
+/** Verifies the tape first; for a damaged one reports only where it breaks. */
 export function auditRun(tape: Tape): Audit {
   const { ok, count, digest, signature, key, problem } = tape.verify()
   const audited: AuditedTape = {
@@ -197,7 +197,7 @@ function deniedByScope({ state, error }: GuardedCallOnTape): AuditedCall['scope'
   return { name: rule, touched: typeof what === 'string' ? what : error.message }
 }
 
-/** Where somebody was asked, what came of that is why: the rule's own code is that of a denial. */
+/** For a call that needed approval, the decision is the reason: the rule's own code is that of a denial. */
 function codeOf({ intent, state, error }: GuardedCallOnTape): string | undefined {
   const own = textOf(error?.code)
   if (intent.verdict !== 'ask') return intent.code ?? own

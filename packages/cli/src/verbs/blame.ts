@@ -50,7 +50,7 @@ The scripted model has been stopped: live forks of this run will fail.
 retake demo --open records a run whose model keeps running.
 `
 
-/** Records the refund agent of the demo, and keeps its scripted model at hand: forks ask it live. */
+/** Records the refund agent of the demo, with its scripted model running for live forks. */
 async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number> {
   const folder = copyShipped('demo', ['agent.ts', 'shop.json'])
   const model = await startScriptedModel()
@@ -212,7 +212,7 @@ function sayEstimate(tape: Tape, estimate: Estimate, values: OptionValues): numb
   return 0
 }
 
-/** Asks on a terminal before money is spent; elsewhere the limits alone hold. */
+/** Confirms on a terminal before money is spent; elsewhere only the limits apply. */
 async function confirmCost({ costUsd, tokens }: Estimate): Promise<void> {
   const isFree = costUsd === undefined ? tokens === 0 : costUsd === 0
   if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return

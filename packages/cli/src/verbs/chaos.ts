@@ -72,7 +72,7 @@ interface RaceContext {
   readonly view: RunView
   /** How the user named the run. */
   readonly name: string
-  /** Ids of the tapes that were kept, by seed. */
+  /** Ids of the saved tapes, by seed. */
   readonly kept: ReadonlyMap<number, string>
 }
 
@@ -104,7 +104,7 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
   ]
 }
 
-/** Tapes that were asked for although nothing changed. */
+/** Tapes that were requested although nothing changed. */
 function savedLines({ races }: Races, { kept }: RaceContext): string[] {
   const shown = new Set(races.map(({ order }) => order.seed))
   return [...kept]
@@ -213,7 +213,7 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
       })
       const kept = flag(values, 'keep') ? await saveTapes(tape, found, seeds) : new Map()
       progress.stop()
-      // `last` may mean another run by then.
+      // `last` may be another run by now.
       const again = name === 'last' ? tape.run.id : name
       const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
       printResult(
@@ -228,7 +228,7 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
   },
 } satisfies Verb
 
-/** In the recorded order the recorded outcome must come out, or other orders say nothing. */
+/** The recorded order must give the recorded outcome, or other orders prove nothing. */
 async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> {
   startOf(tape)
   const recorded = outcomeOf(tape)
@@ -251,7 +251,7 @@ const shortened = (text: string): string => {
   return line.length > DIFFERENCE_MAX ? `${line.slice(0, DIFFERENCE_MAX)}…` : line
 }
 
-/** Runs the orders to keep once more: tapes of orders nobody asked for are thrown away. */
+/** Runs the orders to save once more: other tapes were deleted. */
 async function saveTapes(
   tape: Tape,
   { races }: Races,

@@ -42,7 +42,7 @@ function rowLines(line: string, width: number): string[] {
   ]
 }
 
-/** Broken to fit; the lines that follow stand below the first word. */
+/** Wrapped; further lines are indented to the first word. */
 function indented(text: string, lead: string, width: number): string[] {
   if (text === '') return [lead.trimEnd()]
   return wrap(text, width - lead.length).map(

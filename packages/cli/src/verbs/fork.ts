@@ -25,7 +25,7 @@ import { viewRun } from '../runs/view-run.js'
 
 /**
  * Opens the answer of a step in the user's editor and gives back what was saved,
- * as the whole answer. What does not parse, or is no answer of that provider, is
+ * as the whole answer. Text that does not parse, or is not an answer of that provider, is
  * said on the terminal and can be corrected; elsewhere it is an error.
  */
 async function editPayload(
@@ -77,7 +77,7 @@ function dataOf(payload: Payload, text: string): unknown {
 
 function openEditor(file: string): void {
   const editor = process.env['VISUAL'] || process.env['EDITOR'] || 'vi'
-  // A shell, because the variable may hold arguments: "code --wait".
+  // A shell, because the variable may contain arguments: "code --wait".
   const { status, error } = spawnSync(`${editor} "$RETAKE_EDIT_FILE"`, {
     shell: true,
     stdio: 'inherit',

@@ -22,7 +22,7 @@ interface LocateLook extends Look {
 const OWN =
   "Nothing had brought it in when the agent first used it: it comes from the agent's own code."
 
-/** How many places are shown unless all are asked for. */
+/** Number of occurrences shown without --all. */
 const OCCURRENCES_MAX = 40
 
 /** Where a value came from and where it went, for a person. */

@@ -174,7 +174,7 @@ function listeningLines(
   return [`${doing} ${run} at ${url}${where} · Ctrl-C ends it`, ...all, ...leads, ''].join('\n')
 }
 
-/** Resolves at the first signal that asks to stop. */
+/** Resolves at the first signal to stop. */
 export function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -64,7 +64,7 @@ interface ReplayToStepOptions {
   readonly nodeArgs: readonly string[]
 }
 
-/** Runs the recorded program to the moment a step was answered and shows, or holds, it there. */
+/** Runs the recorded program until a step was answered, and shows or pauses it there. */
 async function replayToStep(tape: Tape, wanted: ReplayToStepOptions): Promise<number> {
   const { json, port, nodeArgs } = wanted
   const view = viewRun(tape)

@@ -75,7 +75,7 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   ]
 }
 
-/** Characters of the path of agents and nodes; its end tells steps apart. */
+/** Characters of the path of agents and nodes; its end distinguishes steps. */
 const PATH_WIDTH = 28
 
 function cellOf(

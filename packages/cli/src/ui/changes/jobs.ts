@@ -111,7 +111,7 @@ const LOOK_MS = 100
 
 type Planned = Pick<Job, 'kind' | 'at' | 'name'>
 
-/** One fork or rerun: the process, and what is told of it. */
+/** One fork or rerun: the process, and its reported state. */
 interface Entry {
   job: Job
   readonly tape: Tape
@@ -140,7 +140,7 @@ export class Jobs {
     return [...this.#entries.values()].map(({ job }) => job).toReversed()
   }
 
-  /** Throws what can be known before anything runs; the rest is told by the job. */
+  /** Throws what can be known before anything runs; the job reports the rest. */
   start(tape: Tape, plan: ContinuePlan, planned: Planned): Job {
     checkContinuable(tape, plan)
     if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
@@ -159,7 +159,7 @@ export class Jobs {
     return this.#entry(job.id).job
   }
 
-  /** Resolves when its process is gone. One that has ended already is no error. */
+  /** Resolves when its process has ended, also if it had ended before. */
   async stop(id: string): Promise<void> {
     const entry = this.#entry(id)
     entry.stopping.abort()
@@ -257,7 +257,7 @@ function dropFiles({ overlay }: ContinuePlan): void {
   if (overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
 }
 
-/** Something that nobody foresaw is told as it is. */
+/** Unexpected errors are reported as they are. */
 const explained = (error: unknown): Explained => {
   const { code, what, why, fix } = explain(error) ?? cliErrors.JOB_FAILED(error)
   return { code, what, why, fix }

@@ -33,7 +33,7 @@ import {
   type TreeReader,
 } from '../../runs/branch-tree.js'
 
-/** How much of an edit is shown in a line; the whole stands in `branch.edits`. */
+/** Length of an edit in a line; `branch.edits` has the whole edit. */
 const EDIT_MAX = 400
 
 interface Remembered<T> {
@@ -97,7 +97,7 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
   }
 }
 
-/** Larger files are told of, and not shown. */
+/** Larger files are listed, but not shown. */
 const BYTES_MAX = 200_000
 
 /** Files that a branch wrote, compared with the disk; empty for a run that is not a branch. */
@@ -123,7 +123,7 @@ function fileView(change: FileChange): BranchFile {
   }
 }
 
-/** Undefined when it is no text, or gone by now. */
+/** Undefined if it is not text, or was deleted. */
 function textOf(file: string): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
@@ -155,7 +155,7 @@ export interface LocalChanges extends RunActions {
   close(): Promise<void>
 }
 
-/** Changes runs of a folder on this machine: starts branches, and stands in replays. */
+/** Changes runs of a folder on this machine: starts branches and debug sessions. */
 export function localChanges(store: RunStore, notify: (job: Job) => void): LocalChanges {
   const jobs = new Jobs(notify)
   const sessions = new Sessions()

@@ -71,13 +71,13 @@ function answerFacts(step: Step): Pick<EditableText, 'status' | 'streamed'> {
 export const isPlainText = ({ kind, data }: Payload): boolean =>
   kind === 'text' || (kind === 'result' && typeof data === 'string')
 
-/** A payload as it stands in an editor. */
+/** A payload as an editor shows it. */
 export function payloadText(payload: Payload): string {
   if (!isPlainText(payload)) return JSON.stringify(payload.data, undefined, 2)
   return payload.kind === 'text' ? (payload.data as { text: string }).text : String(payload.data)
 }
 
-/** The payload that an edited text stands for, in the form the recorded one has. */
+/** Parses an edited text into a payload, in the form of the recorded one. */
 function editedPayload(recorded: Payload, text: string): Payload {
   const { kind } = recorded
   if (isPlainText(recorded)) return { kind, data: kind === 'text' ? { text } : text }
@@ -88,7 +88,7 @@ function editedPayload(recorded: Payload, text: string): Payload {
   }
 }
 
-/** More changes than this are told as one: the whole payload. */
+/** More changes than this are shown as one: the whole payload. */
 const PATHS_MAX = 40
 
 /**
@@ -137,11 +137,11 @@ function haveSameKeys(a: object, b: object): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key))
 }
 
-/** Odd keys stand in quotes. */
+/** Keys that are not identifiers are quoted. */
 const pathKey = (key: string): string =>
   /^(?!-?\d+$)[^.[\]\\"'=\s]+$/.test(key) ? key : `"${key.replace(/["\\]/g, '\\$&')}"`
 
-/** The plan for a fork that a page asked for; throws what is wrong with it, before anything runs. */
+/** Plans a fork that a page requested. Throws before anything runs. */
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {
   const { response, requestText, ...rest } = request
   return planFork(tape, {

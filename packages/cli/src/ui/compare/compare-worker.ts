@@ -16,7 +16,7 @@ export interface CompareTask {
 
 export type CompareAnswer = { readonly compared: RunComparison } | { readonly error: Explained }
 
-/** Errors that nobody foresaw end the thread, and are told by that. */
+/** Unexpected errors end the thread, which reports them. */
 function answer({ folder, a, b, prices }: CompareTask): CompareAnswer {
   useProject({ ...project(), prices })
   try {

@@ -87,7 +87,7 @@ const printed = ({ line, text, step }: PrintedLine): ComparedPrinted => ({
   ...(step !== undefined && { step }),
 })
 
-/** All steps of two runs in pairs, in order. `diff` tells those that differ; the others are the same. */
+/** All steps of two runs in pairs, in order. `diff` lists those that differ; the others are equal. */
 export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedStep[] {
   const same = samePairs(a.steps, b.steps, diff.steps)
   const indexInA = indexesOf(a.steps)

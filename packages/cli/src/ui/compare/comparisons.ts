@@ -8,9 +8,9 @@ import type { CompareAnswer, CompareTask } from './compare-worker.js'
 import { FileStamps, openStored } from '../runs/run-models.js'
 import { cliEntry } from '../../package-root.js'
 
-/** Results that are kept; each holds the texts of all differences. */
+/** Number of cached results; each contains the texts of all differences. */
 const CACHED_MAX = 6
-/** Threads at once; the others wait. */
+/** Maximum number of threads; the others wait. */
 const THREADS_MAX = 2
 
 interface Cached {
@@ -21,7 +21,7 @@ interface Cached {
 /**
  * Comparisons of runs, each made in a thread of its own: all bodies of both runs are
  * read, which takes seconds for long ones, and pages go on asking meanwhile. A result
- * is kept until one of its tapes changes.
+ * is cached until one of its tapes changes.
  */
 export class Comparisons {
   readonly #store: RunStore

@@ -41,10 +41,10 @@ export interface RunVersion {
   readonly status: RunStatus
 }
 
-/** Runs that are kept, and bytes of tapes, of which a model takes a few times as many in memory. */
+/** Number of cached runs, and bytes of their tapes; a model takes several times as much memory. */
 const CACHED_MAX = 6
 const CACHED_MAX_BYTES = 256 << 20
-/** Ids hold nothing with which one could leave the folder. */
+/** Ids contain nothing that could leave the folder. */
 const ID = /^[\w-][\w.-]*$/
 
 /**
@@ -57,7 +57,7 @@ export class RunModels {
   /** Least recently used first. */
   readonly #cached = new Map<string, ReadRun>()
   readonly #parents = new Map<string, string | undefined>()
-  /** How runs were when they were read last, also those that are not kept. */
+  /** Stamps of runs when they were last read, also of those that are no longer cached. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
   /** Told when a run is another one than the last time it was read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
@@ -85,7 +85,7 @@ export class RunModels {
     })
   }
 
-  /** The files of a run: its own, and those of the runs it goes on from. */
+  /** The files of a run: its own, and those of its ancestors. */
   #stamp(id: string): string {
     if (!ID.test(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
     const own = stampOf(this.#store.pathOf(id))
@@ -99,7 +99,7 @@ export class RunModels {
     return text
   }
 
-  /** As far as they are known: who a run goes on from is known once it was read. */
+  /** As far as known: the parent of a run is known once it was read. */
   *#ancestors(id: string): Generator<string> {
     const seen = new Set([id])
     for (let at = this.#parents.get(id); at !== undefined; at = this.#parents.get(at)) {
@@ -110,7 +110,7 @@ export class RunModels {
   }
 
   #read(id: string, stamp: string): ReadRun {
-    // Nothing is kept of a run that cannot be read any more.
+    // A run that cannot be read any more is not cached.
     this.#cached.delete(id)
     const start = performance.now()
     const file = this.#store.pathOf(id)
@@ -173,7 +173,7 @@ export class RunModels {
   }
 }
 
-/** A process that was killed leaves its tape as it is; only its mark tells. */
+/** A killed process leaves its tape unchanged; only its mark shows that it ended. */
 const isCurrent = ({ model, stamp }: ReadRun, now: string): boolean =>
   stamp === now &&
   (model.status !== 'recording' || isRecording(model.tape.path, model.tape.run.scope))
@@ -218,7 +218,7 @@ function idsIn({ folder }: RunStore): string[] {
   }
 }
 
-/** Ids hold nothing with which one could leave the folder. */
+/** Ids contain nothing that could leave the folder. */
 
 /** The tape of a run that a page named, as it is now. Only whole ids: nothing outside of the folder is opened. */
 export function openStored(store: RunStore, id: string): Tape {
@@ -227,7 +227,7 @@ export function openStored(store: RunStore, id: string): Tape {
   return openTape(file)
 }
 
-/** The same, for those who run the program again: a tape that still grows is no ground to stand on. */
+/** The same for running the program again: refuses a tape that still grows. */
 export function openFinished(store: RunStore, id: string): Tape {
   const tape = openStored(store, id)
   if (tape.status === 'truncated' && isRecording(tape.path, tape.run.scope))

@@ -29,7 +29,7 @@ export class RunCards {
     this.#store = store
   }
 
-  /** Newest first. Who asks while it is read waits for the same answer. */
+  /** Newest first. Concurrent calls share one read. */
   list(): Promise<readonly Card[]> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined
@@ -85,7 +85,7 @@ export class RunCards {
   }
 }
 
-/** An unreadable tape stands where its name says. */
+/** An unreadable tape is sorted by its name. */
 function startOf(card: Card): number {
   if ('startedAt' in card) return card.startedAt
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)/.exec(card.id) ?? []
@@ -95,9 +95,9 @@ function startOf(card: Card): number {
 
 /** Changes of the disk within this are looked at together. */
 const GATHER_MS = 50
-/** Looked at without being told to: where the system tells nothing, and for processes that were killed. */
+/** Polling interval: for systems without notifications, and for killed processes. */
 const LOOK_MS = 1000
-/** The list is told anew at most this often when runs only grow. */
+/** Minimum interval between list updates while runs only grow. */
 const LIST_MS = 1000
 
 type Notify = (change: RepositoryChange) => void
@@ -163,7 +163,7 @@ export class RunWatch {
     this.#system = undefined
   }
 
-  /** Once after a while, however often it is asked for. */
+  /** Debounces: runs once after a while, however often it is called. */
   #soon(what: 'look' | 'gather' | 'read' | 'list', ms: number, run: () => void): void {
     if (this.#timers.has(what)) return
     const timer = setTimeout(() => {
@@ -173,7 +173,7 @@ export class RunWatch {
     this.#timers.set(what, timer.unref())
   }
 
-  /** Where there is no folder yet, or the system cannot watch it, looking is enough. */
+  /** Without a folder, or if the system cannot watch it, polling is enough. */
   #watchFolder(): void {
     if (this.#system !== undefined) return
     try {
@@ -203,7 +203,7 @@ export class RunWatch {
       this.#isBehind(now)
     )
       this.#soon('list', LIST_MS, () => this.notify({ type: 'runs' }))
-    // They stand in another folder, which the system is not asked about: a second later is soon enough.
+    // They are in another folder, which is not watched: polling is enough.
     for (const run of this.#otherFindings()) this.notify({ type: 'blame', run })
     this.#readOutdated()
     this.#soon('look', LOOK_MS, () => {
@@ -212,25 +212,25 @@ export class RunWatch {
     })
   }
 
-  /** Lines of the list wait to be read anew, and nobody was told of them as they are now. */
+  /** Some lines of the list are stale, and this was not reported yet. */
   #isBehind(stamps: ReadonlyMap<string, TapeStamp>): boolean {
     const notified = this.#reportedBehind
     this.#reportedBehind = this.#behind(stamps)
     return this.#reportedBehind !== '' && this.#reportedBehind !== notified
   }
 
-  /** Who was told that a run is gone is told when it is there again, even if it is as it was. */
+  /** Reports a run that is back after it was reported as gone, even if it is unchanged. */
   #notifyBack(run: string): void {
     if (!this.#models.wasRead(run)) return
     try {
       const { tape, status } = this.#models.open(run).model
       this.notify({ type: 'grew', run, events: tape.count, status })
     } catch {
-      // Not readable, or not yet: whoever asks for it is told why.
+      // Not readable, or not yet: a request for it gets the error.
     }
   }
 
-  /** One at a time; the models tell what they find. */
+  /** One at a time; the models report what they find. */
   #readOutdated(): void {
     const [next] = this.#models.outdated().toSorted((a, b) => a.restMs - b.restMs)
     if (next === undefined) return
@@ -238,7 +238,7 @@ export class RunWatch {
       try {
         this.#models.open(next.id)
       } catch {
-        // Gone, or not readable any more: whoever asks for it is told why.
+        // Gone, or not readable any more: a request for it gets the error.
         this.notify({ type: 'runs' })
       }
       this.#readOutdated()

@@ -6,7 +6,7 @@ import { cliErrors } from '../../errors.js'
 import { stampOf } from './run-models.js'
 import { readStates, stateFileOf } from '../../debug/state-file.js'
 
-/** The states that `retake snapshot` left beside tapes. Those of the run that was asked about last are kept. */
+/** The states that `retake snapshot` wrote beside tapes. Caches those of the last requested run. */
 export class CapturedStates {
   #cached: { readonly key: string; readonly states: readonly CapturedState[] } | undefined
 
@@ -20,7 +20,7 @@ export class CapturedStates {
     return this.#cached.states
   }
 
-  /** None when they cannot be read: who asks for one of them is told why. */
+  /** Empty if they cannot be read: requests for a single state get the error. */
   readable(tape: Tape): readonly CapturedState[] {
     try {
       return this.of(tape)
@@ -47,16 +47,16 @@ export function storedBlame(tape: Tape): RunBlame | undefined {
   }
 }
 
-/** Runs of which is remembered what was handed out: more are not looked at at once. */
+/** Maximum number of runs that are watched. */
 const REQUESTED_MAX = 8
 
 /**
- * Findings of blame, read once as long as they stay as they are; those that were asked for
- * last are kept. Knows of which runs something else is there than was handed out.
+ * Findings of blame, read again only if they change; those of the last requested
+ * run are cached. Knows which runs have newer findings than were handed out.
  */
 export class StoredBlame {
   #cached: { readonly key: string; readonly blame: RunBlame | undefined } | undefined
-  /** By run, least recently asked for first: the file, and what it looked like then. */
+  /** By run, least recently requested first: the file and its stamp. */
   readonly #requested = new Map<string, { readonly file: string; readonly stamp: string }>()
 
   /** Throws when they cannot be read. */
@@ -70,7 +70,7 @@ export class StoredBlame {
     return this.#cached.blame
   }
 
-  /** Runs of which other findings are there than were handed out. Each change is told once. */
+  /** Runs with newer findings than were handed out. Each change is reported once. */
   changed(): string[] {
     return [...this.#requested].flatMap(([run, { file, stamp }]) => {
       const now = textOf(file)

@@ -53,7 +53,7 @@ async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<Captu
 /** Functions and imports are code, not state. */
 const isState = ({ type }: Variable): boolean => type !== 'function' && type !== 'Module'
 
-/** Where a timeline stands, for a page; `state` is that of the stop, `before` that of the stop before. */
+/** Position of a timeline for a page; `state` is that of this stop, `before` that of the previous stop. */
 function sessionPosition(
   position: Position,
   state: CapturedState | undefined,
@@ -132,7 +132,7 @@ class RunSession {
       if (signal?.aborted) return this.#position
       await this.#useCodeOfNow(to.to !== 'step')
       const position = await this.#goTo(to)
-      // Where it stands already: what changed on the way here is still of interest.
+      // Already there: the changes on the way here are still of interest.
       if (isAt(this.#position, position)) return this.#position
       const before = this.#state
       this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
@@ -173,7 +173,7 @@ class RunSession {
     if (!this.#sources.areOld()) return
     const { position } = this.#timeline
     await this.#timeline.close()
-    // The timeline that is closed says so, whatever is asked of it.
+    // A closed timeline rejects every command with the same error.
     if (this.#isClosed) return
     this.#sources = new FileStamps(this.#files)
     this.#timeline = this.#start()
@@ -269,7 +269,7 @@ export class Sessions {
     return this.#use(id, (session) => session.evaluate(expression))
   }
 
-  /** One that is closed already is no error. */
+  /** Closing twice is not an error. */
   close(id: string): Promise<void> {
     const entry = this.#entries.get(id)
     if (entry === undefined) return Promise.resolve()
