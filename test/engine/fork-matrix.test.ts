@@ -21,7 +21,7 @@ const seams = [
 const EVERY_STEP = 'http'
 const allSteps = Array.from({ length: 20 }, (_, index) => index + 1)
 const stepsFor = (client: string): readonly number[] =>
-  client === EVERY_STEP ? allSteps : sampled(allSteps, (step) => [1, 10, 20].includes(step))
+  client === EVERY_STEP ? allSteps : sampled(allSteps, (step) => step === 10)
 
 const agent = 'fork/conversation.mjs'
 const set = (path: string, value: unknown): string[] => [
@@ -72,7 +72,7 @@ describe.concurrent('forked at its steps', () => {
   )
 })
 
-const sampledSeams = sampled(seams, ({ client }) => ['anthropic-stream', 'http2'].includes(client))
+const sampledSeams = sampled(seams, ({ client }) => client === 'http2')
 
 describe.concurrent('step 9 of 20 is', () => {
   test.each(sampledSeams.map(({ client }) => [client] as const))(
@@ -287,7 +287,7 @@ const stories: Readonly<Record<string, Told>> = {
 }
 
 describe.concurrent('what is under way when a fork goes live', () => {
-  const sampledStories = ['requests', 'child', 'worker', 'abort', 'timers', 'exits']
+  const sampledStories = ['requests', 'child', 'worker', 'abort']
   const cases = sampled(Object.entries(stories), ([story]) => sampledStories.includes(story))
   test.each(cases)('%s', async (story, { says, asks = [], code = 0, error }) => {
     const scene = await ForkScene.record('fork/under-way.mjs', { args: [story] })
