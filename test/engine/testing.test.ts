@@ -79,7 +79,7 @@ describe.each(modelClients.map((client) => [client.name, client] as const))('%s'
   test.each(ways)('is told when the script is over, %s', async (_, ask) => {
     const served = await serve()
     const failure = await ask(served, 'One more').catch((thrown: unknown) => thrown)
-    expect(String(failure)).toContain('The script of the model server is over.')
+    expect(String(failure)).toContain('The script of the model server has ended.')
     expect(statusOf(failure)).toBe(500)
     expect(served.requests).toHaveLength(1)
   })
