@@ -232,8 +232,8 @@ function watchForStall(options: {
  * Serves the agent from the tape, in the recorded order, and checks that it does
  * exactly the same as in the recording. There is no way from here to the outside.
  *
- * `SequenceMatcher` compares what the agent does, and its answers are handed
- * out by `ReplayDeliveries`; both move the one cursor along the tape.
+ * `SequenceMatcher` compares what the agent does, `RecordedDeliveries` hands out the
+ * answers; both move the one cursor along the tape.
  */
 export class Playback implements Session {
   readonly local = 'tape'
@@ -251,7 +251,7 @@ export class Playback implements Session {
   #unknown = 0
   readonly #owner: Session
   /** Older tapes have no events for what was written to children. */
-  readonly #matchersWrites: boolean
+  readonly #comparesWrites: boolean
 
   constructor(
     readonly tape: Tape,
@@ -265,14 +265,7 @@ export class Playback implements Session {
     this.#cursor = cursor
     this.#log = log
     this.#owner = options.owner ?? this
-    this.#matchersWrites = hasFlag(tape.run.flags, 'child-writes')
-    this.#matcher = new SequenceMatcher(tape, {
-      cursor,
-      log,
-      secrets: this.secrets,
-      onAdvanced: () => this.#deliveries.schedule(),
-      afterInitiation: options.afterInitiation,
-    })
+    this.#comparesWrites = hasFlag(tape.run.flags, 'child-writes')
     this.secrets.addEnvironment(natives.env)
     this.files = new ServedFiles({
       secrets: this.secrets,
@@ -280,7 +273,15 @@ export class Playback implements Session {
     })
     this.environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened()
-    this.#deliveries = new RecordedDeliveries(tape, cursor, log, options)
+    const deliveries = new RecordedDeliveries(tape, cursor, log, options)
+    this.#deliveries = deliveries
+    this.#matcher = new SequenceMatcher(tape, {
+      cursor,
+      log,
+      secrets: this.secrets,
+      onAdvanced: () => deliveries.schedule(),
+      afterInitiation: options.afterInitiation,
+    })
   }
 
   get flags(): readonly string[] {
@@ -362,7 +363,7 @@ export class Playback implements Session {
   }
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
-    if (!this.#matchersWrites) return this.proceed()
+    if (!this.#comparesWrites) return this.proceed()
     if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
   }
 
