@@ -30,7 +30,7 @@ test.each(sampled(['openai-chat', 'http'], (client) => client === 'http'))(
     const [first, second] = models.map(({ label }) => label) as [string, string]
     const sent = async (plan: Partial<PinnedPlan>) => {
       const before = scene.provider.requests.length
-      const folder = mkdtempSync(path.join(tmpdir(), 'retake-kept-'))
+      const folder = mkdtempSync(path.join(tmpdir(), 'retake-pinned-'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
       const options = { pinned: [], mode: 'free', seed: 1, folder, ...plan } as const
       const end = await continueAgent(tape, planPinned(tape, options), {

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { answerFrom, record, replay } from 'retake'
 
-/** Who is told something else that is longer, was not told what was recorded. */
+/** Input that is longer than the recorded input and begins otherwise must not match it. */
 
 let folder: string
 const shouts = createServer((socket) => {

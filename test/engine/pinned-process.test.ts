@@ -13,12 +13,12 @@ import { sampled } from '../support/soak.js'
 afterAll(removeScenes)
 
 const agent = 'fork/conversation.mjs'
-const simulator = agentPath('kept/simulator.mjs')
+const simulator = agentPath('pinned/simulator.mjs')
 
 /** Runs a fork in a process of its own, with its tape in a folder of its own. */
 async function forked(scene: ForkScene, plan: Partial<PinnedPlan>) {
   const tape = openTape(scene.parent)
-  const folder = mkdtempSync(path.join(tmpdir(), 'retake-kept-'))
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-pinned-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const before = scene.provider.requests.length
   const sha = sha256(scene.parent)

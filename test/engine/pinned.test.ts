@@ -11,7 +11,7 @@ afterAll(() => workspace.remove())
 async function printed(script: string, ...args: string[]): Promise<Record<string, unknown>> {
   const { stdout, stderr } = await run(
     process.execPath,
-    [agentPath(`kept/${script}`), ...args, `runs-${args.join('-')}`],
+    [agentPath(`pinned/${script}`), ...args, `runs-${args.join('-')}`],
     workspace.folder,
   )
   expect(stderr).toBe('')
