@@ -54,7 +54,7 @@ test.each<[oracle: string, outcome: RunOutcome, verdict: Judgement['verdict'], r
   ['not:stdout:/APPROVED/', said('DENIED'), 'pass', 'does not match'],
   ['not:stdout:/APPROVED/', said('APPROVED'), 'fail', 'matches'],
   ['not:stdout:/APPROVED/', killed, 'undefined', 'killed'],
-  ['not:not:stdout:x', said('x'), 'pass', 'holds'],
+  ['not:not:stdout:x', said('x'), 'pass', 'contains'],
   ['json:order.status="refunded"', json, 'pass', 'order.status is "refunded"'],
   ['json:order.status="open"', json, 'fail', 'order.status is "refunded"'],
   ['json:order.items={"n":0}', json, 'fail', 'order.items is [1,{"n":0}]'],
@@ -200,7 +200,7 @@ test('a file that is no oracle is refused, and a changed one is another question
   })
   for (const [file, why] of [
     ['broken.mjs', 'not today'],
-    ['none.mjs', 'no function'],
+    ['none.mjs', 'not a function'],
   ] as const)
     await expect(makeOracle(file, { folder })).rejects.toMatchObject({
       code: 'WRONG_USAGE',
