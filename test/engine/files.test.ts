@@ -9,7 +9,7 @@ import { firstDifference } from '../support/first-difference.mjs'
 import { runTask } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, run, type Workspace } from '../support/run-retake.mjs'
 import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
-import { isSoak, repetitions, sampled } from '../support/soak.js'
+import { isSoak, repetitions, sampled, soakOnly } from '../support/soak.js'
 
 type Tape = ReturnType<typeof openTape>
 
@@ -53,13 +53,14 @@ async function expectSame(stdout: string, times = isSoak ? 3 : 1): Promise<void>
 }
 
 describe('an agent that prints nothing that varies', () => {
-  test.each([
+  const agents = [
     'edge-files.mjs',
     'edge-file-handle.mjs',
     'edge-file-mistakes.mjs',
     'edge-output-descriptors.mjs',
     'edge-modules.cjs',
-  ])(
+  ]
+  test.each(sampled(agents, (_, index) => index % 2 === 1))(
     '%s says the same without Retake, recorded, and replayed with its files gone',
     async (agent) => {
       const plain = await makeWorkspace()
@@ -76,6 +77,7 @@ describe('an agent that prints nothing that varies', () => {
 })
 
 test('files print the same when they are rebuilt, errors with their stacks', async () => {
+  soakOnly()
   const recorded = await record(agentPath('edge-file-inspect.mjs'))
   // The stack shows the agent, not what stands between it and Node.
   expect(recorded.stdout).toMatch(
@@ -87,6 +89,7 @@ test('files print the same when they are rebuilt, errors with their stacks', asy
 })
 
 test('a function among the options is noted', async () => {
+  soakOnly()
   await put({
     'agent.mjs': `import fs from 'node:fs'
       fs.mkdirSync('from')
