@@ -126,7 +126,7 @@ describe('a draft', () => {
     expect(await forkOf(page).isEnabled()).toBe(false)
     await dialogOf(page).getByRole('button', { name: 'Show changes' }).click()
     await dialogOf(page).locator('.cm-deletedChunk', { hasText: '60 days' }).waitFor()
-    await dialogOf(page).getByRole('button', { name: 'Put back what was recorded' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Restore the recording' }).click()
     await dialogOf(page).getByText('Nothing is changed yet.').waitFor()
   })
 

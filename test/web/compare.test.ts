@@ -49,7 +49,7 @@ test('keys go from difference to difference, swap the two, and choose another ru
   await page.getByRole('article').first().waitFor()
   await page.keyboard.press('d')
   await page.getByRole('dialog', { name: 'Change the right run' }).waitFor()
-  await page.getByText('No other run fits.').waitFor()
+  await page.getByText('No other run matches.').waitFor()
 })
 
 test('on a phone the two sides stand one below the other', async () => {

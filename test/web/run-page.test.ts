@@ -70,7 +70,7 @@ test('a run that is not there, or cannot be read, says what, why and what to do'
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at('/runs/never-was'))
   expect(await isThere(page, 'UNKNOWN_RUN')).toBe(true)
-  expect(await isThere(page, /`retake list` shows the runs/)).toBe(true)
+  expect(await isThere(page, /`retake list` to see the runs/)).toBe(true)
   await page.goto(ui.at('/runs/broken'))
   expect(await isThere(page, 'TAPE_NOT_A_TAPE')).toBe(true)
 })

@@ -24,8 +24,8 @@ export const notSignedIn = (): RefusedError =>
   new RefusedError(
     401,
     'VIEWER_NOT_SIGNED_IN',
-    'Sign in: open the link that `retake ui` printed.',
-    'The viewer answers only who has its key, and each start of `retake ui` makes a new one.',
+    'You are not signed in.',
+    'The viewer needs a key, and each start of `retake ui` makes a new one.',
     'Open the address that `retake ui` printed in your terminal.',
   )
 
@@ -44,7 +44,7 @@ export const wrongPassword = (): RefusedError =>
     'VIEWER_WRONG_PASSWORD',
     'This is not the password.',
     'It was compared with the one that `retake ui` was started with.',
-    'Try again; whoever started the viewer knows it.',
+    'Try again, or get it from the person who started the viewer.',
   )
 
 export const tooManyPasswords = (seconds: number): RefusedError =>
@@ -62,9 +62,9 @@ export const hostNotAllowed = (host: string | undefined): RefusedError =>
     'VIEWER_HOST_NOT_ALLOWED',
     host === undefined
       ? 'The request names no host.'
-      : `The viewer is not known as ${host.slice(0, 100)}.`,
+      : `The viewer does not serve the host ${host.slice(0, 100)}.`,
     'Unknown host names are blocked to prevent DNS rebinding attacks.',
-    'Open the address that `retake ui` printed; a name that leads here is allowed with `--allow-host`.',
+    'Open the address that `retake ui` printed; allow another name with `--allow-host`.',
   )
 
 export const originNotAllowed = (): RefusedError =>
@@ -98,7 +98,7 @@ export const bodyNotJson = (): RefusedError =>
   new RefusedError(
     415,
     'VIEWER_BODY_NOT_JSON',
-    'What was sent is not marked as JSON.',
+    'The body is not marked as JSON.',
     'Forms and plain text can be sent by any page; JSON cannot.',
     'Send JSON, with `content-type: application/json`.',
   )
@@ -108,7 +108,7 @@ export const lengthMissing = (): RefusedError =>
     411,
     'VIEWER_LENGTH_MISSING',
     'The request does not say how long it is.',
-    'What is sent has a limit, which is checked before it is read.',
+    'Bodies have a limit, which is checked before they are read.',
     'Send `content-length`.',
   )
 
@@ -116,8 +116,8 @@ export const bodyTooLarge = (bytes: number, limit: number): RefusedError =>
   new RefusedError(
     413,
     'VIEWER_BODY_TOO_LARGE',
-    `${bytes} bytes are too many.`,
-    `The viewer takes up to ${limit} in one request.`,
+    `The body has ${bytes} bytes.`,
+    `The limit for one request is ${limit}.`,
     'Make the change on the command line, with `retake fork --response <file>`.',
   )
 
@@ -135,7 +135,7 @@ export const badRequest = (name: string, value: string): RefusedError =>
     400,
     'VIEWER_BAD_QUESTION',
     `"${value.slice(0, 60)}" cannot be the ${name}.`,
-    'The address says something that the viewer does not understand.',
+    'The address has an invalid parameter.',
     'Reload the page; if you wrote the address yourself, correct it.',
   )
 
@@ -143,8 +143,8 @@ export const badChange = (field: string, expected: string): RefusedError =>
   new RefusedError(
     400,
     'VIEWER_BAD_CHANGE',
-    `${field === '' ? 'What was sent' : `"${field}"`} is not ${expected}.`,
-    'The server does not understand what it should do, so it has done nothing.',
+    `${field === '' ? 'The body' : `"${field}"`} is not ${expected}.`,
+    'The request is invalid; nothing was changed.',
     'Reload the page; if you sent the request yourself, correct it.',
   )
 
@@ -152,7 +152,7 @@ export const nothingRunsHere = (): RefusedError =>
   new RefusedError(
     405,
     'VIEWER_NOTHING_RUNS_HERE',
-    'Runs can only be looked at here.',
+    'Runs are read-only here.',
     'There is no program to run here.',
     'Open the run with `retake ui` in the folder of its agent.',
   )

@@ -195,7 +195,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       test('that nothing fits say so', async () => {
         soakOnly()
         const page = await openRun('?tool=nothing')
-        expect(await isThere(page, 'No step fits the filters.')).toBe(true)
+        expect(await isThere(page, 'No step matches the filters.')).toBe(true)
         expect(await isThere(page, '0 of 12 steps')).toBe(true)
       })
     })

@@ -94,10 +94,10 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await page.getByText('Time to first token 0.20 s, 5 pieces').isVisible()).toBe(true)
       await page.getByRole('button', { name: '0.40 s' }).click()
       await answer.getByText('It is', { exact: true }).waitFor()
-      await page.getByRole('slider', { name: 'Moment of the stream' }).fill('650')
+      await page.getByRole('slider', { name: 'Position in the stream' }).fill('650')
       await answer.getByText('It is in', { exact: true }).waitFor()
-      await page.getByRole('slider', { name: 'Moment of the stream' }).fill('0')
-      await answer.getByText('Nothing has come yet.').waitFor()
+      await page.getByRole('slider', { name: 'Position in the stream' }).fill('0')
+      await answer.getByText('Nothing yet.').waitFor()
       const before = Date.now()
       await page.getByRole('heading', { name: 'When the chunks arrived' }).click()
       await page.keyboard.press(' ')
@@ -226,7 +226,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       // What is written stands there also where the browser leaves drawing for later: no `innerText`.
       expect(await output.getByRole('listitem').last().textContent()).toMatch(/err\s*between$/)
       expect(await page.getByText('after', { exact: true }).count()).toBe(0)
-      await page.getByRole('checkbox', { name: 'Show what came later, 1 write' }).check()
+      await page.getByRole('checkbox', { name: 'Show later output, 1 write' }).check()
       await page.getByRole('list', { name: 'Later output' }).getByText('after').waitFor()
     })
 

@@ -38,8 +38,8 @@ test('a fork reaches the home as it was asked for, without what was not said', a
 })
 
 test.each([
-  ['/runs/a/fork', '{', 'What was sent is not JSON.'],
-  ['/runs/a/fork', 'null', 'What was sent is not a JSON object.'],
+  ['/runs/a/fork', '{', 'The body is not JSON.'],
+  ['/runs/a/fork', 'null', 'The body is not a JSON object.'],
   ['/runs/a/fork', '{"at":""}', '"at" is not the label of a step.'],
   ['/runs/a/fork', '{"at":"1","set":[]}', '"set" is not an object of paths and values.'],
   ['/runs/a/fork', '{"at":"1","status":99}', '"status" is not a number from 100 to 599.'],

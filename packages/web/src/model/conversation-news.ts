@@ -5,7 +5,7 @@ import type { Conversation } from './step-detail.js'
 const LOOK_BACK = 6
 const WAY_BACK = 1000
 /** Conversations remembered, by their digests alone. */
-const KEPT = 64
+const CACHED_MAX = 64
 
 interface Said {
   /** Digests of the messages, and of the answer. */
@@ -24,7 +24,7 @@ export type News = Pick<Conversation, 'newFrom' | 'seenIn'>
  */
 export class ConversationNews {
   readonly #steps: readonly Step[]
-  readonly #kept = new Map<string, Said>()
+  readonly #cached = new Map<string, Said>()
 
   constructor({ recordedSteps }: RunView) {
     this.#steps = recordedSteps
@@ -69,7 +69,7 @@ export class ConversationNews {
   }
 
   #said(step: Step): Said {
-    const known = this.#kept.get(step.label)
+    const known = this.#cached.get(step.label)
     if (known !== undefined) return known
     const sent = step.messages()
     const said: Said = {
@@ -77,9 +77,9 @@ export class ConversationNews {
       sent: sent.length,
       isInstruction: sent.map(isInstruction),
     }
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size >= KEPT && oldest !== undefined) this.#kept.delete(oldest)
-    this.#kept.set(step.label, said)
+    const [oldest] = this.#cached.keys()
+    if (this.#cached.size >= CACHED_MAX && oldest !== undefined) this.#cached.delete(oldest)
+    this.#cached.set(step.label, said)
     return said
   }
 }

@@ -48,7 +48,7 @@ function RankedSteps({ run, view }: { readonly run: Run; readonly view: BlameVie
               step
             </th>
             <th scope="col" className={`${CELL} w-76 @max-[560px]:w-28`}>
-              kept alone
+              pinned alone
             </th>
             <th
               scope="col"
@@ -128,7 +128,7 @@ function CauseSets({ run, view }: { readonly run: Run; readonly view: BlameView 
               <RoleName role={role} />
               <RateLine rate={sufficiency} />
               <span className="text-sm text-muted">
-                when only {steps.length === 1 ? 'this is' : 'these are'} kept
+                with only {steps.length === 1 ? 'this step' : 'these steps'} pinned
               </span>
             </div>
             <ul className="flex flex-col pl-4">
@@ -319,7 +319,7 @@ export function BlamePanel({ run }: { readonly run: Run }) {
       ) : isRead || run.head.status === 'recording' ? (
         <NotSearched run={run} />
       ) : (
-        <Spinner label="Reading what blame found" />
+        <Spinner label="Reading the findings" />
       )}
     </section>
   )
@@ -439,8 +439,8 @@ function NotSearched({ run }: { readonly run: Run }) {
         {run.head.status === 'recording'
           ? 'The run is still being recorded. If it fails, this finds the steps that caused it.'
           : report === undefined
-            ? 'The causes of this run were not searched for. This finds them:'
-            : 'No search for causes is in this report. Run this where the run is, and make the report again:'}
+            ? 'No blame search was made for this run. Start one with:'
+            : 'This report has no blame search. Run this where the run is stored, then make the report again:'}
       </p>
       <p className="flex max-w-full items-center gap-1.5 rounded border border-line bg-raised py-0.5 pr-0.5 pl-2">
         <code className="min-w-0 font-mono text-sm wrap-anywhere">{command}</code>

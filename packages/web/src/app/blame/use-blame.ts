@@ -65,8 +65,8 @@ export function useBlameCommands(run: Run): void {
   const disabled =
     view === undefined
       ? error === null
-        ? 'The causes of this run were not searched for: see Blame.'
-        : 'What was found cannot be read: see Blame.'
+        ? 'No blame search was made: see Blame.'
+        : 'The findings cannot be read: see Blame.'
       : view.causeLabels.length === 0
         ? 'No step was found to be a cause.'
         : undefined

@@ -376,7 +376,7 @@ function Branches({ run, live }: { readonly run: string; readonly live: LiveActi
           {error !== null && <ErrorNote error={error} />}
           {data !== undefined && <BranchTree root={data} run={run} />}
           {data?.branches.length === 0 && (
-            <EmptyNote title="Nothing was tried from this run yet.">
+            <EmptyNote title="This run has no branches yet.">
               <p>Open a step and fork it: change the answer or the request.</p>
             </EmptyNote>
           )}

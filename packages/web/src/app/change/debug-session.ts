@@ -85,12 +85,12 @@ export class DebugSession {
   }
 
   async evaluate(expression: string): Promise<void> {
-    const done = await this.#ask(expression)
+    const done = await this.#evaluate(expression)
     if (this.isOpen) this.#set({ evaluated: [...this.#now.evaluated, done] })
   }
 
   async watch(expression: string): Promise<void> {
-    const done = await this.#ask(expression)
+    const done = await this.#evaluate(expression)
     if (this.isOpen) this.#set({ watched: [...this.#now.watched, done] })
   }
 
@@ -170,14 +170,14 @@ export class DebugSession {
   async #watchAgain(life: number): Promise<void> {
     const again: Evaluated[] = []
     for (const { id, expression } of this.#now.watched) {
-      const done = await this.#ask(expression, id)
+      const done = await this.#evaluate(expression, id)
       if (this.#life !== life) return
       again.push(done)
     }
     if (again.length > 0) this.#set({ watched: again })
   }
 
-  async #ask(expression: string, id = ++this.#lastId): Promise<Evaluated> {
+  async #evaluate(expression: string, id = ++this.#lastId): Promise<Evaluated> {
     const { position } = this.#now
     const step = position?.kind === 'stop' ? position.step : undefined
     try {

@@ -70,7 +70,7 @@ interface ForkRefusalProps {
 function ForkRefusal({ error, draft, onChange }: ForkRefusalProps) {
   const force = (
     <Checkbox
-      label="Give it this answer anyway, to see how the agent takes it"
+      label="Use this answer anyway, to see how the agent handles it"
       isChecked={draft.force}
       onChange={(isChecked) => onChange({ force: isChecked })}
     />
@@ -128,7 +128,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
           </output>
           {isEdited(draft) && (
             <Button look="quiet" onClick={() => forkDrafts.drop(run.id, step.label)}>
-              Throw the draft away
+              Discard the draft
             </Button>
           )}
           <Button type="submit" form={formId} look="primary" disabled={!ready?.ok || isStarting}>
@@ -152,7 +152,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
         {editable.data !== undefined && (
           <>
             <ChoiceGroup
-              label="What is different this time"
+              label="Change"
               value={choice}
               choices={choicesOf(editable.data)}
               onChange={(next) => {
@@ -276,7 +276,7 @@ function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
       {served > 0 &&
         `${others} answered by then, and requests under way: served from the tape, at no cost. `}
       {givesAnswer
-        ? 'This step: answered with what you write, at no cost. '
+        ? 'This step: answered with your text, at no cost. '
         : 'This step: requested live. '}
       {tail === 'offline'
         ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one. '
@@ -292,7 +292,7 @@ function choicesOf(editable: Editable) {
     {
       value: 'answer' as const,
       title: 'Change the answer',
-      text: 'The step gets what you write.',
+      text: 'The step returns your text.',
       disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
     },
     {
@@ -429,7 +429,7 @@ function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) 
         )}
         {draft[key] !== undefined && (
           <Button look="quiet" onClick={() => onChange({ [key]: undefined })}>
-            Put back what was recorded
+            Restore the recording
           </Button>
         )}
       </div>

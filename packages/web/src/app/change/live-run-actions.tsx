@@ -109,7 +109,7 @@ function JobNote({ run, live }: LiveRunActionsProps) {
         <output>
           <Badge tone="accent">{job.state === 'waiting' ? 'waiting' : 'running'}</Badge>
         </output>
-        <Button look="danger" onClick={stop} title="Stop the program; what it recorded stays">
+        <Button look="danger" onClick={stop} title="Stop the program; its recording stays">
           Stop
         </Button>
       </span>

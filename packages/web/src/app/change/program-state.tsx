@@ -98,9 +98,7 @@ function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
       ) : (
         <span className="font-mono text-sm wrap-anywhere whitespace-pre-wrap">{text}</span>
       )}
-      {isCut && (
-        <p className="text-sm text-muted">It is larger; evaluate a part of it to see that.</p>
-      )}
+      {isCut && <p className="text-sm text-muted">Too large to show; evaluate a part of it.</p>}
     </>
   )
 }
@@ -197,7 +195,7 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
         <p className="text-sm text-warning">
-          Saved after the recording, so lines are those of now: {debug.changedSources.join(', ')}
+          Saved after the recording; lines are the current ones: {debug.changedSources.join(', ')}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}

@@ -85,7 +85,7 @@ export function HelpDialog({ isOpen, onClose }: HelpDialogProps) {
   return (
     <Dialog
       title="Keys"
-      description="Everything that can be done on this page. Keys do nothing while you write."
+      description="All commands of this page. Keys are off while you type."
       size="large"
       isOpen={isOpen}
       onClose={onClose}
@@ -93,14 +93,12 @@ export function HelpDialog({ isOpen, onClose }: HelpDialogProps) {
       <div className="mb-3 flex flex-wrap items-center justify-between gap-2">
         <Checkbox
           label="Single-key shortcuts"
-          hint="Off: only keys with Ctrl or Cmd, and named keys such as F10, do something."
+          hint="Off: only keys with Ctrl or Cmd, and named keys such as F10, work."
           isChecked={settings.singleKeys}
           onChange={(singleKeys) => setSettings({ ...settings, singleKeys })}
         />
         {isChanged && (
-          <Button onClick={() => setSettings({ ...settings, changed: {} })}>
-            Give all commands their own keys back
-          </Button>
+          <Button onClick={() => setSettings({ ...settings, changed: {} })}>Reset all keys</Button>
         )}
       </div>
       <div className="gap-x-8 sm:columns-2">

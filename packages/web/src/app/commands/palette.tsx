@@ -57,7 +57,10 @@ interface FinderProps {
 function Finder({ takeFocus, onChoose }: FinderProps) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)
-  const { items, isPartial } = useItems(useDeferredValue(query))
+  const find = useFind()
+  const deferred = useDeferredValue(query)
+  // Not again for every arrow key: there may be 100,000 steps.
+  const { items, isPartial } = useMemo(() => find(deferred), [find, deferred])
   const index = Math.min(at, items.length - 1)
 
   const press = (event: KeyboardEvent): void => {
@@ -72,9 +75,10 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
       event.preventDefault()
       setAt(next)
     }
-    const item = items[index]
     if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault()
+      // The list may lag behind fast typing.
+      const item = query === deferred ? items[index] : find(query).items[at]
       if (item !== undefined && item.disabled === undefined) onChoose(item)
     }
   }
@@ -108,14 +112,16 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
       <PaletteList items={items} at={index} onChoose={onChoose} />
       {isPartial && (
         <p className="shrink-0 border-t border-line px-4 py-1.5 text-sm text-muted">
-          There are too many steps to look at all their titles here; search (/) finds all.
+          Not all steps were searched; use search (/) for all of them.
         </p>
       )}
     </>
   )
 }
 
-function useItems(query: string): { items: readonly PaletteItem[]; isPartial: boolean } {
+type Find = (query: string) => { items: readonly PaletteItem[]; isPartial: boolean }
+
+function useFind(): Find {
   const backend = useBackend()
   const run = useOpenRun()
   const navigate = useNavigate()
@@ -127,7 +133,6 @@ function useItems(query: string): { items: readonly PaletteItem[]; isPartial: bo
   })
   const commands = useAllCommands()
   const known = runs.data
-  // Not again for every arrow key: there may be 100,000 steps.
   return useMemo(() => {
     const toRun = (id: string): void =>
       void navigate({ to: '/runs/$run', params: { run: id }, search: {} })
@@ -139,17 +144,19 @@ function useItems(query: string): { items: readonly PaletteItem[]; isPartial: bo
         search: ({ field: _field, ...rest }: Record<string, unknown>) => ({ ...rest, step }),
       })
     }
-    const done = commandItems(query, commands, (command) => keysOf(command, settings))
-    const steps =
-      run === undefined ? { items: [], isPartial: false } : stepItems(query, run.rows, toStep)
-    const others = runItems(query, known ?? [], toRun)
-    return {
-      items: /^\d/.test(query.trim())
-        ? [...steps.items, ...done, ...others]
-        : [...done, ...steps.items, ...others],
-      isPartial: steps.isPartial,
+    return (query) => {
+      const done = commandItems(query, commands, (command) => keysOf(command, settings))
+      const steps =
+        run === undefined ? { items: [], isPartial: false } : stepItems(query, run.rows, toStep)
+      const others = runItems(query, known ?? [], toRun)
+      return {
+        items: /^\d/.test(query.trim())
+          ? [...steps.items, ...done, ...others]
+          : [...done, ...steps.items, ...others],
+        isPartial: steps.isPartial,
+      }
     }
-  }, [query, commands, settings, run, known, navigate])
+  }, [commands, settings, run, known, navigate])
 }
 
 // ARIA listbox driven by an input: there is no element for it.
@@ -172,7 +179,7 @@ function PaletteList({ items, at, onChoose }: PaletteListProps) {
       aria-label="Found"
       className="min-h-0 flex-1 overflow-auto pb-1.5"
     >
-      {items.length === 0 && <p className="px-4 py-6 text-center text-muted">Nothing is found.</p>}
+      {items.length === 0 && <p className="px-4 py-6 text-center text-muted">No match.</p>}
       {items.map((item, index) => (
         <div key={item.id} role="presentation">
           {items[index - 1]?.group !== item.group && (

@@ -31,7 +31,7 @@ export function ChooseRun({ title, not, onChoose, onClose }: ChooseRunProps) {
     <Dialog title={title} isOpen onClose={onClose}>
       <TextField label="Name or id" value={text} onChange={setText} />
       {runs.error !== null && <ErrorNote error={runs.error} />}
-      {runs.isSuccess && fitting.length === 0 && <EmptyNote title="No other run fits." />}
+      {runs.isSuccess && fitting.length === 0 && <EmptyNote title="No other run matches." />}
       <ul className="mt-2">
         {fitting.slice(0, SHOWN).map((run) => (
           <li key={run.id}>
@@ -59,7 +59,7 @@ export function ChooseRun({ title, not, onChoose, onClose }: ChooseRunProps) {
       </ul>
       {fitting.length > SHOWN && (
         <p className="text-sm text-muted">
-          {fitting.length - SHOWN} more; write a part of the name.
+          {fitting.length - SHOWN} more; type a part of the name.
         </p>
       )}
     </Dialog>

@@ -74,8 +74,8 @@ function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
           ))}
           {carried > 0 && (
             <p className="text-sm text-muted">
-              {carried === 1 ? '1 message differs' : `${carried} messages differ`} as an earlier
-              step has shown, and {carried === 1 ? 'is' : 'are'} only carried along.
+              {carried === 1 ? '1 message differs' : `${carried} messages differ`} only because of
+              an earlier step.
             </p>
           )}
         </div>
@@ -328,9 +328,7 @@ function CompareSummary({ comparison }: { readonly comparison: RunComparison }) 
   return (
     <section aria-label="The two runs" className="flex flex-col gap-1">
       {equal ? (
-        <p className="font-medium">
-          The two runs do not differ in anything that is compared: steps, output, outcome.
-        </p>
+        <p className="font-medium">The two runs are equal: steps, output and outcome.</p>
       ) : (
         <p>
           <span className="font-medium">First difference: </span>

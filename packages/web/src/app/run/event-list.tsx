@@ -272,7 +272,7 @@ export function useEventCommands(
           move('event.last', 'Last event', 'G', 'last'),
           {
             id: 'event.open',
-            title: 'Go into the event',
+            title: 'Focus the event',
             group: 'Move' as const,
             keys: ['o'],
             run: onOpen,

@@ -181,7 +181,7 @@ export class RowStore {
   #inferredNames: readonly number[] = []
   /** Labels of rows that have inferred rows. */
   #behind = new Map<string, number[]>()
-  #inferredPlaces = new Map<string, number>()
+  #inferredIndexes = new Map<string, number>()
   #parents = new Map<number, string>()
   /** By list index: a recorded row, or -1 - the number of an inferred one. */
   #order = new Int32Array(256)
@@ -216,7 +216,7 @@ export class RowStore {
     this.#inferred = undefined
     this.#inferredNames = []
     this.#behind = new Map()
-    this.#inferredPlaces = new Map()
+    this.#inferredIndexes = new Map()
     this.#parents = new Map()
     this.#labels.clear()
     this.#made.clear()
@@ -239,7 +239,7 @@ export class RowStore {
   indexOf(label: string): number {
     const recorded = this.#labels.get(label)
     if (recorded !== undefined && recorded < this.#recorded) return this.#positions[recorded] ?? -1
-    const index = this.#inferredPlaces.get(label) ?? -1
+    const index = this.#inferredIndexes.get(label) ?? -1
     const id = index < this.length ? (this.#order[index] ?? 0) : 0
     return id < 0 && this.#inferred?.label[-1 - id] === label ? index : -1
   }
@@ -271,7 +271,7 @@ export class RowStore {
     for (const [row, parent] of this.#parents)
       if (parent === label && row < this.#recorded) consider(this.#positions[row] ?? -1)
     for (const number of this.#behind.get(label) ?? [])
-      consider(this.#inferredPlaces.get(this.#inferred?.label[number] ?? '') ?? -1)
+      consider(this.#inferredIndexes.get(this.#inferred?.label[number] ?? '') ?? -1)
     return first
   }
 
@@ -281,7 +281,7 @@ export class RowStore {
 
   #addRows({ from, rows }: RowPiece): number {
     if (from > this.#recorded) throw new RangeError(`rows ${this.#recorded} to ${from} are missing`)
-    const position = this.#placeOfRecorded(from)
+    const position = this.#indexOfRecorded(from)
     this.#cut(position)
     this.#pieces.put({ from, rows })
     this.#recorded = from
@@ -297,10 +297,10 @@ export class RowStore {
     const from = Math.min(
       this.#firstOtherInferred(inferred),
       // Rows without a parent are positioned anew each time.
-      this.#placeOfRecorded(this.#recorded),
+      this.#indexOfRecorded(this.#recorded),
     )
     const row = this.#recordedFrom(from)
-    const index = this.#placeOfRecorded(row)
+    const index = this.#indexOfRecorded(row)
     this.totals = totals
     this.isComplete = true
     this.#inferred = inferred
@@ -318,7 +318,7 @@ export class RowStore {
       piece = next
       this.#pushRecorded(next.rows, this.#recorded - next.from, names)
     }
-    this.#inferredPlaces = this.#placesOfInferred()
+    this.#inferredIndexes = this.#indexesOfInferred()
     this.#pushOrphans()
     // Parents are not a column: rebuild the rows that were built.
     this.#forget(parent)
@@ -326,7 +326,7 @@ export class RowStore {
   }
 
   /** List index after the recorded rows before this one and their inferred rows. */
-  #placeOfRecorded(row: number): number {
+  #indexOfRecorded(row: number): number {
     if (row < this.#recorded) return this.#positions[row] ?? 0
     if (this.#recorded === 0) return 0
     const last = this.#positions[this.#recorded - 1] ?? 0
@@ -370,7 +370,7 @@ export class RowStore {
   #push(id: number, rows: RowColumns, index: number, names: readonly number[]): void {
     if (this.length === this.#order.length) this.#order = longer(this.#order)
     this.#order[this.length] = id
-    if (id < 0) this.#inferredPlaces.set(rows.label[index] ?? '', this.length)
+    if (id < 0) this.#inferredIndexes.set(rows.label[index] ?? '', this.length)
     this.columns.push(rows, index, names, id < 0)
   }
 
@@ -379,11 +379,11 @@ export class RowStore {
     const inferred = this.#inferred
     if (inferred === undefined || this.length === this.#recorded + inferred.label.length) return
     for (const [number, label] of inferred.label.entries())
-      if (!this.#inferredPlaces.has(label))
+      if (!this.#inferredIndexes.has(label))
         this.#push(-1 - number, inferred, number, this.#inferredNames)
   }
 
-  #placesOfInferred(): Map<string, number> {
+  #indexesOfInferred(): Map<string, number> {
     const indexes = new Map<string, number>()
     if (this.#inferred?.label.length === 0) return indexes
     for (let index = 0; index < this.length; index++) {

@@ -264,10 +264,10 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: RunStatusLineProps) {
   if (!rows.isComplete && hasFailed)
     return rows.recorded < head.recordedSteps
       ? `${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')} could be read`
-      : 'what needs all answers could not be read'
+      : 'totals could not be read'
   if (!rows.isComplete && rows.recorded < head.recordedSteps)
     return `reading ${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')}`
-  if (!rows.isComplete) return 'reading what needs all answers'
+  if (!rows.isComplete) return 'reading totals'
   return head.status === 'recording'
     ? `recording · ${plural(rows.length, 'step')} so far`
     : `${plural(rows.length, 'step')}, ${plural(head.events, 'event')}`

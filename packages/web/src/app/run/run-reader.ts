@@ -28,7 +28,7 @@ const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 export class RunReader {
   readonly rows = new RowStore()
   readonly source: RunSource
-  readonly #home: ViewerBackend
+  readonly #backend: ViewerBackend
   readonly #id: string
   readonly #notify: () => void
   #reading: Reading = { head: undefined, isGone: false, isLost: false, error: undefined }
@@ -39,7 +39,7 @@ export class RunReader {
 
   /** `grew` is called when cached answers about this run may be old. */
   constructor(backend: ViewerBackend, id: string, grew: () => void) {
-    this.#home = backend
+    this.#backend = backend
     this.#id = id
     this.#notify = grew
     this.source = backend.run(id)
@@ -56,7 +56,7 @@ export class RunReader {
   start(): () => void {
     const giveUp = new AbortController()
     const { signal } = giveUp
-    const unwatch = this.#home.watch((change) => {
+    const unwatch = this.#backend.watch((change) => {
       if (change.type === 'connection') {
         if (change.state === 'open' && this.#reading.isLost) void this.#readOn(signal)
         this.#set({ isLost: change.state === 'lost' })

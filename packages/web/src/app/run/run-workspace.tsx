@@ -71,7 +71,7 @@ function useRunCommands(
     command('step.previous-error', 'Previous failed step', [','], () =>
       go(moveToFailed(shown, index, -1)),
     ),
-    command('step.open', 'Go into the step', ['o'], onOpen),
+    command('step.open', 'Focus the step', ['o'], onOpen),
   ]
   useCommands(isOff ? [] : commands)
   return { move }

@@ -127,7 +127,7 @@ function RowBadges({ row, role, isBranch }: RowBadgesProps) {
       {isSeen(role) && <RoleName role={role} />}
       <StateBadge state={row.state} />
       {row.inferred && (
-        <Badge title="Seen in the conversation only: not recorded as a call of its own.">
+        <Badge title="Inferred from the conversation: not recorded as a call of its own.">
           inferred
         </Badge>
       )}
@@ -290,7 +290,7 @@ const HEADED = [
 function Nothing({ run: { rows, head } }: { readonly run: Run }) {
   const text =
     rows.length > 0
-      ? 'No step fits the filters.'
+      ? 'No step matches the filters.'
       : !rows.isComplete
         ? 'Reading…'
         : head.status === 'recording'

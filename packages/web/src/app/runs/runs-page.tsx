@@ -70,7 +70,7 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
     <div className={`${COLUMNS} min-h-8 py-1 hover:bg-raised has-[a:focus-visible]:bg-accent-soft`}>
       <input
         type="checkbox"
-        aria-label={`Choose ${run.name} to compare`}
+        aria-label={`Select ${run.name} to compare`}
         checked={isChosen}
         onChange={(event) => onChoose(event.target.checked)}
         className="size-4 accent-accent max-md:row-span-2 max-md:self-start max-md:mt-0.5"
@@ -178,7 +178,7 @@ function RunsList({ runs, chosen, onChoose }: RunsListProps) {
     },
     {
       id: 'runs.choose',
-      title: 'Choose this run to compare',
+      title: 'Select this run to compare',
       group: 'Change',
       keys: ['x'],
       run: () => {
@@ -288,10 +288,10 @@ export function RunsPage() {
     },
     {
       id: 'runs.compare',
-      title: 'Compare the two chosen runs',
+      title: 'Compare the two selected runs',
       group: 'Change',
       keys: ['d'],
-      disabled: b === undefined ? 'Two runs have to be chosen' : undefined,
+      disabled: b === undefined ? 'Select two runs' : undefined,
       run: () => {
         if (a !== undefined && b !== undefined)
           void navigate({ to: '/compare/$a/$b', params: { a, b } })
@@ -394,7 +394,7 @@ function CompareBar({ chosen, onClear }: CompareBarProps) {
       <span className="min-w-0 flex-1 truncate">
         <span className="font-mono text-sm">{a}</span>
         {b === undefined ? (
-          <span className="text-muted"> is chosen; choose another one to compare it with.</span>
+          <span className="text-muted"> is selected; select another one to compare.</span>
         ) : (
           <>
             <span className="text-muted"> and </span>
@@ -403,7 +403,7 @@ function CompareBar({ chosen, onClear }: CompareBarProps) {
         )}
       </span>
       <Button look="quiet" onClick={onClear}>
-        Choose none
+        Clear selection
       </Button>
       {b !== undefined && (
         <Link to="/compare/$a/$b" params={{ a, b }} className={buttonLook('primary')}>
@@ -420,9 +420,9 @@ function NoRuns() {
     <EmptyNote title="There are no runs here yet.">
       <p>Record an agent as it is:</p>
       <CommandLine line="retake record agent.ts" />
-      <p>Or let Retake record one with a bug, to look around:</p>
+      <p>Or record a demo agent with a bug:</p>
       <CommandLine line="retake demo" />
-      <p>The list grows by itself.</p>
+      <p>The list updates by itself.</p>
     </EmptyNote>
   )
 }

@@ -10,8 +10,8 @@ export function filterRuns(
   const wanted = text.trim().toLowerCase()
   if (wanted === '' && status === undefined) return runs
   return runs.filter((run) => {
-    const stands = 'error' in run ? 'unreadable' : run.status
-    if (status !== undefined && stands !== status) return false
+    const actual = 'error' in run ? 'unreadable' : run.status
+    if (status !== undefined && actual !== status) return false
     return wordsOf(run).some((word) => word.toLowerCase().includes(wanted))
   })
 }

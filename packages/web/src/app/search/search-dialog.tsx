@@ -92,7 +92,7 @@ export function SearchHost() {
   const { hits, at, isDone } = useSearchState()
   const none =
     search.q === ''
-      ? 'Nothing is searched for'
+      ? 'There is no search'
       : hits.length === 0 && isDone
         ? 'Nothing was found'
         : undefined
@@ -134,7 +134,7 @@ export function SearchHost() {
       title: 'End the search',
       group: 'Look',
       keys: [],
-      disabled: search.q === '' ? 'Nothing is searched for' : undefined,
+      disabled: search.q === '' ? 'There is no search' : undefined,
       run: () => search.request(''),
     },
   ])

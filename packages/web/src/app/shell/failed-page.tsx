@@ -20,10 +20,7 @@ export function FailedPage({
   return (
     <PageFrame title="This page failed" documentTitle="Failed">
       <div className="mx-auto flex max-w-160 flex-col gap-3 p-4">
-        <p>
-          The page could not be drawn. The tape is not touched by this; what went wrong is in the
-          viewer.
-        </p>
+        <p>The page could not be rendered. This is a bug in the viewer; the tape is unchanged.</p>
         <ErrorNote
           error={error}
           actions={

@@ -48,7 +48,7 @@ export const useOpenRun = (): Run | undefined =>
 const THEMES: readonly { id: Theme; title: string; icon: React.ReactNode }[] = [
   { id: 'light', title: 'Light', icon: <SunIcon /> },
   { id: 'dark', title: 'Dark', icon: <MoonIcon /> },
-  { id: 'system', title: 'As the system', icon: <ScreenIcon /> },
+  { id: 'system', title: 'System', icon: <ScreenIcon /> },
 ]
 
 function ThemeMenu() {

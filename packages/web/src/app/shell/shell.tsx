@@ -41,7 +41,7 @@ export function Shell() {
     { id: 'theme.dark', title: 'Dark theme', group: 'View', keys: [], run: () => setTheme('dark') },
     {
       id: 'theme.system',
-      title: 'Theme as the system',
+      title: 'System theme',
       group: 'View',
       keys: [],
       run: () => setTheme('system'),

@@ -3,7 +3,7 @@ import type { Explained } from '../../model/run-head.js'
 /** Fixes for the page, where those of the command line name options. */
 const FIXES: Readonly<Record<string, string>> = {
   EDIT_NO_ANSWER: 'Choose another step.',
-  EDIT_INVALID_ANSWER: 'Correct the edit, or insist on it.',
+  EDIT_INVALID_ANSWER: 'Correct the edit, or force it.',
   EDIT_NOT_JSON: 'Correct the text: it has to be JSON.',
 }
 
@@ -19,7 +19,7 @@ export function explainError(error: unknown): Explained {
   const [why, fix] = [text('why'), Object.hasOwn(FIXES, code) ? FIXES[code] : text('fix')]
   return {
     code,
-    what: text('what') ?? text('message') ?? 'Something failed without saying what.',
+    what: text('what') ?? text('message') ?? 'An unknown error occurred.',
     ...(why !== undefined && { why }),
     ...(fix !== undefined && { fix }),
   }

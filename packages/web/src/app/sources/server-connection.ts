@@ -146,7 +146,7 @@ export class ServerConnection {
 /** The server answers but rejects this page: it was restarted. */
 const refused = ({ code }: BackendError): Explained => ({
   code,
-  what: 'The viewer was started anew and does not know this page.',
+  what: 'The viewer was restarted and does not know this page.',
   fix: 'Open the address that `retake ui` printed; this page then reconnects by itself.',
 })
 

@@ -166,7 +166,7 @@ function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
           {whole.error && <span role="alert"> {whole.error.message}</span>}
         </p>
       ) : (
-        <p className="mb-1.5 text-muted">Too large for a tree here. The file has all of it.</p>
+        <p className="mb-1.5 text-muted">Too large for a tree; download the file.</p>
       )}
       <BodyText body={body} path={`${side}.body`} />
     </>

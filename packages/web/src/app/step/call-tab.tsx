@@ -11,7 +11,7 @@ import { LongText, Lossy, VisibleText } from './text.js'
 
 export function CallTab({ run, detail }: TabProps) {
   const { call, kind, label } = detail
-  if (call === undefined) return <p className="p-3 text-muted">No call is on the tape.</p>
+  if (call === undefined) return <p className="p-3 text-muted">No call was recorded.</p>
   const look: ChatLook = {
     run,
     label,
@@ -52,9 +52,9 @@ export function CallTab({ run, detail }: TabProps) {
 
 function withoutResult({ kind, state, error }: TabProps['detail']): string {
   if (state === 'running') return 'No answer yet.'
-  if (state === 'failed') return error ?? 'It failed; why is not on the tape.'
-  if (state === 'denied') return error ?? 'A guard did not let it through.'
-  if (state !== 'done') return 'No answer is on the tape.'
+  if (state === 'failed') return error ?? 'It failed; the reason was not recorded.'
+  if (state === 'denied') return error ?? 'A guard denied it.'
+  if (state !== 'done') return 'No answer was recorded.'
   return kind === 'process' ? 'It ended without an error.' : 'It returned nothing.'
 }
 

@@ -101,7 +101,7 @@ export function ChatTab({ run, detail }: TabProps) {
   useCommands([
     {
       id: 'step.monospace',
-      title: mono ? 'Show messages in the usual type' : 'Show messages in monospace',
+      title: mono ? 'Show messages in the normal font' : 'Show messages in monospace',
       group: 'View',
       keys: ['m'],
       run: () => setMono(!mono),
@@ -154,7 +154,7 @@ export function ChatTab({ run, detail }: TabProps) {
           />
         ))}
         {messages.length === 0 && given.total > 0 && (
-          <li className="px-3 py-2 text-muted">Nothing new was said before this answer.</li>
+          <li className="px-3 py-2 text-muted">No new messages before this answer.</li>
         )}
       </ol>
       <ol className="border-t-2 border-accent" aria-label="Answer">
@@ -176,7 +176,7 @@ export function ChatTab({ run, detail }: TabProps) {
 }
 
 const noAnswer = (state: TabProps['detail']['state']): string =>
-  state === 'running' ? 'No answer yet.' : 'No answer of the model is on the tape.'
+  state === 'running' ? 'No answer yet.' : 'No answer of the model was recorded.'
 
 /** Index of the message that a link points to. */
 function linkedMessage(field: string | undefined): number | undefined {

@@ -20,7 +20,7 @@ export function ConsoleTab({ run, detail }: TabProps) {
     placeholderData: keepPreviousData,
   })
   if (parts.data === undefined) return <QueryNote what="the output" error={parts.error} />
-  if (parts.data.length === 0) return <Note>The agent has written nothing to its terminal.</Note>
+  if (parts.data.length === 0) return <Note>The agent printed nothing.</Note>
   const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
   const { before, after } = splitAtMoment(parts.data, detail)
   const linkedBefore = before.findIndex(({ seq }) => seq === linked)
@@ -31,8 +31,8 @@ export function ConsoleTab({ run, detail }: TabProps) {
       <div className="mb-1.5 flex flex-wrap items-center gap-3 text-sm text-muted">
         <span>
           {before.length === 0
-            ? 'Nothing was written by the time this step had its answer'
-            : `${plural(before.length, 'write')} by the time this step had its answer`}
+            ? 'No output until this step'
+            : `Output until this step, ${plural(before.length, 'write')}`}
         </span>
         {before.length > shown && (
           <button
@@ -53,7 +53,7 @@ export function ConsoleTab({ run, detail }: TabProps) {
               checked={isLater}
               onChange={(event) => setLaterShown(event.target.checked)}
             />
-            Show what came later, {plural(after.length, 'write')}
+            Show later output, {plural(after.length, 'write')}
           </label>
           {isLater && (
             <div className="text-muted">

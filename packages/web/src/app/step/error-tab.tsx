@@ -125,7 +125,7 @@ export function ErrorTab({ run, detail }: TabProps) {
     <div className="flex flex-col gap-3 p-3">
       {failure === undefined ? (
         <Field path="error" className="text-danger [overflow-wrap:anywhere]">
-          <VisibleText text={error ?? 'What went wrong is not on the tape.'} />
+          <VisibleText text={error ?? 'The error was not recorded.'} />
         </Field>
       ) : (
         <ErrorView error={failure} path="failure" />

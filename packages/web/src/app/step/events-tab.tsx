@@ -70,7 +70,7 @@ export function EventsTab({ run, detail }: TabProps) {
           className="mt-1 text-sm text-accent hover:underline"
           onClick={() => setRequested(requested * 2)}
         >
-          Look further, from event {next}
+          Search further, from event {next}
         </button>
       )}
     </div>

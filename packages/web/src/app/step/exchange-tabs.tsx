@@ -33,9 +33,7 @@ export function HeadersTable(props: {
             <td className="py-0.5 font-mono">
               <Field path={`${path}.${index}`} className="[overflow-wrap:anywhere]">
                 <LongText text={value} />{' '}
-                {isMasked(value) && (
-                  <Badge title="The value was not written to the tape">masked</Badge>
-                )}
+                {isMasked(value) && <Badge title="The value was not recorded">masked</Badge>}
               </Field>
             </td>
           </tr>
@@ -49,7 +47,7 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
   if (response === undefined)
     return (
       <p className="p-3 text-muted">
-        {state === 'running' ? 'No answer yet.' : 'No answer is on the tape.'}
+        {state === 'running' ? 'No answer yet.' : 'No answer was recorded.'}
       </p>
     )
   const { status, statusText, headers, body, chunks, complete, problem, undecoded, events } =
@@ -62,7 +60,7 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
           {status} <VisibleText text={statusText} />
         </span>
         <span className="text-muted">in {plural(chunks, 'piece')}</span>
-        {!complete && <Badge tone="warning">its end is not on the tape</Badge>}
+        {!complete && <Badge tone="warning">its end was not recorded</Badge>}
       </Field>
       {problem !== undefined && (
         <p className="text-warning">
@@ -97,7 +95,7 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
 }
 
 export function RequestTab({ run, detail: { label, request } }: TabProps) {
-  if (request === undefined) return <p className="p-3 text-muted">No request is on the tape.</p>
+  if (request === undefined) return <p className="p-3 text-muted">No request was recorded.</p>
   const { method, url, headers, body } = request
   return (
     <div className="flex flex-col gap-3 p-3">

@@ -7,7 +7,7 @@ import { VisibleText } from './text.js'
 
 export function McpTab({ detail }: TabProps) {
   const { mcp, state } = detail
-  if (mcp === undefined) return <p className="p-3 text-muted">No message of MCP is on the tape.</p>
+  if (mcp === undefined) return <p className="p-3 text-muted">No MCP message was recorded.</p>
   return (
     <div className="flex flex-col gap-3 p-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -36,7 +36,7 @@ export function McpTab({ detail }: TabProps) {
         <Section title="Result">
           {mcp.result === undefined ? (
             <p className="text-muted">
-              {state === 'running' ? 'No answer yet.' : 'No answer is on the tape.'}
+              {state === 'running' ? 'No answer yet.' : 'No answer was recorded.'}
             </p>
           ) : (
             <JsonTree label="Result" value={mcp.result} path="mcp.result" />

@@ -25,10 +25,10 @@ export function SourceView({ run, site }: { readonly run: Run; readonly site: st
         </button>
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
-      {excerpt.data === null && <p className="text-muted">Its source is not here.</p>}
+      {excerpt.data === null && <p className="text-muted">The source is not available.</p>}
       {excerpt.data?.savedSince === true && (
         <p className="mb-1 text-sm text-warning">
-          The file was saved after the run began: these lines may be other ones.
+          The file was saved after the run began: the lines may have changed.
         </p>
       )}
       {excerpt.data && (
@@ -69,7 +69,7 @@ export function SourceTab({ run, detail: { site } }: TabProps) {
   return (
     <div className="p-3">
       {site === undefined ? (
-        <p className="text-muted">Which line began this step is not on the tape.</p>
+        <p className="text-muted">The line that began this step was not recorded.</p>
       ) : (
         <Field path="site">
           <SourceView run={run} site={site} />

@@ -245,9 +245,11 @@ function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepD
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
         <span className="flex gap-1">
           <StateBadge state={detail.state} />
-          {!detail.inferred && <OriginBadge origin={detail.origin} />}
+          {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
+            <OriginBadge origin={detail.origin} />
+          )}
           {detail.inferred && (
-            <Badge title="Not recorded itself: it is seen in the conversation">inferred</Badge>
+            <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
           )}
         </span>
         {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (

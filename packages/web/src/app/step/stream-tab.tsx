@@ -58,7 +58,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
         />
         <input
           type="range"
-          aria-label="Moment of the stream"
+          aria-label="Position in the stream"
           aria-valuetext={duration(position)}
           className="h-4 min-w-40 flex-1 accent-(--accent)"
           min={0}
@@ -78,7 +78,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
       </p>
       <ol aria-label="Answer so far" className="min-h-24 border border-line">
         {answer === undefined ? (
-          <li className="p-2 text-muted">Nothing has come yet.</li>
+          <li className="p-2 text-muted">Nothing yet.</li>
         ) : (
           indexed(answer).map(({ index: position, item: message }) => (
             <MessageView

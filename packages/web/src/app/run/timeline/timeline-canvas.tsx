@@ -180,7 +180,7 @@ function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, he
         ]
       : []),
     ...(scale.gaps.length > 0
-      ? [`${plural(scale.gaps.length, 'pause')} without a step, drawn short`]
+      ? [`${plural(scale.gaps.length, 'pause')} without a step, compressed`]
       : []),
     ...(heat === undefined ? [] : [heatText(heat, rows)]),
   ].join('; ')

@@ -72,7 +72,7 @@ function TimelineBar(props: TimelineBarProps) {
       {!isFolded && (
         <>
           <fieldset className="flex items-center gap-0.5 max-sm:hidden">
-            <legend className="sr-only">Figure under the timeline</legend>
+            <legend className="sr-only">Overlay of the timeline</legend>
             {OVERLAYS.map((each) => (
               <label
                 key={each}
@@ -193,21 +193,21 @@ export function Timeline(props: TimelineProps) {
     },
     {
       id: 'timeline.zoom-in',
-      title: 'Look closer at the timeline',
+      title: 'Zoom in',
       group: 'View',
       keys: ['+', '='],
       run: () => zoom(2),
     },
     {
       id: 'timeline.zoom-out',
-      title: 'Look at the timeline from further',
+      title: 'Zoom out',
       group: 'View',
       keys: ['-'],
       run: () => zoom(0.5),
     },
     {
       id: 'timeline.fit',
-      title: 'Show all of the timeline',
+      title: 'Show the whole timeline',
       group: 'View',
       keys: ['0'],
       run: showAll,
