@@ -181,6 +181,23 @@ describe.each(packageNames)('package %s', (name) => {
   })
 })
 
+/** Folders of the engine that read steps, providers or edits; none of them is needed to record. */
+const readingFolders = ['player', 'proxy', 'testing']
+
+test.each(['engine', 'guard'])('package %s loads only the format of tapes to record', (name) => {
+  const source = join(packagesFolder, name, 'src')
+  const loading = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .filter((path) => !readingFolders.includes(path.split(sep)[0] ?? ''))
+    .filter((path) =>
+      parseSync(path, readFileSync(join(source, path), 'utf8')).module.staticImports.some(
+        ({ moduleRequest, entries }) =>
+          moduleRequest.value === '@retake/tape' && entries.some(({ isType }) => !isType),
+      ),
+    )
+  expect(loading, "import values from '@retake/tape/format' instead").toEqual([])
+})
+
 test.each(withoutDependencies)('package %s has no third-party dependency', (name) => {
   const manifest = manifests.get(name)
   const foreign = Object.keys({

@@ -42,7 +42,7 @@ export { stepFeatures, type FeatureName, type StepFeatures } from './blame/prior
 export { cautiousPrior, stepPrior } from './blame/prior/step-prior.js'
 export { WHO_AND_WHEN_WEIGHTS } from './blame/prior/who-and-when-weights.js'
 export { blameSpans, type SpanOptions } from './blame/spans/blame-spans.js'
-export { maskRequest, NEUTRAL_TEXT } from './blame/spans/split-input.js'
+export { maskRequest, MASK_TEXT } from './blame/spans/split-input.js'
 export type { RunMasked } from './blame/spans/blame-spans.js'
 export { splitInput } from './blame/spans/split-input.js'
 export type { RequestPart, Span, TextLocation } from './blame/spans/split-input.js'

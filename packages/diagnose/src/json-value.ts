@@ -1,9 +1,4 @@
-import { plainJson, toWire } from '@retake/tape'
-
-export type JsonRecord = Readonly<Record<string, unknown>>
-
-export const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isRecord, plainJson, toWire, type JsonRecord } from '@retake/tape'
 
 /** Path of a member: `a.b`, or `a["odd key"]`. */
 export const memberPath = (path: string, key: string): string => {

@@ -3,6 +3,7 @@ import {
   answerPayload,
   editedAnswer,
   getPath,
+  isRecord,
   type Payload,
   plainAnswer,
   setPath,
@@ -39,9 +40,6 @@ function emptyValue(value: unknown): unknown {
   if (Array.isArray(value)) return []
   return isRecord(value) && !('$' in value) ? {} : null
 }
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A step that a given answer does not fit, with the reason. */
 export class DoesNotFit extends Error {}

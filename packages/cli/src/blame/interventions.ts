@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FreeAnswer } from '@retake/engine'
-import { parseSet, type Step, type Tape } from '@retake/tape'
+import { parseSet, type Step, type Tape, isRecord } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { hashOfCode } from '../agent/source-code.js'
 import { RunStore } from '../runs/run-store.js'
@@ -15,7 +15,6 @@ import {
   emptyAnswer,
   failedAnswer,
   givenAnswer,
-  isRecord,
   neutralAnswer,
   recordedAnswer,
 } from './build-answer.js'

@@ -1,4 +1,5 @@
-import { innerPath, isRecord, memberPath, parsedText } from '../json-value.js'
+import { innerPath, memberPath, parsedText } from '../json-value.js'
+import { isRecord } from '@retake/tape'
 
 /** One place where two values differ. A side that has nothing there has no key. */
 export interface ValueDiff {

@@ -1,6 +1,7 @@
 import type { CallDetail, Exchange, Message, MessagePart, Step } from '@retake/tape'
 import { hashBytes } from '../hash.js'
-import { asJson, isRecord, utf8 } from '../json-value.js'
+import { asJson, utf8 } from '../json-value.js'
+import { isRecord } from '@retake/tape'
 import type { DiffArea } from './run-diff.js'
 import { toolsByName } from './tool-list-diff.js'
 

@@ -1,5 +1,5 @@
 import type { RunView } from '@retake/tape'
-import { isRecord } from '../json-value.js'
+import { isRecord } from '@retake/tape'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
 /** A tool that both servers offer, with what was changed in it: description, input schema, annotations. */

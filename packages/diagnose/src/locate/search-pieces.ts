@@ -1,4 +1,5 @@
-import { innerPath, isRecord, memberPath, parsedText, utf8 } from '../json-value.js'
+import { innerPath, memberPath, parsedText, utf8 } from '../json-value.js'
+import { isRecord } from '@retake/tape'
 import { excerptOf, type Hit, type Match, type Matcher } from './matcher.js'
 
 /** Deeper values are not looked into: nobody's data is, but a tape may hold anything. */

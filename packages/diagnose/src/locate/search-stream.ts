@@ -1,5 +1,6 @@
 import type { SseEvent } from '@retake/tape'
-import { isRecord, memberPath } from '../json-value.js'
+import { memberPath } from '../json-value.js'
+import { isRecord } from '@retake/tape'
 import type { Hit } from './matcher.js'
 import type { Matcher } from './matcher.js'
 import { searchJson, searchText } from './search-pieces.js'

@@ -1,4 +1,4 @@
-import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
 import { meaningfulHeaders } from '../headers.js'
 import { createHash } from 'node:crypto'
 

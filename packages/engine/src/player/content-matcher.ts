@@ -1,4 +1,4 @@
-import type { HeaderPair, InitiationEvent, NewEvent } from '@retake/tape'
+import type { HeaderPair, InitiationEvent, NewEvent } from '@retake/tape/format'
 import {
   bodyMismatches,
   bodySha,

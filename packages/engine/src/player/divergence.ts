@@ -1,4 +1,4 @@
-import type { DeliveryEvent, InitiationEvent, NewEvent, TapeEvent } from '@retake/tape'
+import type { DeliveryEvent, InitiationEvent, NewEvent, TapeEvent } from '@retake/tape/format'
 import type { Mismatch } from './compare.js'
 import { callSite } from '../call-site.js'
 import type { PendingAnswer } from './turns.js'

@@ -1,17 +1,14 @@
+import { answerPayload, editedAnswer, type Payload, type Step } from '@retake/tape'
 import {
-  answerPayload,
   type CallEvent,
   decodeBody,
-  editedAnswer,
   encodeBody,
   type NewEvent,
-  type Payload,
   type RecordedError,
   recordError,
   type RequestEvent,
-  type Step,
   type Tape,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import type { AnswerPart } from './source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'

@@ -1,6 +1,7 @@
 import zlib from 'node:zlib'
-import { isDelivery, readRun } from '@retake/tape'
-import type { CallEvent, Tape, TapeEvent } from '@retake/tape'
+import { readRun } from '@retake/tape'
+import { isDelivery } from '@retake/tape/format'
+import type { CallEvent, Tape, TapeEvent } from '@retake/tape/format'
 import { changesDatabase } from '../boundaries/native/sql.js'
 import { describe } from './divergence.js'
 

@@ -1,24 +1,26 @@
 import path from 'node:path'
 import {
   answerPayload,
-  type BranchEdit,
   drawPayload,
   editedAnswer,
   editedDraw,
   type EditOptions,
-  encodeBody,
-  fromWire,
   getPath,
   type Payload,
   payloadBytes,
-  readGuards,
   requestPayload,
   setPath,
   type Step,
-  type Tape,
-  type TapeEvent,
   wholeResponse,
 } from '@retake/tape'
+import {
+  type BranchEdit,
+  encodeBody,
+  fromWire,
+  readGuards,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'

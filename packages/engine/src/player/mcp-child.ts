@@ -1,5 +1,6 @@
 import { readStdioExchange, readStdioParams, StdioSession } from '@retake/tape'
-import type { StdioRequest, Tape } from '@retake/tape'
+import type { StdioRequest } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 
 /** A request that a server had not answered when a run went live. */

@@ -1,3 +1,4 @@
+import { type Step } from '@retake/tape'
 import {
   type CallEvent,
   type InitiationEvent,
@@ -5,9 +6,8 @@ import {
   isInitiation,
   type NewEvent,
   type RequestEvent,
-  type Step,
   type Tape,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import type { DrawnValues } from './draws.js'
 import { bodySha, compareInitiation, recordedSha, type Matcher, type Started } from './compare.js'
 import { viewOf } from './in-doubt.js'

@@ -7,11 +7,11 @@ import {
   type RequestEvent,
   type SocketEvent,
   type Tape,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { type Answer, type AnswerPart, type AnswerSource, outside, recordedPart } from './source.js'
 import { DrawnValues } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
-import { lostAnswer, SILENCE_MS } from './hand-over.js'
+import { lostAnswer, SILENCE_MS } from './lost-answer.js'
 import { viewOf } from './in-doubt.js'
 import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'

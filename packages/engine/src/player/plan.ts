@@ -1,4 +1,4 @@
-import type { BranchDetails } from '@retake/tape'
+import type { BranchDetails } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
 

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { RunDetails, Tape } from '@retake/tape'
+import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { TapeSource } from './tape-source.js'
 import { natives } from '../natives.js'

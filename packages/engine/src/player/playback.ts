@@ -9,7 +9,7 @@ import {
   readsOf,
   recordError,
   type Tape,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'

@@ -1,4 +1,4 @@
-import type { BodyForm, NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
+import type { BodyForm, NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape/format'
 import type { Overlay } from '../overlay/overlay.js'
 import type { RetakeError } from '../errors.js'
 import type { TapeWriter } from '@retake/tape/node'

@@ -1,4 +1,4 @@
-import { isDelivery, isInitiation } from '@retake/tape'
+import { isDelivery, isInitiation } from '@retake/tape/format'
 import type {
   BodyForm,
   DeliveryEvent,
@@ -9,7 +9,7 @@ import type {
   OutputEvent,
   Tape,
   TapeEvent,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import { bodySha, recordedSha, type Matcher, type Started } from './compare.js'
 import type { SecretMask } from '../secrets.js'
 import { compareInitiation } from './compare.js'

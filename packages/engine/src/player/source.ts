@@ -1,6 +1,6 @@
 import type { Divergence } from './divergence.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
-import type { DeliveryEvent, Tape } from '@retake/tape'
+import type { DeliveryEvent, Tape } from '@retake/tape/format'
 
 /** The result of a call, from this process or from a tape. */
 export interface Answer {

@@ -1,4 +1,4 @@
-import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
 import { type ReplayDiverged, type RetakeError, offlineTailEnded } from '../errors.js'
 import { type Answer, type AnswerPart, type AnswerSource, recordedPart } from './source.js'
 import { type Divergence, noAnswer } from './divergence.js'

@@ -7,7 +7,7 @@ import {
   isInitiation,
   type Tape,
   type TapeEvent,
-} from '@retake/tape'
+} from '@retake/tape/format'
 
 /** Something that was started in a recording, with the parts of its answer. */
 export interface RecordedOperation {

@@ -4,7 +4,7 @@ import { type Divergence, otherBytes, waitsForever } from './divergence.js'
 import { type NewDelivery, Operation } from '../sessions/session.js'
 import { recordedPart } from './source.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
-import type { DeliveryEvent, TimerEvent } from '@retake/tape'
+import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
 import { seededRandom } from './draws.js'
 

@@ -1,4 +1,4 @@
-import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape'
+import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape/format'
 import type { Mismatch } from '../player/compare.js'
 import { ContentMatcher } from '../player/content-matcher.js'
 import { type RecordedOperation, TapeTimeline } from '../player/timeline.js'

@@ -1,4 +1,4 @@
-import type { NewEvent } from '@retake/tape'
+import type { NewEvent } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 

@@ -7,8 +7,8 @@ import type {
   OutputEvent,
   RecordedError,
   WriteEvent,
-} from '@retake/tape'
-import { ENVIRONMENT_READS, environmentNote } from '@retake/tape'
+} from '@retake/tape/format'
+import { ENVIRONMENT_READS, environmentNote } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { placed } from '../places.js'

@@ -1,4 +1,4 @@
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 
 /** A run that is really under way and recorded. */
 export interface Recording {

@@ -6,7 +6,7 @@ import type {
   NewEvent,
   NoteEvent,
   OutputEvent,
-} from '@retake/tape'
+} from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import type { RetakeError } from '../errors.js'
 import type { Overlay } from '../overlay/overlay.js'

@@ -6,7 +6,7 @@ import type { TapeLike } from '../format/tape-like.js'
 import { toWire } from '../values/to-wire.js'
 import { answerFormat } from '../providers/find-provider.js'
 import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
-import { isRecord, type JsonRecord, recordOf } from '../providers/json-shape.js'
+import { isRecord, type JsonRecord, recordOf } from '../values/json-shape.js'
 import { makeReply } from '../providers/reply.js'
 import { fromBase64, toBase64 } from '../format/bytes.js'
 

@@ -1,5 +1,5 @@
 import { invalidAnswer } from '../format/errors.js'
-import { isRecord, parseJson } from '../providers/json-shape.js'
+import { isRecord, parseJson } from '../values/json-shape.js'
 import type { SseEvent } from '../http/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'

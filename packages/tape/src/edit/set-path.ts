@@ -1,5 +1,5 @@
 import { brokenPath, noSuchPath, valueNotJson } from '../format/errors.js'
-import { isRecord } from '../providers/json-shape.js'
+import { isRecord } from '../values/json-shape.js'
 import { setOwn } from '../values/stable-stringify.js'
 
 /** One step of a path. A quoted key never counts as an index. */

@@ -2,7 +2,7 @@ import { crc32 } from '../format/bytes.js'
 import { joinBytes } from '../format/bytes.js'
 import type { SseEvent, TimedChunk } from './sse.js'
 import { fromBase64 } from '../format/bytes.js'
-import { parseJson, recordOf } from '../providers/json-shape.js'
+import { parseJson, recordOf } from '../values/json-shape.js'
 import type { StreamReading } from './stream-reading.js'
 
 /** One message of an AWS event stream: text headers, a payload, and both checksums. */

@@ -1,4 +1,4 @@
-import { errorMessage, optionalText, type JsonRecord } from './json-shape.js'
+import { errorMessage, optionalText, type JsonRecord } from '../values/json-shape.js'
 import type { DecodedResponse } from './provider.js'
 import { tokensOf } from './reply.js'
 import { NO_USAGE } from './usage.js'

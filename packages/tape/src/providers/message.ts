@@ -1,4 +1,4 @@
-import { listOf, recordsOf } from './json-shape.js'
+import { listOf, recordsOf } from '../values/json-shape.js'
 
 /** Content of a tool result: text when it is only text. */
 export const resultContent = (content: unknown): unknown => {

@@ -1,4 +1,4 @@
-import { isRecord, parseJson, type JsonRecord } from './json-shape.js'
+import { isRecord, parseJson, type JsonRecord } from '../values/json-shape.js'
 
 /** Collects what is wrong with an answer, a line each, named by path. */
 export class Problems {

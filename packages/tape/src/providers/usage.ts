@@ -1,4 +1,4 @@
-import { filledText, type JsonRecord } from './json-shape.js'
+import { filledText, type JsonRecord } from '../values/json-shape.js'
 
 /** The tiers that list prices are for, in the words of all providers. */
 const STANDARD = new Set(['auto', 'default', 'standard', 'standard_only', 'on_demand'])

@@ -1,7 +1,7 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
 import { headerValue } from '../http/http1-body.js'
 import { findApi } from '../providers/find-provider.js'
-import { parseJson } from '../providers/json-shape.js'
+import { parseJson } from '../values/json-shape.js'
 import { toolCallsIn, type Message, type ToolCallPart } from '../providers/message.js'
 import type {
   DecodedRequest,

@@ -1,4 +1,4 @@
-import { isRecord } from '../providers/json-shape.js'
+import { isRecord } from '../values/json-shape.js'
 import { setOwn } from '../values/stable-stringify.js'
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { maskRequest, NEUTRAL_TEXT } from './split-input.js'
+import { maskRequest, MASK_TEXT } from './split-input.js'
 import { splitInput } from './split-input.js'
 import { splitText } from './blame-spans.js'
 import { wholeSpans, type Span } from './split-input.js'
@@ -158,12 +158,12 @@ describe('maskRequest', () => {
     const [days, policy] = splitText(tool!.locations[0]!) as [Span, Span]
     const text = (spans: Span[]) =>
       (maskRequest(chat, spans) as typeof chat).messages[3]!.content as string
-    expect(text([days])).toBe(`{"days": "${NEUTRAL_TEXT}", "policy": "no refunds"}`)
-    expect(text([policy, days])).toBe(`{"days": "${NEUTRAL_TEXT}", "policy": "${NEUTRAL_TEXT}"}`)
+    expect(text([days])).toBe(`{"days": "${MASK_TEXT}", "policy": "no refunds"}`)
+    expect(text([policy, days])).toBe(`{"days": "${MASK_TEXT}", "policy": "${MASK_TEXT}"}`)
     const [result] = splitInput(converse).slice(-1)
     const open = splitText(result!.locations[0]!)[1]!
     expect(JSON.stringify(maskRequest(converse, [open]))).toContain(
-      `{"days":14,"open":"${NEUTRAL_TEXT}"}`,
+      `{"days":14,"open":"${MASK_TEXT}"}`,
     )
   })
 
@@ -172,7 +172,7 @@ describe('maskRequest', () => {
     const spans = splitText(splitInput(request)[0]!.locations[0]!)
     expect(spans).toHaveLength(4)
     const masked = maskRequest(request, [spans[2]!, spans[0]!]) as typeof request
-    expect(masked.messages[0]!.content).toBe(`${NEUTRAL_TEXT} Two?  ${NEUTRAL_TEXT}\n\nFour.`)
+    expect(masked.messages[0]!.content).toBe(`${MASK_TEXT} Two?  ${MASK_TEXT}\n\nFour.`)
   })
 })
 

@@ -1,4 +1,4 @@
-import { type Message, setPath } from '@retake/tape'
+import { type Message, setPath, isRecord, recordOf, type JsonRecord } from '@retake/tape'
 
 /** A value somewhere in JSON text, with how many lists and objects it is in. */
 interface JsonValue extends Range {
@@ -82,7 +82,7 @@ function jsonValues(text: string): JsonValue[] {
 }
 
 /** What stands where something was left out. Never empty: providers refuse empty text. */
-export const NEUTRAL_TEXT = '(left out)'
+export const MASK_TEXT = '(left out)'
 
 /**
  * A request in which these spans say nothing. Texts are replaced, never removed: every
@@ -108,7 +108,7 @@ function maskText(text: string, ranges: readonly Range[]): string {
   const isJson = isJsonText(text)
   let masked = text
   for (const { start, end } of ranges.toSorted((a, b) => b.start - a.start)) {
-    const neutral = isJson ? maskJson(masked.slice(start, end), NEUTRAL_TEXT) : NEUTRAL_TEXT
+    const neutral = isJson ? maskJson(masked.slice(start, end), MASK_TEXT) : MASK_TEXT
     masked = masked.slice(0, start) + neutral + masked.slice(end)
   }
   return masked
@@ -227,16 +227,6 @@ function speakerOf(role: unknown): Message['role'] {
     (each) => each === role,
   )
   return known ?? 'user'
-}
-
-type JsonRecord = Readonly<Record<string, unknown>>
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function recordOf(value: unknown): JsonRecord {
-  return isRecord(value) ? value : {}
 }
 
 /** Text somewhere in a request. */

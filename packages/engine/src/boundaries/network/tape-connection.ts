@@ -1,6 +1,6 @@
 import type net from 'node:net'
 import { fromWire, Http1Scanner, rebuildError } from '@retake/tape/format'
-import { lostAnswer, SILENCE_MS } from '../../player/hand-over.js'
+import { lostAnswer, SILENCE_MS } from '../../player/lost-answer.js'
 import { natives } from '../../natives.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'

@@ -1,3 +1,4 @@
+import { isRecord } from '@retake/tape/format'
 import { GuardError } from '../../guard-error.js'
 import { contractErrors } from '../contract-errors.js'
 
@@ -43,8 +44,6 @@ function isArgument(each: unknown): each is ArgumentBaseline {
   )
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((each) => typeof each === 'string')

@@ -9,7 +9,7 @@ import {
   recordOf,
   recordsOf,
   textOf,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import { type Message, type MessagePart, textPart } from '../message.js'
 import type { DecodedResponse, ProviderAnswer, ModelApi } from '../provider.js'
 import { resultContent } from '../message.js'

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, recordsOf } from '../json-shape.js'
+import { isRecord, type JsonRecord, recordsOf } from '../../values/json-shape.js'
 import type { AnswerFormat } from '../provider.js'
 import {
   callId,

@@ -8,7 +8,7 @@ import {
   recordOf,
   recordsOf,
   textOf,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import type { SseEvent } from '../../http/sse.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
 import { textPieces, type CutText } from '../reply.js'

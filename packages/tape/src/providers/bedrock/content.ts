@@ -1,4 +1,4 @@
-import { recordOf, recordsOf, textOf, isRecord, type JsonRecord } from '../json-shape.js'
+import { recordOf, recordsOf, textOf, isRecord, type JsonRecord } from '../../values/json-shape.js'
 import { textPart, userTurn, type Message, type MessagePart } from '../message.js'
 
 /** Messages of Bedrock's Converse API, which Nova also takes when it is invoked. */

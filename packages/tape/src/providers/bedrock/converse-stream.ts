@@ -6,7 +6,7 @@ import {
   recordOf,
   recordsOf,
   textOf,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
 import { textPieces, type CutText } from '../reply.js'
 import { eventFrameBytes } from '../../http/event-frames.js'

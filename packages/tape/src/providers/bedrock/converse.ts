@@ -3,7 +3,13 @@ import { assembleConverse, isException } from './converse-stream.js'
 import { decodeBlocks, decodeConversation } from './content.js'
 import { bedrockPath } from './path.js'
 import { decodeConverseUsage } from './usage.js'
-import { errorMessage, optionalText, parseJson, recordOf, type JsonRecord } from '../json-shape.js'
+import {
+  errorMessage,
+  optionalText,
+  parseJson,
+  recordOf,
+  type JsonRecord,
+} from '../../values/json-shape.js'
 import type { DecodedResponse, ProviderAnswer, ModelApi } from '../provider.js'
 import type { SseEvent } from '../../http/sse.js'
 

@@ -1,4 +1,10 @@
-import { isRecord, type JsonRecord, parseJson, recordOf, recordsOf } from '../json-shape.js'
+import {
+  isRecord,
+  type JsonRecord,
+  parseJson,
+  recordOf,
+  recordsOf,
+} from '../../values/json-shape.js'
 import type { AnswerFormat } from '../provider.js'
 import {
   callId,

@@ -1,7 +1,7 @@
 import { toBase64 } from '../../format/bytes.js'
 import { messageAnswers } from '../anthropic/encode.js'
 import { embeddingVector, textsIn } from '../embedding.js'
-import { recordOf, recordsOf, type JsonRecord } from '../json-shape.js'
+import { recordOf, recordsOf, type JsonRecord } from '../../values/json-shape.js'
 import { completionChunks, encodeCompletion } from '../openai/encode.js'
 import type { AnswerFormat, ScriptedFormat } from '../provider.js'
 import { cutReply, replyId, tokensOf, type Reply, type ReplyRequest } from '../reply.js'

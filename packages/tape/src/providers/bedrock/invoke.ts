@@ -6,7 +6,13 @@ import { decodeConverse, streamError } from './converse.js'
 import { bedrockPath } from './path.js'
 import { decodeTextAnswers, decodeTextRequest, isEmbedding } from './text-models.js'
 import { meteredUsage, METRICS } from './usage.js'
-import { errorMessage, parseJson, recordOf, recordsOf, type JsonRecord } from '../json-shape.js'
+import {
+  errorMessage,
+  parseJson,
+  recordOf,
+  recordsOf,
+  type JsonRecord,
+} from '../../values/json-shape.js'
 import type { Message } from '../message.js'
 import { assembleChat } from '../openai/chat-stream.js'
 import { decodeCompletion, decodeMessage } from '../openai/chat.js'

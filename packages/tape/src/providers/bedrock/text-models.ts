@@ -5,7 +5,7 @@ import {
   recordsOf,
   textOf,
   type JsonRecord,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import { textPart, type Message, type MessagePart } from '../message.js'
 import type { DecodedResponse } from '../provider.js'
 import { NO_USAGE, type Usage } from '../usage.js'

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '../../format/events.js'
 import { headerValue } from '../../http/http1-body.js'
-import { countOf, type JsonRecord, recordOf, recordsOf } from '../json-shape.js'
+import { countOf, type JsonRecord, recordOf, recordsOf } from '../../values/json-shape.js'
 import { unpricedTier } from '../usage.js'
 import type { Usage } from '../usage.js'
 

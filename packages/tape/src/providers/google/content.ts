@@ -1,5 +1,5 @@
 import type { CallNumbers } from '../call-numbers.js'
-import { isRecord, recordOf, recordsOf, textOf, type JsonRecord } from '../json-shape.js'
+import { isRecord, recordOf, recordsOf, textOf, type JsonRecord } from '../../values/json-shape.js'
 import { mergeParts, textPart, userTurn, type Message, type MessagePart } from '../message.js'
 
 /**

@@ -1,6 +1,13 @@
 import { CallNumbers } from '../call-numbers.js'
 import { countTokens, decodeEmbedding, embeddingVector } from '../embedding.js'
-import { countOf, isRecord, recordOf, recordsOf, textOf, type JsonRecord } from '../json-shape.js'
+import {
+  countOf,
+  isRecord,
+  recordOf,
+  recordsOf,
+  textOf,
+  type JsonRecord,
+} from '../../values/json-shape.js'
 import type { ModelApi } from '../provider.js'
 import { tokensOf, type ReplyRequest } from '../reply.js'
 import { jsonAnswer } from '../wire-answer.js'

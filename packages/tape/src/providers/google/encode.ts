@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, parseJson, recordOf } from '../json-shape.js'
+import { isRecord, type JsonRecord, parseJson, recordOf } from '../../values/json-shape.js'
 import type { AnswerFormat, ScriptedFormat } from '../provider.js'
 import {
   cutReply,

@@ -14,7 +14,7 @@ import {
   recordOf,
   recordsOf,
   textOf,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import type { DecodedResponse, ProviderAnswer, ModelApi } from '../provider.js'
 import { type Usage, usageFromTotals } from '../usage.js'
 

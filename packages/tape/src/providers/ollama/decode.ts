@@ -12,7 +12,7 @@ import {
   recordsOf,
   textOf,
   type JsonRecord,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import { readJsonLines } from '../../http/stream-reading.js'
 import { textPart, type Message, type MessagePart } from '../message.js'
 import { roleOf } from '../openai/content.js'

@@ -6,7 +6,7 @@ import {
   recordOf,
   recordsOf,
   textOf,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import type { SseEvent } from '../../http/sse.js'
 import type { AnswerFormat, ScriptedFormat, StreamEvent, StreamOptions } from '../provider.js'
 import type { Finish, Reply, ReplyRequest, ScriptedError } from '../reply.js'

@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../json-shape.js'
+import type { JsonRecord } from '../../values/json-shape.js'
 import { callId, type Reply, type ScriptedUsage } from '../reply.js'
 import type { UsagePosition } from './chat-stream.js'
 

@@ -1,4 +1,4 @@
-import { countOf, isRecord, type JsonRecord, recordOf, recordsOf } from '../json-shape.js'
+import { countOf, isRecord, type JsonRecord, recordOf, recordsOf } from '../../values/json-shape.js'
 import { unpricedTier, type Usage, usageFromTotals } from '../usage.js'
 import type { HeaderPair } from '../../format/events.js'
 import { headerValue } from '../../http/http1-body.js'

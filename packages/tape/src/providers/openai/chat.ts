@@ -14,7 +14,7 @@ import {
   recordsOf,
   textOf,
   type JsonRecord,
-} from '../json-shape.js'
+} from '../../values/json-shape.js'
 import { mergeParts, type Message, type MessagePart } from '../message.js'
 import type { DecodedResponse, ProviderAnswer, ModelApi } from '../provider.js'
 

@@ -1,4 +1,4 @@
-import { type JsonRecord, listOf } from '../json-shape.js'
+import { type JsonRecord, listOf } from '../../values/json-shape.js'
 import { Problems } from '../problems.js'
 
 const STATUSES = ['completed', 'incomplete', 'failed', 'in_progress', 'queued', 'cancelled']

@@ -1,7 +1,14 @@
 import { assembleChat } from './chat-stream.js'
 import { decodeCompletion } from './chat.js'
-import { filledText, listOf, parseJson, recordOf, recordsOf, textOf } from '../json-shape.js'
-import type { JsonRecord } from '../json-shape.js'
+import {
+  filledText,
+  listOf,
+  parseJson,
+  recordOf,
+  recordsOf,
+  textOf,
+} from '../../values/json-shape.js'
+import type { JsonRecord } from '../../values/json-shape.js'
 import { textPart, type Message } from '../message.js'
 import type { ModelApi } from '../provider.js'
 import { headerCost } from './chat-usage.js'

@@ -1,4 +1,4 @@
-import { recordOf, recordsOf, textOf, type JsonRecord } from '../json-shape.js'
+import { recordOf, recordsOf, textOf, type JsonRecord } from '../../values/json-shape.js'
 import { textPart, type Message, type MessagePart } from '../message.js'
 
 const ROLES: Readonly<Record<string, Message['role']>> = {

@@ -1,6 +1,6 @@
 import { toBase64 } from '../../format/bytes.js'
 import { countTokens, decodeEmbedding, embeddingVector, textsIn } from '../embedding.js'
-import { countOf, filledText, listOf, recordOf, textOf } from '../json-shape.js'
+import { countOf, filledText, listOf, recordOf, textOf } from '../../values/json-shape.js'
 import { textPart, type Message } from '../message.js'
 import type { ModelApi } from '../provider.js'
 import { replyId } from '../reply.js'

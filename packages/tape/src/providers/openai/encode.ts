@@ -1,4 +1,4 @@
-import { recordOf, type JsonRecord } from '../json-shape.js'
+import { recordOf, type JsonRecord } from '../../values/json-shape.js'
 import type { AnswerFormat, ScriptedFormat, StreamEvent } from '../provider.js'
 import { callId, cutReply, replyId, type Finish, type Reply } from '../reply.js'
 import type { FailedRequest, ReplyRequest, ScriptedError } from '../reply.js'

@@ -1,6 +1,6 @@
 import type { RequestEvent } from '../../format/events.js'
 import { headerValue } from '../../http/http1-body.js'
-import { parseJson } from '../../providers/json-shape.js'
+import { parseJson } from '../../values/json-shape.js'
 import type { ExchangeResponse } from '../exchange.js'
 import { isMcpFrame } from './json-rpc.js'
 import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'

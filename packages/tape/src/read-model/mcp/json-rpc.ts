@@ -1,4 +1,4 @@
-import { isRecord, recordOf } from '../../providers/json-shape.js'
+import { isRecord, recordOf } from '../../values/json-shape.js'
 
 /** Methods that no other protocol over JSON-RPC has. `tasks/…` and `ping` are used by others too. */
 const METHOD =

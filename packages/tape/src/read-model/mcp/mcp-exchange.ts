@@ -1,5 +1,5 @@
 import type { RecordedError } from '../../format/events.js'
-import { optionalText, recordOf, recordsOf } from '../../providers/json-shape.js'
+import { optionalText, recordOf, recordsOf } from '../../values/json-shape.js'
 import { shortJson, shortText } from '../readable-value.js'
 import type { CallDetail } from '../step.js'
 import type { RpcError, RpcId } from './json-rpc.js'

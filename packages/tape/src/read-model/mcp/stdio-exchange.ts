@@ -1,4 +1,4 @@
-import { parseJson } from '../../providers/json-shape.js'
+import { parseJson } from '../../values/json-shape.js'
 import type { TapeLike } from '../../format/tape-like.js'
 import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'
 import type { McpExchange, McpNotification } from './mcp-exchange.js'

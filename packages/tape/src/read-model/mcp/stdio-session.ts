@@ -1,4 +1,4 @@
-import { optionalText, parseJson, recordOf } from '../../providers/json-shape.js'
+import { optionalText, parseJson, recordOf } from '../../values/json-shape.js'
 import type { EventMark, StepOp } from '../run-index.js'
 import type { TapeLike } from '../../format/tape-like.js'
 import { isMcpFrame } from './json-rpc.js'

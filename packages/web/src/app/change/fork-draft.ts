@@ -1,3 +1,4 @@
+import { isRecord } from '@retake/tape'
 import { useSyncExternalStore } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
 
@@ -64,9 +65,6 @@ export function withValueAt(data: unknown, at: JsonLocation, value: unknown): un
     ]),
   )
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export interface EditableText {
   readonly at: JsonLocation
