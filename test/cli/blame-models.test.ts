@@ -87,5 +87,5 @@ console.log(choices[0].message.content)`,
   expect(wrong.stderr).toContain('--spans 4 is not a model step.')
   const capped = await workspace.retake(['blame', 'last', '--oracle', 'exit:1', '--max-usd', '1'])
   expect(capped.code).toBe(2)
-  expect(capped.stderr).toContain('--max-usd cannot be kept')
+  expect(capped.stderr).toContain('--max-usd cannot be guaranteed')
 })

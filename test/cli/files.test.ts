@@ -85,7 +85,7 @@ test('wrong uses are refused with a word about the right one', async () => {
     const { code, stderr } = await workspace.retake(['files', ...args])
     return [code, stderr]
   }
-  expect(await refused()).toEqual([2, expect.stringContaining('Name one branch.')])
+  expect(await refused()).toEqual([2, expect.stringContaining('Missing argument <branch>.')])
   expect(await refused('last')).toEqual([1, expect.stringContaining('NO_OVERLAY')])
   expect(await refused('last', 'there')).toEqual([2, expect.stringContaining('Only --keep takes')])
   expect(await refused('none')).toEqual([1, expect.stringContaining('UNKNOWN_RUN')])

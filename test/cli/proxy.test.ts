@@ -177,7 +177,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
     ]) {
       const refused = await workspace.retake(args)
       expect(refused.stderr).toContain('NOT_A_NODE_RUN')
-      expect(refused.stderr).toContain('replay, show, diff, locate and verify work')
+      expect(refused.stderr).toContain('Use replay, show, diff, locate or verify')
     }
     const examined = await workspace.retake(['doctor', '--', 'python3', 'agent.py'])
     expect(examined).toMatchObject({ code: 2 })

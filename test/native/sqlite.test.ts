@@ -241,7 +241,7 @@ describe.skipIf(missing !== undefined)(`SQLite ${missing ?? ''}`, () => {
     const before = await digest('shop.db')
     await rm(join(folder, 'other.db'), { force: true })
     const forked = await retake(['fork', 'last', '--at', '1'])
-    expect(forked.stderr).toContain('The live part of this run cannot go on with the database')
+    expect(forked.stderr).toContain('The live part of this run cannot continue with the database')
     expect(forked.code).toBe(1)
     expect(await digest('shop.db')).toBe(before)
     expect(existsSync(join(folder, 'other.db'))).toBe(false)

@@ -223,7 +223,7 @@ describe('stopping a fork', () => {
     expect(await api.job(id)).toMatchObject({
       state: 'stopped',
       written: true,
-      summary: 'stopped; the branch holds what was recorded',
+      summary: 'stopped; the branch contains what was recorded',
     })
     const { head } = await api.get<{ head: RunHead }>(`/runs/${run}`)
     expect(head).toMatchObject({
