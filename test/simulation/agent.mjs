@@ -14,10 +14,10 @@ export function makeProgram(random) {
   const isTimed = random.chance(0.4)
   const kinds = `${KINDS} ${isTimed ? TIMED_KINDS : ''}`.trim().split(' ')
   const ops = (most) => Array.from({ length: random.between(1, most) }, () => makeOp(random, kinds))
-  const lanes = Array.from({ length: random.between(1, 3) }, () => ops(2))
+  const lanes = Array.from({ length: random.pick([1, 2, 2, 3]) }, () => ops(2))
   // Something to fork at.
   lanes[0].push({ kind: random.pick(['model', 'tool']), ms: 5, hasId: false })
-  return { isTimed, lanes, end: ops(2) }
+  return { isTimed, lanes, end: ops(1) }
 }
 
 const makeOp = (random, kinds) => ({
