@@ -16,27 +16,27 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   place: {
     forms: /^(place|places|placed|nowhere|whereis)$/,
     instead: 'scope, permit, path, anchor, location, index, endpoint or position',
-    limit: 42,
+    limit: 23,
   },
   keep: {
     forms: /^(keep|keeps|keeping|keeper|kept)$/,
     instead: 'pinned (a step in blame), attachment (on a tape), cached, retained',
-    limit: 13,
+    limit: 9,
   },
   hold: {
     forms: /^(hold|holds|holding|holder|held|withheld)$/,
     instead: 'paused, pinned, buffered, locked',
-    limit: 29,
+    limit: 23,
   },
   tell: {
     forms: /^(tell|tells|telling|told|untold)$/,
     instead: 'report, notify, serialize, describe, unknown',
-    limit: 13,
+    limit: 9,
   },
   ask: {
     forms: /^(ask|asks|asking|asked|question|questions)$/,
     instead: 'request, prompt, check, query',
-    limit: 25,
+    limit: 16,
   },
   home: {
     forms: /^(home|homes)$/,
@@ -47,16 +47,16 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   carry: {
     forms: /^(carry|carries|carrying|carried)$/,
     instead: 'execute, hand over, bind',
-    limit: 13,
+    limit: 12,
   },
   traveller: {
     forms: /^(traveller|travellers|fleet)$/,
     instead: 'ActiveProbe, ProbePool',
     limit: 4,
   },
-  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 6 },
+  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 5 },
   shelf: { forms: /^(shelf|shelves)$/, instead: 'connectionPoolKey', limit: 2 },
-  once: { forms: /^atonce$/, instead: 'concurrent, immediately', limit: 1 },
+  once: { forms: /^atonce$/, instead: 'concurrent, immediately', limit: 0 },
   let: { forms: /^letgo$/, instead: 'release, isReleased', limit: 2 },
   mend: { forms: /^(mend|mends|mended|mending)$/, instead: 'fix', limit: 0 },
 }
