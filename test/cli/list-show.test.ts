@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { folderWith, smallAgent } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 test('list shows runs newest first, with how they ended', async () => {
   const { retake } = await folderWith({
@@ -33,6 +34,7 @@ test('list of nothing says how to begin, on stderr', async () => {
 })
 
 test('a damaged tape does not hide the others', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
   await retake(['record', 'agent.mjs'])
   await writeFile(join(folder, '.retake', 'runs', '20990101-000000-abcd.tape'), 'no tape')
@@ -107,6 +109,7 @@ describe('a run with steps', () => {
 })
 
 test('text that would steer a terminal is shown, not obeyed', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({})
   const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href
   await writeFile(

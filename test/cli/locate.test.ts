@@ -195,6 +195,7 @@ test('bytes that are no text are searched too', async () => {
 })
 
 test('secrets are not on the tape and cannot be located', async () => {
+  soakOnly()
   const { retake } = await folderWith({ 'agent.mjs': `console.log(process.env.SHOP_API_KEY)` })
   const env = { SHOP_API_KEY: ['sk', 'very-secret-key', '1234'].join('-') }
   await retake(['record', 'agent.mjs'], { env })

@@ -193,6 +193,7 @@ for (const text of ['one', 'two']) {
 `
 
 test('a header signed with a secret of the environment replays where the secret is, and is named where it is not', async () => {
+  soakOnly()
   const echo = await startEcho()
   const workspace = await folderWith({ 'agent.mjs': signer })
   const { retake } = workspace

@@ -87,6 +87,7 @@ test('conditions, expressions and watches work in scripts', async () => {
 })
 
 test('people see the step, the source with the line marked, and what changed', async () => {
+  soakOnly()
   const { stdout, code } = await step(
     ['w city', 'n', 'n', 'locals', 'stack', 'list', 'help'],
     ['--at', '2'],

@@ -157,6 +157,7 @@ console.log(1)`,
 })
 
 test('a branch of a damaged run is refused, one of a run that was killed is not', async () => {
+  soakOnly()
   const { workspace, tape } = await recorded()
   const { retake, folder } = workspace
   await retake(['fork', 'last', '--at', 'e2', '--set', 'value=0.5', '--tail', 'offline'])

@@ -1,7 +1,7 @@
 import { openTape } from '@retake/tape/node'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ForkScene, ownRequests, removeScenes, viewOf } from '../support/forking.js'
-import { isSoak, sampled } from '../support/soak.js'
+import { isSoak, sampled, soakOnly } from '../support/soak.js'
 
 afterAll(removeScenes)
 
@@ -161,6 +161,7 @@ test('a tool gets other arguments, a clock and a die other values', async () => 
 })
 
 test('a fork of a fork of a fork goes on from each', async () => {
+  soakOnly()
   const scene = await ForkScene.record(agent, { args: ['openai-chat-stream'] })
   let from = scene.parent
   let said = scene.recorded.stdout.split('\n')

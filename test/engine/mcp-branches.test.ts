@@ -110,6 +110,7 @@ describe('A run with a server over stdio', () => {
   }
 
   test('that was killed inside a call asks a new server again, if told so', async () => {
+    soakOnly()
     const made = await workspace.retake(['resume', killedInSearch('again'), '--in-doubt', 'retry'])
     expect(made.code, made.stderr).toBe(0)
     expect(made.stderr).toContain('search_docs({"query":"refunds","limit":3})')
@@ -155,6 +156,7 @@ count said counted to nothing
 })
 
 test('a server of the newer protocol needs no handshake to go on with', async () => {
+  soakOnly()
   const workspace = await mcpFolder()
   try {
     const recorded = await workspace.retake(['record', 'agent.mjs', 'v2-modern', 'server-v2.mjs'])

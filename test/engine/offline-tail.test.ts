@@ -3,7 +3,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { agentPath, makeWorkspace, run } from '../support/run-retake.mjs'
-import { sampled } from '../support/soak.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 afterAll(removeScenes)
 
@@ -89,6 +89,7 @@ test('an edit that changes the next request stops exactly there, and nothing is 
 })
 
 test('a branch that ended offline goes on live when it is resumed, and replays as one run', async () => {
+  soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '3'] })
   const edit = ['--set', 'heard="something else"']
   const made = await scene.branch(['fork', scene.parent, '--at', '2', ...edit, ...offline])
@@ -103,6 +104,7 @@ test('a branch that ended offline goes on live when it is resumed, and replays a
 })
 
 test('a changed request has no answer, and neither has what follows from changed chance', async () => {
+  soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '2'] })
   const request = ['--request', 'model="another"']
   const asked = await scene.branch(['fork', scene.parent, '--at', '3', ...request, ...offline])

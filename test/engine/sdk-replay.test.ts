@@ -41,7 +41,7 @@ const scenes: readonly Scene[] = [
   { agent: 'stress.mjs' },
 ]
 
-const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 2, soak: 10 })
+const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 10 })
 
 describe.concurrent(`recorded once, replayed ${replays} times without the provider`, () => {
   test.each(scenes.map((scene) => [scene.agent, scene] as const))(

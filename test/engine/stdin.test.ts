@@ -9,7 +9,7 @@ import { feed, type Piece } from '../support/feed.mjs'
 import { firstDifference } from '../support/first-difference.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
-import { sampled } from '../support/soak.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agent = agentPath('edge-stdin.mjs')
@@ -72,6 +72,7 @@ test('a character split over two chunks stays whole', async () => {
 })
 
 test('more than the pipe holds arrives whole', async () => {
+  soakOnly()
   const recorded = await recordFed('pipe', [Buffer.alloc(1_000_000, 'x')])
   expect(recorded.stdout).toContain('piped 1000000')
   await expectSame(recorded.stdout)
@@ -172,6 +173,7 @@ describe.skipIf(!hasScript)('a fork of a run that was recorded on a terminal', (
   })
 
   test('reads from a pipe', async () => {
+    soakOnly()
     const pieces = [{ after: 'More? ', text: 'no, ' }, 'thanks\n']
     const { stdout, stderr, code } = await typed(fork, pieces, true)
     expect(stripVTControlCharacters(stdout), stderr).toContain('then [no, thanks]\n')
@@ -180,6 +182,7 @@ describe.skipIf(!hasScript)('a fork of a run that was recorded on a terminal', (
   })
 
   test('gets what was typed in its parent when it has no stdin', async () => {
+    soakOnly()
     const { stdout, stderr, code } = await workspace.retake(fork.slice(2))
     expect(stripVTControlCharacters(stdout), stderr).toContain('then [and more]\n')
     expect(code).toBe(0)

@@ -16,7 +16,7 @@ import { type Finished, makeWorkspace, run } from '../support/run-retake.mjs'
 import { repetitions, sampled } from '../support/soak.js'
 import { type Need, type Program, programs, sampledPrograms } from './programs.js'
 
-const REPLAYS = repetitions('RETAKE_REPLAYS', { beforeMerge: 2, soak: 5 })
+const REPLAYS = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 5 })
 
 /** Oldest Node that has `node:sqlite`, and for which better-sqlite3 ships binaries in its package. */
 const SQLITE_NODE = '22'

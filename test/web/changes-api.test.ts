@@ -170,6 +170,7 @@ describe('a fork', () => {
   })
 
   test('of changed code fails, says where, and leaves nothing behind', async () => {
+    soakOnly()
     const api = await open()
     const before = runsOf(desk.workspace)
     const job = await withOtherPrompt(async () => {

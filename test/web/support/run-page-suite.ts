@@ -128,6 +128,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('going back undoes a step at a time, but a held key at once', async () => {
+        soakOnly()
         const page = await openRun('?step=1')
         expect(await whenAt(page, '1')).toBe('1')
         await page.keyboard.press('j')
