@@ -305,7 +305,7 @@ describe('nothing is started', () => {
         code: 'CREDENTIALS_MISSING',
       })
       expect(json.error.what).toContain('SHOP_API_KEY')
-      expect(json.error.fix).toContain('offline tail')
+      expect(json.error.fix).toContain('--tail offline')
       expect(await api.get('/jobs')).toEqual([])
       const offline = { at: '1', set: { waitMs: 1 }, tail: 'offline' }
       const { id } = await api.post<Job>(fork, offline)
