@@ -352,11 +352,12 @@ class Cycle {
     return event.type === 'request' ? modelKey(body) : toolKey(event.name, JSON.parse(body))
   }
 
-  /** What the lane of a step has seen. Which call is meant where not every run makes it is a judgement. */
+  /** Answers that the lane of a step has seen. Matching a call that not every run makes is a judgement. */
   laneOf(step, seen) {
     const key = this.keyOf(step)
     const [, lane] = /(?:You are lane |"lane":"?)(\w+)/.exec(key)
-    return key.startsWith('tool extra') ? [] : (seen[lane] ?? seen.at(-1))
+    const isOptional = key.startsWith('tool extra') || /attempt [^1]/.test(key)
+    return isOptional ? [] : (seen[lane] ?? seen.at(-1))
   }
 
   canEdit(step) {
