@@ -11,7 +11,8 @@ import { cli, folderWith } from './workspace.js'
 import { isSoak } from '../support/soak.js'
 
 const MB = 1024 * 1024
-const LARGE_MB = isSoak ? 120 : 60
+// Large beside the garbage that V8 leaves before it collects external memory, some 80 MB.
+const LARGE_MB = 160
 
 /** Linux tells how much memory a process had at its peak. */
 const canMeasure = process.platform === 'linux'
@@ -90,7 +91,7 @@ async function upload(url: string): Promise<string> {
 }
 
 test.skipIf(!canMeasure)(
-  `an answer of ${LARGE_MB} MB to a slow client never stands in memory, recorded or replayed`,
+  `an answer of ${LARGE_MB} MB to a slow client is never in memory as a whole, recorded or replayed`,
   async () => {
     const { folder } = await folderWith({})
     const recording = await startProxy(folder, ['record', '--upstream', await startUpstream()])
@@ -107,7 +108,7 @@ test.skipIf(!canMeasure)(
 )
 
 test.runIf(isSoak && canMeasure)(
-  `a request of ${LARGE_MB} MB is held a few times at most, and replayed`,
+  `a request of ${LARGE_MB} MB is in memory a few times at most, and replayed`,
   async () => {
     const { folder } = await folderWith({})
     const recording = await startProxy(folder, ['record', '--upstream', await startUpstream()])
