@@ -184,7 +184,7 @@ describe('a schema that cannot be asked', () => {
     ],
     [{ $ref: '#none' }, /leads nowhere/],
     [{ $ref: '#/$defs/a', $defs: { a: { $ref: '#' } } }, /leads back to itself/],
-    [{ type: 'objct' }, /"objct" at # is no type/],
+    [{ type: 'objct' }, /"objct" at # is not a type/],
     [{ properties: { a: { pattern: '(' } } }, /pattern at #\/properties\/a/],
   ])('is refused before the tool starts, as input and as output: %o', async (schema, why) => {
     for (const options of [{ input: schema }, { output: schema }]) {

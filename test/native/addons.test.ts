@@ -63,7 +63,7 @@ test('a replay refuses the use of an unknown add-on, and says why', async () => 
   expect(code).toBe(3)
   expect(stdout).toBe('function\n')
   expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-    'The native add-on acme-codec was used during replay Retake does not capture what native code does, and a replay never touches the outside. at agent.mjs:5:19 fix Wrap the calls in tool(), or list the package under `pureAddons` in retake.config if it only computes.',
+    'The native add-on acme-codec was used during replay Retake does not capture native code, and a replay never touches the outside world. at agent.mjs:5:19 fix Wrap the calls in tool(), or list the package under `pureAddons` in retake.config if it only computes.',
   )
 })
 
