@@ -169,7 +169,7 @@ describe('what is no request to a model', () => {
     expect(response.status).toBe(404)
     const body: unknown = await response.json()
     expect(body).toMatchObject(shape)
-    expect(JSON.stringify(body)).toContain(`The model server has nothing at POST ${path}.`)
+    expect(JSON.stringify(body)).toContain(`The model server has no endpoint POST ${path}.`)
     expect(server.requests).toEqual([])
   })
 
@@ -178,7 +178,7 @@ describe('what is no request to a model', () => {
     for (const body of ['{"model":', '[]', '"x"', 'null']) {
       const response = await send('/v1/chat/completions', body)
       expect(response.status, body).toBe(400)
-      expect(await response.text()).toContain('is no JSON object')
+      expect(await response.text()).toContain('is not a JSON object')
     }
     expect(server.unused).toHaveLength(1)
   })

@@ -28,7 +28,7 @@ test('after the last answer, the error says how many there were', () => {
   const script = new Script([{ text: 'one' }, { text: 'two' }])
   script.next(saying('a'))
   script.next(saying('b'))
-  expect(() => script.next(saying('c'))).toThrow(/over\. All its 2 answers have been given\./)
+  expect(() => script.next(saying('c'))).toThrow(/ended\. All its 2 answers have been given\./)
   expect(() => new Script([]).next(saying('c'))).toThrow('It has no answers.')
 })
 
