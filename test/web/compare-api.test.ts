@@ -154,7 +154,7 @@ test('what an MCP server answered can be edited, what it was asked on its pipes 
     )
     const called = steps.find(({ answer }) => answer?.text.includes('"content"'))
     expect(called?.answer).toMatchObject({ form: 'json', kind: 'json' })
-    expect(called?.whyNoRequest).toMatch(/on the pipes of a child process/)
+    expect(called?.whyNoRequest).toMatch(/over the pipes of a child process/)
     expect(steps.some(({ whyNoAnswer }) => /child process/.test(whyNoAnswer ?? ''))).toBe(true)
   } finally {
     await workspace.remove()

@@ -153,7 +153,7 @@ const ops = {
   'a second name of a tape from before, written': (_place, { folder }, which) =>
     fs.writeFileSync(join(folder, `hard-${which}`), 'forged'),
   'a path with ..': (place, { folder }) =>
-    fs.readFileSync(`${folder}/work/../${relative(folder, place)}/old.tape`, 'utf8'),
+    fs.readFileSync([folder, 'work', '..', relative(folder, place), 'old.tape'].join('/'), 'utf8'),
   'a path with dots and slashes': (place, { folder }) =>
     fs.readFileSync(`${folder}//.//${relative(folder, place)}/.//old.tape`, 'utf8'),
   'a relative path': (place) => fs.readFileSync(relative(process.cwd(), tapeIn(place)), 'utf8'),

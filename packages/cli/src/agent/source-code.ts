@@ -13,7 +13,7 @@ const PACKAGE =
 const CODE = /\.[cm]?[jt]sx?$/
 /** As Node and those who write TypeScript leave them out, or write them otherwise. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
-/** Larger files are no code that somebody wrote. */
+/** Larger files are generated, not written by hand. */
 const BYTES_MAX = 16 * 1024 * 1024
 
 /**

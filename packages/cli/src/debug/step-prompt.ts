@@ -353,10 +353,10 @@ export interface StepPromptOptions {
 }
 
 /**
- * Reads commands, line by line, until there are no more. On a terminal it asks for
- * them, Ctrl-C gives up what is under way, and an empty line repeats the last command;
- * elsewhere empty lines and those that begin with # are skipped. Answers with the exit
- * code: that of the last command that failed.
+ * Runs commands line by line until input ends. On a terminal it shows a prompt, Ctrl-C
+ * cancels the current command, and an empty line repeats the last one; otherwise, empty
+ * lines and lines starting with # are skipped. Returns the exit code of the last command
+ * that failed.
  */
 export class StepPrompt {
   readonly #timeline: Timeline

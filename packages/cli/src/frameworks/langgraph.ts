@@ -150,9 +150,9 @@ interface RunView {
 }
 
 /**
- * Storage of checkpoints. Outside of runs, in memory. Inside a run, on its
- * tape as well; and what a thread held before the run goes on the tape when it is
- * first looked at, so that a replay finds the same. A replay leaves no traces.
+ * Stores checkpoints in memory and, inside a run, on its tape too. Checkpoints that a
+ * thread had before the run are recorded when they are first read, so that a replay
+ * finds them. A replay changes nothing outside itself.
  */
 class CheckpointBook {
   readonly #shared = new CheckpointStore()

@@ -4,8 +4,8 @@ import type { Mask } from './mask.js'
 import type { RunBlame } from '@retake/web'
 
 /**
- * Findings of blame with everything hidden that matches, wherever a text of the run or of
- * the user can stand: oracle, reasons and notes. The rest are numbers and words of ours.
+ * Masks matches in the fields of blame findings that can contain text from the run or the
+ * user: oracle, reasons and notes. The other fields contain only numbers and fixed words.
  */
 export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
   const { findings, facts } = blame

@@ -349,9 +349,9 @@ interface Rewriting {
 }
 
 /**
- * Writes the tapes of a run again, into another folder: of the ones it goes on from only
- * what it shares with them. They are chained anew, each to its new parent. Answers with
- * the files, the run's own last.
+ * Rewrites the tapes of a run into another folder. Of its ancestors, only the part that
+ * the run shares is written. Each tape gets a new hash chain that links to its rewritten
+ * parent. Returns the files, the run's own last.
  */
 export function rewriteLine(
   files: readonly string[],

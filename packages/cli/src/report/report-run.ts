@@ -167,8 +167,8 @@ function rawBytesOf(tape: Tape): number {
 }
 
 /**
- * The tapes of a run, checked, from the root to the run itself. Of those it goes on from
- * only the shared part: the rest is another run.
+ * Verified tapes of a run, from the root ancestor to the run itself. Of ancestors, only the
+ * shared part: the rest belongs to another run.
  */
 function embeddedTapes(line: readonly string[]): Uint8Array[] {
   const whole = line.map((file) => looseTape(file))

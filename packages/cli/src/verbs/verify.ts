@@ -98,7 +98,7 @@ function checkTrust(file: string): void {
   requireTrust(tape)
 }
 
-/** stdout is data: with --json there are no annotations on it. */
+/** With --json, stdout contains only JSON, so annotations are left out. */
 function reportToGithub(verdicts: readonly Verdict[], json: boolean): void {
   if (!json) for (const line of annotations(verdicts, process.env)) console.log(line)
   appendSummary(verdicts, process.env)

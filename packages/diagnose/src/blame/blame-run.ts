@@ -10,7 +10,7 @@ import { Search } from './search.js'
 import { SearchStopped } from './ledger.js'
 
 export interface BlameOptions {
-  /** What people call each step; their places from 1 unless set. */
+  /** Display names of the steps; their numbers, from 1, unless set. */
   readonly labels?: readonly string[]
   /** How likely each step is to be the cause before any fork; it only orders the search. */
   readonly prior?: readonly number[]

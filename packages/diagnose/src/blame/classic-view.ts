@@ -3,7 +3,7 @@ import { CountedForks, type ForkLimits, stepsBefore } from './counted-forks.js'
 import { betaCdf, type Interval, wilson } from './stats.js'
 
 export interface ClassicOptions extends FlipOptions, ForkLimits {
-  /** What people call each step; their places from 1 unless set. */
+  /** Display names of the steps; their numbers, from 1, unless set. */
   readonly labels?: readonly string[]
   /** How often every prefix is asked for its share. */
   readonly rounds?: number
@@ -151,8 +151,8 @@ export async function temporalShapley(
 }
 
 /**
- * Frees one step at a time and keeps the others: the steps without which it mostly passes.
- * What other tools do. It finds nothing where two steps must be repaired together.
+ * Frees one step at a time while the others stay pinned, as other tools do. Returns the
+ * steps without which the run mostly passes. Misses causes that need two repairs together.
  */
 export async function oneByOne(
   source: ForkSource,

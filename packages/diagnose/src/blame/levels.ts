@@ -54,7 +54,7 @@ export class Levels {
     return this.mean(this.low)
   }
 
-  /** Reads the rates anew from coalitions that hold a cause and coalitions that do not. */
+  /** Reads the rates again from coalitions that hold a cause and coalitions that do not. */
   refit(failing: Tally, passing: Tally): void {
     this.fillTerms(failing, passing)
     let highest = -Infinity

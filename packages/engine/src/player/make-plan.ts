@@ -147,7 +147,7 @@ function askServerAgain(step: Step, event: TapeEvent, changesRequest: boolean): 
   if (changesRequest)
     throw errors.CHANGE_DOES_NOT_FIT(
       what,
-      'It was asked on the pipes of a child process: its answer can be changed, not what was asked.',
+      'It was sent over the pipes of a child process: its answer can be changed, but not the request.',
     )
   return { until: step.seq, edits: [] }
 }

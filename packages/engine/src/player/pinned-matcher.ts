@@ -544,7 +544,7 @@ export function whyNotSearchable(
   if (step.inferred) return 'it was not recorded itself, and is only seen in the conversation'
   const event = tape.event(step.seq)
   if (event.type === 'write' || event.type === 'deliver')
-    return 'it was asked on the pipes of a child process, which is started anew in a fork'
+    return 'it was sent over the pipes of a child process, which a fork restarts'
   if (servers.has(step.seq)) return 'it is a server that is asked many things'
   if (event.type === 'socket') return 'no connection came about'
   if (step.state === 'aborted') return 'the agent gave up on it before its answer was complete'

@@ -41,7 +41,7 @@ export interface Action {
   readonly durable?: boolean
   /** Deterministic work: runs again on replay, only its completion waits for its turn. */
   readonly reexecuted?: boolean
-  /** Runs until it is closed, like a watcher: a run that goes live starts it anew. */
+  /** Runs until it is closed, like a watcher: a run that goes live restarts it. */
   readonly lasting?: boolean
   /**
    * Does the real thing, outside the run; reports through `operation.complete`.

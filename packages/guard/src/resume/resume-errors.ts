@@ -11,21 +11,21 @@ export const resumeErrors = {
       'RESUME_TAPE_CORRUPT',
       `The run on ${tape} is not resumed.`,
       `Event ${seq} is not what was recorded: ${message}. Results of it cannot be trusted.`,
-      'Restore the tape from a copy, or start anew without `resume`.',
+      'Restore the tape from a copy, or start a new run without `resume`.',
     ),
   changed: (tape: string) =>
     new RetakeError(
       'RESUME_TAPE_CORRUPT',
       `The run on ${tape} is not resumed.`,
       'A run that went on from it names another chain hash: the tape was changed or replaced.',
-      'Restore the tape from a copy, or start anew without `resume`.',
+      'Restore the tape from a copy, or start a new run without `resume`.',
     ),
   missing: (tape: string, by: string, cause: unknown) =>
     new RetakeError(
       'RESUME_TAPE_MISSING',
       `Run ${by} is not resumed.`,
       `It went on from an earlier one, and ${tape} is gone: what was done there is not known.`,
-      'Put the tape back into its folder, or start anew without `resume`.',
+      'Put the tape back into its folder, or start a new run without `resume`.',
       { cause },
     ),
   notDurable: (tape: string) =>
@@ -33,7 +33,7 @@ export const resumeErrors = {
       'RESUME_NOT_DURABLE',
       `The run on ${tape} is not resumed.`,
       "It was recorded with durability 'memory' and did not come to its end: calls may have been made that it does not know of.",
-      "Find out what was done, then start anew. Use durability 'disk' for runs that are to be resumed.",
+      "Check which calls ran, then start a new run. Use durability 'disk' for runs that you may resume.",
     ),
   inDoubt: (tool: string, run: string): Denial => ({
     code: 'CALL_IN_DOUBT',

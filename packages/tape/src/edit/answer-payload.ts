@@ -183,7 +183,7 @@ export const whyNothing = (step: Step): string => {
   if (step.mcp()?.askedBy === 'server')
     return 'The server asked here; edit the answer of the call that made it ask.'
   if (step.mcp()?.transport === 'stdio' && step.answerSeqs.length > 0)
-    return 'It was asked on the pipes of a child process: its answer can be edited, not what was asked.'
+    return 'It was sent over the pipes of a child process: its answer can be edited, but not the request.'
   if (step.kind === 'process')
     return 'It is a child process; only what a tool or a server answered can be edited.'
   return `It is ${step.state}${step.error === undefined ? '' : `: ${step.error}`}.`

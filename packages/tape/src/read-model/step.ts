@@ -93,7 +93,7 @@ export interface Step {
   readonly guard: StepGuard | undefined
   /** The error as it was recorded, with its stack; `undefined` when an answer only says that it failed. */
   readonly failure: RecordedError | undefined
-  /** For model and HTTP steps. Decoded anew at each call: keep it, do not ask twice. */
+  /** For model and HTTP steps. Decoded on each call, so store the result. */
   exchange(): Exchange | undefined
   /** What was sent to a model and what it said; empty for all else. Cheaper than `exchange`. */
   messages(): readonly Message[]
@@ -102,7 +102,7 @@ export interface Step {
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[]
   /** For tool, process and MCP steps. */
   call(): CallDetail | undefined
-  /** For requests of the Model Context Protocol, over stdio or HTTP. Read anew at each call. */
+  /** For requests of the Model Context Protocol, over stdio or HTTP. Decoded on each call. */
   mcp(): McpExchange | undefined
 }
 

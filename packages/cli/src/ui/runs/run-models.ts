@@ -57,7 +57,7 @@ export class RunModels {
   /** Least recently used first. */
   readonly #cached = new Map<string, ReadRun>()
   readonly #parents = new Map<string, string | undefined>()
-  /** Stamps of runs when they were last read, also of those that are no longer cached. */
+  /** Version of each run at its last read, including runs evicted from the cache. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
   /** Told when a run is another one than the last time it was read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
@@ -190,7 +190,7 @@ export interface TapeStamp {
   readonly modifiedAt: number
 }
 
-/** Undefined when there is no such tape. */
+/** Returns undefined if the tape does not exist. */
 export function stampOf(file: string): TapeStamp | undefined {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined || !found.isFile()) return undefined

@@ -38,8 +38,8 @@ export class RunCards {
   }
 
   /**
-   * The runs whose lines would be read anew by now, with what they look like; empty as long
-   * as the list is as it was handed out. A run that rested then may have come to its end since.
+   * Runs whose rows are out of date, with their current stamps; empty while the list is as
+   * it was sent. A run that was idle then may have ended since.
    */
   behind(stamps: ReadonlyMap<string, TapeStamp>): string {
     return [...this.#entries.keys()]

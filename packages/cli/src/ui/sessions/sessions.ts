@@ -86,9 +86,9 @@ const stackLineView = ({ name, location, isUser, isAsync }: StackLine): StackLin
 const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
 
 /**
- * A place in a run that one can move, with the program really standing there. Moves
- * are done one after another. When the agent's code is saved meanwhile, the program
- * is replayed anew: what is shown is never a mixture of two versions.
+ * A movable position in a run, with the program paused there. Moves run one at a time.
+ * If the agent's code is saved in between, the program is replayed from the start, so
+ * that the page never mixes two versions.
  */
 class RunSession {
   readonly #tape: Tape
@@ -96,7 +96,7 @@ class RunSession {
   readonly #files: readonly string[]
   #sources: FileStamps
   #timeline: Timeline
-  /** Of the last stop. */
+  /** Captured at the last stop. */
   #state: CapturedState | undefined
   #position: SessionPosition = { kind: 'start' }
   #last: Promise<unknown> = Promise.resolve()

@@ -91,7 +91,7 @@ export class SocketFacade {
     for (const run of this.#waitingForConnect.splice(0)) run()
   }
 
-  /** Traffic starts the idle timer anew. */
+  /** Traffic restarts the idle timer. */
   touch(): void {
     this.#idleTimer?.refresh()
   }

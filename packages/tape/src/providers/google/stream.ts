@@ -129,8 +129,8 @@ export const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
 }
 
 /**
- * Counts are running totals; those that a chunk leaves out stay. Where Google
- * runs a tool in between it counts anew, and then the chunk's own counts hold.
+ * Counts are running totals, and a count that a chunk omits keeps its value. When Google
+ * runs a tool in between, counting restarts, and the counts of the chunk apply.
  */
 const laterCounts = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
   const total = countOf(later['totalTokenCount'])

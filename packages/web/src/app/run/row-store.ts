@@ -296,7 +296,7 @@ export class RowStore {
     const parent = this.#firstOtherParent(parents)
     const from = Math.min(
       this.#firstOtherInferred(inferred),
-      // Rows without a parent are positioned anew each time.
+      // Rows without a parent are positioned again each time.
       this.#indexOfRecorded(this.#recorded),
     )
     const row = this.#recordedFrom(from)
