@@ -49,7 +49,7 @@ export type {
   ProcessTask,
   ReplayReport,
 } from './process-task.js'
-export { eachWithin, placesFrom, within } from './places.js'
+export { eachWithin, placesFrom, within } from './framework-scopes.js'
 export { record, runOfError } from './record.js'
 export type { RecordedRun, RecordOptions, RecordResult } from './record.js'
 export { replay } from './replay.js'

@@ -3,7 +3,7 @@ import { decodeBody, isDelivery } from '@retake/tape/format'
 import type { CallEvent, Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { disk } from './disk.js'
-import { keepsOwnFiles } from './keeps-own-files.js'
+import { keepsOwnFiles } from './has-own-files.js'
 import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
 
 /** One change of a file that a tape tells of. */

@@ -1,7 +1,7 @@
 import { hasReadsOnly } from '@retake/tape/format'
 import type { Tape } from '@retake/tape/format'
 import { withSurroundings } from '../environment.js'
-import { ThreadHolder } from '../inspect/thread-holder.js'
+import { ThreadHolder } from '../inspect/thread-halter.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'

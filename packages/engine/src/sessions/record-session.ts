@@ -11,7 +11,7 @@ import type {
 import { ENVIRONMENT_READS, environmentNote } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
-import { placed } from '../places.js'
+import { placed } from '../framework-scopes.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
 import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'

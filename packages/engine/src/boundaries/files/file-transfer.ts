@@ -1,7 +1,7 @@
 import type { Session } from '../../sessions/session.js'
 import { describeOptions, encodeOptions } from './file-arguments.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
-import { carriedBy } from './carried-descriptors.js'
+import { carriedBy } from './tape-descriptors.js'
 import { nameDescriptor, outputDescriptor } from './file-descriptors.js'
 import { nativeFunction } from './file-natives.js'
 import type { OutputWrite } from './file-output.js'

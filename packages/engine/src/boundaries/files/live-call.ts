@@ -4,7 +4,7 @@ import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import type { Session } from '../../sessions/session.js'
 import type { Answer } from '../captured-call.js'
-import { carriedBy } from './carried-descriptors.js'
+import { carriedBy } from './tape-descriptors.js'
 import { nativeFs } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 

@@ -6,7 +6,7 @@ import type { Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { Outcome } from '../captured-call.js'
-import { carriedBy } from './carried-descriptors.js'
+import { carriedBy } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-data.js'
 
 /**

@@ -4,7 +4,7 @@ import type { SecretMask } from '../../secrets.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import { EMPTY, Operation } from '../../sessions/session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../sessions/session.js'
-import { carriedBy, isCarrying } from './carried-descriptors.js'
+import { carriedBy, isCarrying } from './tape-descriptors.js'
 
 /**
  * Lets the file boundary work for a run without recording: for what its tools do,

@@ -1,7 +1,7 @@
 import { callSite } from '../../call-site.js'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { carriedBy } from '../files/carried-descriptors.js'
+import { carriedBy } from '../files/tape-descriptors.js'
 import { unrecordedFileSession } from '../files/unrecorded-session.js'
 
 /** The run whose files a process would share that is started now. */

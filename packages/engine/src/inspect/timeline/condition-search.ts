@@ -1,6 +1,6 @@
 import type { Evaluation } from '../probe-thread.js'
 import type { NotFound } from './position.js'
-import type { Traveller } from './traveller.js'
+import type { Traveller } from './active-probe.js'
 
 /** A condition at one moment; what it threw counts as false. */
 interface Result {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Ended } from '../probe-thread.js'
-import type { Fleet } from './fleet.js'
+import type { Fleet } from './probe-pool.js'
 import { matchKeyframes } from './match-keyframes.js'
 import type { Matched } from './match-keyframes.js'
 import type { Moments } from './moments.js'
