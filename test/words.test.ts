@@ -16,27 +16,27 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   place: {
     forms: /^(place|places|placed|nowhere|whereis)$/,
     instead: 'scope, permit, path, anchor, location, index, endpoint or position',
-    limit: 23,
+    limit: 5,
   },
   keep: {
     forms: /^(keep|keeps|keeping|keeper|kept)$/,
     instead: 'pinned (a step in blame), attachment (on a tape), cached, retained',
-    limit: 9,
+    limit: 2,
   },
   hold: {
     forms: /^(hold|holds|holding|holder|held|withheld)$/,
     instead: 'paused, pinned, buffered, locked',
-    limit: 23,
+    limit: 3,
   },
   tell: {
     forms: /^(tell|tells|telling|told|untold)$/,
     instead: 'report, notify, serialize, describe, unknown',
-    limit: 9,
+    limit: 6,
   },
   ask: {
     forms: /^(ask|asks|asking|asked|question|questions)$/,
     instead: 'request, prompt, check, query',
-    limit: 16,
+    limit: 5,
   },
   home: {
     forms: /^(home|homes)$/,
@@ -47,17 +47,17 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   carry: {
     forms: /^(carry|carries|carrying|carried)$/,
     instead: 'execute, hand over, bind',
-    limit: 12,
+    limit: 1,
   },
   traveller: {
     forms: /^(traveller|travellers|fleet)$/,
     instead: 'ActiveProbe, ProbePool',
-    limit: 4,
+    limit: 0,
   },
-  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 5 },
-  shelf: { forms: /^(shelf|shelves)$/, instead: 'connectionPoolKey', limit: 2 },
+  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 4 },
+  shelf: { forms: /^(shelf|shelves)$/, instead: 'connectionPoolKey', limit: 0 },
   once: { forms: /^atonce$/, instead: 'concurrent, immediately', limit: 0 },
-  let: { forms: /^letgo$/, instead: 'release, isReleased', limit: 2 },
+  let: { forms: /^letgo$/, instead: 'release, isReleased', limit: 0 },
   mend: { forms: /^(mend|mends|mended|mending)$/, instead: 'fix', limit: 0 },
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eachWithin, openTape, placesFrom, readRun, record, replay, tool, within } from 'retake'
+import { eachWithin, openTape, scopesFrom, readRun, record, replay, tool, within } from 'retake'
 
 let folder: string
 beforeAll(async () => {
@@ -67,8 +67,8 @@ test('each piece of a stream is made in its place, what the reader does between 
 })
 
 test('a framework that keeps its own context is asked, outside the run', async () => {
-  const undo = placesFrom(() => [{ kind: 'node', name: `at ${typeof Date.now()}` }])
-  const undoBroken = placesFrom(() => {
+  const undo = scopesFrom(() => [{ kind: 'node', name: `at ${typeof Date.now()}` }])
+  const undoBroken = scopesFrom(() => {
     throw new Error('no context here')
   })
   const agent = () => within({ kind: 'agent', name: 'a' }, () => ask('something'))

@@ -459,7 +459,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
     expect(provider.counts().requests).toBe(asked + 1)
   })
 
-  test.each(['hold', 'flush'] as const)(
+  test.each(['buffer', 'flush'] as const)(
     'a client sees no piece that the tape cannot take: %s fails in the middle of a stream',
     async (method) => {
       let goOn: () => void = () => {}

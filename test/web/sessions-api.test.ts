@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => desk.remove())
 
-interface Place {
+interface FrameworkScope {
   readonly ui: Ui
   readonly api: AskApi
   readonly session: string
@@ -26,7 +26,7 @@ interface Place {
   readonly evaluate: (expression: string) => Promise<SessionValue>
 }
 
-async function stand(): Promise<Place> {
+async function stand(): Promise<FrameworkScope> {
   const ui = await startUi(desk.workspace.folder)
   const api = new AskApi(ui)
   const opened = await api.post<OpenedSession>(`/runs/${desk.run}/sessions`)

@@ -96,7 +96,7 @@ class AnsweringSource implements AnswerSource {
   }
 
   #isServed(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
-    if (!isAsked(event)) return false
+    if (!isMatchable(event)) return false
     const isServed = this.options.otherwise === 'fail' || this.#canServe(event, body)
     if (event.type === 'request' || (event.type === 'call' && event.kind !== 'dns'))
       this.counts[isServed ? 'served' : 'live'] += 1
@@ -113,7 +113,7 @@ class AnsweringSource implements AnswerSource {
   }
 }
 
-const isAsked = (event: NewEvent<InitiationEvent>): boolean =>
+const isMatchable = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'request' ||
   event.type === 'socket' ||
   (event.type === 'call' &&

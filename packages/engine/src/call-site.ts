@@ -115,10 +115,10 @@ type Frame = Pick<NodeJS.CallSite, 'getFileName' | 'getLineNumber' | 'getColumnN
 function capture(depth: number, callee: Function): Stack {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = depth
-  const holder: Stack = {}
-  Error.captureStackTrace(holder, callee)
+  const target: Stack = {}
+  Error.captureStackTrace(target, callee)
   Error.stackTraceLimit = limit
-  return holder
+  return target
 }
 
 /** False where a stack must be read as it is printed: source maps are applied only there. */
@@ -126,11 +126,11 @@ const isPlain = (): boolean =>
   isNodesOwn && Error.prepareStackTrace === nativePrepare && !process.sourceMapsEnabled
 
 /** Looks at frames one by one: printing all of them takes longer than a whole exchange may. */
-function framesOf(holder: Stack): readonly Frame[] {
-  if (!isPlain()) return printedFrames(String(holder.stack))
+function framesOf(target: Stack): readonly Frame[] {
+  if (!isPlain()) return printedFrames(String(target.stack))
   Error.prepareStackTrace = asFrames
   try {
-    const { stack } = holder
+    const { stack } = target
     return Array.isArray(stack) ? (stack as Frame[]) : printedFrames(String(stack))
   } finally {
     Error.prepareStackTrace = nativePrepare
@@ -188,9 +188,9 @@ const PATHS_MAX = 10_000
 export function calledFrom(module: string, depth: number): boolean {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = depth
-  const holder: { stack?: string } = {}
-  Error.captureStackTrace(holder, calledFrom)
-  const found = holder.stack?.includes(module) ?? false
+  const target: { stack?: string } = {}
+  Error.captureStackTrace(target, calledFrom)
+  const found = target.stack?.includes(module) ?? false
   Error.stackTraceLimit = limit
   return found
 }
@@ -212,10 +212,10 @@ function callerFile(callee: Function, depth: number): string | undefined {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = depth
   Error.prepareStackTrace = nearestFile
-  const holder: { stack?: string } = {}
+  const target: { stack?: string } = {}
   try {
-    Error.captureStackTrace(holder, callee)
-    return holder.stack
+    Error.captureStackTrace(target, callee)
+    return target.stack
   } finally {
     Reflect.set(Error, 'prepareStackTrace', prepare)
     Error.stackTraceLimit = limit
@@ -242,9 +242,9 @@ export function calledByRunner(callee: Function): boolean {
   if (runner === undefined) return false
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 1
-  const holder: { stack?: string } = {}
-  Error.captureStackTrace(holder, callee)
-  const found = runner.test(String(holder.stack))
+  const target: { stack?: string } = {}
+  Error.captureStackTrace(target, callee)
+  const found = runner.test(String(target.stack))
   Error.stackTraceLimit = limit
   return found
 }

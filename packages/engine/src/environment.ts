@@ -237,7 +237,7 @@ export class ServedEnvironment implements Environment {
     const isRecorded =
       own !== undefined && proof !== undefined && proofOf(name, own, false) === proof
     if (own !== undefined && (isRecorded || isContinued)) {
-      secrets.standFor(own, placeholder, name)
+      secrets.usePlaceholder(own, placeholder, name)
       return own
     }
     this.placeholders.push(name)
@@ -293,10 +293,10 @@ export const isSurrounding = (name: string): boolean => SURROUNDINGS.test(name) 
 
 /** The part of an environment that goes into the run record, secrets masked. */
 export function surroundingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
-  const kept: Record<string, string> = {}
+  const surrounding: Record<string, string> = {}
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && isSurrounding(name)) kept[name] = maskVariable(name, value)
-  return kept
+    if (value !== undefined && isSurrounding(name)) surrounding[name] = maskVariable(name, value)
+  return surrounding
 }
 
 /** An environment with the variables of a run record instead of its own. */

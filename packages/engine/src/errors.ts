@@ -230,8 +230,8 @@ export const errors = errorTable({
       : `${count === 1 ? 'Its only answer has' : `All its ${count} answers have`} been given.`,
     'Add an answer for this request, or find out why the agent makes one more request.',
   ],
-  SCRIPT_NO_ANSWER_FITS: (left: number, asked: string) => [
-    `No answer of the script fits a request whose last message is "${asked}".`,
+  SCRIPT_NO_ANSWER_FITS: (left: number, lastMessage: string) => [
+    `No answer of the script fits a request whose last message is "${lastMessage}".`,
     `${left === 1 ? 'One answer is' : `${left} answers are`} left; each is reserved for other requests by its \`when\`.`,
     'Add an answer for this request, or change a condition.',
   ],

@@ -1,32 +1,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { InitiationEvent, NewEvent, Place, WriteEvent } from '@retake/tape/format'
+import type { InitiationEvent, NewEvent, FrameworkScope, WriteEvent } from '@retake/tape/format'
 import { outsideRuns } from './scope.js'
 
-const storage = new AsyncLocalStorage<readonly Place[]>()
-const asked = new Set<() => readonly Place[] | undefined>()
+const storage = new AsyncLocalStorage<readonly FrameworkScope[]>()
+const providers = new Set<() => readonly FrameworkScope[] | undefined>()
 
 /**
  * Runs `body` in a named part of the agent: steps that start there carry the
  * name. Costs nothing on replay and is not compared there.
  */
-export function within<T>(place: Place, body: () => T): T {
-  return storage.run([...(storage.getStore() ?? []), place], body)
+export function within<T>(scope: FrameworkScope, body: () => T): T {
+  return storage.run([...(storage.getStore() ?? []), scope], body)
 }
 
 /** The same for something that is read piece by piece: each piece is made in the place. */
 export async function* eachWithin<T>(
-  place: Place,
+  scope: FrameworkScope,
   pieces: AsyncIterable<T>,
 ): AsyncGenerator<T, void, undefined> {
-  const iterator = within(place, () => pieces[Symbol.asyncIterator]())
+  const iterator = within(scope, () => pieces[Symbol.asyncIterator]())
   try {
     for (;;) {
-      const next = await within(place, () => iterator.next())
+      const next = await within(scope, () => iterator.next())
       if (next.done === true) return
       yield next.value
     }
   } finally {
-    await within(place, () => iterator.return?.())
+    await within(scope, () => iterator.return?.())
   }
 }
 
@@ -35,25 +35,25 @@ export async function* eachWithin<T>(
  * starts in a recording, and its places come inside those of `within`. Returns
  * its undo. What `where` does is not recorded; when it throws, it knows nothing.
  */
-export function placesFrom(where: () => readonly Place[] | undefined): () => void {
-  asked.add(where)
-  return () => asked.delete(where)
+export function scopesFrom(where: () => readonly FrameworkScope[] | undefined): () => void {
+  providers.add(where)
+  return () => providers.delete(where)
 }
 
 /** The event of a step with the places it starts in. Other events stay as they are. */
-export function placed<E extends NewEvent<InitiationEvent | WriteEvent>>(event: E): E {
+export function withScopes<E extends NewEvent<InitiationEvent | WriteEvent>>(event: E): E {
   if (!isStep(event)) return event
-  const places = currentPlaces()
-  return places.length === 0 ? event : { ...event, within: places }
+  const scopes = currentScopes()
+  return scopes.length === 0 ? event : { ...event, within: scopes }
 }
 
-function currentPlaces(): readonly Place[] {
+function currentScopes(): readonly FrameworkScope[] {
   const known = storage.getStore() ?? []
-  if (asked.size === 0) return known
-  return [...known, ...[...asked].flatMap(ask)]
+  if (providers.size === 0) return known
+  return [...known, ...[...providers].flatMap(scopesOf)]
 }
 
-function ask(where: () => readonly Place[] | undefined): readonly Place[] {
+function scopesOf(where: () => readonly FrameworkScope[] | undefined): readonly FrameworkScope[] {
   try {
     return outsideRuns(where) ?? []
   } catch {

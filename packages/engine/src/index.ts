@@ -41,7 +41,7 @@ export { ReplayDiverged, RetakeError } from './errors.js'
 export { movedTape } from './process/moved-tape.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
 export type {
-  HeldPreloads,
+  DeferredPreloads,
   CallSites,
   ChaosReport,
   ContinueReport,
@@ -49,7 +49,7 @@ export type {
   ProcessTask,
   ReplayReport,
 } from './process-task.js'
-export { eachWithin, placesFrom, within } from './framework-scopes.js'
+export { eachWithin, scopesFrom, within } from './framework-scopes.js'
 export { record, runOfError } from './record.js'
 export type { RecordedRun, RecordOptions, RecordResult } from './record.js'
 export { replay } from './replay.js'
@@ -58,7 +58,7 @@ export { newRunId } from './run-id.js'
 export { prepareRunsFolder } from './runs-folder.js'
 export { currentSession, outsideRuns } from './scope.js'
 export { isSurrounding, loadsCode, withSurroundings } from './environment.js'
-export { holdsSecret, looksSecret, PLACEHOLDER } from './secrets.js'
+export { containsSecret, looksSecret, PLACEHOLDER } from './secrets.js'
 export type { Recording } from './sessions/recording.js'
 export type { Swap } from './player/turns.js'
 export type { Divergence, DivergenceKind } from './player/divergence.js'

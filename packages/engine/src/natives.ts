@@ -36,7 +36,7 @@ const stdWrite = {
 }
 
 /** Remembers how to write to the real streams once the output boundary shadows them. */
-export function keepNativeOutput(
+export function registerNativeOutput(
   stream: 'stdout' | 'stderr',
   write: (bytes: Uint8Array) => boolean,
 ): void {

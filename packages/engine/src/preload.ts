@@ -16,7 +16,7 @@ import { recordProcess } from './process/record-process.js'
 import { replayProcess } from './process/replay-process.js'
 import { stopWith } from './process/stop-with.js'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
-import type { HeldPreloads, ProcessTask } from './process-task.js'
+import type { DeferredPreloads, ProcessTask } from './process-task.js'
 
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
@@ -67,7 +67,7 @@ function takePreloads(): readonly Preload[] {
   const text = process.env[PRELOADS_VARIABLE]
   if (text === undefined) return []
   delete process.env[PRELOADS_VARIABLE]
-  const { modules, execArgv, nodeOptions } = JSON.parse(text) as HeldPreloads
+  const { modules, execArgv, nodeOptions } = JSON.parse(text) as DeferredPreloads
   process.execArgv.splice(0, process.execArgv.length, ...execArgv)
   if (nodeOptions !== undefined) process.env['NODE_OPTIONS'] = nodeOptions
   return modules

@@ -152,7 +152,7 @@ export interface ReplayReport {
 export const TASK_VARIABLE = 'RETAKE_SESSION'
 
 /** Preloads that Node was started without, to be loaded inside the run; passed in `RETAKE_PRELOADS`. */
-export interface HeldPreloads {
+export interface DeferredPreloads {
   readonly modules: readonly Preload[]
   /** Flags as the user gave them. */
   readonly execArgv: readonly string[]

@@ -24,9 +24,9 @@ export class ReturnedStreams {
   /** Call this inside the run. */
   constructor(session: Session, output: unknown) {
     this.#session = session
-    const held = this.#hold(output, 0)
-    this.#show = held.show
-    this.recorded = held.recorded
+    const wrapped = this.#wrap(output, 0)
+    this.#show = wrapped.show
+    this.recorded = wrapped.recorded
   }
 
   get isEmpty(): boolean {
@@ -49,23 +49,23 @@ export class ReturnedStreams {
     await Promise.all(this.#streams.map((stream) => stream.drain()))
   }
 
-  #hold(value: unknown, depth: number): Held {
+  #wrap(value: unknown, depth: number): Wrapped {
     if (typeof value !== 'object' || value === null) return asIs(value)
-    if (isResponse(value)) return this.#holdResponse(value)
-    if (isReadableStream(value)) return value.locked ? asIs(value) : this.#holdWebStream(value)
-    if (value instanceof Readable) return value.destroyed ? asIs(value) : this.#holdReadable(value)
+    if (isResponse(value)) return this.#wrapResponse(value)
+    if (isReadableStream(value)) return value.locked ? asIs(value) : this.#wrapWebStream(value)
+    if (value instanceof Readable) return value.destroyed ? asIs(value) : this.#wrapReadable(value)
     if (isAsyncIterable(value))
-      return isIterator(value) ? this.#holdIterator(value) : this.#holdIterable(value)
+      return isIterator(value) ? this.#wrapIterator(value) : this.#wrapIterable(value)
     if (depth >= DEPTH_MAX || !isPlain(value)) return this.#passOn(value)
-    const members = Object.entries(value).map(([key, member]): [string, Held] => [
+    const members = Object.entries(value).map(([key, member]): [string, Wrapped] => [
       key,
-      this.#hold(member, depth + 1),
+      this.#wrap(member, depth + 1),
     ])
     if (members.every(([, { isStream }]) => !isStream)) return asIs(value)
-    const rebuild = (of: (held: Held) => unknown): unknown =>
+    const rebuild = (of: (wrapped: Wrapped) => unknown): unknown =>
       Array.isArray(value)
-        ? members.map(([, held]) => of(held))
-        : Object.fromEntries(members.map(([key, held]) => [key, of(held)]))
+        ? members.map(([, wrapped]) => of(wrapped))
+        : Object.fromEntries(members.map(([key, wrapped]) => [key, of(wrapped)]))
     return {
       isStream: true,
       recorded: rebuild(({ recorded }) => recorded),
@@ -74,7 +74,7 @@ export class ReturnedStreams {
   }
 
   /** An object that may make streams later is reported, because these are not captured. */
-  #passOn(value: object): Held {
+  #passOn(value: object): Wrapped {
     const text = readLater(value)
     if (text !== undefined)
       this.#session.note({
@@ -86,12 +86,12 @@ export class ReturnedStreams {
     return asIs(value)
   }
 
-  #holdResponse(response: Response): Held {
+  #wrapResponse(response: Response): Wrapped {
     const { body, status, statusText, headers, url, redirected, type } = response
     if (body === null || body.locked) return asIs(response)
     const contentType = headers.get('content-type')
     const title = `${status}${contentType === null ? '' : ` ${contentType}`}`
-    const { show } = this.#holdWebStream(body, 'Response', title)
+    const { show } = this.#wrapWebStream(body, 'Response', title)
     const Constructor = response.constructor as typeof Response
     return {
       isStream: true,
@@ -107,14 +107,14 @@ export class ReturnedStreams {
     }
   }
 
-  #holdWebStream(source: ReadableStream, name = 'ReadableStream', title?: string): Held {
+  #wrapWebStream(source: ReadableStream, name = 'ReadableStream', title?: string): Wrapped {
     const isBytes = isByteStream(source)
     const reader = source.getReader()
     const stream = this.#add(name, title, {
       next: () => reader.read(),
       cancel: (reason) => reader.cancel(reason),
     })
-    return streamHeld(name, () => {
+    return wrappedStream(name, () => {
       const pull = async (controller: ReadableStreamDefaultController): Promise<void> => {
         // A byte stream refuses empty chunks.
         for (;;) {
@@ -133,13 +133,13 @@ export class ReturnedStreams {
     })
   }
 
-  #holdReadable(source: Readable): Held {
+  #wrapReadable(source: Readable): Wrapped {
     const iterator = source.iterator()
     const stream = this.#add('Readable', undefined, {
       next: () => iterator.next(),
       cancel: (reason) => void source.destroy(reason instanceof Error ? reason : undefined),
     })
-    return streamHeld('Readable', () => {
+    return wrappedStream('Readable', () => {
       const shown: Readable = new Readable({
         objectMode: source.readableObjectMode,
         highWaterMark: source.readableHighWaterMark,
@@ -155,23 +155,23 @@ export class ReturnedStreams {
     })
   }
 
-  #holdIterator(source: AsyncIterableIterator<unknown>): Held {
+  #wrapIterator(source: AsyncIterableIterator<unknown>): Wrapped {
     const stream = this.#add('async iterator', undefined, {
       next: () => source.next(),
       cancel: (reason) => source.return?.(reason),
     })
     const prototype = Object.getPrototypeOf(source) as object
-    return streamHeld('async iterator', () =>
+    return wrappedStream('async iterator', () =>
       stream.watch(readingIterator(stream, Object.create(prototype) as object)),
     )
   }
 
   /** An instance of a class: its other members may need private fields, so it stays the same object. */
-  #holdIterable(source: AsyncIterable<unknown>): Held {
+  #wrapIterable(source: AsyncIterable<unknown>): Wrapped {
     const stream = this.#add('async iterable', undefined, iterableSource(new WeakRef(source)))
     stream.watch(source)
     define(source, { [Symbol.asyncIterator]: () => readingIterator(stream, {}) })
-    return streamHeld('async iterable', () => source)
+    return wrappedStream('async iterable', () => source)
   }
 
   #add(name: string, title: string | undefined, source: Source): ReturnedStream {
@@ -182,7 +182,7 @@ export class ReturnedStreams {
 }
 
 /** A value of the output, as stored on the tape and as returned to the caller. */
-interface Held {
+interface Wrapped {
   readonly isStream: boolean
   readonly recorded: unknown
   readonly show: () => unknown
@@ -392,9 +392,9 @@ async function cancelThen(
   callback(error)
 }
 
-const asIs = (value: unknown): Held => ({ isStream: false, recorded: value, show: () => value })
+const asIs = (value: unknown): Wrapped => ({ isStream: false, recorded: value, show: () => value })
 
-const streamHeld = (name: string, show: () => unknown): Held => ({
+const wrappedStream = (name: string, show: () => unknown): Wrapped => ({
   isStream: true,
   recorded: { stream: name },
   show,

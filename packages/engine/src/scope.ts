@@ -29,7 +29,7 @@ export function currentSession(): Session | undefined {
   if (openSessions === 0) return undefined
   const store = storage.getStore()
   const session = store === undefined ? processSession : runOf(store)
-  return session !== undefined && hasLetGo(session) ? undefined : session
+  return session !== undefined && isReleased(session) ? undefined : session
 }
 
 const runOf = (store: Session | ToolWork | null): Session | undefined =>
@@ -39,7 +39,7 @@ const runOf = (store: Session | ToolWork | null): Session | undefined =>
  * What a recorded run leaves behind goes on natively. One that a tape answers has
  * no way to the outside, after its end neither: its session keeps answering.
  */
-const hasLetGo = (session: Session): boolean => session.closed && session.remote === 'live'
+const isReleased = (session: Session): boolean => session.closed && session.remote === 'live'
 
 /**
  * True if something that Node works on was started by the code of a run, or by Retake for it.
@@ -58,7 +58,7 @@ export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()
   if (store instanceof ToolWork && store.run === undefined) return store.session
   const session = store === undefined ? processSession : runOf(store)
-  return session !== undefined && hasLetGo(session) ? session : undefined
+  return session !== undefined && isReleased(session) ? session : undefined
 }
 
 /** The run of the whole process, if the call belongs to it and to no nearer run. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { holdsSecret, maskedEnvironment, placeholderFor, SecretMask } from './secrets.js'
+import { containsSecret, maskedEnvironment, placeholderFor, SecretMask } from './secrets.js'
 
 const name = 'MODEL_API_KEY'
 const letters = fc.stringMatching(/^[a-zA-Z0-9]{8,40}$/)
@@ -101,7 +101,7 @@ test.each([
   ['SOMETHING', random],
   ['SOMETHING', '0123456789abcdef'.repeat(4)],
 ])('%s with such a value is a secret', (variable, secret) => {
-  expect(holdsSecret(variable, secret)).toBe(true)
+  expect(containsSecret(variable, secret)).toBe(true)
   expect(maskedEnvironment({ [variable]: secret })[variable]).not.toContain(secret)
 })
 
@@ -127,7 +127,7 @@ test.each([
   ['SPINNER', 'dots'],
   ['BASE_URL', 'http://127.0.0.1:8080/v1'],
 ])('%s=%s is not a secret', (variable, harmless) => {
-  expect(holdsSecret(variable, harmless)).toBe(false)
+  expect(containsSecret(variable, harmless)).toBe(false)
 })
 
 test('a key is masked by its shape wherever it comes from, in text and in bytes', () => {

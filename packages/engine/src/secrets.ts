@@ -26,7 +26,7 @@ export class SecretMask {
   }
 
   /** Hides a value behind the placeholder that a tape has for it, which may be that of another value. */
-  standFor(value: string, placeholder: string, name: string): void {
+  usePlaceholder(value: string, placeholder: string, name: string): void {
     this.add(name, value)
     if (this.#secrets.has(value)) this.hideAs(value, placeholder)
   }
@@ -52,7 +52,7 @@ export class SecretMask {
     for (const pair of pairs) {
       const at = pair.indexOf('=')
       const [name, value] = [pair.slice(0, at), pair.slice(at + 1)]
-      if (at > 0 && holdsSecret(name, value)) this.learn(name, value)
+      if (at > 0 && containsSecret(name, value)) this.learn(name, value)
     }
   }
 
@@ -207,7 +207,7 @@ const SETTING_VALUE =
  * By the name of its variable, or by the value itself: an address with a password, a known
  * shape of key, a private key, or a long text that looks random.
  */
-export const holdsSecret = (name: string, value: string): boolean =>
+export const containsSecret = (name: string, value: string): boolean =>
   (looksSecret(name) && !SETTING_VALUE.test(value)) ||
   (urlOf(value)?.password ?? '') !== '' ||
   (!name.startsWith('npm_') && hasKeyShape(value)) ||
@@ -215,11 +215,11 @@ export const holdsSecret = (name: string, value: string): boolean =>
 
 const verdicts = new Map<string, { readonly value: string; readonly isSecret: boolean }>()
 
-/** `holdsSecret` for a variable of this process: every run looks at all of them, and they hardly change. */
+/** `containsSecret` for a variable of this process: every run looks at all of them, and they hardly change. */
 export function isSecretVariable(name: string, value: string): boolean {
   const known = verdicts.get(name)
   if (known?.value === value) return known.isSecret
-  const isSecret = holdsSecret(name, value)
+  const isSecret = containsSecret(name, value)
   verdicts.set(name, { value, isSecret })
   return isSecret
 }

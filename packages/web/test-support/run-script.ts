@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { encodeBody } from '@retake/tape'
-import type { NewEvent, Place, RunDetails } from '@retake/tape'
+import type { NewEvent, FrameworkScope, RunDetails } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { onTestFinished } from 'vitest'
 import { RunModel, type ModelOptions } from '../src/model/run-model.js'
@@ -56,7 +56,11 @@ export class RunScript {
   request(
     url: string,
     body: string | Uint8Array | object = '',
-    more: { readonly within?: readonly Place[]; readonly site?: string; method?: string } = {},
+    more: {
+      readonly within?: readonly FrameworkScope[]
+      readonly site?: string
+      method?: string
+    } = {},
   ): number {
     const { method = 'POST', ...rest } = more
     const bytes =
@@ -87,7 +91,7 @@ export class RunScript {
   chat(
     messages: readonly ChatMessage[],
     answer: string | ChatMessage,
-    more: { readonly within?: readonly Place[]; readonly tools?: readonly unknown[] } = {},
+    more: { readonly within?: readonly FrameworkScope[]; readonly tools?: readonly unknown[] } = {},
   ): void {
     const { within, tools } = more
     const body = { model: 'gpt-4o-mini', messages, ...(tools && { tools }) }

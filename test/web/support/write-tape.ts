@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { encodeBody } from '@retake/tape'
-import type { HeaderPair, NewEvent, Place, RecordedError, RunDetails } from '@retake/tape'
+import type { HeaderPair, NewEvent, FrameworkScope, RecordedError, RunDetails } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 
 export interface TapeHead {
@@ -45,7 +45,7 @@ export interface Asked {
   readonly url?: string
   readonly headers?: readonly HeaderPair[]
   readonly site?: string
-  readonly within?: readonly Place[]
+  readonly within?: readonly FrameworkScope[]
 }
 
 export interface Told {

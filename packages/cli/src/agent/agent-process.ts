@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import module from 'node:module'
 import path from 'node:path'
 import { isatty } from 'node:tty'
-import { type HeldPreloads, PRELOADS_VARIABLE, type ProcessTask } from '@retake/engine'
+import { type DeferredPreloads, PRELOADS_VARIABLE, type ProcessTask } from '@retake/engine'
 import type { Preload } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'
@@ -186,7 +186,7 @@ export function nodeCommand(
   const args = [...flags, ...ownNodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args]
   if (preloads === undefined) return { args, env }
   const { NODE_OPTIONS: nodeOptions, ...others } = env
-  const handedOn: HeldPreloads = {
+  const handedOn: DeferredPreloads = {
     modules: preloads,
     execArgv: nodeArgs,
     ...(nodeOptions !== undefined && { nodeOptions }),

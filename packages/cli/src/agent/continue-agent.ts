@@ -6,7 +6,7 @@ import {
   type ContinuePlan,
   type ContinueReport,
   type Divergence,
-  holdsSecret,
+  containsSecret,
   isSurrounding,
   type ProcessTask,
   TASK_VARIABLE,
@@ -287,7 +287,7 @@ function liveEnvironment(
     if (value === null) delete env[name]
     else env[name] = value
     if (value === null || value === '') continue
-    if (isSecret !== true && !holdsSecret(name, value)) continue
+    if (isSecret !== true && !containsSecret(name, value)) continue
     const own = changes[name] ?? process.env[name]
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)

@@ -10,7 +10,7 @@ import {
 } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { holdsSecret, isSurrounding, planPinned } from '@retake/engine'
+import { containsSecret, isSurrounding, planPinned } from '@retake/engine'
 import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { project } from '../config/define-config.js'
 import { checkContinuable } from '../agent/continue-agent.js'
@@ -74,7 +74,7 @@ function placeholders(tape: Tape): Record<string, string> {
   const found: Record<string, string> = {}
   for (const { name, value, isSecret } of environmentOnTape(tape).values()) {
     if (value === null || name in process.env || isSurrounding(name)) continue
-    if (isSecret === true || holdsSecret(name, value)) found[name] = value
+    if (isSecret === true || containsSecret(name, value)) found[name] = value
   }
   return found
 }

@@ -19,7 +19,7 @@ import {
   type GuardToolsOptions,
   rethrow,
 } from '../guard/framework-tool.js'
-import type { Place } from '@retake/tape'
+import type { FrameworkScope } from '@retake/tape'
 import { compileJsonSchema } from '../guard/json-schema.js'
 import { requireVersion, wrapCalls } from './adapter.js'
 
@@ -128,7 +128,7 @@ export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
 /** Operations are `ai.generateText`, `ai.embed`, …; what is inside them has one more part. */
 const OPERATION = /^ai\.\w+$/
 
-function scopeOf(span: string, { attributes = {} }: SpanOptions): Place | undefined {
+function scopeOf(span: string, { attributes = {} }: SpanOptions): FrameworkScope | undefined {
   if (span === 'ai.toolCall')
     return scopeNamed('tool', attributes['ai.toolCall.name'], attributes['ai.toolCall.id'])
   return OPERATION.test(span)
@@ -136,7 +136,11 @@ function scopeOf(span: string, { attributes = {} }: SpanOptions): Place | undefi
     : undefined
 }
 
-function scopeNamed(kind: Place['kind'], name: unknown, id?: unknown): Place | undefined {
+function scopeNamed(
+  kind: FrameworkScope['kind'],
+  name: unknown,
+  id?: unknown,
+): FrameworkScope | undefined {
   if (typeof name !== 'string') return undefined
   return typeof id === 'string' ? { kind, name, id } : { kind, name }
 }

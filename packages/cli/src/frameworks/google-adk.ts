@@ -1,14 +1,14 @@
 /** `retake/google-adk`: names for the steps of Google's Agent Development Kit. */
-import { outsideRuns, placesFrom } from '@retake/engine'
+import { outsideRuns, scopesFrom } from '@retake/engine'
 import { onceAProgram, requireVersion } from './adapter.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Place } from '@retake/tape'
+import type { FrameworkScope } from '@retake/tape'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { cliErrors } from '../errors.js'
 
 /** Prefixes of the names of ADK's spans. */
-const KINDS: Readonly<Record<string, Place['kind']>> = {
+const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
   invoke_workflow: 'workflow',
   execute_node: 'node',
   invoke_agent: 'agent',
@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<string, Place['kind']>> = {
 const ADK_TRACER = 'gcp.vertex.agent'
 
 interface Known {
-  readonly scope: Place | undefined
+  readonly scope: FrameworkScope | undefined
   readonly parent: Span | undefined
 }
 
@@ -57,8 +57,8 @@ class SpanScopes implements TracerProvider {
   }
 
   /** The places around the caller, outermost first. */
-  current(): Place[] {
-    const scopes: Place[] = []
+  current(): FrameworkScope[] {
+    const scopes: FrameworkScope[] = []
     let span = this.api.trace.getSpan(this.api.context.active())
     while (span !== undefined) {
       const known = this.#known.get(span)
@@ -71,12 +71,12 @@ class SpanScopes implements TracerProvider {
 }
 
 /** An agent or workflow that runs as a node has a span of each kind, under one name. */
-const isShellOf = (outer: Place, inner: Place | undefined): boolean =>
+const isShellOf = (outer: FrameworkScope, inner: FrameworkScope | undefined): boolean =>
   outer.kind === 'node' &&
   outer.name === inner?.name &&
   (inner.kind === 'agent' || inner.kind === 'workflow')
 
-function scopeOf(spanName: string): Place | undefined {
+function scopeOf(spanName: string): FrameworkScope | undefined {
   const at = spanName.indexOf(' ')
   const kind = KINDS[spanName.slice(0, Math.max(0, at))]
   const name = spanName.slice(at + 1)
@@ -143,7 +143,7 @@ export const nameSteps = onceAProgram(() => {
     provider.getDelegate() === scopes ? before : provider.getDelegate(),
   )
   provider.setDelegate(scopes)
-  const unask = placesFrom(() => scopes.current())
+  const unask = scopesFrom(() => scopes.current())
   return () => {
     unask()
     if (provider.getDelegate() === scopes) provider.setDelegate(before)

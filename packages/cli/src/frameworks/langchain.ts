@@ -5,7 +5,7 @@ import {
   type StoredMessage,
   ToolMessage,
 } from '@langchain/core/messages'
-import { placesFrom } from '@retake/engine'
+import { scopesFrom } from '@retake/engine'
 import {
   GuardError,
   checkGuardToolsArguments,
@@ -21,7 +21,7 @@ import {
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
 import { onceAProgram, requireVersion } from './adapter.js'
-import type { Place } from '@retake/tape'
+import type { FrameworkScope } from '@retake/tape'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AsyncLocalStorageProviderSingleton as provider } from '@langchain/core/singletons'
 
@@ -41,7 +41,7 @@ export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
   requireVersion({ package: '@langchain/langgraph', from: '1.0', to: '1' })
   const unwatch = watchConfigs()
-  const unask = placesFrom(() => current.getStore()?.frames.map(({ scope }) => scope))
+  const unask = scopesFrom(() => current.getStore()?.frames.map(({ scope }) => scope))
   return () => {
     unask()
     unwatch()
@@ -78,7 +78,7 @@ interface WhereConfig {
 
 /** A place, and how many graphs deep it lies: agents outside the node they run, tools inside. */
 interface Frame {
-  readonly scope: Place
+  readonly scope: FrameworkScope
   readonly depth: number
 }
 
@@ -144,7 +144,7 @@ function leaveOthers(
 const isAfter = (agent: unknown, frames: readonly Frame[], index: number): boolean =>
   frames.findLastIndex(({ scope }) => scope.kind === 'agent' && scope.name === agent) < index
 
-const lastOf = (kind: Place['kind'], frames: readonly Frame[]): string | undefined =>
+const lastOf = (kind: FrameworkScope['kind'], frames: readonly Frame[]): string | undefined =>
   frames.findLast(({ scope }) => scope.kind === kind)?.scope.name
 
 /** `tools:8f0c…|model_request:1b2d…`; a number between counts calls of one graph in one node. */
@@ -153,7 +153,7 @@ function nodesOf(namespace: unknown): string[] {
   return namespace.split('|').filter((part) => part !== '' && !/^\d+$/.test(part))
 }
 
-function scopeOfNode(node: string): Place {
+function scopeOfNode(node: string): FrameworkScope {
   const at = node.lastIndexOf(':')
   if (at < 0) return { kind: 'node', name: node }
   return { kind: 'node', name: node.slice(0, at), id: node.slice(at + 1, at + 9) }

@@ -1,6 +1,6 @@
 /** `retake/mastra`: names for the steps of Mastra's agents and workflows. */
 import { within } from '@retake/engine'
-import type { Place } from '@retake/tape'
+import type { FrameworkScope } from '@retake/tape'
 import { requireVersion, wrapCalls } from './adapter.js'
 
 /** The versions this adapter was written for. */
@@ -104,7 +104,7 @@ class QuietSpan {
   getParentSpanId(): undefined {}
 
   /** Agents name themselves, see `nameAgent`: their spans are not entered. */
-  #scopes(): Place[] {
+  #scopes(): FrameworkScope[] {
     if (this.isInternal) return []
     if (this.type === 'tool_call' || this.type === 'mcp_tool_call') return [this.#scope('tool')]
     if (this.type !== 'workflow_step') return []
@@ -112,7 +112,7 @@ class QuietSpan {
     return [...(workflow === undefined ? [] : [workflow.#scope('workflow')]), this.#scope('node')]
   }
 
-  #scope(kind: Place['kind']): Place {
+  #scope(kind: FrameworkScope['kind']): FrameworkScope {
     return { kind, name: this.entityName ?? this.entityId ?? quoted(this.name) }
   }
 }

@@ -1,6 +1,6 @@
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { openProxyTape, ProxyServer, RecordingProxy, SecretMask } from '@retake/engine/proxy'
-import type { HeaderPair, Place } from '@retake/tape'
+import type { HeaderPair, FrameworkScope } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 
 /** Input of the thread. */
@@ -41,7 +41,7 @@ try {
     writer,
     routes: routes(),
     secrets,
-    placesOf: scopesOf,
+    scopesOf: scopesOf,
   })
   task.port.once('message', () => void finish(proxy, writer))
   report({ url: `${server.url}/${routes()[0].name}` })
@@ -68,7 +68,7 @@ function routes(): [{ readonly name: string; readonly upstream: string }] {
 }
 
 /** Claude Code names session and sub-agent in headers. */
-function scopesOf(headers: readonly HeaderPair[]): Place[] {
+function scopesOf(headers: readonly HeaderPair[]): FrameworkScope[] {
   const header = (name: string): string | undefined =>
     headers.find(([key]) => key.toLowerCase() === name)?.[1]
   const session = header('x-claude-code-session-id')

@@ -1,5 +1,5 @@
 /** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
-import { placesFrom } from '@retake/engine'
+import { scopesFrom } from '@retake/engine'
 import {
   GuardError,
   checkGuardToolsArguments,
@@ -15,7 +15,7 @@ import {
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
 import { onceAProgram, requireVersion } from './adapter.js'
-import type { Place } from '@retake/tape'
+import type { FrameworkScope } from '@retake/tape'
 
 export type { GuardToolsOptions } from '../guard/framework-tool.js'
 
@@ -45,7 +45,7 @@ export interface AgentsContext {
  */
 export const nameSteps = onceAProgram((agents: AgentsContext) => {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
-  return placesFrom(() => [
+  return scopesFrom(() => [
     ...workflowOf(agents.getCurrentTrace()?.name),
     ...scopesOf(agents.getCurrentSpan()),
   ])
@@ -54,11 +54,11 @@ export const nameSteps = onceAProgram((agents: AgentsContext) => {
 /** Name that the SDK gives to a run without a name. */
 const UNNAMED = 'Agent workflow'
 
-const workflowOf = (name: string | undefined): Place[] =>
+const workflowOf = (name: string | undefined): FrameworkScope[] =>
   name === undefined || name === UNNAMED ? [] : [{ kind: 'workflow', name }]
 
-function scopesOf(innermost: AgentsSpan | null): Place[] {
-  const scopes: Place[] = []
+function scopesOf(innermost: AgentsSpan | null): FrameworkScope[] {
+  const scopes: FrameworkScope[] = []
   let span: AgentsSpan | undefined = innermost ?? undefined
   while (span !== undefined) {
     const scope = scopeOf(span)
@@ -75,7 +75,7 @@ interface SpanNames {
 }
 
 /** Tasks, turns, generations and responses name no place: they are the run and its steps. */
-function scopeOf(span: AgentsSpan): Place | undefined {
+function scopeOf(span: AgentsSpan): FrameworkScope | undefined {
   const { name, server } = span.spanData as SpanNames
   switch (span.spanData.type) {
     case 'agent':
@@ -95,7 +95,11 @@ function scopeOf(span: AgentsSpan): Place | undefined {
   }
 }
 
-function named(kind: Place['kind'], name: string | undefined, span: AgentsSpan): Place | undefined {
+function named(
+  kind: FrameworkScope['kind'],
+  name: string | undefined,
+  span: AgentsSpan,
+): FrameworkScope | undefined {
   if (name === undefined) return undefined
   // With tracing disabled all spans have this id.
   return span.spanId === 'no-op' ? { kind, name } : { kind, name, id: span.spanId }

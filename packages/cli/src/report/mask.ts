@@ -392,7 +392,7 @@ function rewriteOne(
     at = event.at
     if (event.type === 'seal') break
     const { seq: _own, at: _at, ...rest } = rewriting.event(event)
-    writer.hold(rest, rewriting.body(event.seq + shift, own.body(event.seq)))
+    writer.buffer(rest, rewriting.body(event.seq + shift, own.body(event.seq)))
   }
   if (until !== Infinity || own.status === 'sealed') writer.seal()
   else {

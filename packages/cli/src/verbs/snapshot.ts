@@ -69,8 +69,8 @@ async function captureStates(probe: Probe, view: RunView, every: number): Promis
     states.push({ number: step.number, ...stepState(step.label, momentOf(step), stop) })
     last = stop
   }
-  if (probe.place.kind !== 'ended') await probe.resume()
-  if (probe.place.kind === 'ended') checkEnd(probe.place)
+  if (probe.position.kind !== 'ended') await probe.resume()
+  if (probe.position.kind === 'ended') checkEnd(probe.position)
   return states
     .toSorted((a, b) => a.number - b.number)
     .map(({ number: _number, ...state }) => state)
@@ -80,7 +80,7 @@ async function stopAt(probe: Probe, step: Step, last: Stop | undefined): Promise
   const moment = momentOf(step)
   // The first code after an earlier answer ran only after this one had come too.
   if (last && last.position > moment) return { ...last, isDirect: last.position === moment + 1 }
-  const paused = await probe.runTo(moment, { keepDebugger: true })
+  const paused = await probe.runTo(moment, { staysAttached: true })
   if (paused.kind === 'ended') return undefined
   const stop = await probe.stopAtUserCode()
   return stop.kind === 'stop' ? stop : undefined

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { keepNativeOutput } from '../natives.js'
+import { registerNativeOutput } from '../natives.js'
 import { currentSession } from '../scope.js'
 import { replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -17,7 +17,7 @@ export function patchOutput(): Undo {
 function patchStream(name: StreamName): Undo {
   const stream = process[name]
   const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean
-  keepNativeOutput(name, (bytes) => write(bytes))
+  registerNativeOutput(name, (bytes) => write(bytes))
   return replace(stream, 'write', (chunk: unknown, ...rest: unknown[]) => {
     const session = currentSession()
     if (session !== undefined) {

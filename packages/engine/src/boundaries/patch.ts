@@ -33,10 +33,10 @@ export function lookFirst(target: object, method: string, look: (args: unknown[]
 }
 
 /** Replaces a class wherever it is found, also where its instances name their maker. */
-export function replaceClass(places: readonly object[], name: string, Patched: Function): Undo {
+export function replaceClass(targets: readonly object[], name: string, Patched: Function): Undo {
   return undoAll([
     replace(Patched.prototype as object, 'constructor', Patched),
-    ...places.map((place) => replace(place, name, Patched)),
+    ...targets.map((filePath) => replace(filePath, name, Patched)),
   ])
 }
 

@@ -33,13 +33,13 @@ function hasGetters(error: Error): boolean {
 /** What a plain Node would show: neither Retake nor the way through its async context. */
 export function withoutOwnFrames(stack: string, limit: number): string {
   let frames = 0
-  const kept = stack.split('\n').filter((line) => {
+  const ownLines = stack.split('\n').filter((line) => {
     if (!line.startsWith('    at ')) return true
     if (CONTEXT.test(line) || OWN_PREFIXES.some((own) => line.includes(own))) return false
     frames += 1
     return frames <= limit
   })
-  return kept.join('\n')
+  return ownLines.join('\n')
 }
 
 /** An error that comes from the thread pool has no stack: it gets the line that asked. */

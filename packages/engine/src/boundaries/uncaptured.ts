@@ -137,9 +137,9 @@ function refuse(
 
 type Constructor = new (...args: unknown[]) => object
 
-function reportClass(places: readonly object[], uncaptured: Uncaptured): Undo {
+function reportClass(targets: readonly object[], uncaptured: Uncaptured): Undo {
   const { name } = uncaptured
-  const Native = (places[0] as Record<string, unknown>)[name] as Constructor | undefined
+  const Native = (targets[0] as Record<string, unknown>)[name] as Constructor | undefined
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {
     construct(native, args, newTarget) {
@@ -147,5 +147,5 @@ function reportClass(places: readonly object[], uncaptured: Uncaptured): Undo {
       return Reflect.construct(native, args, newTarget) as object
     },
   })
-  return replaceClass(places, name, Reported)
+  return replaceClass(targets, name, Reported)
 }

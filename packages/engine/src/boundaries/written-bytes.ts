@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Session } from '../sessions/session.js'
 
 /** More than this that no answer was compared with is let go, uncompared. */
-const KEPT_MAX_BYTES = 64 << 20
+const BUFFERED_MAX_BYTES = 64 << 20
 
 /**
  * How much the agent has written to something, and what. Writes to connections and
@@ -20,7 +20,7 @@ export class WrittenBytes {
   readonly #compared = createHash('sha256')
   #comparedCount = 0
   /** Undefined once something is missing in it: it went to the outside, or is too much. */
-  #kept: Uint8Array[] | undefined = []
+  #buffered: Uint8Array[] | undefined = []
 
   constructor(readonly session: Session) {}
 
@@ -29,9 +29,10 @@ export class WrittenBytes {
     this.#count += masked.length
     this.#digest.update(masked)
     const isCompared = this.session.remote === 'tape'
-    if (!isCompared || this.#count - this.#comparedCount > KEPT_MAX_BYTES) this.#kept = undefined
+    if (!isCompared || this.#count - this.#comparedCount > BUFFERED_MAX_BYTES)
+      this.#buffered = undefined
     // A copy: the agent may use its buffer again.
-    this.#kept?.push(Uint8Array.from(masked))
+    this.#buffered?.push(Uint8Array.from(masked))
   }
 
   get count(): number {
@@ -50,10 +51,10 @@ export class WrittenBytes {
     if (count === this.#count) return this.stamp().digest
     if (count === 0) return ''
     while (this.#comparedCount < count) {
-      const piece = this.#kept?.shift()
+      const piece = this.#buffered?.shift()
       if (piece === undefined) return undefined
       const part = piece.subarray(0, count - this.#comparedCount)
-      if (part.length < piece.length) this.#kept?.unshift(piece.subarray(part.length))
+      if (part.length < piece.length) this.#buffered?.unshift(piece.subarray(part.length))
       this.#compared.update(part)
       this.#comparedCount += part.length
     }

@@ -34,7 +34,7 @@ export {
   outsideRuns,
   toolOwner,
 } from '../scope.js'
-export { holdsSecret, looksSecret, SecretMask } from '../secrets.js'
+export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
 export { BackgroundWriter } from '../sessions/background-writer.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
 export type { Recording } from '../sessions/recording.js'

@@ -186,9 +186,8 @@ function className(value: object): string {
 }
 
 /** An own property that is plain data. */
-function dataOf(holder: unknown, name: string): unknown {
-  if ((typeof holder !== 'object' && typeof holder !== 'function') || holder === null)
-    return undefined
-  if (types.isProxy(holder)) return undefined
-  return getOwnPropertyDescriptor(holder, name)?.value as unknown
+function dataOf(owner: unknown, name: string): unknown {
+  if ((typeof owner !== 'object' && typeof owner !== 'function') || owner === null) return undefined
+  if (types.isProxy(owner)) return undefined
+  return getOwnPropertyDescriptor(owner, name)?.value as unknown
 }

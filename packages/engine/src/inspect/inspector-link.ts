@@ -63,7 +63,7 @@ export class InspectorLink {
   }
 
   /** Says something that may be the last thing the process hears. */
-  tell(method: string): void {
+  notify(method: string): void {
     this.post(method).catch(() => {})
   }
 

@@ -7,7 +7,7 @@ import type { DescribeLimits, Described } from './describe-value.js'
 import { relatedTurns } from './related-turns.js'
 
 /** What `InspectorTools` need to know of the session. */
-export interface HeldSession extends Session {
+export interface InspectedSession extends Session {
   readonly tape: Tape
   readonly position: number
 }
@@ -34,9 +34,9 @@ const { getOwnPropertyDescriptor, keys } = Object
  * None of them runs code of the agent.
  */
 export class InspectorTools {
-  readonly #session: HeldSession
+  readonly #session: InspectedSession
 
-  constructor(session: HeldSession) {
+  constructor(session: InspectedSession) {
     this.#session = session
   }
 
@@ -69,12 +69,12 @@ export class InspectorTools {
   asyncFrames(): RawAsyncFrame[] {
     const { stackTraceLimit } = Error
     const prepare = getOwnPropertyDescriptor(Error, 'prepareStackTrace')
-    const holder: { stack?: unknown } = {}
+    const target: { stack?: unknown } = {}
     Error.stackTraceLimit = 100
     Error.prepareStackTrace = (_error, frames) => frames
     try {
-      captureStackTrace(holder)
-      const frames = holder.stack as (NodeJS.CallSite & { isAsync(): boolean })[]
+      captureStackTrace(target)
+      const frames = target.stack as (NodeJS.CallSite & { isAsync(): boolean })[]
       return frames
         .filter((frame) => frame.isAsync())
         .map((frame) => ({

@@ -3,7 +3,7 @@ import type { DescribeLimits } from './describe-value.js'
 import type { Ended, Evaluation, ProbeThread } from './probe-thread.js'
 import type { Paused, ScriptLocation, ScriptParsed } from './protocol.js'
 import type { SourceLocation } from './source-location.js'
-import { possiblePlaces } from './user-breakpoints.js'
+import { possibleLocations } from './user-breakpoints.js'
 
 export interface WatchLineOptions {
   /** Absolute path of the source file. */
@@ -13,12 +13,12 @@ export interface WatchLineOptions {
   readonly allowSideEffects?: boolean
   readonly limits?: DescribeLimits
   /** From an earlier watch that found the line only after it had run. */
-  readonly known?: readonly KnownPlace[]
+  readonly known?: readonly KnownLocation[]
   readonly onHit: (hit: LineHit) => void
 }
 
 /** Where the line is in a script that Node loads with `require`. */
-export interface KnownPlace {
+export interface KnownLocation {
   readonly url: string
   readonly lineNumber: number
   readonly columnNumber: number
@@ -41,7 +41,7 @@ export interface WatchedLine {
   /** When no code begins on the line: the next line on which some does. */
   readonly nextLineWithCode?: number
   /** Watch again, in a new process, with these: the line was found when it was too late. */
-  readonly known?: readonly KnownPlace[]
+  readonly known?: readonly KnownLocation[]
 }
 
 /**
@@ -91,10 +91,10 @@ export class LineWatch {
     const { file, line, known } = this.#options
     const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
     this.#advance = await Promise.all(
-      (known ?? [own]).map(async (place) => {
+      (known ?? [own]).map(async (location) => {
         const { breakpointId } = await this.#thread.link.post<{ breakpointId: string }>(
           'Debugger.setBreakpointByUrl',
-          place,
+          location,
         )
         return breakpointId
       }),
@@ -123,14 +123,14 @@ export class LineWatch {
       this.#advance.map((breakpointId) => link.post('Debugger.removeBreakpoint', { breakpointId })),
     )
     this.#advance = []
-    const places = (await possiblePlaces(link, script.scriptId)).flatMap((place) => {
-      const source = scripts.lineIn(file, place)
-      return source === undefined ? [] : [{ place, source }]
+    const locations = (await possibleLocations(link, script.scriptId)).flatMap((location) => {
+      const source = scripts.lineIn(file, location)
+      return source === undefined ? [] : [{ location, source }]
     })
-    const onLine = places.filter(({ source }) => source.line === line)
+    const onLine = locations.filter(({ source }) => source.line === line)
     const [first] = onLine.toSorted((a, b) => a.source.column - b.source.column)
-    if (first) await this.#set(first.place)
-    else this.#noCode(places.map(({ source }) => source.line))
+    if (first) await this.#set(first.location)
+    else this.#noCode(locations.map(({ source }) => source.line))
   }
 
   #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<unknown> {
@@ -160,9 +160,9 @@ export class LineWatch {
   #learnt(loaded: readonly ScriptParsed[]): Pick<WatchedLine, 'known'> {
     const { file, line, known } = this.#options
     if (known !== undefined) return {}
-    const places = loaded
+    const locations = loaded
       .filter(({ scriptId }) => !this.#stoppedAt.has(scriptId))
       .flatMap((script) => this.#thread.scripts.generatedFrom(script, file, line))
-    return places.length === 0 ? {} : { known: places }
+    return locations.length === 0 ? {} : { known: locations }
   }
 }

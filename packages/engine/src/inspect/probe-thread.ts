@@ -5,14 +5,14 @@ import type { DescribeLimits, Described } from './describe-value.js'
 import type { ProbeEnd, ProbeProcess } from './probe-process.js'
 import type { CallFrame, EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
 import { Scripts } from './scripts.js'
-import type { HeldAt } from './shared-slots.js'
+import type { EventPosition } from './shared-slots.js'
 import type { Value } from './stop.js'
 import { UnsetVariables } from './unset-variables.js'
 import { UserBreakpoints } from './user-breakpoints.js'
 
 /** The process stands before this event reaches the agent, or right after the agent started it. */
-export interface Held extends HeldAt {
-  readonly kind: 'held'
+export interface HaltedAtEvent extends EventPosition {
+  readonly kind: 'halted'
 }
 
 /** The agent ran to its end, or was stopped by a divergence. */
@@ -21,7 +21,7 @@ export interface Ended extends ProbeEnd {
 }
 
 /** Why the thread does not run. */
-export type Halt = Held | Ended | { readonly kind: 'paused'; readonly paused: Paused }
+export type Halt = HaltedAtEvent | Ended | { readonly kind: 'paused'; readonly paused: Paused }
 
 /** The process could not be started, or Retake itself failed in it. */
 interface Failed {
@@ -73,7 +73,7 @@ export class ProbeThread {
     this.#unset = new UnsetVariables(this.link)
     this.reader = new FrameReader(this.scripts, this.#unset, this.callTool)
     this.link.on('Debugger.scriptParsed', (script: ScriptParsed) => this.scripts.add(script))
-    this.link.on('Retake.held', (at: HeldAt) => this.#arrive({ kind: 'held', ...at }))
+    this.link.on('Retake.halted', (at: EventPosition) => this.#arrive({ kind: 'halted', ...at }))
     this.link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
     process.ended.then(
       (end) => this.#arrive({ kind: 'ended', ...end }),
@@ -112,27 +112,27 @@ export class ProbeThread {
   /** Goes on from a pause; breakpoints stay. */
   resume(how: 'resume' | 'stepOver' | 'stepInto' | 'stepOut' = 'resume'): void {
     this.paused = undefined
-    this.link.tell(`Debugger.${how}`)
+    this.link.notify(`Debugger.${how}`)
   }
 
   /** Goes on from wherever it stands, and takes the debugger off or makes it deaf. */
-  async letGo(debuggerStays: boolean): Promise<void> {
+  async release(debuggerStays: boolean): Promise<void> {
     const isPaused = this.paused !== undefined
     this.paused = undefined
     if (debuggerStays && isPaused) {
       await this.link.post('Debugger.setBreakpointsActive', { active: false })
-      this.link.tell('Debugger.resume')
+      this.link.notify('Debugger.resume')
     } else if (isPaused) {
       this.#forgetDebugger()
       // A paused thread goes on when the debugger is disabled.
-      this.link.tell('Debugger.disable')
+      this.link.notify('Debugger.disable')
     } else {
       if (this.#isEnabled && !debuggerStays) {
         this.#forgetDebugger()
         await this.link.post('Retake.attend')
         await this.link.post('Debugger.disable')
       }
-      this.link.tell('Retake.release')
+      this.link.notify('Retake.release')
     }
   }
 

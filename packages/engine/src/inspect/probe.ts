@@ -2,7 +2,7 @@ import { LineWatch } from './line-watch.js'
 import type { WatchedLine, WatchLineOptions } from './line-watch.js'
 import type { ProbeProcess } from './probe-process.js'
 import { misused, ProbeThread } from './probe-thread.js'
-import type { Ended, EvaluateOptions, Evaluation, Held } from './probe-thread.js'
+import type { Ended, EvaluateOptions, Evaluation, HaltedAtEvent } from './probe-thread.js'
 import type { Paused } from './protocol.js'
 import { NEVER } from './shared-slots.js'
 import type { Stop } from './stop.js'
@@ -17,7 +17,7 @@ import type { Stop } from './stop.js'
  */
 export class Probe {
   readonly #thread: ProbeThread
-  #place: Held | Stop | Ended | undefined
+  #position: HaltedAtEvent | Stop | Ended | undefined
 
   private constructor(process: ProbeProcess) {
     this.#thread = new ProbeThread(process)
@@ -27,30 +27,30 @@ export class Probe {
   static async start(spawn: () => ProbeProcess): Promise<Probe> {
     const probe = new Probe(spawn())
     const halt = await probe.#thread.next()
-    if (halt.kind !== 'paused') probe.#place = halt
+    if (halt.kind !== 'paused') probe.#position = halt
     return probe
   }
 
   /** Where it stands: held at an event, stopped at a line of user code, or at its end. */
-  get place(): Held | Stop | Ended {
-    if (this.#place === undefined) throw misused('is running')
-    return this.#place
+  get position(): HaltedAtEvent | Stop | Ended {
+    if (this.#position === undefined) throw misused('is running')
+    return this.#position
   }
 
   /**
    * Lets the agent run until the first event numbered `seq` or later: just before a
    * delivery reaches it, or just after it initiated something. Draws and output are
-   * passed by. Runs at full speed, with no debugger attached; `keepDebugger` makes the
+   * passed by. Runs at full speed, with no debugger attached; `staysAttached` makes the
    * way slower and the next look faster, for when many looks follow one another.
    */
-  async runTo(seq: number, { keepDebugger = false } = {}): Promise<Held | Ended> {
-    if (this.place.kind === 'ended') throw misused('has ended')
+  async runTo(seq: number, { staysAttached = false } = {}): Promise<HaltedAtEvent | Ended> {
+    if (this.position.kind === 'ended') throw misused('has ended')
     await this.#thread.want({ wanted: seq, wantedDelivery: NEVER })
-    this.#place = undefined
-    await this.#thread.letGo(keepDebugger)
+    this.#position = undefined
+    await this.#thread.release(staysAttached)
     const halt = await this.#thread.next()
     if (halt.kind === 'paused') throw misused('paused by itself')
-    return (this.#place = halt)
+    return (this.#position = halt)
   }
 
   /**
@@ -61,22 +61,22 @@ export class Probe {
    * Held at an initiation, the stack that initiated it is the answer.
    */
   async stopAtUserCode(): Promise<Stop | Ended> {
-    const held = this.place
-    if (held.kind !== 'held') throw misused('is not held at an event')
+    const halted = this.position
+    if (halted.kind !== 'halted') throw misused('is not halted at an event')
     await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
     const paused = await this.#thread.attach()
-    if (held.at === 'initiation') return this.#stopped(held.seq, paused, true)
+    if (halted.at === 'initiation') return this.#stopped(halted.seq, paused, true)
     const turns =
-      held.at === 'start'
-        ? [held.seq]
-        : await this.#thread.callTool<number[]>('relatedTurns', { value: held.seq })
+      halted.at === 'start'
+        ? [halted.seq]
+        : await this.#thread.callTool<number[]>('relatedTurns', { value: halted.seq })
     await this.#thread.breakpoints.arm()
-    return this.#runToUserCode(held, turns)
+    return this.#runToUserCode(halted, turns)
   }
 
   /** Attaches the debugger to a held process, which stays held: the next stop is faster then. */
   async prepare(): Promise<void> {
-    if (this.place.kind !== 'held') throw misused('is not held at an event')
+    if (this.position.kind !== 'halted') throw misused('is not halted at an event')
     await this.#thread.attach()
     await this.#thread.breakpoints.arm()
   }
@@ -100,7 +100,7 @@ export class Probe {
    * globals are seen. The tape is not touched: clock and chance answer for real.
    */
   async evaluate(expression: string, options: EvaluateOptions = {}): Promise<Evaluation> {
-    const { kind } = this.place
+    const { kind } = this.position
     if (kind === 'ended') throw misused('has ended')
     const paused = await this.#thread.attach()
     const frame = kind === 'stop' ? (options.frame ?? this.#thread.userFrame(paused)) : undefined
@@ -112,11 +112,11 @@ export class Probe {
    * time a line is about to run.
    */
   async watchLine(options: WatchLineOptions): Promise<WatchedLine> {
-    if (this.place.kind !== 'held') throw misused('is not held at its start')
+    if (this.position.kind !== 'halted') throw misused('is not halted at its start')
     await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
     await this.#thread.attach()
     const watched = await new LineWatch(this.#thread, options).run()
-    this.#place = watched.end
+    this.#position = watched.end
     return watched
   }
 
@@ -125,7 +125,7 @@ export class Probe {
    * with its address. After that only `waitForEnd` and `close` are of use.
    */
   async openInspector(port: number): Promise<string> {
-    if (this.place.kind === 'ended') throw misused('has ended')
+    if (this.position.kind === 'ended') throw misused('has ended')
     await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
     await this.#thread.attach()
     await this.#thread.breakpoints.disarm()
@@ -136,7 +136,7 @@ export class Probe {
   async waitForEnd(): Promise<Ended> {
     for (;;) {
       const halt = await this.#thread.next()
-      if (halt.kind === 'ended') return (this.#place = halt)
+      if (halt.kind === 'ended') return (this.#position = halt)
     }
   }
 
@@ -152,8 +152,8 @@ export class Probe {
     return this.#thread.kill()
   }
 
-  async #runToUserCode(held: Held, turns: readonly number[]): Promise<Stop | Ended> {
-    let turn = held.seq
+  async #runToUserCode(halted: HaltedAtEvent, turns: readonly number[]): Promise<Stop | Ended> {
+    let turn = halted.seq
     for (;;) {
       const isRelated = turns.includes(turn)
       const next = turns.find((seq) => seq > turn)
@@ -163,27 +163,27 @@ export class Probe {
       await this.#thread.want({
         wantedDelivery: isAnothers ? next : isRelated ? turn + 1 : NEVER,
       })
-      this.#place = undefined
+      this.#position = undefined
       this.#thread.resume()
       const halt = await this.#thread.next()
-      if (halt.kind === 'ended') return (this.#place = halt)
-      if (halt.kind === 'paused') return this.#stopped(held.seq, halt.paused, isRelated)
+      if (halt.kind === 'ended') return (this.#position = halt)
+      if (halt.kind === 'paused') return this.#stopped(halted.seq, halt.paused, isRelated)
       turn = halt.seq
       await this.#thread.attach()
     }
   }
 
   async #step(how: 'stepOver' | 'stepInto' | 'stepOut'): Promise<Stop | Ended> {
-    const stop = this.place
+    const stop = this.position
     if (stop.kind !== 'stop') throw misused('is not stopped at a line')
     await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
     await this.#thread.breakpoints.disarm()
-    this.#place = undefined
+    this.#position = undefined
     this.#thread.resume(how)
     for (;;) {
       const halt = await this.#thread.next()
-      if (halt.kind === 'ended') return (this.#place = halt)
-      if (halt.kind === 'held') throw misused('was held while stepping')
+      if (halt.kind === 'ended') return (this.#position = halt)
+      if (halt.kind === 'halted') throw misused('was halted while stepping')
       if (this.#thread.userFrame(halt.paused) === 0)
         return this.#stopped(stop.seq, halt.paused, stop.isDirect)
       // Stepped into a library: go on to the next line of user code.
@@ -198,7 +198,7 @@ export class Probe {
       this.#thread.reader.read(paused.callFrames),
     ])
     const stop: Stop = { kind: 'stop', seq, position, isDirect, ...read }
-    this.#place = stop
+    this.#position = stop
     return stop
   }
 }

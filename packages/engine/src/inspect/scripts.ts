@@ -71,7 +71,7 @@ export class Scripts {
     const map = this.#mapOf(script)
     if (map === undefined) return []
     const { url, scriptId } = script
-    for (const { lineNumber, columnNumber } of mappedPlaces(map)) {
+    for (const { lineNumber, columnNumber } of mappedLocations(map)) {
       const source = this.locate({ scriptId, lineNumber, columnNumber })
       if (source.file === file && source.line === line) return [{ url, lineNumber, columnNumber }]
     }
@@ -152,7 +152,7 @@ export class Scripts {
 const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
 /** All places that a map knows, in order. */
-function* mappedPlaces(map: SourceMap): Iterable<{ lineNumber: number; columnNumber: number }> {
+function* mappedLocations(map: SourceMap): Iterable<{ lineNumber: number; columnNumber: number }> {
   const lines = map.payload.mappings.split(';').length
   for (let lineNumber = 0; lineNumber < lines; lineNumber++) {
     const columns: number[] = []

@@ -12,7 +12,7 @@ export const SLOTS = 3
 export const STATE = {
   running: 0,
   /** Asleep: costs nothing, hears nothing. */
-  held: 1,
+  halted: 1,
   /** Awake every millisecond, so that messages of the inspector reach the thread. */
   attending: 2,
   /** About to stop at a `debugger` statement. */
@@ -29,7 +29,7 @@ export interface InspectorThreadData {
 }
 
 /** Told to the controller when the thread is held. */
-export interface HeldAt {
+export interface EventPosition {
   /** Number of the event; 0 before any code of the agent has run. */
   readonly seq: number
   readonly at: 'start' | 'initiation' | 'delivery'

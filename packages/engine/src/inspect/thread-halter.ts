@@ -3,10 +3,10 @@ import type { DeliveryEvent, InitiationEvent } from '@retake/tape/format'
 import type { InspectTask } from '../process-task.js'
 import { outsideRuns } from '../scope.js'
 import { closeInspector, InspectorTools } from './inspector-tools.js'
-import type { HeldSession } from './inspector-tools.js'
+import type { InspectedSession } from './inspector-tools.js'
 import { pauseHere } from './pause-here.js'
 import { NEVER, SLOT, SLOTS, STATE } from './shared-slots.js'
-import type { HeldAt, InspectorThreadData } from './shared-slots.js'
+import type { EventPosition, InspectorThreadData } from './shared-slots.js'
 import { engineRoot } from '../package-root.js'
 
 /**
@@ -14,7 +14,7 @@ import { engineRoot } from '../package-root.js'
  * agent notices nothing: no event loop turn is added, nothing is recorded, and a
  * process that is not held pays two comparisons an event.
  */
-export class ThreadHolder {
+export class ThreadHalter {
   readonly #slots = new Int32Array(new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT))
   readonly #inspector: Worker
 
@@ -30,24 +30,24 @@ export class ThreadHolder {
   }
 
   /** Holds before any code of the agent has run. */
-  atStart(session: HeldSession): void {
-    this.#hold({ seq: 0, at: 'start' }, session)
+  atStart(session: InspectedSession): void {
+    this.#halt({ seq: 0, at: 'start' }, session)
   }
 
-  atInitiation(event: InitiationEvent, session: HeldSession): void {
+  atInitiation(event: InitiationEvent, session: InspectedSession): void {
     if (event.seq >= this.#slot(SLOT.wanted))
-      this.#hold({ seq: event.seq, at: 'initiation' }, session)
+      this.#halt({ seq: event.seq, at: 'initiation' }, session)
   }
 
-  atDelivery(event: DeliveryEvent, session: HeldSession): void {
+  atDelivery(event: DeliveryEvent, session: InspectedSession): void {
     const { seq } = event
     if (seq >= this.#slot(SLOT.wanted) || seq >= this.#slot(SLOT.wantedDelivery))
-      this.#hold({ seq, at: 'delivery' }, session)
+      this.#halt({ seq, at: 'delivery' }, session)
   }
 
   /** The program holds a secret from here on, which the controller must not show. */
   hide(value: string, placeholder: string): void {
-    this.#tell('Retake.secret', { value, placeholder })
+    this.#notify('Retake.secret', { value, placeholder })
   }
 
   /** The agent has ended. */
@@ -55,7 +55,7 @@ export class ThreadHolder {
     outsideRuns(closeInspector)
   }
 
-  #tell(method: string, params: object): void {
+  #notify(method: string, params: object): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     outsideRuns(() => this.#inspector.postMessage({ method, params }))
   }
@@ -64,14 +64,14 @@ export class ThreadHolder {
     return Atomics.load(this.#slots, slot)
   }
 
-  #hold(at: HeldAt, session: HeldSession): void {
-    Atomics.store(this.#slots, SLOT.state, STATE.held)
-    this.#tell('Retake.held', at)
+  #halt(at: EventPosition, session: InspectedSession): void {
+    Atomics.store(this.#slots, SLOT.state, STATE.halted)
+    this.#notify('Retake.halted', at)
     for (;;) {
       const state = this.#slot(SLOT.state)
       if (state === STATE.running) return
       if (state === STATE.pausing) break
-      Atomics.wait(this.#slots, SLOT.state, state, state === STATE.held ? Infinity : 1)
+      Atomics.wait(this.#slots, SLOT.state, state, state === STATE.halted ? Infinity : 1)
     }
     Atomics.store(this.#slots, SLOT.state, STATE.running)
     pauseHere(new InspectorTools(session))

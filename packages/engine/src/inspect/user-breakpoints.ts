@@ -4,7 +4,7 @@ import type { ScriptLocation } from './protocol.js'
 import type { Scripts } from './scripts.js'
 
 /** Every location where a script can stop. V8 names at most 1,000 at a time, in order. */
-export async function possiblePlaces(
+export async function possibleLocations(
   link: InspectorLink,
   scriptId: string,
 ): Promise<readonly ScriptLocation[]> {
@@ -51,9 +51,9 @@ export class UserBreakpoints {
     await Promise.all(
       added.map(async ({ scriptId }) => {
         this.#armed.add(scriptId)
-        const places = await possiblePlaces(this.#link, scriptId)
-        const users = places.filter((place) => this.#scripts.isUsers(place))
-        await Promise.all(users.map((place) => this.#set(place)))
+        const locations = await possibleLocations(this.#link, scriptId)
+        const users = locations.filter((location) => this.#scripts.isUsers(location))
+        await Promise.all(users.map((location) => this.#set(location)))
       }),
     )
   }

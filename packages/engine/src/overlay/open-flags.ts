@@ -30,8 +30,8 @@ export const opensToAppend = (bits: number): boolean => (bits & O_APPEND) !== 0
  */
 export function reopeningBits(bits: number): number {
   if (opensToAppend(bits)) return bits & ~(O_TRUNC | O_EXCL)
-  const kept = bits & ~(O_CREAT | O_EXCL | O_TRUNC)
-  return (kept & O_WRONLY) === 0 ? kept : (kept & ~O_WRONLY) | O_RDWR
+  const rest = bits & ~(O_CREAT | O_EXCL | O_TRUNC)
+  return (rest & O_WRONLY) === 0 ? rest : (rest & ~O_WRONLY) | O_RDWR
 }
 
 export const opensToRead = (bits: number): boolean => (bits & O_WRONLY) === 0

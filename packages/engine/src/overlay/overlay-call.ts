@@ -26,35 +26,37 @@ export function overlayCall(
   args: readonly unknown[],
 ): OverlayCall | undefined {
   const translate = CALLS[name]
-  const isCovered = placesOf(name, args).every((place) => overlay.covers(place))
+  const isCovered = pathsOf(name, args).every((filePath) => overlay.covers(filePath))
   return translate === undefined || !isCovered ? undefined : translate(overlay, args)
 }
 
 /** The paths among the arguments of a function, absolute. */
-export function placesOf(name: string, args: readonly unknown[]): string[] {
+export function pathsOf(name: string, args: readonly unknown[]): string[] {
   if (name === 'glob') return []
-  const given = name === 'symlink' ? [args[1]] : TWO_PLACES.has(name) ? args.slice(0, 2) : [args[0]]
-  return given.flatMap((place) => (typeof place === 'number' ? [] : [absolute(place)]))
+  const given = name === 'symlink' ? [args[1]] : TWO_PATHS.has(name) ? args.slice(0, 2) : [args[0]]
+  return given.flatMap((filePath) => (typeof filePath === 'number' ? [] : [absolute(filePath)]))
 }
 
 /** A path in whatever form it has. */
-export function absolute(place: unknown): string {
-  if (place instanceof URL) return path.resolve(fileURLToPath(place))
-  return path.resolve(place instanceof Uint8Array ? Buffer.from(place).toString() : String(place))
+export function absolute(filePath: unknown): string {
+  if (filePath instanceof URL) return path.resolve(fileURLToPath(filePath))
+  return path.resolve(
+    filePath instanceof Uint8Array ? Buffer.from(filePath).toString() : String(filePath),
+  )
 }
 
-const TWO_PLACES = new Set(['copyFile', 'cp', 'link', 'rename'])
+const TWO_PATHS = new Set(['copyFile', 'cp', 'link', 'rename'])
 
 const reads =
   (follow: boolean): Translate =>
-  (overlay, [place, ...rest]) => ({
-    args: [overlay.locate(overlay.resolve(absolute(place), follow)).at, ...rest],
+  (overlay, [filePath, ...rest]) => ({
+    args: [overlay.locate(overlay.resolve(absolute(filePath), follow)).at, ...rest],
   })
 
 const writes =
   (follow: boolean): Translate =>
-  (overlay, [place, ...rest]) => ({
-    args: [overlay.forWriting(overlay.resolve(absolute(place), follow)), ...rest],
+  (overlay, [filePath, ...rest]) => ({
+    args: [overlay.forWriting(overlay.resolve(absolute(filePath), follow)), ...rest],
     changes: true,
   })
 
@@ -63,17 +65,17 @@ const opens =
   (overlay, args) => {
     const bits = flagBits(flagsOf(args))
     if (!opensForWriting(bits)) return reads(true)(overlay, args)
-    const place = overlay.resolve(absolute(args[0]))
+    const filePath = overlay.resolve(absolute(args[0]))
     // What the parent added to it after the branch left it has not been added yet.
-    if (opensToAppend(bits) && overlay.later.has(place)) overlay.takeBack(place)
-    const at = overlay.forWriting(place, { content: !opensEmpty(bits) })
+    if (opensToAppend(bits) && overlay.later.has(filePath)) overlay.takeBack(filePath)
+    const at = overlay.forWriting(filePath, { content: !opensEmpty(bits) })
     return { args: [at, ...args.slice(1)], changes: true }
   }
 
 const flagOf = (options: unknown): unknown => (options as { flag?: unknown } | null)?.flag
 
-const removes: Translate = (overlay, [place, ...rest]) => {
-  const gone = overlay.resolve(absolute(place), false)
+const removes: Translate = (overlay, [filePath, ...rest]) => {
+  const gone = overlay.resolve(absolute(filePath), false)
   return {
     args: [overlay.forRemoving(gone), ...rest],
     changes: true,
@@ -105,9 +107,9 @@ const CALLS: Readonly<Record<string, Translate>> = {
   lstat: reads(false),
   readlink: inOriginals(reads(false)),
   realpath: (overlay, args) => {
-    const place = overlay.resolve(absolute(args[0]))
+    const filePath = overlay.resolve(absolute(args[0]))
     const finish = (value: unknown): unknown =>
-      typeof value === 'string' ? place : Buffer.from(place)
+      typeof value === 'string' ? filePath : Buffer.from(filePath)
     return { ...reads(true)(overlay, args), finish }
   },
   openAsBlob: reads(true),
@@ -125,22 +127,22 @@ const CALLS: Readonly<Record<string, Translate>> = {
   lutimes: writes(false),
   unlink: removes,
   rmdir: removes,
-  rm: (overlay, [place, options]) => {
-    const gone = overlay.resolve(absolute(place), false)
+  rm: (overlay, [filePath, options]) => {
+    const gone = overlay.resolve(absolute(filePath), false)
     const { recursive } = (options ?? {}) as { recursive?: boolean }
     // With everything in it, nothing has to be told apart.
     const at = recursive ? overlay.forWriting(gone, { content: false }) : overlay.forRemoving(gone)
-    return { ...removes(overlay, [place, options]), args: [at, options] }
+    return { ...removes(overlay, [filePath, options]), args: [at, options] }
   },
-  mkdir: (overlay, [place, options]) => {
+  mkdir: (overlay, [filePath, options]) => {
     const isRecursive = (options as { recursive?: unknown } | null | undefined)?.recursive === true
-    const broken = isRecursive ? brokenLinkIn(overlay, absolute(place)) : undefined
-    const at = overlay.forWriting(broken ?? overlay.resolve(absolute(place), isRecursive))
+    const broken = isRecursive ? brokenLinkIn(overlay, absolute(filePath)) : undefined
+    const at = overlay.forWriting(broken ?? overlay.resolve(absolute(filePath), isRecursive))
     // The first folder made, as a part of the path that was given.
     const made = (value: unknown): unknown => {
       if (typeof value !== 'string') return value
       const levels = path.relative(value, at).split(path.sep).filter(Boolean).length
-      let folder = pathText(place)
+      let folder = pathText(filePath)
       for (let level = 0; level < levels; level += 1) folder = path.dirname(folder)
       return folder
     }
@@ -159,8 +161,8 @@ const CALLS: Readonly<Record<string, Translate>> = {
       finish: (made) => (typeof made === 'string' ? back(made) : Buffer.from(back(String(made)))),
     }
   },
-  symlink: (overlay, [target, place, type]) => ({
-    args: [target, overlay.forWriting(overlay.resolve(absolute(place), false)), type],
+  symlink: (overlay, [target, filePath, type]) => ({
+    args: [target, overlay.forWriting(overlay.resolve(absolute(filePath), false)), type],
     changes: true,
   }),
   link: (overlay, [from, to]) => ({
@@ -215,31 +217,31 @@ const CALLS: Readonly<Record<string, Translate>> = {
   },
   readdir: (overlay, args) => {
     const call = reads(true)(overlay, args)
-    const place = overlay.resolve(absolute(args[0]))
-    if (overlay.lookAt(place)?.isDirectory() !== true) return call
-    return { ...call, answer: () => listEntries(overlay, place, pathText(args[0]), args[1]) }
+    const filePath = overlay.resolve(absolute(args[0]))
+    if (overlay.lookAt(filePath)?.isDirectory() !== true) return call
+    return { ...call, answer: () => listEntries(overlay, filePath, pathText(args[0]), args[1]) }
   },
   glob: (overlay, args) => ({ args, answer: () => globEntries(overlay, args[0], args[1]) }),
 }
 
 /** A link on the way to a place that leads nowhere: nothing is made behind it. */
-function brokenLinkIn(overlay: Overlay, place: string): string | undefined {
-  const parent = path.dirname(place)
-  const above = parent === place ? undefined : brokenLinkIn(overlay, parent)
+function brokenLinkIn(overlay: Overlay, filePath: string): string | undefined {
+  const parent = path.dirname(filePath)
+  const above = parent === filePath ? undefined : brokenLinkIn(overlay, parent)
   if (above !== undefined) return above
-  const link = overlay.resolve(place, false)
+  const link = overlay.resolve(filePath, false)
   const isBroken =
     overlay.lookAt(link)?.isSymbolicLink() === true &&
-    overlay.lookAt(overlay.resolve(place)) === undefined
+    overlay.lookAt(overlay.resolve(filePath)) === undefined
   return isBroken ? link : undefined
 }
 
-const pathText = (place: unknown): string =>
-  place instanceof URL
-    ? fileURLToPath(place)
-    : place instanceof Uint8Array
-      ? Buffer.from(place).toString()
-      : String(place)
+const pathText = (filePath: unknown): string =>
+  filePath instanceof URL
+    ? fileURLToPath(filePath)
+    : filePath instanceof Uint8Array
+      ? Buffer.from(filePath).toString()
+      : String(filePath)
 
 /** Makes a call that changes something, with the function that answers at once. */
 export function changeOverlay(overlay: Overlay, name: string, args: readonly unknown[]): unknown {

@@ -35,10 +35,10 @@ export function overlayChanges(folder: string): readonly FileChange[] {
 export function keepOverlay(folder: string, to?: string): readonly FileChange[] {
   const { base } = openOverlay(folder)
   const changes = overlayChanges(folder)
-  const kept = to === undefined ? changes : changes.filter(({ kind }) => kind !== 'deleted')
-  for (const change of kept)
-    putOut(change, to === undefined ? change.path : placeBelow(to, base, change.path))
-  return kept
+  const written = to === undefined ? changes : changes.filter(({ kind }) => kind !== 'deleted')
+  for (const change of written)
+    putOut(change, to === undefined ? change.path : pathBelow(to, base, change.path))
+  return written
 }
 
 /** Throws an overlay away. */
@@ -56,22 +56,22 @@ function openOverlay(folder: string): OverlayStore {
 function* writtenIn(store: OverlayStore, folder: string, isNew = false): Generator<FileChange> {
   for (const name of disk.readdirSync(folder)) {
     const from = path.join(folder, name)
-    const place = store.original(from)
+    const filePath = store.original(from)
     const after = disk.lstatSync(from)
-    const before = isNew ? undefined : lookAt(place)
-    if (!isSame(from, after, place, before)) yield changeOf(place, from, after, before)
+    const before = isNew ? undefined : lookAt(filePath)
+    if (!isSame(from, after, filePath, before)) yield changeOf(filePath, from, after, before)
     if (after.isDirectory()) yield* writtenIn(store, from, !before?.isDirectory())
   }
 }
 
 function changeOf(
-  place: string,
+  filePath: string,
   from: string,
   after: fs.Stats,
   before: fs.Stats | undefined,
 ): FileChange {
   return {
-    path: place,
+    path: filePath,
     kind: before === undefined ? 'added' : 'changed',
     type: typeOf(after),
     ...(before?.isFile() && { sizeBefore: before.size }),
@@ -82,26 +82,29 @@ function changeOf(
 
 /** What the branch deleted and did not write anew; of a folder that is gone, only the folder. */
 function* deletedBy(store: OverlayStore): Generator<FileChange> {
-  const deleted = [...store.hidden].flatMap(([place, why]) => (why === 'deleted' ? [place] : []))
-  const tops = deleted.filter((place) =>
-    deleted.every((other) => other === place || !isBelow(place, other)),
+  const deleted = [...store.hidden].flatMap(([filePath, why]) =>
+    why === 'deleted' ? [filePath] : [],
   )
-  for (const place of tops) yield* missingAt(store, place)
+  const tops = deleted.filter((filePath) =>
+    deleted.every((other) => other === filePath || !isBelow(filePath, other)),
+  )
+  for (const filePath of tops) yield* missingAt(store, filePath)
 }
 
-function* missingAt(store: OverlayStore, place: string): Generator<FileChange> {
-  const before = lookAt(place)
+function* missingAt(store: OverlayStore, filePath: string): Generator<FileChange> {
+  const before = lookAt(filePath)
   if (before === undefined) return
-  const after = lookAt(store.placeOf(place))
+  const after = lookAt(store.overlayPath(filePath))
   if (after === undefined) {
     yield {
-      path: place,
+      path: filePath,
       kind: 'deleted',
       type: typeOf(before),
       ...(before.isFile() && { sizeBefore: before.size }),
     }
   } else if (before.isDirectory() && after.isDirectory())
-    for (const name of disk.readdirSync(place)) yield* missingAt(store, path.join(place, name))
+    for (const name of disk.readdirSync(filePath))
+      yield* missingAt(store, path.join(filePath, name))
 }
 
 const typeOf = (stat: fs.Stats): FileChange['type'] =>
@@ -111,41 +114,44 @@ const typeOf = (stat: fs.Stats): FileChange['type'] =>
 function isSame(
   from: string,
   after: fs.Stats,
-  place: string,
+  filePath: string,
   before: fs.Stats | undefined,
 ): boolean {
   if (before === undefined || typeOf(before) !== typeOf(after)) return false
   // The overlay gives its owner all rights to a folder.
   if (after.isDirectory()) return (before.mode | 0o700) === (after.mode | 0o700)
-  if (after.isSymbolicLink()) return disk.readlinkSync(from) === disk.readlinkSync(place)
+  if (after.isSymbolicLink()) return disk.readlinkSync(from) === disk.readlinkSync(filePath)
   if (before.mode !== after.mode || before.size !== after.size) return false
-  return disk.readFileSync(from).equals(disk.readFileSync(place))
+  return disk.readFileSync(from).equals(disk.readFileSync(filePath))
 }
 
 /** As below the folder the branch ran in, where it is; else by its whole path. */
-function placeBelow(to: string, base: string, place: string): string {
-  const { root } = path.parse(place)
-  return path.resolve(to, path.relative(isBelow(place, base) ? base : root, place))
+function pathBelow(to: string, base: string, filePath: string): string {
+  const { root } = path.parse(filePath)
+  return path.resolve(to, path.relative(isBelow(filePath, base) ? base : root, filePath))
 }
 
-function putOut({ kind, type, from = '' }: FileChange, place: string): void {
-  const there = lookAt(place)
+function putOut({ kind, type, from = '' }: FileChange, filePath: string): void {
+  const there = lookAt(filePath)
   const isOther = there !== undefined && (type === 'folder') !== there.isDirectory()
-  if (kind === 'deleted' || isOther) disk.rmSync(place, { recursive: true, force: true })
+  if (kind === 'deleted' || isOther) disk.rmSync(filePath, { recursive: true, force: true })
   if (kind === 'deleted') return
-  disk.mkdirSync(path.dirname(place), { recursive: true })
+  disk.mkdirSync(path.dirname(filePath), { recursive: true })
   const { mode, atime, mtime } = disk.lstatSync(from)
   if (type === 'folder') {
-    disk.mkdirSync(place, { recursive: true })
-    return disk.chmodSync(place, mode & 0o7777)
+    disk.mkdirSync(filePath, { recursive: true })
+    return disk.chmodSync(filePath, mode & 0o7777)
   }
   // Whole or not at all: it takes the place of the old one at once.
-  const whole = path.join(path.dirname(place), `.retake-${process.pid}-${path.basename(place)}`)
+  const whole = path.join(
+    path.dirname(filePath),
+    `.retake-${process.pid}-${path.basename(filePath)}`,
+  )
   if (type === 'link') disk.symlinkSync(disk.readlinkSync(from), whole)
   else {
     disk.copyFileSync(from, whole)
     disk.chmodSync(whole, mode & 0o7777)
     disk.utimesSync(whole, atime, mtime)
   }
-  disk.renameSync(whole, place)
+  disk.renameSync(whole, filePath)
 }

@@ -13,7 +13,7 @@ interface ListOptions {
 /** What `readdir` gives for a resolved folder that the agent calls `given`. */
 export function listEntries(
   overlay: Overlay,
-  place: string,
+  filePath: string,
   given: string,
   options: unknown,
 ): unknown[] {
@@ -31,10 +31,10 @@ export function listEntries(
   const folders = [{ below: '', links: 0 }]
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
     const { below, links } = folder
-    for (const entry of overlay.list(overlay.resolve(path.join(place, below)))) {
+    for (const entry of overlay.list(overlay.resolve(path.join(filePath, below)))) {
       const name = path.join(below, entry.name)
       const isLinked =
-        follows && links < MOST_LINKS && isLinkToFolder(overlay, entry, path.join(place, name))
+        follows && links < MOST_LINKS && isLinkToFolder(overlay, entry, path.join(filePath, name))
       if (recursive && (entry.isDirectory() || isLinked))
         folders.push({ below: name, links: links + (isLinked ? 1 : 0) })
       found.push(withFileTypes ? entryOf(entry, path.join(given, below), text) : text(name))
@@ -46,8 +46,8 @@ export function listEntries(
 /** As many as the system follows; a link may lead back. */
 const MOST_LINKS = 40
 
-const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, place: string): boolean =>
-  entry.isSymbolicLink() && overlay.lookAt(overlay.resolve(place))?.isDirectory() === true
+const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): boolean =>
+  entry.isSymbolicLink() && overlay.lookAt(overlay.resolve(filePath))?.isDirectory() === true
 
 const known = new Map<boolean, boolean>()
 
@@ -97,7 +97,7 @@ export function globEntries(overlay: Overlay, pattern: unknown, options: unknown
     if (overlay.locate(overlay.resolve(path.resolve(folder, name), false)).in !== 'nowhere')
       found.set(name, match)
   }
-  const cwd = overlay.placeOf(overlay.resolve(folder))
+  const cwd = overlay.overlayPath(overlay.resolve(folder))
   for (const match of disk.existsSync(cwd) ? globSync(pattern, { ...given, cwd }) : []) {
     if (typeof match === 'object') rename(match as fs.Dirent, overlay)
     found.set(nameOf(match), match)

@@ -62,9 +62,9 @@ export class OverlayStore {
   }
 
   /** Where the overlay keeps `place`, an absolute path. */
-  placeOf(place: string): string {
-    const { root } = path.parse(place)
-    return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), place.slice(root.length))
+  overlayPath(filePath: string): string {
+    const { root } = path.parse(filePath)
+    return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), filePath.slice(root.length))
   }
 
   /** The path that a place in the tree stands for; other paths, and texts without one, as they are. */
@@ -80,18 +80,18 @@ export class OverlayStore {
     return text.slice(0, at) + [`${drive}:`, ...rest].join(path.sep)
   }
 
-  hide(place: string, why: Hidden): void {
-    if (this.hidden.get(place) === why) return
-    disk.appendFileSync(this.#journal, `${JSON.stringify({ hide: place, why })}\n`)
-    this.hidden.set(place, why)
+  hide(filePath: string, why: Hidden): void {
+    if (this.hidden.get(filePath) === why) return
+    disk.appendFileSync(this.#journal, `${JSON.stringify({ hide: filePath, why })}\n`)
+    this.hidden.set(filePath, why)
   }
 
   /** Puts something into the tree at once: `make` makes it elsewhere first. */
-  put(place: string, make: (at: string) => void): void {
+  put(filePath: string, make: (at: string) => void): void {
     this.#copies += 1
     const whole = path.join(this.#work, `${PID}-${this.#copies}`)
     make(whole)
-    disk.renameSync(whole, this.placeOf(place))
+    disk.renameSync(whole, this.overlayPath(filePath))
   }
 
   remove(): void {

@@ -7,7 +7,7 @@ import { changeOverlay, overlayCall } from './overlay-call.js'
 import { keepOverlay, overlayChanges } from './overlay-changes.js'
 import { Overlay } from './overlay.js'
 
-const place = fc.constantFrom(
+const filePath = fc.constantFrom(
   'f',
   'g',
   'd',
@@ -23,15 +23,15 @@ const word = fc.constantFrom('', 'a', 'bb', 'ccc')
 
 /** A call of a function that changes files, by names below some folder. */
 const change = fc.oneof(
-  fc.tuple(fc.constant('writeFile'), place, word),
-  fc.tuple(fc.constant('appendFile'), place, word),
-  fc.tuple(fc.constantFrom('unlink', 'rmdir', 'mkdir'), place),
-  fc.tuple(fc.constant('rm'), place, fc.constantFrom({ recursive: true }, { force: true })),
-  fc.tuple(fc.constant('mkdir'), place, fc.constant({ recursive: true })),
-  fc.tuple(fc.constant('truncate'), place, fc.constantFrom(0, 1)),
-  fc.tuple(fc.constant('chmod'), place, fc.constantFrom(0o700, 0o755)),
-  fc.tuple(fc.constantFrom('rename', 'copyFile', 'link'), place, place),
-  fc.tuple(fc.constant('symlink'), fc.constantFrom('d', 'f', '../f'), place),
+  fc.tuple(fc.constant('writeFile'), filePath, word),
+  fc.tuple(fc.constant('appendFile'), filePath, word),
+  fc.tuple(fc.constantFrom('unlink', 'rmdir', 'mkdir'), filePath),
+  fc.tuple(fc.constant('rm'), filePath, fc.constantFrom({ recursive: true }, { force: true })),
+  fc.tuple(fc.constant('mkdir'), filePath, fc.constant({ recursive: true })),
+  fc.tuple(fc.constant('truncate'), filePath, fc.constantFrom(0, 1)),
+  fc.tuple(fc.constant('chmod'), filePath, fc.constantFrom(0o700, 0o755)),
+  fc.tuple(fc.constantFrom('rename', 'copyFile', 'link'), filePath, filePath),
+  fc.tuple(fc.constant('symlink'), fc.constantFrom('d', 'f', '../f'), filePath),
 )
 type Change = readonly [string, string, (string | number | object)?]
 

@@ -57,8 +57,8 @@ export class Overlay {
   }
 
   /** Devices and the like are no files; the overlay does not cover itself. */
-  covers(place: string): boolean {
-    const absolute = path.resolve(place)
+  covers(filePath: string): boolean {
+    const absolute = path.resolve(filePath)
     if (isBelow(absolute, this.folder)) return false
     return process.platform === 'win32'
       ? !/^\\\\[.?]\\/.test(absolute)
@@ -66,8 +66,8 @@ export class Overlay {
   }
 
   /** The path with every link in it followed, in the branch's own view; the last part only if asked to. */
-  resolve(place: string, follow = true): string {
-    return this.#walk(path.resolve(place), follow, MOST_LINKS)
+  resolve(filePath: string, follow = true): string {
+    return this.#walk(path.resolve(filePath), follow, MOST_LINKS)
   }
 
   #walk(absolute: string, follow: boolean, linksLeft: number): string {
@@ -86,41 +86,43 @@ export class Overlay {
     return at
   }
 
-  #linkAt(place: string): string | undefined {
-    const { in: where, at } = this.locate(place)
+  #linkAt(filePath: string): string | undefined {
+    const { in: where, at } = this.locate(filePath)
     if (where === 'nowhere' || lookAt(at)?.isSymbolicLink() !== true) return undefined
     return this.#store.original(disk.readlinkSync(at))
   }
 
   /** Where a resolved path is found. */
-  locate(place: string): Located {
-    if (!this.covers(place)) return { in: 'disk', at: place }
-    const own = this.#store.placeOf(place)
+  locate(filePath: string): Located {
+    if (!this.covers(filePath)) return { in: 'disk', at: filePath }
+    const own = this.#store.overlayPath(filePath)
     if (lookAt(own) !== undefined) return { in: 'overlay', at: own }
-    if (this.isHidden(place) || this.#isBelowFile(place)) return { in: 'nowhere', at: own }
-    return lookAt(place) === undefined ? { in: 'nowhere', at: place } : { in: 'disk', at: place }
+    if (this.isHidden(filePath) || this.#isBelowFile(filePath)) return { in: 'nowhere', at: own }
+    return lookAt(filePath) === undefined
+      ? { in: 'nowhere', at: filePath }
+      : { in: 'disk', at: filePath }
   }
 
   /** What is at a resolved path in the branch's view. */
-  lookAt(place: string): fs.Stats | undefined {
-    const { in: where, at } = this.locate(place)
+  lookAt(filePath: string): fs.Stats | undefined {
+    const { in: where, at } = this.locate(filePath)
     return where === 'nowhere' ? undefined : lookAt(at)
   }
 
   /** Whether the disk is not seen at this path. What the overlay itself holds is seen all the same. */
-  isHidden(place: string): boolean {
+  isHidden(filePath: string): boolean {
     const { hidden } = this.#store
     if (hidden.size === 0) return false
-    for (let at = place; ; at = path.dirname(at)) {
+    for (let at = filePath; ; at = path.dirname(at)) {
       if (hidden.has(at)) return true
       if (at === path.dirname(at)) return false
     }
   }
 
   /** Whether the overlay has a file where the disk may have a folder. */
-  #isBelowFile(place: string): boolean {
-    for (let at = path.dirname(place); ; at = path.dirname(at)) {
-      const stat = lookAt(this.#store.placeOf(at))
+  #isBelowFile(filePath: string): boolean {
+    for (let at = path.dirname(filePath); ; at = path.dirname(at)) {
+      const stat = lookAt(this.#store.overlayPath(at))
       if (stat !== undefined) return !stat.isDirectory()
     }
   }
@@ -129,25 +131,25 @@ export class Overlay {
    * The place to write a resolved path to. What is on disk is copied there first,
    * without its `content` if that is going to be replaced or removed.
    */
-  forWriting(place: string, { content = true } = {}): string {
-    if (!this.covers(place)) return place
-    this.#makeParents(place)
-    return this.#copyUp(place, content)
+  forWriting(filePath: string, { content = true } = {}): string {
+    if (!this.covers(filePath)) return filePath
+    this.#makeParents(filePath)
+    return this.#copyUp(filePath, content)
   }
 
   /** The same for a folder with everything in it. */
-  forMoving(place: string): string {
-    const at = this.forWriting(place)
+  forMoving(filePath: string): string {
+    const at = this.forWriting(filePath)
     if (lookAt(at)?.isDirectory())
-      for (const { name } of this.list(place)) this.forMoving(path.join(place, name))
+      for (const { name } of this.list(filePath)) this.forMoving(path.join(filePath, name))
     return at
   }
 
   /** A place that a folder with content can be told from an empty one at, before it is removed or replaced. */
-  forRemoving(place: string): string {
-    const at = this.forWriting(place, { content: false })
-    const [first] = lookAt(at)?.isDirectory() ? this.list(place) : []
-    if (first) this.#copyUp(path.join(place, first.name), false)
+  forRemoving(filePath: string): string {
+    const at = this.forWriting(filePath, { content: false })
+    const [first] = lookAt(at)?.isDirectory() ? this.list(filePath) : []
+    if (first) this.#copyUp(path.join(filePath, first.name), false)
     return at
   }
 
@@ -166,55 +168,55 @@ export class Overlay {
   }
 
   /** From now on the branch does not see what the disk has at a resolved path. */
-  hide(place: string, why: Hidden = 'deleted'): void {
-    if (this.covers(place) && lookAt(place) !== undefined) this.#store.hide(place, why)
+  hide(filePath: string, why: Hidden = 'deleted'): void {
+    if (this.covers(filePath) && lookAt(filePath) !== undefined) this.#store.hide(filePath, why)
   }
 
   /** What the disk has at a resolved path, and the parent run made later than now, is not there yet. */
-  unborn(place: string): void {
-    if (this.locate(place).in === 'disk') this.hide(place, 'later')
+  unborn(filePath: string): void {
+    if (this.locate(filePath).in === 'disk') this.hide(filePath, 'later')
   }
 
   /**
    * A file that is about to be added to, as it was before the run: what the run
    * itself has added by today is taken off, because it is going to be added again.
    */
-  takeBack(place: string): void {
-    if (this.locate(place).in !== 'disk' || this.parent?.has(place) !== true) return
-    const content = disk.readFileSync(place)
-    const { parts, isAll } = this.parent.appendedTo(place)
+  takeBack(filePath: string): void {
+    if (this.locate(filePath).in !== 'disk' || this.parent?.has(filePath) !== true) return
+    const content = disk.readFileSync(filePath)
+    const { parts, isAll } = this.parent.appendedTo(filePath)
     for (let count = parts.length; count > 0; count -= 1) {
       const added = Buffer.concat(parts.slice(0, count))
       const rest = content.length - added.length
       if (added.length === 0 || rest < 0 || !content.subarray(rest).equals(added)) continue
-      if (rest === 0) this.hide(place, 'later')
-      else this.put(place, content.subarray(0, rest))
+      if (rest === 0) this.hide(filePath, 'later')
+      else this.put(filePath, content.subarray(0, rest))
       return
     }
-    if (!isAll) this.unknown.add(place)
+    if (!isAll) this.unknown.add(filePath)
   }
 
   /** Puts a file with this content there, to stand for what is on disk. */
-  put(place: string, content: Uint8Array): void {
-    this.#makeParents(place)
-    const mode = lookAt(place)?.mode ?? 0o644
-    this.#store.put(place, (at) => disk.writeFileSync(at, content, { mode: mode & 0o7777 }))
+  put(filePath: string, content: Uint8Array): void {
+    this.#makeParents(filePath)
+    const mode = lookAt(filePath)?.mode ?? 0o644
+    this.#store.put(filePath, (at) => disk.writeFileSync(at, content, { mode: mode & 0o7777 }))
   }
 
   /** What a resolved folder holds, sorted by name; nothing when it is no folder. */
-  list(place: string): fs.Dirent[] {
+  list(filePath: string): fs.Dirent[] {
     const found = new Map<string, fs.Dirent>()
-    if (!this.isHidden(place))
-      for (const entry of entriesOf(place))
-        if (!this.isHidden(path.join(place, entry.name))) found.set(entry.name, entry)
-    if (this.covers(place))
-      for (const entry of entriesOf(this.#store.placeOf(place))) found.set(entry.name, entry)
+    if (!this.isHidden(filePath))
+      for (const entry of entriesOf(filePath))
+        if (!this.isHidden(path.join(filePath, entry.name))) found.set(entry.name, entry)
+    if (this.covers(filePath))
+      for (const entry of entriesOf(this.#store.overlayPath(filePath))) found.set(entry.name, entry)
     return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** Where the overlay keeps a resolved path, whether it has it or not. */
-  placeOf(place: string): string {
-    return this.#store.placeOf(place)
+  overlayPath(filePath: string): string {
+    return this.#store.overlayPath(filePath)
   }
 
   /** Paths of the overlay's own folder in a text, as the paths they stand for. */
@@ -223,20 +225,20 @@ export class Overlay {
   }
 
   /** Folders above are made as they are on disk; what is no folder there stays none. */
-  #makeParents(place: string): void {
-    const parent = path.dirname(place)
-    if (parent === place) return
+  #makeParents(filePath: string): void {
+    const parent = path.dirname(filePath)
+    if (parent === filePath) return
     this.#makeParents(parent)
     this.#copyUp(parent, false)
   }
 
-  #copyUp(place: string, content: boolean): string {
-    const { in: where, at } = this.locate(place)
-    const own = this.#store.placeOf(place)
+  #copyUp(filePath: string, content: boolean): string {
+    const { in: where, at } = this.locate(filePath)
+    const own = this.#store.overlayPath(filePath)
     if (where !== 'disk') return own
     const stat = disk.lstatSync(at)
     if (stat.isSymbolicLink())
-      this.#store.put(place, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
+      this.#store.put(filePath, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
     else if (stat.isDirectory()) {
       // The owner must be able to work in it: the overlay holds more than the agent may write.
       disk.mkdirSync(own)
@@ -244,7 +246,7 @@ export class Overlay {
       disk.utimesSync(own, stat.atime, stat.mtime)
     } else if (stat.isFile()) {
       if (!content) this.#shells.push(own)
-      this.#store.put(place, (to) => {
+      this.#store.put(filePath, (to) => {
         if (content) disk.copyFileSync(at, to, disk.constants.COPYFILE_FICLONE)
         else disk.writeFileSync(to, '')
         disk.chmodSync(to, stat.mode & 0o7777)
@@ -259,8 +261,8 @@ const DEVICES = ['/dev', '/proc', '/sys']
 /** As many as the system follows. */
 const MOST_LINKS = 40
 
-export const isBelow = (place: string, folder: string): boolean =>
-  place === folder || place.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
+export const isBelow = (filePath: string, folder: string): boolean =>
+  filePath === folder || filePath.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
 
 function entriesOf(folder: string): fs.Dirent[] {
   try {

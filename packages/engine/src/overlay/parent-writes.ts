@@ -3,13 +3,13 @@ import { decodeBody, isDelivery } from '@retake/tape/format'
 import type { CallEvent, Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { disk } from './disk.js'
-import { keepsOwnFiles } from './has-own-files.js'
+import { hasOwnFiles } from './has-own-files.js'
 import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
 
 /** One change of a file that a tape tells of. */
 interface Write {
   readonly seq: number
-  readonly place: string
+  readonly filePath: string
   /** The bytes, when they were added at its end. */
   readonly appended?: Uint8Array
 }
@@ -26,17 +26,17 @@ export class ParentWrites {
 
   /** Paths written by events from `at` on. */
   from(at: number): ReadonlySet<string> {
-    return new Set(this.#all().flatMap(({ seq, place }) => (seq >= at ? [place] : [])))
+    return new Set(this.#all().flatMap(({ seq, filePath }) => (seq >= at ? [filePath] : [])))
   }
 
   /** Whether a path was written at all. */
-  has(place: string): boolean {
-    return this.#all().some((write) => write.place === place)
+  has(filePath: string): boolean {
+    return this.#all().some((write) => write.filePath === filePath)
   }
 
   /** What was added to a file, in order, before anything else was done to it; whether that is all. */
-  appendedTo(place: string): { readonly parts: readonly Uint8Array[]; readonly isAll: boolean } {
-    const writes = this.#all().filter((write) => write.place === place)
+  appendedTo(filePath: string): { readonly parts: readonly Uint8Array[]; readonly isAll: boolean } {
+    const writes = this.#all().filter((write) => write.filePath === filePath)
     const other = writes.findIndex(({ appended }) => appended === undefined)
     const added = other < 0 ? writes : writes.slice(0, other)
     return { parts: added.map(({ appended = EMPTY }) => appended), isAll: other < 0 }
@@ -64,7 +64,7 @@ function tapesOnDisk(tape: Tape, shared = Infinity): TapeOnDisk[] {
   if (link === undefined) return [{ tape, shared }]
   let own: TapeOnDisk[] = []
   try {
-    if (!keepsOwnFiles(tape)) own = [{ tape, shared }]
+    if (!hasOwnFiles(tape)) own = [{ tape, shared }]
     const parent = openTape(path.join(path.dirname(tape.path), `${link.run}.tape`))
     return [...tapesOnDisk(parent, Math.min(shared, link.seq)), ...own]
   } catch {
@@ -94,13 +94,13 @@ function writesOfCall(tape: Tape, call: CallEvent, appending: Set<string>): Writ
   const { name, seq } = call
   if (/\.open(Sync)?$/.test(name)) return writesOfOpen(tape, call, appending)
   if (CONTENT.test(name)) {
-    const { place, options } = placeAndOptions(tape, call.title ?? '')
-    const isFile = name.includes('appendFile') || appending.has(place)
+    const { filePath, options } = pathAndOptions(tape, call.title ?? '')
+    const isFile = name.includes('appendFile') || appending.has(filePath)
     const isAppended = isFile ? !/"flag":"(?!a)/.test(options) : /"flag":"a/.test(options)
-    return [{ seq, place, ...(isAppended && { appended: tape.body(seq) }) }]
+    return [{ seq, filePath, ...(isAppended && { appended: tape.body(seq) }) }]
   }
   if (!OTHERS.test(name)) return []
-  return (call.title ?? '').split(' → ').map((part) => ({ seq, place: placeOf(tape, part) }))
+  return (call.title ?? '').split(' → ').map((part) => ({ seq, filePath: pathOf(tape, part) }))
 }
 
 function writesOfOpen(
@@ -108,28 +108,28 @@ function writesOfOpen(
   { seq, title = '', as }: CallEvent,
   appending: Set<string>,
 ): Write[] {
-  const place = placeOf(tape, title)
+  const filePath = pathOf(tape, title)
   const [flags] = as === undefined ? [] : (decodeBody(as, tape.body(seq)) as unknown[])
   const bits = flagBits(flags)
-  appending.delete(place)
+  appending.delete(filePath)
   if (!opensForWriting(bits)) return []
-  if (!opensToAppend(bits)) return [{ seq, place }]
-  appending.add(place)
-  return [{ seq, place, appended: EMPTY }]
+  if (!opensToAppend(bits)) return [{ seq, filePath }]
+  appending.add(filePath)
+  return [{ seq, filePath, appended: EMPTY }]
 }
 
 /** Options and positions of a write follow its path. */
-function placeAndOptions(tape: Tape, title: string): { place: string; options: string } {
+function pathAndOptions(tape: Tape, title: string): { filePath: string; options: string } {
   const [, name = title, options = ''] = /^(.*?)( \[.*\])?$/s.exec(title) ?? []
-  return { place: placeOf(tape, name), options }
+  return { filePath: pathOf(tape, name), options }
 }
 
 /** With links followed, as they are today. */
-function placeOf({ details }: Tape, name: string): string {
-  const place = path.resolve(details.cwd ?? '.', name)
+function pathOf({ details }: Tape, name: string): string {
+  const filePath = path.resolve(details.cwd ?? '.', name)
   for (const [start, rest] of [
-    [place, ''],
-    [path.dirname(place), path.basename(place)],
+    [filePath, ''],
+    [path.dirname(filePath), path.basename(filePath)],
   ] as const) {
     try {
       return path.join(disk.realpathSync(start), rest)
@@ -137,5 +137,5 @@ function placeOf({ details }: Tape, name: string): string {
       // It is gone by now.
     }
   }
-  return place
+  return filePath
 }

@@ -265,27 +265,27 @@ export class StreamWrites {
 
   /** True if every line was also written to that file in the recording. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array): boolean {
-    const place = placeOf(event)
-    if (place === undefined) return false
-    const known = this.#linesOf(place)
+    const endpoint = endpointOf(event)
+    if (endpoint === undefined) return false
+    const known = this.#linesOf(endpoint)
     return linesOf(body).every((line) => known.has(line))
   }
 
-  #linesOf(place: string): ReadonlySet<string> {
-    const known = this.#lines.get(place)
+  #linesOf(endpoint: string): ReadonlySet<string> {
+    const known = this.#lines.get(endpoint)
     if (known !== undefined) return known
     const lines = new Set(
       this.recorded.operations
-        .filter(({ event }) => placeOf(event) === place)
+        .filter(({ event }) => endpointOf(event) === endpoint)
         .flatMap(({ event }) => linesOf(this.recorded.tape.body(event.seq))),
     )
-    this.#lines.set(place, lines)
+    this.#lines.set(endpoint, lines)
     return lines
   }
 }
 
 /** The file that is written at its end, or where it was left; undefined for anything else. */
-function placeOf(event: NewEvent<InitiationEvent>): string | undefined {
+function endpointOf(event: NewEvent<InitiationEvent>): string | undefined {
   if (event.type !== 'call' || event.kind !== 'file' || event.sync === true) return undefined
   return /\.writev?$/.test(event.name) ? (event.title ?? '') : undefined
 }

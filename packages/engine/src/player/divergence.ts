@@ -255,8 +255,8 @@ export function nameReceiver(event: NewEvent, firstAnswer: Uint8Array | undefine
   if (event.type !== 'socket')
     return event.type === 'call' ? (event.title ?? event.name) : describe(event)
   const protocol = PROTOCOLS[event.port ?? 0] ?? protocolOf(firstAnswer)
-  const place = event.path ?? `${event.host}:${event.port}`
-  return protocol === undefined ? place : `${place} (${protocol})`
+  const endpoint = event.path ?? `${event.host}:${event.port}`
+  return protocol === undefined ? endpoint : `${endpoint} (${protocol})`
 }
 
 /** Detects the database by its first bytes: PostgreSQL's authentication request, MySQL's greeting. */

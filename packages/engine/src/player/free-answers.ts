@@ -19,7 +19,7 @@ import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type { ContinuePlan } from './plan.js'
 
-type Asked = NewEvent<RequestEvent | CallEvent>
+type LiveRequest = NewEvent<RequestEvent | CallEvent>
 
 /**
  * A given answer as the parts that a boundary delivers, in the form that the answer
@@ -29,15 +29,15 @@ type Asked = NewEvent<RequestEvent | CallEvent>
 function freeParts(
   tape: Tape,
   answer: FreeAnswer,
-  asked: { readonly event: Asked; readonly body: Uint8Array },
+  request: { readonly event: LiveRequest; readonly body: Uint8Array },
   like: Step | undefined,
 ): AnswerPart[] {
-  const { event } = asked
+  const { event } = request
   if ('error' in answer) return failure(event, answer.error)
   if (event.type === 'call' && event.kind === 'process')
     return event.sync === true ? syncParts(answer.payload, like) : processParts(answer.payload)
   if (like === undefined) return plainParts(event, answer.payload)
-  const payload = payloadLike(tape, like, answer.payload, asked.body)
+  const payload = payloadLike(tape, like, answer.payload, request.body)
   const status =
     (like.exchange()?.response?.status ?? 200) >= 400 && !saysError(payload) ? 200 : undefined
   const options = { force: true, ...(status !== undefined && { status }) }
@@ -97,7 +97,7 @@ function unstamped(part: NewDelivery): NewDelivery {
 }
 
 /** An answer whose form nothing in the recording shows: JSON. */
-function plainParts(event: Asked, payload: unknown): AnswerPart[] {
+function plainParts(event: LiveRequest, payload: unknown): AnswerPart[] {
   if (event.type === 'call')
     return [{ event: { type: 'result', as: 'json' }, body: jsonBytes(payload) }]
   const body = jsonBytes(payload)
@@ -124,7 +124,7 @@ const CHUNK: NewDelivery = { type: 'deliver', part: 'chunk' }
 const jsonBytes = (payload: unknown): Uint8Array => Buffer.from(JSON.stringify(payload) ?? 'null')
 
 /** The tool throws, the request fails, the process cannot be started. */
-function failure(event: Asked, message: string): AnswerPart[] {
+function failure(event: LiveRequest, message: string): AnswerPart[] {
   const said = bare(new Error(message))
   if (event.type === 'call' && event.kind === 'tool')
     return [{ event: { type: 'result', error: said }, body: EMPTY }]
@@ -226,44 +226,44 @@ export class FreeSteps {
   }
 
   /** The planned answer as parts for the agent. */
-  planned(asked: FreeRequest): AnswerPart[] | undefined {
-    const { recorded } = asked
+  planned(request: FreeRequest): AnswerPart[] | undefined {
+    const { recorded } = request
     const answer = recorded && this.options.plan.answers?.[recorded.label]
-    return answer && this.#given(asked, answer)
+    return answer && this.#given(request, answer)
   }
 
   /** The simulated answer; undefined if the request should go live. */
-  async simulated(asked: FreeRequest): Promise<AnswerPart[] | undefined> {
+  async simulated(request: FreeRequest): Promise<AnswerPart[] | undefined> {
     const { simulator } = this.options
     try {
-      const answer = await outsideRuns(() => simulator?.(this.#described(asked)))
-      return answer === undefined ? undefined : this.#given(asked, answer)
+      const answer = await outsideRuns(() => simulator?.(this.#described(request)))
+      return answer === undefined ? undefined : this.#given(request, answer)
     } catch (cause) {
-      this.#break(errors.SIMULATOR_FAILED(nameOf(asked.event), cause))
+      this.#break(errors.SIMULATOR_FAILED(nameOf(request.event), cause))
       return []
     }
   }
 
   /** The same for a call that answers in the same breath. */
-  simulatedNow(asked: FreeRequest): AnswerPart[] | undefined {
+  simulatedNow(request: FreeRequest): AnswerPart[] | undefined {
     const { simulator } = this.options
     if (simulator === undefined) return undefined
     try {
-      const answer = outsideRuns(() => simulator(this.#described(asked)))
+      const answer = outsideRuns(() => simulator(this.#described(request)))
       if (answer instanceof Promise)
         throw new Error('it answers later, and this call needs its answer at once')
-      return answer && this.#given(asked, answer)
+      return answer && this.#given(request, answer)
     } catch (cause) {
-      throw this.#break(errors.SIMULATOR_FAILED(nameOf(asked.event), cause))
+      throw this.#break(errors.SIMULATOR_FAILED(nameOf(request.event), cause))
     }
   }
 
-  #given(asked: FreeRequest, answer: FreeAnswer): AnswerPart[] {
-    const like = asked.recorded ?? this.options.matcher.alike(asked)
+  #given(request: FreeRequest, answer: FreeAnswer): AnswerPart[] {
+    const like = request.recorded ?? this.options.matcher.alike(request)
     try {
-      return freeParts(this.options.tape, answer, asked, like?.step)
+      return freeParts(this.options.tape, answer, request, like?.step)
     } catch (cause) {
-      this.#break(errors.FREE_ANSWER_UNUSABLE(nameOf(asked.event), cause))
+      this.#break(errors.FREE_ANSWER_UNUSABLE(nameOf(request.event), cause))
       return []
     }
   }

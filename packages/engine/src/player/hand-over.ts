@@ -122,7 +122,7 @@ interface LatePart {
   readonly order: number
 }
 
-interface Carried extends LatePart {
+interface LateQueued extends LatePart {
   readonly operation: Operation
   /** Bytes the agent had written to a connection at the hand-over. */
   readonly written: number | undefined
@@ -135,7 +135,7 @@ interface Carried extends LatePart {
  * up, or to a connection that it uses for its next request.
  */
 class LateAnswers {
-  #waiting: Carried[] = []
+  #waiting: LateQueued[] = []
   #startedAt: number | undefined
 
   constructor(readonly recorder: RecordSession) {}
@@ -172,7 +172,7 @@ const LOOK_MS = 50
 
 const isConnection = ({ action }: Operation): boolean => action.event.type === 'socket'
 
-const isObsolete = ({ operation, written }: Carried): boolean =>
+const isObsolete = ({ operation, written }: LateQueued): boolean =>
   operation.closed || (written !== undefined && (operation.action.stamp?.().written ?? 0) > written)
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -193,7 +193,7 @@ interface Doubt {
 export class HandOver implements Tail {
   readonly source = outside
   readonly #doubts: ReadonlyMap<number, Doubt>
-  #carried: LateAnswers | undefined
+  #lateAnswers: LateAnswers | undefined
   #view: ReturnType<typeof viewOf> | undefined
 
   constructor(
@@ -221,7 +221,7 @@ export class HandOver implements Tail {
     const { again, answers } = this.plan
     operation.underWayMs = this.#leftAt(at) - this.tape.event(id).at
     const server = again?.op === id ? undefined : this.#serverOf(operation, at)
-    if (server !== undefined && this.#carryServer(operation, recorder, { server, at })) return
+    if (server !== undefined && this.#handOverServer(operation, recorder, { server, at })) return
     if (answers?.op === id) {
       for (const { event, body } of answers.parts)
         recorder.completed(operation, event, bytesOf(body), undefined)
@@ -229,8 +229,8 @@ export class HandOver implements Tail {
       action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
     else if (action.event.type === 'timer' || this.#isStartedAnew(action)) action.start(operation)
     else if (action.reexecuted === true) this.#finishWork(operation, recorder)
-    else this.#carryAnswer(operation, recorder, at)
-    action.carryOver?.(operation)
+    else this.#handOverAnswer(operation, recorder, at)
+    action.handOver?.(operation)
   }
 
   /** An offline tail never prompts: input comes from the tape. */
@@ -269,7 +269,7 @@ export class HandOver implements Tail {
    * Requests that are under way get their recorded answers; from then on a new
    * server answers. False when it ended in the middle of one: then it ends again.
    */
-  #carryServer(
+  #handOverServer(
     operation: Operation,
     recorder: RecordSession,
     { server, at }: { readonly server: McpChild; readonly at: number },
@@ -283,10 +283,10 @@ export class HandOver implements Tail {
     if (lost.length > 0 && server.hasEnd) return false
     for (const { event, body } of given?.parts ?? [])
       recorder.completed(operation, event, bytesOf(body), undefined)
-    this.#carried ??= new LateAnswers(recorder)
-    this.#carried.add(operation, [
+    this.#lateAnswers ??= new LateAnswers(recorder)
+    this.#lateAnswers.add(operation, [
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
-      ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#carriedLine(answer, at))),
+      ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer, at))),
     ])
     // Requests that the run itself had abandoned get no answer again.
     const doubts = this.#isCut ? lost : []
@@ -303,7 +303,7 @@ export class HandOver implements Tail {
   }
 
   /** One answer, without other content of the same piece. */
-  #carriedLine(answer: { seqs: readonly number[]; line: string }, at: number): LatePart {
+  #lateLine(answer: { seqs: readonly number[]; line: string }, at: number): LatePart {
     const from = answer.seqs.at(-1) ?? at
     return {
       event: { type: 'deliver', part: 'chunk', pipe: 1, from },
@@ -324,15 +324,15 @@ export class HandOver implements Tail {
     return false
   }
 
-  #carryAnswer(operation: Operation, recorder: RecordSession, at: number): void {
-    this.#carried ??= new LateAnswers(recorder)
-    const carried = this.#carried
+  #handOverAnswer(operation: Operation, recorder: RecordSession, at: number): void {
+    this.#lateAnswers ??= new LateAnswers(recorder)
+    const lateAnswers = this.#lateAnswers
     const rest = this.#restOf(operation, at)
-    carried.add(operation, rest)
+    lateAnswers.add(operation, rest)
     if (isAnswered(operation, rest)) return
     const last = rest.at(-1)
     this.#settle(operation, (parts, waitMs = 0) =>
-      carried.add(
+      lateAnswers.add(
         operation,
         parts.map((part) => ({
           ...part,

@@ -119,14 +119,14 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const event = tape.event(step.seq)
   if (event.type === 'note' && changesRequest) requestPayload(tape, step)
   if (event.type === 'write' || event.type === 'deliver')
-    return askServerAgain(step, event, changesRequest)
+    return repeatRequest(step, event, changesRequest)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
   // A mark is no call: the run just goes live behind it.
   if (event.type === 'note') return { until: step.seq + 1, edits: [] }
   if (!changesRequest) return { until: step.seq + 1, again: { op }, edits: [] }
   const whole = options.requestPayload
-  const asked = whole ?? requestPayload(tape, step)
-  const { payload, edits } = applySets(asked, 'request', request, options)
+  const original = whole ?? requestPayload(tape, step)
+  const { payload, edits } = applySets(original, 'request', request, options)
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
   const replaced: BranchEdit[] = whole ? [{ target: 'request', value: whole.data }] : []
   return {
@@ -137,7 +137,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
 }
 
 /** On the pipes of a server: the run goes live just before the request, and a new server answers. */
-function askServerAgain(step: Step, event: TapeEvent, changesRequest: boolean): Change {
+function repeatRequest(step: Step, event: TapeEvent, changesRequest: boolean): Change {
   const what = `Step ${step.label}`
   if (event.type === 'deliver')
     throw errors.CHANGE_DOES_NOT_FIT(

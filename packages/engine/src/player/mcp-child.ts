@@ -49,16 +49,16 @@ export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undef
 }
 
 function handshakeOf(tape: Tape, session: StdioSession, at: number): HandshakeMessage[] {
-  const told = session.remarks
+  const notified = session.remarks
     .filter(({ from, method, seq }) => from === 'client' && method === INITIALIZED && seq < at)
     .map(({ seq, text }) => ({ seq, message: { line: text } }))
-  const asked = session.requests
+  const requested = session.requests
     .filter((request) => REMEMBERED.has(request.method) && wasAnswered(request, at))
     .map((request) => ({
       seq: request.start.seq,
       message: { line: lineOf(tape, request), id: request.id },
     }))
-  return [...told, ...asked].toSorted((a, b) => a.seq - b.seq).map(({ message }) => message)
+  return [...notified, ...requested].toSorted((a, b) => a.seq - b.seq).map(({ message }) => message)
 }
 
 function openAt(tape: Tape, session: StdioSession, at: number): OpenRequest[] {

@@ -168,7 +168,7 @@ export class StepCauses {
   readonly #of = new Map<number, number | undefined>()
   readonly #steps = new Set<number>()
   /** By connection, the request that was written last. */
-  readonly #asked = new Map<number, number>()
+  readonly #requestBySocket = new Map<number, number>()
   readonly #answered = new Set<number>()
   readonly #unsure = new Set<number>()
   #current: number | undefined
@@ -197,13 +197,13 @@ export class StepCauses {
     if (!isStepEvent(event)) return
     this.#steps.add(op)
     if (event.type !== 'request' || event.socket === undefined) return
-    this.#asked.set(event.socket, op)
+    this.#requestBySocket.set(event.socket, op)
     if (event.socket === this.#delivered) this.#unsure.add(op)
   }
 
   delivered(op: number): void {
     this.#delivered = op
-    const step = this.#steps.has(op) ? op : this.#asked.get(op)
+    const step = this.#steps.has(op) ? op : this.#requestBySocket.get(op)
     if (step !== undefined) this.#answered.add(step)
     this.#current = step ?? this.#of.get(op)
   }
@@ -223,7 +223,7 @@ export class StepCauses {
 
   /** The current request on a connection. */
   requestOn(connection: number): number | undefined {
-    return this.#asked.get(connection)
+    return this.#requestBySocket.get(connection)
   }
 
   /** True if some part of its answer has come. */
@@ -317,9 +317,9 @@ export interface PinnedMatcherOptions {
 }
 
 /** Fewer bytes in common may be chance. */
-const TELLING_BYTES = 8
+const DISTINCT_BYTES = 8
 /** A common beginning of this share of the difference between candidates counts more than their order. */
-const TELLING_SHARE = 0.25
+const DISTINCT_SHARE = 0.25
 
 /**
  * Finds the recorded step that a request of a changed run corresponds to. Identical
@@ -348,12 +348,14 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   }
 
   /** Takes the recorded step that this is. */
-  take(asked: RequestedStep): Match | undefined {
-    const same = this.#sameKind(asked)
+  take(requestBySocket: RequestedStep): Match | undefined {
+    const same = this.#sameKind(requestBySocket)
     const unused = same.filter(({ used }) => !used)
-    const identical = this.#identical(unused, asked)
+    const identical = this.#identical(unused, requestBySocket)
     const found =
-      identical.length > 0 ? this.#inLine(identical, asked) : this.#nearest(unused, same, asked)
+      identical.length > 0
+        ? this.#inLine(identical, requestBySocket)
+        : this.#nearest(unused, same, requestBySocket)
     if (found === undefined) return undefined
     found.used = true
     return { step: found, isSame: identical.length > 0 }
@@ -413,35 +415,36 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   #nearest(
     unused: readonly RecordedStep[],
     same: readonly RecordedStep[],
-    asked: RequestedStep,
+    requestBySocket: RequestedStep,
   ): RecordedStep | undefined {
     const used = same.filter((one) => one.used)
-    const text = this.#texts.of(asked.event, asked.body)
-    const conversation = this.#texts.conversation(asked.body)
+    const text = this.#texts.of(requestBySocket.event, requestBySocket.body)
+    const conversation = this.#texts.conversation(requestBySocket.body)
     const lead = (one: RecordedStep): number => this.#lead(one, conversation)
     const common = (one: RecordedStep): number => commonLength(this.#texts.ofStep(one), text)
     const goesOn = (one: RecordedStep): boolean =>
       conversation === undefined
-        ? most(used, common) >= common(one) + TELLING_BYTES
+        ? most(used, common) >= common(one) + DISTINCT_BYTES
         : most(used, lead) > lead(one)
     // It continues a lane whose recorded steps are all used, not this one's.
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
-      this.#order.isOther(found, asked.after) && goesOn(found) ? undefined : found
-    const { site } = asked.event
+      this.#order.isOther(found, requestBySocket.after) && goesOn(found) ? undefined : found
+    const { site } = requestBySocket.event
     const { causes } = this.options
     let candidates = prefer(
       unused,
       (one) => site !== undefined && (one.event.site === site || causes.isUnsure(one.seq)),
     )
     candidates = best(candidates, lead)
-    const told = conversation === undefined ? this.#told(candidates, common) : undefined
-    if (told !== undefined) return unlessElsewhere(told)
-    const next = this.#order.nextOf(candidates, asked.after)
+    const mostSimilar =
+      conversation === undefined ? this.#mostSimilar(candidates, common) : undefined
+    if (mostSimilar !== undefined) return unlessElsewhere(mostSimilar)
+    const next = this.#order.nextOf(candidates, requestBySocket.after)
     const possible =
       next.length > 0
         ? next
         : this.#order.first(
-            candidates.filter((one) => !this.#order.isAhead(one, asked.isAfterOther)),
+            candidates.filter((one) => !this.#order.isAhead(one, requestBySocket.isAfterOther)),
           )
     const longest = best(possible, common)
     const [chosen] = longest
@@ -450,8 +453,8 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     // The order of concurrent steps is unknown; the others stay in order.
     const isRace =
       (next.length > 0 && chosen.turn !== first.turn) || this.#areLanes(same, chosen, first)
-    const telling = isRace ? 1 : TELLING_BYTES
-    const found = common(chosen) >= common(first) + telling ? chosen : first
+    const threshold = isRace ? 1 : DISTINCT_BYTES
+    const found = common(chosen) >= common(first) + threshold ? chosen : first
     return unlessElsewhere(found)
   }
 
@@ -467,7 +470,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   }
 
   /** The only candidate whose request begins clearly like this one. */
-  #told(
+  #mostSimilar(
     candidates: readonly RecordedStep[],
     common: (one: RecordedStep) => number,
   ): RecordedStep | undefined {
@@ -477,7 +480,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     if (first === undefined || second === undefined) return undefined
     const more = first.length - second.length
     const rest = this.#texts.ofStep(first.one).length - second.length
-    return more >= TELLING_BYTES && more >= rest * TELLING_SHARE ? first.one : undefined
+    return more >= DISTINCT_BYTES && more >= rest * DISTINCT_SHARE ? first.one : undefined
   }
 
   #lead(one: RecordedStep, conversation: Conversation | undefined): number {
@@ -530,8 +533,8 @@ export function searchableSteps(tape: Tape): Step[] {
 
 /** Child processes that answer requests on their pipes, by the event that started them. */
 export function serversIn(tape: Tape, steps: readonly Step[]): ReadonlySet<number> {
-  const asked = steps.map(({ seq }) => tape.event(seq))
-  return new Set(asked.flatMap((event) => (event.type === 'write' ? [event.op] : [])))
+  const requestBySocket = steps.map(({ seq }) => tape.event(seq))
+  return new Set(requestBySocket.flatMap((event) => (event.type === 'write' ? [event.op] : [])))
 }
 
 /** Why a step cannot be searched, in words. */

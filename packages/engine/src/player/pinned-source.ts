@@ -184,7 +184,7 @@ const PATIENCE_MS = 200
 
 const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
   waiting.reduce<Waiting | undefined>(
-    (first, one) => (first === undefined || placeOf(one) < placeOf(first) ? one : first),
+    (first, one) => (first === undefined || orderOf(one) < orderOf(first) ? one : first),
     undefined,
   )
 
@@ -195,7 +195,7 @@ function isDue({ operation, parts }: Waiting): boolean {
   return (operation.action.stamp?.().written ?? written) >= written
 }
 
-const placeOf = ({ parts, order }: Waiting): number => parts?.[0]?.order ?? order
+const orderOf = ({ parts, order }: Waiting): number => parts?.[0]?.order ?? order
 
 type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
 
@@ -214,18 +214,18 @@ class PinnedConnections {
     readonly recorded: TapeTimeline,
     steps: Iterable<RecordedStep>,
   ) {
-    const asked = new Set<string>()
+    const requested = new Set<string>()
     const upgraded = new Set<string>()
     for (const { event } of steps) {
       if (event.type !== 'request') continue
       const key = this.#keyFor(event)
-      if (key !== undefined) (isUpgrade(event) ? upgraded : asked).add(key)
+      if (key !== undefined) (isUpgrade(event) ? upgraded : requested).add(key)
     }
     for (const { event, parts } of recorded.operations) {
       if (event.type !== 'socket') continue
       const key = keyOf(event)
       const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
-      if (connect !== undefined && asked.has(key) && !upgraded.has(key))
+      if (connect !== undefined && requested.has(key) && !upgraded.has(key))
         this.#connects.set(key, connect)
     }
   }
@@ -524,9 +524,9 @@ export class PinnedSource implements AnswerSource, Tail {
     else if (event.type === 'request' && event.socket !== undefined)
       this.#requestOn(this.#connections.get(event.socket), operation, event)
     else {
-      const asked = this.#matched.match(operation.id, event, body)
+      const requested = this.#matched.match(operation.id, event, body)
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
-      this.#answer({ ...asked, carrier: operation, send })
+      this.#answer({ ...requested, carrier: operation, send })
     }
   }
 
@@ -534,13 +534,13 @@ export class PinnedSource implements AnswerSource, Tail {
     const { event, body } = call
     if (op >= this.options.at) this.#matched.started(op, event)
     if (!isStepEvent(event)) return outside.run(call, op)
-    const asked = this.#matched.match(op, event, body)
-    const { recorded } = asked
+    const requested = this.#matched.match(op, event, body)
+    const { recorded } = requested
     if (recorded !== undefined) this.#matched.answered(recorded)
     const [seq] = recorded?.parts ?? []
     if (recorded !== undefined && this.#isPinned(recorded) && seq !== undefined)
       return this.#answers.part(seq)
-    const [part] = this.#free.planned(asked) ?? this.#free.simulatedNow(asked) ?? []
+    const [part] = this.#free.planned(requested) ?? this.#free.simulatedNow(requested) ?? []
     if (part !== undefined) return part
     this.#live += 1
     return outside.run(call, op)
@@ -591,9 +591,9 @@ export class PinnedSource implements AnswerSource, Tail {
         operation.source = 'live'
         action.start(operation, request)
       }
-      const { event: asked, seq } = recorded
+      const { event: requested, seq } = recorded
       const body = this.tape.body(seq)
-      this.#answer({ event: asked, body, recorded, carrier: operation, send })
+      this.#answer({ event: requested, body, recorded, carrier: operation, send })
     }
     return true
   }
@@ -617,7 +617,7 @@ export class PinnedSource implements AnswerSource, Tail {
     carrier.source = 'simulated'
     const making = this.#free.simulated(pending).then((parts) => {
       if (parts === undefined) natives.setImmediate(() => this.#goLive(pending))
-      return placed(parts ?? [], recorded)
+      return withOrder(parts ?? [], recorded)
     })
     this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
   }
@@ -630,7 +630,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #give({ carrier, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {
     carrier.source = 'edited'
-    this.#queue.add(carrier, placed(parts, recorded))
+    this.#queue.add(carrier, withOrder(parts, recorded))
   }
 
   #goLive(pending: PendingRequest): void {
@@ -670,7 +670,7 @@ export class PinnedSource implements AnswerSource, Tail {
     operation: Operation,
     event: Extract<StepEvent, { type: 'request' }>,
   ): void {
-    const asked = this.#matched.match(operation.id, event, operation.action.body)
+    const requested = this.#matched.match(operation.id, event, operation.action.body)
     if (connection === undefined) {
       this.#live += 1
       return outside.start(operation)
@@ -687,7 +687,7 @@ export class PinnedSource implements AnswerSource, Tail {
         outsideRuns(() => connection.action.start(connection, edited))
       })
     }
-    this.#answer({ ...asked, carrier: connection, send })
+    this.#answer({ ...requested, carrier: connection, send })
     isWritten = true
   }
 
@@ -712,7 +712,7 @@ export class PinnedSource implements AnswerSource, Tail {
 const LAST = Number.MAX_SAFE_INTEGER
 
 /** A given answer comes when the recorded one came. */
-function placed(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
+function withOrder(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
   const last = recorded?.parts.at(-1) ?? LAST
   return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))
 }

@@ -3,7 +3,7 @@ import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { TapeSource } from './tape-source.js'
 import { natives } from '../natives.js'
-import { keepsOwnFiles } from '../overlay/has-own-files.js'
+import { hasOwnFiles } from '../overlay/has-own-files.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
@@ -273,7 +273,7 @@ class EditedDraw implements AnswerSource {
 function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | undefined {
   const options = { parent: new ParentWrites(tape) }
   if (overlay !== undefined) return new Overlay(overlay, options)
-  if (!keepsOwnFiles(tape)) return undefined
+  if (!hasOwnFiles(tape)) return undefined
   const own = overlayOf(tape.path)
   return branch === undefined
     ? new Overlay(own, { ...options, isFilled: isOverlay(own) })
@@ -282,10 +282,10 @@ function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | un
 
 function noteFilesAt(at: number, overlay: Overlay, recorder: RecordSession): void {
   overlay.later = overlay.parent?.from(at) ?? overlay.later
-  for (const place of overlay.unknown)
+  for (const filePath of overlay.unknown)
     recorder.note({
       kind: 'boundary',
-      name: place,
+      name: filePath,
       text: 'the run had changed this file by now; the disk is no longer such that it could be put back to that moment',
     })
 }

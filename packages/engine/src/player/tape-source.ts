@@ -28,7 +28,7 @@ import { bodyMismatches, compareInitiation } from './compare.js'
 /** The connections of the current run: requests are answered on the one they are written to. */
 class Connections {
   readonly #byId = new Map<number, Operation>()
-  readonly #asked = new Set<Operation>()
+  readonly #withRequests = new Set<Operation>()
 
   add(connection: Operation): void {
     this.#byId.set(connection.id, connection)
@@ -39,9 +39,9 @@ class Connections {
   }
 
   /** The connection that a request is written to; undefined for requests without one. */
-  carrying(event: NewEvent<InitiationEvent>): Operation | undefined {
+  connectionOf(event: NewEvent<InitiationEvent>): Operation | undefined {
     const connection = event.type === 'request' ? this.#byId.get(event.socket ?? -1) : undefined
-    if (connection !== undefined) this.#asked.add(connection)
+    if (connection !== undefined) this.#withRequests.add(connection)
     return connection
   }
 
@@ -51,7 +51,9 @@ class Connections {
    * is not one of them.
    */
   unrequested(recorded: TapeTimeline): InitiationEvent[] {
-    const givenUp = [...this.#byId.values()].filter((one) => one.closed && !this.#asked.has(one))
+    const givenUp = [...this.#byId.values()].filter(
+      (one) => one.closed && !this.#withRequests.has(one),
+    )
     return recorded.operations
       .filter(({ used, event }) => !used && isStepEvent(event))
       .map(({ event }) => event)
@@ -334,7 +336,7 @@ export class TapeSource implements AnswerSource {
     this.#error = this.options.stopInDoubt?.(recorded.event.seq)
     if (this.#error !== undefined) return
     this.#timers.noteRequest(recorded)
-    const connection = this.#connections.carrying(event)
+    const connection = this.#connections.connectionOf(event)
     if (connection === undefined) {
       this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
       return
@@ -365,9 +367,9 @@ export class TapeSource implements AnswerSource {
   }
 
   #work(operation: Operation): PausedOperation {
-    const held = new PausedOperation(operation, () => this.#turns.request())
-    operation.action.start(held)
-    return held
+    const paused = new PausedOperation(operation, () => this.#turns.request())
+    operation.action.start(paused)
+    return paused
   }
 
   #takeOverWork(operation: Operation): void {

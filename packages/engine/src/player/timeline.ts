@@ -26,7 +26,7 @@ export interface RecordedOperation {
 
 /** The last request of a turn so far, and the operations started since. */
 interface Neighbours {
-  readonly askedBefore: number | undefined
+  readonly requestBefore: number | undefined
   readonly waiting: RecordedOperation[]
 }
 
@@ -44,7 +44,7 @@ export class TapeTimeline {
   readonly byStart = new Map<number, RecordedOperation>()
   /** By connection that was open at the event: the operation it was answering. */
   readonly answering = new Map<number, RecordedOperation>()
-  #neighbours: Neighbours = { askedBefore: undefined, waiting: [] }
+  #neighbours: Neighbours = { requestBefore: undefined, waiting: [] }
   /** Deliveries after which the agent started something or wrote something. */
   readonly #acted = new Set<number>()
   /** Writes to each process from the event on, by the event that started it. */
@@ -81,7 +81,7 @@ export class TapeTimeline {
       } else if (isDelivery(event)) {
         if (!synchronous.has(event.op)) {
           turn = event.seq
-          this.#neighbours = { askedBefore: undefined, waiting: [] }
+          this.#neighbours = { requestBefore: undefined, waiting: [] }
         }
         if (event.seq >= from) this.#ownerOf(event, connections)?.parts.push(event.seq)
       }
@@ -107,7 +107,7 @@ export class TapeTimeline {
       parts: [],
       written: connection?.requests ?? 0,
       used: false,
-      requestBefore: this.#neighbours.askedBefore,
+      requestBefore: this.#neighbours.requestBefore,
       requestAfter: undefined,
     }
     this.#noteNeighbour(operation)
@@ -119,11 +119,11 @@ export class TapeTimeline {
 
   #noteNeighbour(operation: RecordedOperation): void {
     const { event } = operation
-    const isAsked = event.type === 'request' || (event.type === 'call' && event.sync !== true)
-    if (!isAsked) this.#neighbours.waiting.push(operation)
+    const isRequest = event.type === 'request' || (event.type === 'call' && event.sync !== true)
+    if (!isRequest) this.#neighbours.waiting.push(operation)
     else {
       for (const one of this.#neighbours.waiting) one.requestAfter = event.seq
-      this.#neighbours = { askedBefore: event.seq, waiting: [] }
+      this.#neighbours = { requestBefore: event.seq, waiting: [] }
     }
   }
 

@@ -75,8 +75,8 @@ interface Started {
   readonly operation: Operation
   readonly work: PausedOperation | undefined
   /** The recorded requests before and after it in the same turn. */
-  readonly askedBefore: RecordedOperation | undefined
-  askedAfter: RecordedOperation | undefined
+  readonly requestBefore: RecordedOperation | undefined
+  requestAfter: RecordedOperation | undefined
 }
 
 /** A program that has waited for this many timers in vain waits for ever. */
@@ -95,7 +95,7 @@ const LAST_RESORTS_MAX = 5000
  */
 export class TurnTimers {
   #started: Started[] = []
-  #asked: RecordedOperation | undefined
+  #lastRequest: RecordedOperation | undefined
   #now = 0
   #lastResorts = 0
   readonly #unknown = new Set<PendingAnswer>()
@@ -103,20 +103,25 @@ export class TurnTimers {
   constructor(readonly index: ContentMatcher) {}
 
   add(operation: Operation, work?: PausedOperation): void {
-    this.#started.push({ operation, work, askedBefore: this.#asked, askedAfter: undefined })
+    this.#started.push({
+      operation,
+      work,
+      requestBefore: this.#lastRequest,
+      requestAfter: undefined,
+    })
   }
 
   /** A request was made in this turn; this is the recorded one. */
   noteRequest(recorded: RecordedOperation): void {
-    this.#asked = recorded
-    for (const started of this.#started) started.askedAfter ??= recorded
+    this.#lastRequest = recorded
+    for (const started of this.#started) started.requestAfter ??= recorded
   }
 
   /** The turn is over: operations started in it can be matched. */
   match(turn: number): PendingAnswer[] {
     const started = this.#started
     this.#started = []
-    this.#asked = undefined
+    this.#lastRequest = undefined
     return started.map((one) => {
       const { operation, work } = one
       const recorded = this.#take(one, turn)
@@ -168,7 +173,7 @@ export class TurnTimers {
     return [...unknown, ...intervals].toSorted((a, b) => a.due - b.due)[0]
   }
 
-  #take({ operation, ...asked }: Started, turn: number): RecordedOperation | undefined {
+  #take({ operation, ...lastRequest }: Started, turn: number): RecordedOperation | undefined {
     const { event } = operation.action
     const candidates = this.index.unused(event)
     const alike =
@@ -176,7 +181,7 @@ export class TurnTimers {
         ? candidates.filter((one) => (one.event as TimerEvent).ms === event.ms)
         : candidates
     const found =
-      alike.find((one) => isBeside(one, asked)) ??
+      alike.find((one) => isBeside(one, lastRequest)) ??
       alike.find((one) => one.turn === turn) ??
       alike[0] ??
       candidates.find((one) => one.turn === turn)
@@ -200,11 +205,11 @@ export class TurnTimers {
 /** True if the same request followed it in the recording, or preceded it where none followed. */
 function isBeside(
   recorded: RecordedOperation,
-  { askedBefore, askedAfter }: Pick<Started, 'askedBefore' | 'askedAfter'>,
+  { requestBefore, requestAfter }: Pick<Started, 'requestBefore' | 'requestAfter'>,
 ): boolean {
-  if (askedAfter !== undefined) return recorded.requestAfter === askedAfter.event.seq
-  if (askedBefore === undefined || recorded.requestAfter !== undefined) return false
-  return recorded.requestBefore === askedBefore.event.seq
+  if (requestAfter !== undefined) return recorded.requestAfter === requestAfter.event.seq
+  if (requestBefore === undefined || recorded.requestAfter !== undefined) return false
+  return recorded.requestBefore === requestBefore.event.seq
 }
 
 const msOf = ({ action: { event } }: Operation): number => (event.type === 'timer' ? event.ms : 0)

@@ -1,7 +1,7 @@
 import { hasReadsOnly } from '@retake/tape/format'
 import type { Tape } from '@retake/tape/format'
 import { withSurroundings } from '../environment.js'
-import { ThreadHolder } from '../inspect/thread-halter.js'
+import { ThreadHalter } from '../inspect/thread-halter.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
@@ -23,18 +23,18 @@ export function replayProcess(task: ReplayTask): void {
   restoreSurroundings(tape)
   forbidContact()
   const start = natives.performanceNow()
-  const holder = task.inspect && new ThreadHolder(task.inspect)
+  const halter = task.inspect && new ThreadHalter(task.inspect)
   const session = new Playback(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     onStopped: () => stop(),
-    ...(holder && {
-      afterInitiation: (event) => holder.atInitiation(event, session),
-      beforeDelivery: (event) => holder.atDelivery(event, session),
+    ...(halter && {
+      afterInitiation: (event) => halter.atInitiation(event, session),
+      beforeDelivery: (event) => halter.atDelivery(event, session),
     }),
   })
   if (task.root) session.secrets.nameAsRecorded(task.root)
-  if (holder) session.secrets.onHidden = (value, placeholder) => holder.hide(value, placeholder)
+  if (halter) session.secrets.onHidden = (value, placeholder) => halter.hide(value, placeholder)
   const report = (exitCode: number): void => {
     const result: ReplayReport = {
       events: tape.count,
@@ -49,7 +49,7 @@ export function replayProcess(task: ReplayTask): void {
       ...(end && { end }),
     }
     writeJson(task.report, result)
-    holder?.atEnd()
+    halter?.atEnd()
   }
   let end: ReplayReport['end']
   const exitCodeOf = (agents: number): number =>
@@ -67,7 +67,7 @@ export function replayProcess(task: ReplayTask): void {
   })
   captureSignals(session)
   adoptProcess(session)
-  holder?.atStart(session)
+  halter?.atStart(session)
 }
 
 /** Environment, terminal and zone as they were; secrets stay placeholders. */

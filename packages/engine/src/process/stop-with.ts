@@ -26,7 +26,7 @@ export function stopWith(error: unknown, file: string | undefined): never {
 /** A tape that can no longer be written stops the agent at once, however well it handles errors. */
 export function stopOnFailure(writer: TapeWriter, file: string | undefined): void {
   const append = writer.append.bind(writer)
-  const hold = writer.hold.bind(writer)
+  const buffer = writer.buffer.bind(writer)
   const barrier = writer.barrier.bind(writer)
   const seal = writer.seal.bind(writer)
   const flush = writer.flush.bind(writer)
@@ -38,7 +38,7 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
     }
   }
   writer.append = (event, body, json) => guard(() => append(event, body, json))
-  writer.hold = (event, body, json) => guard(() => hold(event, body, json))
+  writer.buffer = (event, body, json) => guard(() => buffer(event, body, json))
   writer.barrier = () => guard(barrier)
   writer.flush = () => guard(flush)
   writer.seal = (options) => guard(() => seal(options))

@@ -17,14 +17,14 @@ export interface Miss {
 
 /** Says what is different about a request that the tape does not have. */
 export function explainMiss({ method, url }: ProxyRequest, near: NearestRequest | undefined): Miss {
-  const asked = `${method} ${url}`
+  const summaryLine = `${method} ${url}`
   if (near === undefined) {
     const explanation = 'No request at all is on it.'
     return {
       divergence: {
         seq: 0,
         kind: 'unexpected',
-        summary: `${asked} is not on the tape`,
+        summary: `${summaryLine} is not on the tape`,
         explanation,
         mismatches: [],
       },
@@ -40,7 +40,7 @@ export function explainMiss({ method, url }: ProxyRequest, near: NearestRequest 
   if (isUsedUp) {
     const often = times === 1 ? 'once' : `${times} times`
     const explanation = `The same request was recorded ${often}, and its answer was used then.`
-    const summary = `${asked} was made more often than recorded`
+    const summary = `${summaryLine} was made more often than recorded`
     return {
       divergence: {
         seq: request.seq,
@@ -53,12 +53,12 @@ export function explainMiss({ method, url }: ProxyRequest, near: NearestRequest 
       nearest,
     }
   }
-  const places = mismatches.map(({ field }) => field).join(', ')
+  const fields = mismatches.map(({ field }) => field).join(', ')
   return {
     divergence: {
       seq: request.seq,
       kind: 'different',
-      summary: `${asked} differs from what was recorded: ${places}`,
+      summary: `${summaryLine} differs from what was recorded: ${fields}`,
       explanation: `The nearest recorded request is event ${request.seq}; different: ${mismatches.slice(0, 5).map(sentence).join('; ')}.`,
       recorded: request,
       mismatches,

@@ -134,15 +134,15 @@ const HOP_BY_HOP = new Set([
 /** Headers that go on to the next connection; those that `Connection` names stay behind, too. */
 export function endToEnd(pairs: readonly HeaderPair[]): HeaderPair[] {
   let named: string[] | undefined
-  const kept: HeaderPair[] = []
+  const forwarded: HeaderPair[] = []
   for (const pair of pairs) {
     const lower = pair[0].toLowerCase()
     if (lower === 'connection')
       named = [...(named ?? []), ...pair[1].toLowerCase().split(/\s*,\s*/)]
-    if (!HOP_BY_HOP.has(lower)) kept.push(pair)
+    if (!HOP_BY_HOP.has(lower)) forwarded.push(pair)
   }
   const isPlain = named === undefined || named.every((name) => HOP_BY_HOP.has(name) || !name)
-  return isPlain ? kept : kept.filter(([name]) => !named?.includes(name.toLowerCase()))
+  return isPlain ? forwarded : forwarded.filter(([name]) => !named?.includes(name.toLowerCase()))
 }
 
 /** Headers for the request that goes upstream: another host, a known length. */

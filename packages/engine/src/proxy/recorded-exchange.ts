@@ -81,7 +81,7 @@ export class RecordedExchange {
       // A head that Node reads but does not write again, such as status 42.
       return this.#fail(error)
     }
-    this.proxy.hold({
+    this.proxy.buffer({
       type: 'response',
       op: this.op,
       status: statusCode,
@@ -97,7 +97,7 @@ export class RecordedExchange {
 
   #chunk(chunk: Buffer): void {
     if (this.#done) return
-    this.proxy.hold({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
+    this.proxy.buffer({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
     this.#queue().chunks.push(chunk)
   }
 
@@ -158,7 +158,7 @@ export class RecordedExchange {
   #finish({ error }: { readonly error?: RecordedError }): boolean {
     if (this.#done) return false
     this.#done = true
-    this.proxy.hold({
+    this.proxy.buffer({
       type: 'deliver',
       op: this.op,
       part: error ? 'error' : 'end',

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { HeaderPair, NewEvent, Place } from '@retake/tape/format'
+import type { HeaderPair, NewEvent, FrameworkScope } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
 import { errors, type RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
@@ -38,7 +38,7 @@ export interface RecordingProxyOptions {
   /** Larger request bodies are refused with status 413. */
   readonly bodyBytesMax?: number
   /** Where in its program a request was made, for programs whose requests tell. */
-  readonly placesOf?: (headers: readonly HeaderPair[]) => readonly Place[]
+  readonly scopesOf?: (headers: readonly HeaderPair[]) => readonly FrameworkScope[]
 }
 
 /** So many answers under way are worth gathering. */
@@ -89,17 +89,17 @@ export class RecordingProxy {
 
   /** Writes an event; secret values in the body are masked. After a failure nothing is written. */
   append(event: NewEvent, body?: Uint8Array): number {
-    const seq = this.hold(event, body)
+    const seq = this.buffer(event, body)
     this.#flush()
     return seq
   }
 
   /** Writes an event together with all others of this turn. Only `whenWritten` may show what it says. */
-  hold(event: NewEvent, body?: Uint8Array): number {
+  buffer(event: NewEvent, body?: Uint8Array): number {
     if (this.#stopped || this.#failure !== undefined) return -1
     this.#outbox.schedule()
     try {
-      return this.#options.writer.hold(event, body && this.#options.secrets.bytes(body))
+      return this.#options.writer.buffer(event, body && this.#options.secrets.bytes(body))
     } catch (error) {
       this.#failure = asError(error)
       return -1
@@ -150,8 +150,8 @@ export class RecordingProxy {
     }
     const pairs = headerPairs(request.rawHeaders)
     hideCredentials(secrets, pairs, routed.url)
-    const within = this.#options.placesOf?.(pairs) ?? []
-    const op = this.hold(
+    const within = this.#options.scopesOf?.(pairs) ?? []
+    const op = this.buffer(
       {
         type: 'request',
         seam: 'http',

@@ -149,7 +149,7 @@ function tunnelThrough(proxy: URL, host: string, port: number): Promise<Duplex> 
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`
   const headers = { Host: target, ...credentials(proxy) }
   const { hostname, port: proxyPort } = proxy
-  const asked = httpRequest({
+  const tunnel = httpRequest({
     host: hostname,
     port: proxyPort || 80,
     method: 'CONNECT',
@@ -158,12 +158,12 @@ function tunnelThrough(proxy: URL, host: string, port: number): Promise<Duplex> 
     agent: false,
   })
   return new Promise((resolve, reject) => {
-    asked.once('connect', ({ statusCode }, socket) => {
+    tunnel.once('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket)
       socket.destroy()
       reject(new Error(`The proxy ${proxy.host} answered ${statusCode} to CONNECT ${target}`))
     })
-    asked.once('error', reject)
-    asked.end()
+    tunnel.once('error', reject)
+    tunnel.end()
   })
 }

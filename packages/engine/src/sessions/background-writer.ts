@@ -5,7 +5,7 @@ import { natives } from '../natives.js'
 /** Receives the events of a session: a `TapeWriter` immediately, a `BackgroundWriter` later. */
 export type EventWriter = Pick<
   TapeWriter,
-  'path' | 'append' | 'hold' | 'flush' | 'barrier' | 'seal' | 'close'
+  'path' | 'append' | 'buffer' | 'flush' | 'barrier' | 'seal' | 'close'
 >
 
 /** How long events stay in memory at most, while the event loop turns. */
@@ -34,10 +34,10 @@ export class BackgroundWriter implements EventWriter {
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#timer ??= natives.setTimeout(this.#later, FLUSH_MS).unref()
-    return this.#writer.hold(event, body, json)
+    return this.#writer.buffer(event, body, json)
   }
 
-  hold(event: NewEvent, body?: Uint8Array, json?: string): number {
+  buffer(event: NewEvent, body?: Uint8Array, json?: string): number {
     return this.append(event, body, json)
   }
 

@@ -11,7 +11,7 @@ import type {
 import { ENVIRONMENT_READS, environmentNote } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
-import { placed } from '../framework-scopes.js'
+import { withScopes } from '../framework-scopes.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
 import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
@@ -193,8 +193,8 @@ export class RecordSession implements Session {
       ...(as !== undefined && { as }),
       ...(site !== undefined && { site }),
     }
-    this.#append(placed(event), bytes)
-    if (isSynced && asksServer(bytes)) this.#barrier()
+    this.#append(withScopes(event), bytes)
+    if (isSynced && startsServerRequest(bytes)) this.#barrier()
     else this.#isUnsynced = wasUnsynced
     this.#answers.wrote?.(operation, this.secrets.bytes(bytes))
   }
@@ -289,7 +289,7 @@ export class RecordSession implements Session {
   }
 
   #begin(call: SyncCall | Action): number {
-    const seq = this.#append(placed(call.event), call.body)
+    const seq = this.#append(withScopes(call.event), call.body)
     if (call.durable === true) this.#barrier()
     return seq
   }
@@ -324,7 +324,7 @@ export class RecordSession implements Session {
   #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
     if (this.closed) return
     this.#isUnsynced = true
-    this.writer.hold(event, body && this.secrets.bytes(body), json)
+    this.writer.buffer(event, body && this.secrets.bytes(body), json)
   }
 
   #barrier(): void {
@@ -363,7 +363,7 @@ export class RecordSession implements Session {
 }
 
 /** True if a write begins a JSON-RPC request, as clients of MCP servers send them. */
-function asksServer(bytes: Uint8Array): boolean {
+function startsServerRequest(bytes: Uint8Array): boolean {
   const [first] = bytes
   if (first !== OBJECT && first !== ARRAY) return false
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -53,7 +53,7 @@ export interface Action {
    * live still holds: from now on there must be something real behind them.
    * Without this, nothing has to be done.
    */
-  carryOver?(operation: Operation): void
+  handOver?(operation: Operation): void
   /**
    * Processes that serve the agent: starts a new one in place of one that only the
    * tape has. It receives `handshake`, whose answers the agent has had, then `again`.

@@ -1,5 +1,5 @@
 import { clipText } from '@retake/tape/format'
-import { holdsSecret, SecretMask } from '@retake/engine/hook'
+import { containsSecret, SecretMask } from '@retake/engine/hook'
 
 const LONGEST = 60
 
@@ -18,7 +18,7 @@ function isSecretValue(name: string, text: string): boolean {
   const start = text.slice(0, LOOKED_AT)
   const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]
   return (
-    holdsSecret(name, start) ||
+    containsSecret(name, start) ||
     words.some((word) => TOKEN.test(word)) ||
     holdsSecretOfProcess(start)
   )
@@ -37,7 +37,7 @@ function holdsSecretOfProcess(text: string): boolean {
 export function shownValue(value: unknown, name = ''): string {
   if (value === undefined) return 'missing'
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
-    return holdsSecret(name, '') ? 'a hidden value' : String(value)
+    return containsSecret(name, '') ? 'a hidden value' : String(value)
   if (value === null) return 'null'
   const text = typeof value === 'string' ? value : jsonOf(value)
   if (isSecretValue(name, text)) return `a hidden text of ${text.length} characters`

@@ -177,13 +177,13 @@ export interface DrawEvent extends EventBase {
  * A part of the agent as its framework names it. Adapters only add these: they
  * are not compared on replay.
  */
-export interface Place {
-  readonly kind: PlaceKind
+export interface FrameworkScope {
+  readonly kind: FrameworkScopeKind
   readonly name: string
   /** Tells two at once with one name apart. */
   readonly id?: string
 }
-export type PlaceKind = 'workflow' | 'agent' | 'node' | 'task' | 'tool' | 'server'
+export type FrameworkScopeKind = 'workflow' | 'agent' | 'node' | 'task' | 'tool' | 'server'
 
 /** An HTTP request leaves. Body: the request body. */
 export interface RequestEvent extends EventBase {
@@ -197,7 +197,7 @@ export interface RequestEvent extends EventBase {
   readonly socket?: number
   readonly site?: string
   /** Where it happens in the structure of the agent, outermost first. */
-  readonly within?: readonly Place[]
+  readonly within?: readonly FrameworkScope[]
 }
 
 /** A call whose answer is stored: tool, file, child process, DNS, database. Body: encoded arguments. */
@@ -213,7 +213,7 @@ export interface CallEvent extends EventBase {
   readonly sync?: boolean
   readonly site?: string
   /** For tools and processes: as for a request. */
-  readonly within?: readonly Place[]
+  readonly within?: readonly FrameworkScope[]
 }
 export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker' | 'database'
 
@@ -309,7 +309,7 @@ export interface WriteEvent extends EventBase {
   readonly as?: BodyForm
   readonly site?: string
   /** A frame of a protocol may be a step: as for a request. */
-  readonly within?: readonly Place[]
+  readonly within?: readonly FrameworkScope[]
 }
 
 export type InitiationEvent = RequestEvent | CallEvent | TimerEvent | WorkEvent | SocketEvent

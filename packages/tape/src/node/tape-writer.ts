@@ -99,7 +99,7 @@ export class TapeWriter {
    * Like `append`, but the event may stay in memory until `flush`: for many events
    * that belong together. Nobody may see its effects before. Every other method flushes.
    */
-  hold(event: NewEvent, body?: Uint8Array, json?: string): number {
+  buffer(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
     if (this.#encoder.isFull) this.#flush()
     return seq

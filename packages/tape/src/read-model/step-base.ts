@@ -1,4 +1,4 @@
-import type { NoteEvent, Place, RecordedError, SocketEvent } from '../format/events.js'
+import type { NoteEvent, FrameworkScope, RecordedError, SocketEvent } from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
 import type { Message } from '../providers/message.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
@@ -37,7 +37,7 @@ export abstract class StepBase implements Step {
   readonly at: number
   readonly startedAt: number
   readonly site: string | undefined
-  readonly within: readonly Place[]
+  readonly within: readonly FrameworkScope[]
   readonly inferred: boolean = false
   protected readonly context: StepContext
 
@@ -48,7 +48,7 @@ export abstract class StepBase implements Step {
       readonly seq: number
       readonly at: number
       readonly site?: string
-      readonly within?: readonly Place[]
+      readonly within?: readonly FrameworkScope[]
     },
     label = String(number),
   ) {

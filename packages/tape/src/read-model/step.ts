@@ -1,4 +1,4 @@
-import type { Place, RecordedError } from '../format/events.js'
+import type { FrameworkScope, RecordedError } from '../format/events.js'
 import type { GuardFacts } from '../guards/guard-facts.js'
 import type { Message, ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
@@ -74,7 +74,7 @@ export interface Step {
   /** Where in the agent's code, as `file:line:column`. */
   readonly site: string | undefined
   /** Agents, nodes and tools it happened in, as an adapter named them, outermost first. */
-  readonly within: readonly Place[]
+  readonly within: readonly FrameworkScope[]
   /** Events that carry the answer. */
   readonly answerSeqs: readonly number[]
   /** Not recorded itself, but seen in the conversation: there is no event to fork at. */

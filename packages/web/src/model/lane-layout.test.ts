@@ -1,10 +1,10 @@
-import type { Place } from '@retake/tape'
+import type { FrameworkScope } from '@retake/tape'
 import { rowAt } from '@retake/tape/present'
 import { expect, test } from 'vitest'
 import { CHAT, RunScript } from '../../test-support/run-script.js'
 import type { RunModel } from './run-model.js'
 
-const inside = (...names: string[]): { within: Place[] } => ({
+const inside = (...names: string[]): { within: FrameworkScope[] } => ({
   within: names.map((name) => ({ kind: 'agent', name })),
 })
 const ask = [{ role: 'user', content: 'a' }]

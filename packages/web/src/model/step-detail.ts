@@ -2,7 +2,7 @@ import type {
   HeaderPair,
   McpExchange,
   Message,
-  Place,
+  FrameworkScope,
   RecordedError,
   StepGuard,
   Usage,
@@ -19,7 +19,7 @@ export interface StepDetail extends StepRow {
    * the agent in the stack of `failure`.
    */
   readonly site: string | undefined
-  readonly scopes: readonly Place[]
+  readonly scopes: readonly FrameworkScope[]
   /** The last delivery: the moment the agent had its answer. */
   readonly answeredSeq: number | undefined
   readonly usage: Usage | undefined

@@ -2,9 +2,9 @@ import { encodeBody } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import type { Session } from '../../sessions/session.js'
 import type { CapturedCall, Outcome } from '../captured-call.js'
-import { carriedBy } from './tape-descriptors.js'
+import { descriptorsOf } from './tape-descriptors.js'
 import { nameDescriptor } from './file-descriptors.js'
-import { isPlace, shapeOf } from './file-functions.js'
+import { isPathOrDescriptor, shapeOf } from './file-functions.js'
 import type { FileShape } from './file-functions.js'
 import { encodeData, encodingOf } from './file-data.js'
 import { contentOf, learnSecrets } from './file-secrets.js'
@@ -23,11 +23,11 @@ export function fileCall(
   shape: FileShape = shapeOf(name),
 ): CapturedCall {
   const { inputs, form } = shape
-  const paths = args.filter((_, index) => isPlace(inputs[index]))
-  const rest = args.filter((_, index) => !isPlace(inputs[index]))
+  const paths = args.filter((_, index) => isPathOrDescriptor(inputs[index]))
+  const rest = args.filter((_, index) => !isPathOrDescriptor(inputs[index]))
   const names = paths.map((path) => nameOf(session, path))
   if (rest.some(hasFunction)) noteFunction(session, label)
-  if (name === 'open') carriedBy(session).opening(args)
+  if (name === 'open') descriptorsOf(session).opening(args)
   const served = (outcome: Outcome): void => tookFromTape(session, name, args, outcome)
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
@@ -42,10 +42,15 @@ export function fileCall(
 }
 
 /** Result that a call that reads a whole file would return now. */
-function readAgain(session: Session, name: string, [place, options]: readonly unknown[]): unknown {
+function readAgain(
+  session: Session,
+  name: string,
+  [filePath, options]: readonly unknown[],
+): unknown {
   if (name !== 'readFile' && name !== 'openAsBlob') return undefined
-  const opened = typeof place === 'number' ? carriedBy(session).placeOf(place) : undefined
-  const { path, position } = opened ?? { path: pathText(place), position: 0 }
+  const opened =
+    typeof filePath === 'number' ? descriptorsOf(session).positionOf(filePath) : undefined
+  const { path, position } = opened ?? { path: pathText(filePath), position: 0 }
   const bytes = contentOf(session, path)?.subarray(position)
   const { encoding } = (typeof options === 'object' ? (options ?? {}) : { encoding: options }) as {
     encoding?: BufferEncoding | null
@@ -69,10 +74,10 @@ function noteFunction(session: Session, name: string): void {
   })
 }
 
-function nameOf(session: Session, place: unknown): string {
-  if (typeof place === 'number') return nameDescriptor(session, place)
-  if (Array.isArray(place)) return place.map((path) => pathText(path)).join(', ')
-  return pathText(place)
+function nameOf(session: Session, filePath: unknown): string {
+  if (typeof filePath === 'number') return nameDescriptor(session, filePath)
+  if (Array.isArray(filePath)) return filePath.map((path) => pathText(path)).join(', ')
+  return pathText(filePath)
 }
 
 /** A path as text, whatever form it has. */
@@ -96,8 +101,8 @@ export function describeOptions(options: readonly unknown[]): string {
 function comparable(option: unknown): unknown {
   if (typeof option !== 'object' || option === null || option instanceof Date) return option
   const { signal: _, ...rest } = option as Record<string, unknown>
-  const kept = Object.entries(rest).filter(
+  const given = Object.entries(rest).filter(
     ([, value]) => value !== undefined && typeof value !== 'function',
   )
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+  return given.length === 0 ? undefined : Object.fromEntries(given)
 }

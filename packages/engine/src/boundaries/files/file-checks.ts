@@ -1,5 +1,5 @@
 import { outsideRuns } from '../../scope.js'
-import { isPlace } from './file-functions.js'
+import { isPathOrDescriptor } from './file-functions.js'
 import type { FileShape, Input } from './file-functions.js'
 import type { FileFunction } from './file-natives.js'
 
@@ -15,7 +15,7 @@ export function checkArguments(
 ): void {
   const isUsualCall = inputs.every((input, index) => isUsual(input, args[index]))
   if (isUsualCall && args.length <= inputs.length) return
-  const harmless = args.map((arg, index) => nowhere(inputs[index] ?? 'number', arg))
+  const harmless = args.map((arg, index) => withoutTarget(inputs[index] ?? 'number', arg))
   tryOut(() => sync?.(...harmless))
 }
 
@@ -31,12 +31,12 @@ export function tryOut(call: () => unknown): void {
 }
 
 /** Below a file nothing can be read, made or removed. */
-const NOWHERE = `${process.execPath}/retake`
+const MISSING_PATH = `${process.execPath}/retake`
 export const NO_DESCRIPTOR = 0x7fff_ffff
 
-function nowhere(input: Input, arg: unknown): unknown {
-  if (!isPlace(input) || !isUsual(input, arg)) return arg
-  return typeof arg === 'number' ? NO_DESCRIPTOR : NOWHERE
+function withoutTarget(input: Input, arg: unknown): unknown {
+  if (!isPathOrDescriptor(input) || !isUsual(input, arg)) return arg
+  return typeof arg === 'number' ? NO_DESCRIPTOR : MISSING_PATH
 }
 
 const FLAGS = /^(?:r|rs|w|wx|a|ax|as)\+?$/

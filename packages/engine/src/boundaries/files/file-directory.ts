@@ -11,7 +11,7 @@ import { ListedDirectory, nameOfEntry } from './listed-directory.js'
 import { plain } from '../result-form.js'
 
 /** Open folders; Node closes one that is forgotten at a moment nobody can foresee, with a warning. */
-const kept = new Set<fs.Dir>()
+const openDirectories = new Set<fs.Dir>()
 
 /** What `opendir` gives inside a run: an `fs.Dir` whose entries come through the gate. */
 export class TapeDirectory {
@@ -28,7 +28,7 @@ export class TapeDirectory {
     this.#session = session
     this.#directory = directory
     this.#args = args
-    if (session.local !== 'tape') kept.add(directory)
+    if (session.local !== 'tape') openDirectories.add(directory)
   }
 
   get path(): string {
@@ -42,7 +42,7 @@ export class TapeDirectory {
 
   readSync(): unknown {
     if (this.#closed) throw directoryClosed()
-    return this.#askSync('readSync', () => this.#real().readSync())
+    return this.#callSync('readSync', () => this.#real().readSync())
   }
 
   close(callback?: Answer): Promise<unknown> | void {
@@ -57,7 +57,7 @@ export class TapeDirectory {
   closeSync(): void {
     if (this.#closed) throw directoryClosed()
     this.#forget()
-    this.#askSync('closeSync', () => this.#real().closeSync())
+    this.#callSync('closeSync', () => this.#real().closeSync())
   }
 
   async *entries(): AsyncGenerator {
@@ -92,7 +92,7 @@ export class TapeDirectory {
     startCall(session, call, start, callback)
   }
 
-  #askSync(method: string, run: () => unknown): unknown {
+  #callSync(method: string, run: () => unknown): unknown {
     const session = this.#live()
     return session === undefined ? run() : performCall(session, this.#call(method), run)
   }
@@ -128,7 +128,7 @@ export class TapeDirectory {
 
   #forget(): void {
     this.#closed = true
-    kept.delete(this.#directory)
+    openDirectories.delete(this.#directory)
   }
 }
 

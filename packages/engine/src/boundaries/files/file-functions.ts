@@ -21,12 +21,12 @@ export interface FileShape {
 
 export function takes(list: string, form: ResultForm = plain): FileShape {
   const inputs = list.split(' ') as Input[]
-  const required = inputs.filter((input) => isPlace(input) || input === 'data').length
+  const required = inputs.filter((input) => isPathOrDescriptor(input) || input === 'data').length
   return { inputs, required, form }
 }
 
 /** Whether a parameter says where, rather than what or how. */
-export const isPlace = (input: Input | undefined): boolean =>
+export const isPathOrDescriptor = (input: Input | undefined): boolean =>
   input === 'path' || input === 'fd' || input === 'file'
 
 /**

@@ -20,7 +20,7 @@ function streamOptions(handle: TapeFileHandle, options: object): object {
 }
 
 function attach<S extends ReadStream | WriteStream>(handle: TapeFileHandle, stream: S): S {
-  handle.hold()
+  handle.addUser()
   handle.on('close', stream.close.bind(stream))
   return stream
 }
@@ -84,7 +84,7 @@ export function webStreamOf(
     },
     cancel: release,
   })
-  handle.hold()
+  handle.addUser()
   handle.once('close', () => {
     if (!stream.locked) void stream.cancel()
   })

@@ -132,7 +132,7 @@ export class TapeFileHandle extends EventEmitter {
   }
 
   /** One more user: a stream, or a call under way. */
-  hold(): void {
+  addUser(): void {
     this.#users += 1
   }
 
@@ -183,7 +183,7 @@ export class TapeFileHandle extends EventEmitter {
   ): Promise<T> {
     if (this.#fd === -1) throw handleClosed(name)
     if (this.#session.local !== 'tape') currentCheck()?.descriptor(accessOf(name), this.#fd)
-    this.hold()
+    this.addUser()
     try {
       return await work(this.#live(name), this.#fd)
     } finally {

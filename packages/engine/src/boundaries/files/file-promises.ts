@@ -34,13 +34,13 @@ export function patchPromiseFunctions(): Undo {
 }
 
 async function answer(session: Session, name: string, args: unknown[]): Promise<unknown> {
-  const [place, ...rest] = args
+  const [filePath, ...rest] = args
   if (isContentFunction(name)) {
-    if (place instanceof TapeFileHandle) return place[name](...(rest as [unknown, unknown]))
+    if (filePath instanceof TapeFileHandle) return filePath[name](...(rest as [unknown, unknown]))
     if (isPieces(args[1])) return writePiecesTo(name, args)
   }
   const value = await callPromise(session, `fs.promises.${name}`, name, withDescriptor(args))
-  return name === 'open' ? new TapeFileHandle(session, value as number, pathText(place)) : value
+  return name === 'open' ? new TapeFileHandle(session, value as number, pathText(filePath)) : value
 }
 
 const isContentFunction = (name: string): name is 'readFile' | 'writeFile' | 'appendFile' =>

@@ -46,9 +46,9 @@ export function contentOf(session: Session, path: string): Buffer | undefined {
 /** Undefined if the file does not exist, or if reading would consume it, as with a pipe. */
 function read({ overlay }: Session, path: string): Buffer | undefined {
   try {
-    const place = absolute(path.startsWith('file:') ? new URL(path) : path)
+    const filePath = absolute(path.startsWith('file:') ? new URL(path) : path)
     return outsideRuns(() => {
-      const at = overlay?.locate(overlay.resolve(place)).at ?? place
+      const at = overlay?.locate(overlay.resolve(filePath)).at ?? filePath
       return disk.statSync(at).isFile() ? (readFileSync(at) as Buffer) : undefined
     })
   } catch {

@@ -49,9 +49,9 @@ function syncFunction(name: string, native: FileFunction, suffix = ''): FileFunc
 export function trackDescriptor(
   session: Session,
   name: string,
-  place: unknown,
+  filePath: unknown,
   value: unknown,
 ): void {
-  if (name === 'open') rememberDescriptor(session, value as number, pathText(place))
-  else if (name === 'close') forgetDescriptor(session, place as number)
+  if (name === 'open') rememberDescriptor(session, value as number, pathText(filePath))
+  else if (name === 'close') forgetDescriptor(session, filePath as number)
 }

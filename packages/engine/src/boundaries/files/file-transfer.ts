@@ -1,13 +1,13 @@
 import type { Session } from '../../sessions/session.js'
 import { describeOptions, encodeOptions } from './file-arguments.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
-import { carriedBy } from './tape-descriptors.js'
+import { descriptorsOf } from './tape-descriptors.js'
 import { nameDescriptor, outputDescriptor } from './file-descriptors.js'
 import { nativeFunction } from './file-natives.js'
 import type { OutputWrite } from './file-output.js'
 import { plain } from '../result-form.js'
 import { contentOf } from './file-secrets.js'
-import { isOwnPlace, readFromTape, wroteFromTape } from './served-call.js'
+import { isOwnPosition, readFromTape, wroteFromTape } from './served-call.js'
 
 /** A read or write on a descriptor, ready to be performed; the forms of its arguments are sorted out. */
 export interface Transfer {
@@ -49,21 +49,21 @@ export function reading(session: Session, fd: number, { views, position, passed 
       form: plain,
       served: (outcome) => readFromTape(session, fd, position, outcome),
       again: () => {
-        const opened = carriedBy(session).placeOf(fd)
+        const opened = descriptorsOf(session).positionOf(fd)
         if (opened === undefined) return undefined
-        const from = isOwnPlace(position) ? Number(position) : opened.position
+        const from = isOwnPosition(position) ? Number(position) : opened.position
         return contentOf(session, opened.path)?.subarray(from, from + length)
       },
     },
     runSync: () => {
       const buffer = Buffer.allocUnsafeSlow(length)
-      const real = carriedBy(session).real(fd)
+      const real = descriptorsOf(session).real(fd)
       const count = nativeFunction('readSync')(real, buffer, 0, length, position) as number
       return buffer.subarray(0, count)
     },
     start: (done) => {
       const buffer = Buffer.allocUnsafeSlow(length)
-      const real = carriedBy(session).real(fd)
+      const real = descriptorsOf(session).real(fd)
       nativeFunction('read')(real, buffer, 0, length, position, (error: unknown, count: number) =>
         done(error, buffer.subarray(0, count)),
       )
@@ -94,7 +94,7 @@ export function writing(
   { name, args, input, position }: Write,
 ): Transfer {
   const output = outputDescriptor(session, fd)
-  const real = (): number => output ?? carriedBy(session).real(fd)
+  const real = (): number => output ?? descriptorsOf(session).real(fd)
   const where = typeof position === 'number' ? [position] : []
   return {
     fd,

@@ -36,15 +36,15 @@ const opened = takes('path options', { encode: () => ({}), decode: plain.decode 
 
 function watch(session: Session, given: unknown[]): TapeWatcher {
   const listener = given.find((arg) => typeof arg === 'function') as Listener | undefined
-  const [place, options] = given.filter((arg) => typeof arg !== 'function')
+  const [filePath, options] = given.filter((arg) => typeof arg !== 'function')
   const { signal, ...rest } = (typeof options === 'object' ? (options ?? {}) : {}) as WatchOptions
-  const args = [place, typeof options === 'string' ? options : rest]
+  const args = [filePath, typeof options === 'string' ? options : rest]
   const call = fileCall(session, 'fs.watch', 'watch', args, opened)
   const open = (): NativeWatcher => watchBoth(session, args)
   const native = performCall(session, call, open)
   const watcher = new TapeWatcher(session, {
     name: 'FSWatcher',
-    path: pathText(place),
+    path: pathText(filePath),
     form: namedChange,
     native: native as NativeWatcher | undefined,
     open,
@@ -60,12 +60,12 @@ function watch(session: Session, given: unknown[]): TapeWatcher {
 function watchBoth(session: Session, args: readonly unknown[]): NativeWatcher {
   const native = nativeFunction('watch')
   const { overlay } = session
-  const place = overlay?.resolve(absolute(args[0]))
-  if (overlay === undefined || place === undefined || !overlay.covers(place))
+  const filePath = overlay?.resolve(absolute(args[0]))
+  if (overlay === undefined || filePath === undefined || !overlay.covers(filePath))
     return native(...args) as NativeWatcher
   const watcher = callLive(session, 'watch', native, args) as fs.FSWatcher
-  if (overlay.locate(place).in !== 'disk') return watcher
-  const own = native(overlay.forWriting(place), ...args.slice(1)) as fs.FSWatcher
+  if (overlay.locate(filePath).in !== 'disk') return watcher
+  const own = native(overlay.forWriting(filePath), ...args.slice(1)) as fs.FSWatcher
   own.on('change', (...change) => watcher.emit('change', ...change))
   watcher.on('close', () => own.close())
   const { ref, unref } = watcher
@@ -93,25 +93,25 @@ const statChange: ChangeForm = {
 }
 
 function watchFile(session: Session, given: unknown[], native: FileFunction): unknown {
-  const [place, ...rest] = given
+  const [filePath, ...rest] = given
   const listener = rest.find((arg) => typeof arg === 'function') as Listener | undefined
   // Refused by Node, at once.
-  if (listener === undefined || !isPath(place)) return native(...given)
-  const key = path.resolve(pathText(place))
+  if (listener === undefined || !isPath(filePath)) return native(...given)
+  const key = path.resolve(pathText(filePath))
   let watcher = pollersOf(session).get(key)
   if (watcher === undefined) {
     const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
     const ignore = (): void => {}
     // In a branch, what it writes itself is all that can be polled.
     const { overlay } = session
-    let watched: unknown = place
+    let watched: unknown = filePath
     const open = (): NativeWatcher => {
-      if (overlay) watched = overlay.forWriting(overlay.resolve(absolute(place)))
+      if (overlay) watched = overlay.forWriting(overlay.resolve(absolute(filePath)))
       return native(watched, options, ignore) as NativeWatcher
     }
     watcher = new TapeWatcher(session, {
       name: 'fs.watchFile',
-      path: pathText(place),
+      path: pathText(filePath),
       form: statChange,
       native: session.local === 'tape' ? undefined : outsideRuns(open),
       open,
@@ -123,8 +123,8 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
 }
 
 function unwatchFile(session: Session, given: unknown[], native: FileFunction): void {
-  const [place, listener] = given
-  const key = isPath(place) ? path.resolve(pathText(place)) : ''
+  const [filePath, listener] = given
+  const key = isPath(filePath) ? path.resolve(pathText(filePath)) : ''
   const watcher = pollersOf(session).get(key)
   if (watcher === undefined) return void (session.local === 'tape' || native(...given))
   if (typeof listener === 'function') watcher.off('change', listener as Listener)

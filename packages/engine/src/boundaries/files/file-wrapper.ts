@@ -73,14 +73,14 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
   if (looking) return true
   looking = true
   const { stackTraceLimit, prepareStackTrace } = Error
-  const holder: { stack?: unknown } = {}
+  const target: { stack?: unknown } = {}
   try {
     Error.stackTraceLimit = FRAMES
     Error.prepareStackTrace = (_, sites) => isLoading(sites, between)
-    Error.captureStackTrace(holder, wrapper)
+    Error.captureStackTrace(target, wrapper)
     // Still text where it was not asked: a stack is being printed right now, and what
     // prints it, in a test runner for example, reads a source map.
-    return holder.stack !== false
+    return target.stack !== false
   } finally {
     Error.stackTraceLimit = stackTraceLimit
     Error.prepareStackTrace = prepareStackTrace

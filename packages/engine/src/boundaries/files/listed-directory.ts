@@ -17,14 +17,14 @@ export class ListedDirectory {
 
   /** `seen`: entries that were handed out already, by `nameOfEntry`. Throws what opening the folder throws. */
   constructor(session: Session, args: readonly unknown[], seen: ReadonlySet<string> = new Set()) {
-    const [place, options] = args
+    const [filePath, options] = args
     const given = typeof options === 'string' ? { encoding: options } : (options ?? {})
-    this.path = pathText(place)
+    this.path = pathText(filePath)
     // For its errors, which are those of another call.
     const folder = callLive(session, 'opendir', nativeFunction('opendirSync'), args) as Dir
     folder.closeSync()
     const list = callLive(session, 'readdir', nativeFunction('readdirSync'), [
-      place,
+      filePath,
       { ...given, withFileTypes: true },
     ])
     this.#entries = (list as Dirent[]).filter((entry) => !seen.has(nameOfEntry(entry)))

@@ -1,10 +1,10 @@
 import { callSite } from '../../call-site.js'
-import { absolute, originalError, overlayCall, placesOf } from '../../overlay/overlay-call.js'
+import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/overlay-call.js'
 import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import type { Session } from '../../sessions/session.js'
 import type { Answer } from '../captured-call.js'
-import { carriedBy } from './tape-descriptors.js'
+import { descriptorsOf } from './tape-descriptors.js'
 import { nativeFs } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 
@@ -20,14 +20,14 @@ export function callLive(
   given: readonly unknown[],
 ): unknown {
   if (isPlain(session)) return native(...given)
-  if (name === 'open') carriedBy(session).isOver(given)
+  if (name === 'open') descriptorsOf(session).isOver(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
   const value =
     overlay === undefined
       ? native(...args)
       : callOnOverlay(session, overlay, args, name, native, true).value
-  return name === 'open' ? carriedBy(session).adopt(value as number) : value
+  return name === 'open' ? descriptorsOf(session).adopt(value as number) : value
 }
 
 /** The same for a function with a callback. */
@@ -39,12 +39,12 @@ export function startLive(
   done: Answer,
 ): void {
   if (isPlain(session)) return startNative(name, native, given, done)
-  if (name === 'open') carriedBy(session).isOver(given)
+  if (name === 'open') descriptorsOf(session).isOver(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
   const finish: Answer = (error, value) => {
     const isOpened = name === 'open' && (error === null || error === undefined)
-    done(error, isOpened ? carriedBy(session).adopt(value as number) : value)
+    done(error, isOpened ? descriptorsOf(session).adopt(value as number) : value)
   }
   if (overlay === undefined) return startNative(name, native, args, finish)
   let made: Made
@@ -64,7 +64,7 @@ export function startLive(
 
 /** Nothing stands between this run and the disk. */
 const isPlain = (session: Session): boolean =>
-  session.overlay === undefined && !carriedBy(session).isNeeded
+  session.overlay === undefined && !descriptorsOf(session).isNeeded
 
 /** `exists` is the one function whose callback has no error. */
 function startNative(
@@ -84,14 +84,16 @@ function withRealDescriptor(
   name: string,
   args: readonly unknown[],
 ): readonly unknown[] {
-  const carried = carriedBy(session)
+  const descriptors = descriptorsOf(session)
   if (REMOVES.has(name)) {
-    const places = placesOf(name, args)
-    carried.keepOpen(places.map((place) => session.overlay?.resolve(place, false) ?? place))
+    const paths = pathsOf(name, args)
+    descriptors.openBelow(
+      paths.map((filePath) => session.overlay?.resolve(filePath, false) ?? filePath),
+    )
   }
   const [fd, ...rest] = args
   if (typeof fd !== 'number') return args
-  return [name === 'close' ? carried.close(fd) : carried.real(fd), ...rest]
+  return [name === 'close' ? descriptors.close(fd) : descriptors.real(fd), ...rest]
 }
 
 /** A call on the overlay; with its answer when it was made already. */
@@ -142,20 +144,20 @@ function prepare(
 ): OverlayCall {
   if (typeof args[0] === 'number') return { args }
   const call = overlayCall(overlay, name, args) ?? { args }
-  for (const place of placesOf(name, args)) noteLater(session, overlay, name, place)
+  for (const filePath of pathsOf(name, args)) noteLater(session, overlay, name, filePath)
   return call
 }
 
 /** The disk is not as it was at the moment the branch goes on from. */
-function noteLater(session: Session, overlay: Overlay, name: string, place: string): void {
+function noteLater(session: Session, overlay: Overlay, name: string, filePath: string): void {
   const { later } = overlay
   if (later.size === 0) return
-  const resolved = overlay.resolve(place)
+  const resolved = overlay.resolve(filePath)
   if (!later.has(resolved) || overlay.locate(resolved).in !== 'disk') return
   const site = callSite()
   session.note({
     kind: 'boundary',
-    name: `fs.${name} ${place}`,
+    name: `fs.${name} ${filePath}`,
     text: 'the parent run wrote this file after the point the branch goes on from; the branch sees it as it is on disk today',
     ...(site !== undefined && { site }),
   })

@@ -1,12 +1,12 @@
 import path from 'node:path'
 import { disk } from '../../overlay/disk.js'
 import { flagBits, opensForWriting, opensNew, opensToAppend } from '../../overlay/open-flags.js'
-import { absolute, changeOverlay, placesOf } from '../../overlay/overlay-call.js'
+import { absolute, changeOverlay, pathsOf } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { Outcome } from '../captured-call.js'
-import { carriedBy } from './tape-descriptors.js'
+import { descriptorsOf } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-data.js'
 
 /**
@@ -22,7 +22,7 @@ export function tookFromTape(
 ): void {
   const { overlay } = session
   const isFilling = fills(overlay)
-  if (name === 'open') carriedBy(session).isOver(args)
+  if (name === 'open') descriptorsOf(session).isOver(args)
   outsideRuns(() => {
     if ('error' in outcome) {
       if (isFilling && isMissing(outcome.error)) foundNothing(overlay, name, args)
@@ -32,8 +32,8 @@ export function tookFromTape(
     else if (name === 'open') opened(session, args, outcome.value as number, isFilling)
     else if (isFilling) fill(overlay, name, args, outcome.value)
     if (name === 'rename') {
-      const [from = '', to = ''] = placesOf(name, args).map((p) => overlay?.resolve(p, false) ?? p)
-      carriedBy(session).renamed(from, to)
+      const [from = '', to = ''] = pathsOf(name, args).map((p) => overlay?.resolve(p, false) ?? p)
+      descriptorsOf(session).renamed(from, to)
     }
   })
 }
@@ -49,9 +49,9 @@ export function readFromTape(
   position: unknown,
   outcome: Outcome,
 ): void {
-  if ('error' in outcome || isOwnPlace(position)) return
+  if ('error' in outcome || isOwnPosition(position)) return
   const { byteLength } = outcome.value as Uint8Array
-  outsideRuns(() => carriedBy(session).moved(fd, byteLength))
+  outsideRuns(() => descriptorsOf(session).moved(fd, byteLength))
 }
 
 /** A write to a descriptor was answered by the tape. */
@@ -62,41 +62,43 @@ export function wroteFromTape(
   outcome: Outcome,
 ): void {
   if ('error' in outcome) return
-  const carried = carriedBy(session)
-  if (fills(session.overlay)) outsideRuns(() => carried.repeat(fd, write.name, write.args))
-  if (!isOwnPlace(write.position)) carried.moved(fd, outcome.value as number, true)
+  const descriptors = descriptorsOf(session)
+  if (fills(session.overlay)) outsideRuns(() => descriptors.repeat(fd, write.name, write.args))
+  if (!isOwnPosition(write.position)) descriptors.moved(fd, outcome.value as number, true)
 }
 
-export const isOwnPlace = (position: unknown): boolean =>
+export const isOwnPosition = (position: unknown): boolean =>
   typeof position === 'bigint' ? position >= 0n : typeof position === 'number' && position >= 0
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** A look that found nothing. If the run itself made it later, it is not there yet. */
 function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]): void {
-  const [place, ...others] = placesOf(name, args)
-  if (place === undefined || others.length > 0) return
-  const resolved = overlay.resolve(place)
+  const [filePath, ...others] = pathsOf(name, args)
+  if (filePath === undefined || others.length > 0) return
+  const resolved = overlay.resolve(filePath)
   if (overlay.parent?.has(resolved) === true) overlay.unborn(resolved)
 }
 
 /** The run made this: before, nothing was there. */
-function isNew(overlay: Overlay, place: unknown, follow = false): void {
-  overlay.unborn(overlay.resolve(absolute(place), follow))
+function isNew(overlay: Overlay, filePath: unknown, follow = false): void {
+  overlay.unborn(overlay.resolve(absolute(filePath), follow))
 }
 
 function opened(session: Session, args: readonly unknown[], fd: number, isFilling: boolean): void {
   const { overlay } = session
   const [given, flags, mode] = args
-  const place = overlay?.resolve(absolute(given)) ?? absolute(given)
+  const filePath = overlay?.resolve(absolute(given)) ?? absolute(given)
   const bits = flagBits(flags)
-  const carried = carriedBy(session)
-  if (!isFilling || overlay === undefined || !opensForWriting(bits) || !overlay.covers(place))
-    return carried.opened(fd, place, flags)
-  if (opensNew(bits)) overlay.unborn(place)
-  else if (opensToAppend(bits)) overlay.takeBack(place)
-  const real = attempt(overlay, place, () => changeOverlay(overlay, 'open', [place, flags, mode]))
-  carried.opened(fd, place, flags, real as number | undefined)
+  const descriptors = descriptorsOf(session)
+  if (!isFilling || overlay === undefined || !opensForWriting(bits) || !overlay.covers(filePath))
+    return descriptors.opened(fd, filePath, flags)
+  if (opensNew(bits)) overlay.unborn(filePath)
+  else if (opensToAppend(bits)) overlay.takeBack(filePath)
+  const real = attempt(overlay, filePath, () =>
+    changeOverlay(overlay, 'open', [filePath, flags, mode]),
+  )
+  descriptors.opened(fd, filePath, flags, real as number | undefined)
 }
 
 function onDescriptor(
@@ -106,17 +108,17 @@ function onDescriptor(
   value: unknown,
   isFilling: boolean,
 ): void {
-  const carried = carriedBy(session)
+  const descriptors = descriptorsOf(session)
   const [fd, data, options] = args as [number, unknown, unknown]
   if (name === 'close') {
-    const real = isFilling ? carried.openNumber(fd) : undefined
+    const real = isFilling ? descriptors.openNumber(fd) : undefined
     if (real !== undefined) disk.closeSync(real)
-    return carried.closed(fd)
+    return descriptors.closed(fd)
   }
-  if (name === 'readFile') return carried.moved(fd, lengthOf(value, encodingOf(data)))
+  if (name === 'readFile') return descriptors.moved(fd, lengthOf(value, encodingOf(data)))
   const isWrite = name === 'writeFile' || name === 'appendFile'
-  if (isFilling && (isWrite || CHANGES_OPEN.has(name))) carried.repeat(fd, name, args.slice(1))
-  if (isWrite) carried.moved(fd, lengthOf(data, encodingOf(options)), true)
+  if (isFilling && (isWrite || CHANGES_OPEN.has(name))) descriptors.repeat(fd, name, args.slice(1))
+  if (isWrite) descriptors.moved(fd, lengthOf(data, encodingOf(options)), true)
 }
 
 const CHANGES_OPEN = new Set(['fchmod', 'fchown', 'ftruncate', 'futimes'])
@@ -129,13 +131,13 @@ type Fill = (overlay: Overlay, args: readonly unknown[], value: unknown) => void
 
 /** Does in the overlay what the run had done to the disk. */
 function fill(overlay: Overlay, name: string, args: readonly unknown[], value: unknown): void {
-  const places = placesOf(name, args)
+  const paths = pathsOf(name, args)
   if (value === FOUND_NOTHING[name] && name in FOUND_NOTHING) foundNothing(overlay, name, args)
-  if (!CHANGES.has(name) || !places.every((place) => overlay.covers(place))) return
+  if (!CHANGES.has(name) || !paths.every((filePath) => overlay.covers(filePath))) return
   BEFORE[name]?.(overlay, args, value)
   if (name === 'mkdtemp')
     return void attempt(overlay, String(value), () => makeFolder(overlay, absolute(value)))
-  attempt(overlay, places.join(' → '), () => changeOverlay(overlay, name, args))
+  attempt(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
 }
 
 /** Answers that say so without an error. */
@@ -167,25 +169,25 @@ const CHANGES = new Set([
 
 /** What the success of a call says about the disk before it. */
 const BEFORE: Readonly<Record<string, Fill>> = {
-  appendFile: (overlay, [place]) => overlay.takeBack(overlay.resolve(absolute(place))),
+  appendFile: (overlay, [filePath]) => overlay.takeBack(overlay.resolve(absolute(filePath))),
   link: (overlay, [, to]) => isNew(overlay, to),
-  symlink: (overlay, [, place]) => isNew(overlay, place),
-  mkdir: (overlay, [place, options], value) => {
+  symlink: (overlay, [, filePath]) => isNew(overlay, filePath),
+  mkdir: (overlay, [filePath, options], value) => {
     const { recursive } = (options ?? {}) as { recursive?: boolean }
-    if (recursive !== true) isNew(overlay, place)
+    if (recursive !== true) isNew(overlay, filePath)
     else if (value !== undefined) isNew(overlay, value)
   },
-  writeFile: (overlay, [place, , options]) => {
+  writeFile: (overlay, [filePath, , options]) => {
     const { flag } = (options ?? {}) as { flag?: unknown }
-    if (opensNew(flagBits(flag ?? 'w'))) isNew(overlay, place, true)
+    if (opensNew(flagBits(flag ?? 'w'))) isNew(overlay, filePath, true)
     else if (opensToAppend(flagBits(flag ?? 'w')))
-      overlay.takeBack(overlay.resolve(absolute(place)))
+      overlay.takeBack(overlay.resolve(absolute(filePath)))
   },
 }
 
-function makeFolder(overlay: Overlay, place: string): void {
-  isNew(overlay, place)
-  disk.mkdirSync(overlay.forWriting(overlay.resolve(place, false)), { mode: 0o700 })
+function makeFolder(overlay: Overlay, filePath: string): void {
+  isNew(overlay, filePath)
+  disk.mkdirSync(overlay.forWriting(overlay.resolve(filePath, false)), { mode: 0o700 })
 }
 
 /** The disk is no longer as it was: what cannot be done again is told when the run goes live. */

@@ -14,7 +14,7 @@ import { NO_DESCRIPTOR } from './file-checks.js'
 import { nativeFunction } from './file-natives.js'
 
 /** A descriptor whose number is not, or not surely, that of the system. */
-interface Carried {
+interface TapeDescriptor {
   /** Absolute, as the run sees it. */
   path: string
   readonly bits: number
@@ -34,8 +34,8 @@ interface Carried {
  * one. So a live call never uses the agent's number: it uses the one of the file
  * that is opened here, by its path, when it is first needed.
  */
-export class CarriedDescriptors {
-  readonly #held = new Map<number, Carried>()
+export class TapeDescriptors {
+  readonly #descriptors = new Map<number, TapeDescriptor>()
   /** Calls that the tape answers with a number which is not known yet, by their arguments. */
   readonly #opening = new Set<readonly unknown[]>()
   #nextVirtual = FIRST_VIRTUAL
@@ -44,14 +44,14 @@ export class CarriedDescriptors {
 
   /** Whether a number may mean something else than the system thinks. */
   get isNeeded(): boolean {
-    return this.#held.size > 0 || this.#opening.size > 0
+    return this.#descriptors.size > 0 || this.#opening.size > 0
   }
 
   /** The tape has opened a file; `real` when it was opened in an overlay at once. */
   opened(fd: number, path: string, flags: unknown, real?: number): void {
     isInUse = true
     const bits = flagBits(flags)
-    this.#held.set(fd, { path, bits, position: 0, real, isVirtual: false, isClosed: false })
+    this.#descriptors.set(fd, { path, bits, position: 0, real, isVirtual: false, isClosed: false })
   }
 
   /** A call that opens a file, with these arguments, begins while served. */
@@ -66,35 +66,35 @@ export class CarriedDescriptors {
 
   /** Bytes were read or written at the descriptor's own position, by the tape's account. */
   moved(fd: number, count: number, written = false): void {
-    const carried = this.#held.get(fd)
-    if (carried === undefined) return
-    const { real, bits } = carried
-    if (written && opensToAppend(bits)) carried.position = Infinity
-    else carried.position += count
+    const descriptor = this.#descriptors.get(fd)
+    if (descriptor === undefined) return
+    const { real, bits } = descriptor
+    if (written && opensToAppend(bits)) descriptor.position = Infinity
+    else descriptor.position += count
     if (!written && real !== undefined) skip(real, count)
   }
 
   /** The file that the tape opened under this number, and the position of its next read. */
-  placeOf(fd: number): { readonly path: string; readonly position: number } | undefined {
-    const carried = this.#held.get(fd)
-    return carried?.isVirtual === false && !carried.isClosed ? carried : undefined
+  positionOf(fd: number): { readonly path: string; readonly position: number } | undefined {
+    const descriptor = this.#descriptors.get(fd)
+    return descriptor?.isVirtual === false && !descriptor.isClosed ? descriptor : undefined
   }
 
   /** The system's number for a live call. What cannot be used gets one that no file has. */
   real(fd: number): number {
-    const carried = this.#held.get(fd)
-    if (carried === undefined) return fd
-    if (carried.isClosed) return NO_DESCRIPTOR
-    return (carried.real ??= this.#reopen(fd, carried))
+    const descriptor = this.#descriptors.get(fd)
+    if (descriptor === undefined) return fd
+    if (descriptor.isClosed) return NO_DESCRIPTOR
+    return (descriptor.real ??= this.#reopen(fd, descriptor))
   }
 
   /** The number the agent gets for a file that was opened live. */
   adopt(real: number): number {
-    const carried = this.#held.get(real)
-    if (carried?.isClosed === true) this.#held.delete(real)
-    else if (carried !== undefined || this.#opening.size > 0) {
+    const descriptor = this.#descriptors.get(real)
+    if (descriptor?.isClosed === true) this.#descriptors.delete(real)
+    else if (descriptor !== undefined || this.#opening.size > 0) {
       const fd = this.#nextVirtual++
-      this.#held.set(fd, { ...NOTHING, real, isVirtual: true })
+      this.#descriptors.set(fd, { ...NOTHING, real, isVirtual: true })
       return fd
     }
     return real
@@ -102,58 +102,63 @@ export class CarriedDescriptors {
 
   /** Closed by the agent. Its number from the tape stays taken: a late use must not reach another file. */
   closed(fd: number): void {
-    const carried = this.#held.get(fd)
-    if (carried?.isVirtual === true) this.#held.delete(fd)
-    else if (carried) carried.isClosed = true
+    const descriptor = this.#descriptors.get(fd)
+    if (descriptor?.isVirtual === true) this.#descriptors.delete(fd)
+    else if (descriptor) descriptor.isClosed = true
   }
 
   /** The number to close, live, for the agent's; it is given up with that. Closing works also where nothing could be opened. */
   close(fd: number): number {
-    const carried = this.#held.get(fd)
-    if (carried === undefined) return fd
-    const { isClosed, real = NO_DESCRIPTOR } = carried
+    const descriptor = this.#descriptors.get(fd)
+    if (descriptor === undefined) return fd
+    const { isClosed, real = NO_DESCRIPTOR } = descriptor
     this.closed(fd)
     return isClosed ? NO_DESCRIPTOR : real !== NO_DESCRIPTOR ? real : disk.openSync(devNull, 'r')
   }
 
   /** The system's number, if there is one by now. */
   openNumber(fd: number): number | undefined {
-    const carried = this.#held.get(fd)
-    return carried?.isClosed === false && carried.real !== NO_DESCRIPTOR ? carried.real : undefined
+    const descriptor = this.#descriptors.get(fd)
+    return descriptor?.isClosed === false && descriptor.real !== NO_DESCRIPTOR
+      ? descriptor.real
+      : undefined
   }
 
   /** Does in the overlay what the tape did to an open file. */
   repeat(fd: number, name: string, args: readonly unknown[]): void {
     const { overlay } = this.session
-    const carried = this.#held.get(fd)
-    if (overlay === undefined || carried === undefined || !overlay.covers(carried.path)) return
+    const descriptor = this.#descriptors.get(fd)
+    if (overlay === undefined || descriptor === undefined || !overlay.covers(descriptor.path))
+      return
     try {
       nativeFunction(`${name}Sync`)(this.real(fd), ...args)
     } catch {
-      overlay.unknown.add(carried.path)
+      overlay.unknown.add(descriptor.path)
     }
   }
 
   /** Something is about to be removed or replaced: what is open there stays usable. */
-  keepOpen(places: readonly string[]): void {
-    for (const [fd, { path, real, isClosed }] of this.#held)
-      if (real === undefined && !isClosed && places.some((place) => isBelow(path, place)))
+  openBelow(paths: readonly string[]): void {
+    for (const [fd, { path, real, isClosed }] of this.#descriptors)
+      if (real === undefined && !isClosed && paths.some((filePath) => isBelow(path, filePath)))
         this.real(fd)
   }
 
   /** The tape has renamed something. */
   renamed(from: string, to: string): void {
-    for (const carried of this.#held.values())
-      if (isBelow(carried.path, from)) carried.path = to + carried.path.slice(from.length)
+    for (const descriptor of this.#descriptors.values())
+      if (isBelow(descriptor.path, from)) descriptor.path = to + descriptor.path.slice(from.length)
   }
 
-  #reopen(fd: number, { path, bits, position }: Carried): number {
+  #reopen(fd: number, { path, bits, position }: TapeDescriptor): number {
     const { overlay } = this.session
     try {
       return outsideRuns(() => {
-        const place = overlay?.resolve(path) ?? path
-        const at = opensForWriting(bits) ? overlay?.forWriting(place) : overlay?.locate(place).at
-        const real = disk.openSync(at ?? place, reopeningBits(bits))
+        const filePath = overlay?.resolve(path) ?? path
+        const at = opensForWriting(bits)
+          ? overlay?.forWriting(filePath)
+          : overlay?.locate(filePath).at
+        const real = disk.openSync(at ?? filePath, reopeningBits(bits))
         if (opensToRead(reopeningBits(bits))) skip(real, position)
         return real
       })
@@ -185,15 +190,15 @@ function skip(real: number, count: number): void {
   }
 }
 
-const all = new WeakMap<Session, CarriedDescriptors>()
+const all = new WeakMap<Session, TapeDescriptors>()
 let isInUse = false
 
 /** Whether any run of this process has an overlay or descriptors from a tape. */
-export const isCarrying = (): boolean => isInUse || Overlay.isInUse
+export const mayUseDescriptors = (): boolean => isInUse || Overlay.isInUse
 
-export function carriedBy(session: Session): CarriedDescriptors {
+export function descriptorsOf(session: Session): TapeDescriptors {
   const owner = session.owner ?? session
-  let carried = all.get(owner)
-  if (carried === undefined) all.set(owner, (carried = new CarriedDescriptors(owner)))
-  return carried
+  let descriptor = all.get(owner)
+  if (descriptor === undefined) all.set(owner, (descriptor = new TapeDescriptors(owner)))
+  return descriptor
 }

@@ -4,7 +4,7 @@ import type { SecretMask } from '../../secrets.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import { EMPTY, Operation } from '../../sessions/session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../sessions/session.js'
-import { carriedBy, isCarrying } from './tape-descriptors.js'
+import { descriptorsOf, mayUseDescriptors } from './tape-descriptors.js'
 
 /**
  * Lets the file boundary work for a run without recording: for what its tools do,
@@ -79,9 +79,9 @@ const made = new WeakMap<Session, UnrecordedSession>()
 
 /** The session of a call that is not recorded and still has to go through its run; usually none has to. */
 export function unrecordedFileSession(): Session | undefined {
-  if (!isCarrying()) return undefined
+  if (!mayUseDescriptors()) return undefined
   const owner = unrecordedOwner()
-  if (owner === undefined || (owner.overlay === undefined && !carriedBy(owner).isNeeded))
+  if (owner === undefined || (owner.overlay === undefined && !descriptorsOf(owner).isNeeded))
     return undefined
   let session = made.get(owner)
   if (session === undefined) made.set(owner, (session = new UnrecordedSession(owner)))

@@ -95,8 +95,8 @@ function capturing(
   class Database {
     constructor(...args: unknown[]) {
       const [file, given, isAnonymous, readonly, mustExist, timeout, , content] = args
-      const asked = [file, given, isAnonymous, readonly, mustExist, timeout, content]
-      const opened = { file: String(file), args, asked }
+      const compared = [file, given, isAnonymous, readonly, mustExist, timeout, content]
+      const opened = { file: String(file), args, compared }
       const facts = openDatabase(this, library, opened, pick(DATABASE_FACTS))
       showChanging(this, ['inTransaction', 'open'])
       showFixed(this, facts)
@@ -109,12 +109,12 @@ function capturing(
       return callNative(this, {
         method: 'prepare',
         args: [sql, database, ...modes],
-        asked: [sql, ...modes],
+        compared: [sql, ...modes],
         makes: { sql, make, facts: pick(STATEMENT_FACTS) },
       }) as object
     }
     backup(database: object, ...args: unknown[]): object {
-      const call = { method: 'backup', args: [database, ...args], asked: args, makes: backups }
+      const call = { method: 'backup', args: [database, ...args], compared: args, makes: backups }
       return callNative(this, call) as object
     }
   }

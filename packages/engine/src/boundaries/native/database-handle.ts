@@ -36,7 +36,7 @@ export interface HandleCall {
   readonly method: string
   readonly args: readonly unknown[]
   /** Arguments that go on the tape; all of them unless set. */
-  readonly asked?: readonly unknown[]
+  readonly compared?: readonly unknown[]
   /** Turns the native object that the call answers with into the agent's. */
   readonly makes?: Maker
 }
@@ -200,7 +200,11 @@ export function bindHandle<T extends object>(object: T, handle: NativeHandle): T
 export function openDatabase(
   object: object,
   library: DatabaseLibrary,
-  { file, args, asked }: { file: string; args: readonly unknown[]; asked: readonly unknown[] },
+  {
+    file,
+    args,
+    compared,
+  }: { file: string; args: readonly unknown[]; compared: readonly unknown[] },
   facts: Maker['facts'],
 ): Readonly<Record<string, unknown>> {
   const connection = new Connection(library, file, args)
@@ -211,7 +215,7 @@ export function openDatabase(
     return facts(connection.root.native)
   }
   if (session === undefined) return open()
-  const call = capturedCall(session, connection.root, { method: 'open', args, asked })
+  const call = capturedCall(session, connection.root, { method: 'open', args, compared })
   return perform(session, connection, call, open) as Readonly<Record<string, unknown>>
 }
 
@@ -277,15 +281,15 @@ export function capturedCall(
   call: HandleCall,
 ): CapturedCall {
   const { connection } = handle
-  const { method, args, asked = args } = call
+  const { method, args, compared = args } = call
   const { library } = connection
-  if (method !== 'open' && args.some(holdsFunction)) noteFunctions(session, connection, method)
+  if (method !== 'open' && args.some(containsFunction)) noteFunctions(session, connection, method)
   const text = textOf(handle, call)
   return {
     kind: 'database',
     name: `${library.name}.${method}`,
     title: clipText(text.trim(), TITLE_MAX),
-    input: encodeBody([numberOf(session, handle), ...asked]),
+    input: encodeBody([numberOf(session, handle), ...compared]),
     form: formOf(handle, call),
     durable: changesDisk(connection, method, text),
     errorClasses: library.errorClasses,
@@ -354,7 +358,7 @@ function numberOf(session: Session, handle: NativeHandle): number {
   return number
 }
 
-const holdsFunction = (arg: unknown): boolean =>
+const containsFunction = (arg: unknown): boolean =>
   typeof arg === 'function' ||
   (typeof arg === 'object' &&
     arg !== null &&
@@ -446,11 +450,11 @@ const BESIDE = ['-wal', '-journal']
 export function fileFor(overlay: Overlay, file: string): string {
   const isUrl = file.startsWith('file:')
   const [name = '', query] = isUrl ? file.slice('file:'.length).split('?') : [file]
-  const place = overlay.resolve(
+  const filePath = overlay.resolve(
     isUrl && name.startsWith('//') ? fileURLToPath(`file:${name}`) : path.resolve(name),
   )
   for (const end of BESIDE)
-    if (overlay.lookAt(place + end) !== undefined) overlay.forWriting(place + end)
-  const own = overlay.forWriting(place)
+    if (overlay.lookAt(filePath + end) !== undefined) overlay.forWriting(filePath + end)
+  const own = overlay.forWriting(filePath)
   return isUrl ? `file:${own}${query === undefined ? '' : `?${query}`}` : own
 }

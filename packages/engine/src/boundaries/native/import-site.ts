@@ -21,7 +21,7 @@ export function importSite(addon: string): string | undefined {
     const text = read(file)
     for (const match of text.matchAll(SPECIFIER)) {
       const specifier = match[2] ?? ''
-      if (isOf(packages, specifier)) return `${file}:${placeIn(text, match.index)}`
+      if (isOf(packages, specifier)) return `${file}:${lineAndColumn(text, match.index)}`
       const next = /^\.{1,2}\//.test(specifier)
         ? find(path.resolve(file, '..', specifier))
         : undefined
@@ -41,9 +41,9 @@ function packagesOnStack(): string[] {
   Error.stackTraceLimit = stackTraceLimit
   return stack.split('\n').flatMap((line) => {
     const [, file = ''] = FRAME.exec(line) ?? []
-    const place = file.startsWith('file:') ? fileURLToPath(file) : file
-    const name = place.split(/[\\/]node_modules[\\/]/).at(-1)
-    const [scope = '', inner = ''] = name === place ? [] : (name ?? '').split(/[\\/]/)
+    const filePath = file.startsWith('file:') ? fileURLToPath(file) : file
+    const name = filePath.split(/[\\/]node_modules[\\/]/).at(-1)
+    const [scope = '', inner = ''] = name === filePath ? [] : (name ?? '').split(/[\\/]/)
     return scope === '' ? [] : [scope.startsWith('@') ? `${scope}/${inner}` : scope]
   })
 }
@@ -51,7 +51,7 @@ function packagesOnStack(): string[] {
 const isOf = (packages: ReadonlySet<string>, specifier: string): boolean =>
   [...packages].some((name) => specifier === name || specifier.startsWith(`${name}/`))
 
-function placeIn(text: string, at: number): string {
+function lineAndColumn(text: string, at: number): string {
   const before = text.slice(0, at).split('\n')
   const start = text.slice(0, at).length - (before.at(-1)?.length ?? 0)
   return `${before.length}:${at - start + 1}`

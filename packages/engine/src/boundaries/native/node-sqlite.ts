@@ -97,7 +97,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
         process.emitWarning(...(warning as [string, string]))
       }
       const file = textOf(args[0])
-      openDatabase(this, library, { file, args, asked: [file, ...args.slice(1)] }, () => ({}))
+      openDatabase(this, library, { file, args, compared: [file, ...args.slice(1)] }, () => ({}))
       showChanging(this, ['isOpen', 'isTransaction'])
       Object.assign(this, { [Symbol.for('sqlite-type')]: NAME })
     }
@@ -166,10 +166,10 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
     const handle = handleOf(database)
     const session = currentSession()
     const owner = session ?? unrecordedOwner()
-    const place = textOf(file)
+    const filePath = textOf(file)
     const run = async (): Promise<unknown> => {
       const overlay = overlayOf(owner)
-      const target = overlay === undefined ? file : fileFor(overlay, place)
+      const target = overlay === undefined ? file : fileFor(overlay, filePath)
       return await sqlite.backup?.(
         handle.real(owner),
         target,
@@ -179,7 +179,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
     if (session === undefined) return await run()
     const call = capturedCall(session, handle, {
       method: 'backup',
-      args: [place, options],
+      args: [filePath, options],
     })
     return await promiseCall(session, call, (done) => {
       run().then((pages) => done(null, pages), done)

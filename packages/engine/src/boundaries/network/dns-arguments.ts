@@ -11,7 +11,7 @@ const RECORD_TYPES = new Set('A AAAA ANY CAA CNAME MX NAPTR NS PTR SOA SRV TLSA 
  * Whether Node answers these arguments without asking anyone: it refuses them, or
  * there is nothing to ask. Such calls go to Node itself and leave no event.
  */
-export function asksNobody(name: string, args: readonly unknown[]): boolean {
+export function needsNoQuery(name: string, args: readonly unknown[]): boolean {
   const [host, second] = args
   if (typeof host !== 'string' || host === '') return true
   const option = typeof second === 'function' ? undefined : second

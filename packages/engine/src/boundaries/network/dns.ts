@@ -5,7 +5,7 @@ import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
 import type { CapturedCall } from '../captured-call.js'
-import { asksNobody } from './dns-arguments.js'
+import { needsNoQuery } from './dns-arguments.js'
 import { encodeOptions } from '../files/file-arguments.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -17,10 +17,10 @@ import { plain } from '../result-form.js'
  */
 export function patchDns(): Undo {
   return undoAll([
-    ...patchQuestions(dns, 'dns', withCallback),
-    ...patchQuestions(dns.promises, 'dns.promises', withPromise),
-    ...patchQuestions(dns.Resolver.prototype, 'Resolver', withCallback),
-    ...patchQuestions(dns.promises.Resolver.prototype, 'promises.Resolver', withPromise),
+    ...patchQueries(dns, 'dns', withCallback),
+    ...patchQueries(dns.promises, 'dns.promises', withPromise),
+    ...patchQueries(dns.Resolver.prototype, 'Resolver', withCallback),
+    ...patchQueries(dns.promises.Resolver.prototype, 'promises.Resolver', withPromise),
     ...[dns, dns.promises, Object.getPrototypeOf(dns.Resolver.prototype) as object].map(
       patchServers,
     ),
@@ -29,38 +29,38 @@ export function patchDns(): Undo {
 
 type DnsFunction = (...args: unknown[]) => unknown
 
-const QUESTION = /^(?:lookup|lookupService|reverse|resolve(?:[46A-Z].*)?)$/
+const QUERY = /^(?:lookup|lookupService|reverse|resolve(?:[46A-Z].*)?)$/
 
-type Ask = (session: Session, label: string, native: DnsFunction, args: unknown[]) => unknown
+type RunQuery = (session: Session, label: string, native: DnsFunction, args: unknown[]) => unknown
 
-function patchQuestions(target: object, prefix: string, ask: Ask): Undo[] {
+function patchQueries(target: object, prefix: string, runQuery: RunQuery): Undo[] {
   const functions = target as Record<string, DnsFunction>
   return Object.getOwnPropertyNames(target).flatMap((name) => {
-    const native = QUESTION.test(name) ? functions[name] : undefined
+    const native = QUERY.test(name) ? functions[name] : undefined
     if (native === undefined) return []
-    return [replace(target, name, question(`${prefix}.${name}`, name, native, ask))]
+    return [replace(target, name, query(`${prefix}.${name}`, name, native, runQuery))]
   })
 }
 
-function question(label: string, name: string, native: DnsFunction, ask: Ask): DnsFunction {
+function query(label: string, name: string, native: DnsFunction, runQuery: RunQuery): DnsFunction {
   const patched = function (this: unknown, ...args: unknown[]): unknown {
     const refusal = currentCheck()?.lookup(name, args)
-    if (refusal !== undefined) return refuse(refusal, ask, args)
+    if (refusal !== undefined) return refuse(refusal, runQuery, args)
     const session = currentSession()
     if (session === undefined) {
       beforeContact('dns')
       return native.apply(this, args)
     }
-    const isIncomplete = ask === withCallback && typeof args.at(-1) !== 'function'
-    if (isIncomplete || asksNobody(name, args)) return native.apply(this, args)
-    return ask(session, label, patched.bind(this), args)
+    const isIncomplete = runQuery === withCallback && typeof args.at(-1) !== 'function'
+    if (isIncomplete || needsNoQuery(name, args)) return native.apply(this, args)
+    return runQuery(session, label, patched.bind(this), args)
   }
   return dressLike(patched, native)
 }
 
 /** A refusal comes the way an answer would. */
-function refuse(refusal: Error, ask: Ask, args: readonly unknown[]): unknown {
-  if (ask === withPromise) return Promise.reject(refusal)
+function refuse(refusal: Error, runQuery: RunQuery, args: readonly unknown[]): unknown {
+  if (runQuery === withPromise) return Promise.reject(refusal)
   const callback = args.at(-1)
   if (typeof callback !== 'function') throw refusal
   process.nextTick(callback, refusal)

@@ -9,7 +9,7 @@ import type { Undo } from '../patch.js'
  * that store: a request must not travel on a connection that another run tapes.
  */
 export function patchHttpAgent(): Undo {
-  const shelves = new WeakMap<Session, string>()
+  const poolKeys = new WeakMap<Session, string>()
   let count = 0
   const native = http.Agent.prototype as unknown as { getName(options?: object): string }
   const getName = native.getName
@@ -17,8 +17,8 @@ export function patchHttpAgent(): Undo {
     const name = getName.call(this, options)
     const session = currentSession()
     if (session === undefined) return name
-    let shelf = shelves.get(session)
-    if (shelf === undefined) shelves.set(session, (shelf = `:run${++count}`))
-    return name + shelf
+    let poolKey = poolKeys.get(session)
+    if (poolKey === undefined) poolKeys.set(session, (poolKey = `:run${++count}`))
+    return name + poolKey
   })
 }

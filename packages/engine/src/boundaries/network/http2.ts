@@ -47,7 +47,7 @@ export class Http2TapeSession extends EventEmitter {
   /** Requests that have not left yet: they still need the real session open. */
   readonly #unsent = new Set<symbol>()
   #real: http2.ClientHttp2Session | undefined
-  #isHeld = true
+  #isReferenced = true
   #closeEmitted = false
 
   constructor(
@@ -68,7 +68,7 @@ export class Http2TapeSession extends EventEmitter {
         port: Number(authority.port || (this.encrypted ? 443 : 80)),
       },
       start: (operation) => this.#attach(operation),
-      carryOver: (operation) =>
+      handOver: (operation) =>
         this.connecting && this.#real === undefined && this.#attach(operation),
       deliver: (delivery) => this.#deliver(delivery),
     })
@@ -124,12 +124,12 @@ export class Http2TapeSession extends EventEmitter {
   }
 
   ref(): void {
-    this.#isHeld = true
+    this.#isReferenced = true
     this.#real?.ref()
   }
 
   unref(): void {
-    this.#isHeld = false
+    this.#isReferenced = false
     this.#real?.unref()
   }
 
@@ -156,7 +156,7 @@ export class Http2TapeSession extends EventEmitter {
 
   #attach(operation: Operation): http2.ClientHttp2Session {
     const real = (this.#real = this.connect())
-    if (!this.#isHeld) real.unref()
+    if (!this.#isReferenced) real.unref()
     if (this.connecting)
       real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
     reportEnding(real, operation)

@@ -18,7 +18,7 @@ export interface Target {
  */
 export class RealConnection {
   #socket: net.Socket | undefined
-  #isHeld = true
+  #isReferenced = true
 
   constructor(
     readonly target: Target,
@@ -39,7 +39,7 @@ export class RealConnection {
   /** Opens it. `isBehind`: the agent thinks that it is connected already. */
   open(operation: Operation, isBehind: boolean): void {
     const real = (this.#socket = this.connect())
-    if (!this.#isHeld) real.unref()
+    if (!this.#isReferenced) real.unref()
     if (!isBehind) {
       real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
         operation.complete({
@@ -67,9 +67,9 @@ export class RealConnection {
   }
 
   /** Whether it keeps the process alive, also when it is opened later. */
-  hold(isHeld: boolean): void {
-    this.#isHeld = isHeld
-    if (isHeld) this.#socket?.ref()
+  setReferenced(isReferenced: boolean): void {
+    this.#isReferenced = isReferenced
+    if (isReferenced) this.#socket?.ref()
     else this.#socket?.unref()
   }
 

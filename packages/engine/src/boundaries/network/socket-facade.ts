@@ -12,7 +12,7 @@ export interface SocketUse {
   readonly end: () => void
   readonly destroy: () => void
   /** Whether the connection keeps the process alive. */
-  readonly hold: (isHeld: boolean) => void
+  readonly setReferenced: (isReferenced: boolean) => void
   readonly bytesWritten: () => number
 }
 
@@ -33,8 +33,8 @@ export class SocketFacade {
       if (socket.connecting) this.#waitingForConnect.push(run)
       else run()
     }
-    const hold = (isHeld: boolean): net.Socket => {
-      use.hold(isHeld)
+    const setReferenced = (isReferenced: boolean): net.Socket => {
+      use.setReferenced(isReferenced)
       return socket
     }
     // Set before the connection was taken over: Node's own timer would run beside the tape.
@@ -62,8 +62,8 @@ export class SocketFacade {
         process.nextTick(() => socket.emit('close', error !== null))
       },
       setTimeout: (ms: number, callback?: () => void) => this.#setIdleTimeout(ms, callback),
-      ref: () => hold(true),
-      unref: () => hold(false),
+      ref: () => setReferenced(true),
+      unref: () => setReferenced(false),
       setNoDelay: () => socket,
       setKeepAlive: () => socket,
       address: () => ({}),

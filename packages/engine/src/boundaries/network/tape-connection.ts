@@ -34,7 +34,7 @@ export class TapeConnection {
   /** Runs while the answer to a request that was served before the run went live is awaited. */
   #awaited: NodeJS.Timeout | undefined
   /** Opened by the tape, and still there when the run went live. */
-  #isCarried = false
+  #isHandedOver = false
   /** Nobody is at the other end any more, and the agent is about to be told. */
   #isLost = false
 
@@ -63,13 +63,13 @@ export class TapeConnection {
       },
       end: () => outsideRuns(() => this.#real.end()),
       destroy: () => this.#destroy(),
-      hold: (isHeld) => this.#real.hold(isHeld),
+      setReferenced: (isReferenced) => this.#real.setReferenced(isReferenced),
       bytesWritten: () => this.#requests.count,
     })
     this.#operation = session.perform({
       event: { type: 'socket', ...target },
       start: (operation, edited) => this.#start(operation, edited),
-      carryOver: (operation) => this.#carryOver(operation),
+      handOver: (operation) => this.#handOver(operation),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#requests.stamp(),
       digestAt: (written) => this.#requests.digestAt(written),
@@ -100,9 +100,9 @@ export class TapeConnection {
   }
 
   /** The run went live. HTTP goes on over a new connection when it is needed; nothing else can. */
-  #carryOver(operation: Operation): void {
+  #handOver(operation: Operation): void {
     if (this.#real.isThere) return
-    this.#isCarried = true
+    this.#isHandedOver = true
     if (this.socket.connecting) this.#real.open(operation, false)
     else if (!this.#requests.isHttp || this.#requests.upgraded) this.#loseSoon(operation)
     // As an open connection would, it keeps the process alive while an answer is awaited.
@@ -191,7 +191,7 @@ export class TapeConnection {
   #upgraded(): void {
     this.#requests.upgrade()
     // The other end agreed to that long ago, on a connection that is no more.
-    if (this.#isCarried && !this.#real.isThere && !this.#isLost) this.#loseSoon(this.#operation)
+    if (this.#isHandedOver && !this.#real.isThere && !this.#isLost) this.#loseSoon(this.#operation)
   }
 
   #answered(): void {

@@ -10,7 +10,7 @@ import { PostgresHandshake } from './postgres-handshake.js'
 import type { Target } from './real-connection.js'
 
 /** Bytes of an unfinished request leave at the latest after this long. */
-const HOLD_MS = 20
+const PAUSE_MS = 20
 
 export interface WrittenRequestsOptions {
   readonly target: Target
@@ -34,8 +34,8 @@ export class WrittenRequests {
   readonly #signIn: PostgresHandshake | undefined
   #isHttp = true
   #count = 0
-  #held: Uint8Array[] = []
-  #heldTimer: NodeJS.Timeout | undefined
+  #paused: Uint8Array[] = []
+  #pauseTimer: NodeJS.Timeout | undefined
   /** The request that was served last, until its answer is complete: a run that goes live may have to send it again. */
   #unanswered: readonly Uint8Array[] = []
 
@@ -82,12 +82,12 @@ export class WrittenRequests {
     const messages = this.#scanner.push(chunk)
     if (this.#scanner.notHttp || this.#scanner.failure !== undefined) {
       this.#isHttp = false
-      const early = this.#held
-      this.#held = []
+      const early = this.#paused
+      this.#paused = []
       for (const bytes of [...early, chunk]) this.#writeOpaque(bytes)
       return
     }
-    this.#held.push(chunk)
+    this.#paused.push(chunk)
     for (const message of messages) this.#recordRequest(message)
     if (messages.length > 0 || !this.#scanner.idle) this.#releaseSoon(this.#scanner.idle)
   }
@@ -108,7 +108,7 @@ export class WrittenRequests {
   }
 
   close(): void {
-    natives.clearTimeout(this.#heldTimer)
+    natives.clearTimeout(this.#pauseTimer)
   }
 
   #writeOpaque(chunk: Uint8Array): void {
@@ -120,20 +120,20 @@ export class WrittenRequests {
   #releaseSoon(isComplete: boolean): void {
     if (this.options.isServed()) {
       if (!isComplete) return
-      this.#unanswered = this.#held
-      this.#held = []
+      this.#unanswered = this.#paused
+      this.#paused = []
       return
     }
     if (isComplete) return this.#release()
-    this.#heldTimer ??= natives.setTimeout(() => this.#release(), HOLD_MS)
+    this.#pauseTimer ??= natives.setTimeout(() => this.#release(), PAUSE_MS)
   }
 
   #release(): void {
-    natives.clearTimeout(this.#heldTimer)
-    this.#heldTimer = undefined
-    const held = this.#held
-    this.#held = []
-    for (const bytes of held) this.options.send(bytes)
+    natives.clearTimeout(this.#pauseTimer)
+    this.#pauseTimer = undefined
+    const paused = this.#paused
+    this.#paused = []
+    for (const bytes of paused) this.options.send(bytes)
   }
 
   #recordRequest(message: Http1Request): void {
@@ -171,8 +171,8 @@ export class WrittenRequests {
 export function replaceBody(request: readonly Uint8Array[], body: Uint8Array): Uint8Array {
   const whole = Buffer.concat(request)
   const head = whole.subarray(0, whole.indexOf('\r\n\r\n')).toString('latin1')
-  const kept = head.split('\r\n').filter((line) => !BODY_HEADERS.test(line))
-  const lines = [...kept, `content-length: ${body.length}`, '', '']
+  const others = head.split('\r\n').filter((line) => !BODY_HEADERS.test(line))
+  const lines = [...others, `content-length: ${body.length}`, '', '']
   return Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), body])
 }
 

@@ -1,7 +1,7 @@
 import { callSite } from '../../call-site.js'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { carriedBy } from '../files/tape-descriptors.js'
+import { descriptorsOf } from '../files/tape-descriptors.js'
 import { unrecordedFileSession } from '../files/unrecorded-session.js'
 
 /** The run whose files a process would share that is started now. */
@@ -14,11 +14,11 @@ export const fileSession = (): Session | undefined => currentSession() ?? unreco
 export function childStdio(session: Session | undefined, stdio: unknown): unknown {
   if (session === undefined) return stdio
   noteDisk(session)
-  const carried = carriedBy(session)
-  if (!carried.isNeeded || !Array.isArray(stdio)) return stdio
+  const descriptors = descriptorsOf(session)
+  if (!descriptors.isNeeded || !Array.isArray(stdio)) return stdio
   return stdio.map((entry: unknown) => {
     const fd = typeof entry === 'number' ? entry : (entry as { fd?: unknown } | null)?.fd
-    return typeof fd === 'number' && fd > 2 ? carried.real(fd) : entry
+    return typeof fd === 'number' && fd > 2 ? descriptors.real(fd) : entry
   })
 }
 

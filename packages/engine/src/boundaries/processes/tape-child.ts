@@ -35,8 +35,8 @@ export class TapeChild {
   readonly #stdio: string[]
   #real: ChildProcess | undefined
   /** What waits until a new process has been told what its predecessor was told. */
-  #held: Uint8Array[] | undefined
-  #endsHeld = false
+  #buffered: Uint8Array[] | undefined
+  #endsAfterBuffer = false
 
   constructor(
     readonly session: Session,
@@ -127,13 +127,13 @@ export class TapeChild {
     messages: readonly HandshakeMessage[],
     again: readonly string[],
   ): void {
-    this.#held = []
+    this.#buffered = []
     const write = (text: string | Uint8Array): void => void this.#real?.stdin?.write(text)
     const handshake = new RepeatedHandshake(messages, write, (rest) => {
       for (const line of again) write(`${line}\n`)
-      for (const bytes of this.#held ?? []) write(bytes)
-      this.#held = undefined
-      if (this.#endsHeld) this.#real?.stdin?.end()
+      for (const bytes of this.#buffered ?? []) write(bytes)
+      this.#buffered = undefined
+      if (this.#endsAfterBuffer) this.#real?.stdin?.end()
       if (rest.length > 0) operation.complete({ type: 'deliver', part: 'chunk', pipe: 1 }, rest)
     })
     outsideRuns(() => {
@@ -143,9 +143,9 @@ export class TapeChild {
   }
 
   /** Pipes in place of an inherited stdout and stderr; the rest as asked. */
-  #realStdio(asked: unknown): unknown {
-    if (!this.#stdio.some((kind, pipe) => kind === 'inherit' && pipe > 0)) return asked
-    const list = Array.isArray(asked) ? [...asked] : this.#stdio.slice(0, 3)
+  #realStdio(requested: unknown): unknown {
+    if (!this.#stdio.some((kind, pipe) => kind === 'inherit' && pipe > 0)) return requested
+    const list = Array.isArray(requested) ? [...requested] : this.#stdio.slice(0, 3)
     for (const pipe of [1, 2]) if (this.#stdio[pipe] === 'inherit') list[pipe] = 'pipe'
     return list
   }
@@ -219,12 +219,12 @@ export class TapeChild {
     const stdin = new Writable({
       write: (chunk: Buffer, _encoding, done: Done) => {
         this.#write(chunk)
-        if (this.#held !== undefined) this.#held.push(chunk)
+        if (this.#buffered !== undefined) this.#buffered.push(chunk)
         else outsideRuns(() => this.#real?.stdin?.write(chunk))
         done()
       },
       final: (done: Done) => {
-        if (this.#held !== undefined) this.#endsHeld = true
+        if (this.#buffered !== undefined) this.#endsAfterBuffer = true
         else outsideRuns(() => this.#real?.stdin?.end())
         done()
       },

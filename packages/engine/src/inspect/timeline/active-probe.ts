@@ -2,7 +2,7 @@ import { errors, RetakeError } from '../../errors.js'
 import type { Divergence } from '../../player/divergence.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
-import type { Fleet } from './probe-pool.js'
+import type { ProbePool } from './probe-pool.js'
 import type { Keyframes } from './keyframes.js'
 import type { Moments } from './moments.js'
 import type { Runner } from './runner.js'
@@ -16,19 +16,19 @@ const NEAR = 200
  * The process that is looked at. It changes: whichever gets to a moment first is
  * taken, and the one before is parked.
  */
-export class Traveller {
+export class ActiveProbe {
   /** Of the motion that is under way. */
   signal: AbortSignal | undefined
   readonly #run: string
   readonly #moments: Moments
-  readonly #fleet: Fleet
+  readonly #pool: ProbePool
   readonly #keyframes: Keyframes
   #runner: Runner | undefined
 
-  constructor(run: string, moments: Moments, fleet: Fleet, keyframes: Keyframes) {
+  constructor(run: string, moments: Moments, pool: ProbePool, keyframes: Keyframes) {
     this.#run = run
     this.#moments = moments
-    this.#fleet = fleet
+    this.#pool = pool
     this.#keyframes = keyframes
   }
 
@@ -55,7 +55,7 @@ export class Traveller {
 
   /** Ends the process, whatever it does. The next motion takes another one. */
   giveUp(): void {
-    if (this.#runner) this.#fleet.end(this.#runner)
+    if (this.#runner) this.#pool.end(this.#runner)
     this.#runner = undefined
   }
 
@@ -86,9 +86,9 @@ export class Traveller {
     this.#runner = undefined
     if (own) this.#keyframes.park(own)
     if (best) return (this.#runner = best)
-    await this.#fleet.endings()
+    await this.#pool.endings()
     this.signal?.throwIfAborted()
-    return (this.#runner = this.#fleet.start())
+    return (this.#runner = this.#pool.start())
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Evaluation } from '../probe-thread.js'
 import type { NotFound } from './position.js'
-import type { Traveller } from './active-probe.js'
+import type { ActiveProbe } from './active-probe.js'
 
 /** A condition at one moment; what it threw counts as false. */
 interface Result {
@@ -15,11 +15,11 @@ const CONDITIONS_MAX = 50
  * a replay is always the same, so it never gets old.
  */
 export class ConditionSearch {
-  readonly #traveller: Traveller
+  readonly #active: ActiveProbe
   readonly #memory = new Map<string, Map<number, Result>>()
 
-  constructor(traveller: Traveller) {
-    this.#traveller = traveller
+  constructor(active: ActiveProbe) {
+    this.#active = active
   }
 
   /** The first one from `from` on, before `end`. */
@@ -34,7 +34,7 @@ export class ConditionSearch {
   async backward(condition: string, end: number): Promise<number | NotFound> {
     const results = this.#resultsOf(condition)
     for (let last = end - 1; last >= 0;) {
-      const first = this.#traveller.nearestIndex(last) ?? 0
+      const first = this.#active.nearestIndex(last) ?? 0
       for (let index = first; index <= last; index++) await this.#test(condition, index, results)
       for (let index = last; index >= first; index--) if (results.get(index)?.isTrue) return index
       last = first - 1
@@ -45,11 +45,11 @@ export class ConditionSearch {
   async #test(condition: string, index: number, results: Map<number, Result>): Promise<Result> {
     const known = results.get(index)
     if (known) return known
-    const stop = await this.#traveller.stopAt(index)
+    const stop = await this.#active.stopAt(index)
     const result =
       stop.kind === 'ended'
         ? { isTrue: false }
-        : resultOf(await this.#traveller.evaluate(`!!(${condition}\n)`))
+        : resultOf(await this.#active.evaluate(`!!(${condition}\n)`))
     results.set(index, result)
     return result
   }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Ended } from '../probe-thread.js'
-import type { Fleet } from './probe-pool.js'
+import type { ProbePool } from './probe-pool.js'
 import { matchKeyframes } from './match-keyframes.js'
 import type { Matched } from './match-keyframes.js'
 import type { Moments } from './moments.js'
@@ -26,7 +26,7 @@ export interface KeyframeLimits {
  * Not promised: that a process is parked anywhere. Then a motion starts a new one.
  */
 export class Keyframes {
-  readonly #fleet: Fleet
+  readonly #pool: ProbePool
   readonly #moments: Moments
   readonly #memoryBytes: number
   readonly #parking: Parking
@@ -44,8 +44,8 @@ export class Keyframes {
   #loop: Promise<void> | undefined
   #onChange = (): void => {}
 
-  constructor(fleet: Fleet, moments: Moments, { keyframes, memoryBytes }: KeyframeLimits) {
-    this.#fleet = fleet
+  constructor(pool: ProbePool, moments: Moments, { keyframes, memoryBytes }: KeyframeLimits) {
+    this.#pool = pool
     this.#moments = moments
     this.#memoryBytes = memoryBytes
     this.#parking = new Parking(moments)
@@ -54,8 +54,8 @@ export class Keyframes {
     this.#isSurveyed = moments.count === 0
   }
 
-  get places(): readonly number[] {
-    return this.#parking.places
+  get positions(): readonly number[] {
+    return this.#parking.positions
   }
 
   get onTheWay(): number {
@@ -126,7 +126,7 @@ export class Keyframes {
     while (!this.#isClosed) {
       const version = this.#version
       if (!this.#isPaused) {
-        await this.#keepWithinMemory()
+        await this.#limitMemory()
         if (jobs.size < this.#jobsMax && (await this.#beginJob())) continue
         if (jobs.size === 0 && version === this.#version) return
       }
@@ -159,10 +159,10 @@ export class Keyframes {
 
   async #startInRoom(use: (runner: Runner) => void): Promise<boolean> {
     if (!this.#hasRoom()) return false
-    await this.#fleet.endings()
+    await this.#pool.endings()
     // The user may have done something meanwhile.
     if (this.#isClosed || this.#isPaused || !this.#hasRoom()) return false
-    use(this.#fleet.start())
+    use(this.#pool.start())
     return true
   }
 
@@ -173,17 +173,17 @@ export class Keyframes {
   /** Processes on their way count as if they had arrived. */
   #match(): Matched<Runner | Job> {
     const { costs, jobs, parked } = this.#parking
-    const places = planKeyframes({
+    const positions = planKeyframes({
       costs,
       count: this.#reachable,
       current: this.#current,
       limit: this.#allowed,
     })
     // Moments that share an event are one place.
-    const placeOf = (index: number): number => this.#moments.firstFrom(this.#moments.seqAt(index))
-    const distinct = places.map(({ first, last }) => ({
-      first: placeOf(first),
-      last: placeOf(last),
+    const firstAt = (index: number): number => this.#moments.firstFrom(this.#moments.seqAt(index))
+    const distinct = positions.map(({ first, last }) => ({
+      first: firstAt(first),
+      last: firstAt(last),
     }))
     return matchKeyframes<Runner | Job>(distinct, [...jobs, ...parked], (each) =>
       'to' in each ? each.to : this.#parking.indexOf(each),
@@ -232,13 +232,13 @@ export class Keyframes {
 
   /** Somebody ended it, or it could not be started: with fewer there may be room for all. */
   #lost(runner: Runner): void {
-    if (!this.#fleet.isEnding(runner)) this.#allowed = Math.max(0, this.#allowed - 1)
+    if (!this.#pool.isEnding(runner)) this.#allowed = Math.max(0, this.#allowed - 1)
     this.#end(runner)
   }
 
-  async #keepWithinMemory(): Promise<void> {
+  async #limitMemory(): Promise<void> {
     for (;;) {
-      const sizes = await this.#fleet.sizes()
+      const sizes = await this.#pool.sizes()
       const total = sizes.reduce((sum, size) => sum + size, 0)
       const { count } = this.#parking
       const isAbove = total > this.#memoryBytes
@@ -263,6 +263,6 @@ export class Keyframes {
 
   #end(runner: Runner): void {
     this.#parking.parked.delete(runner)
-    this.#fleet.end(runner)
+    this.#pool.end(runner)
   }
 }

@@ -1,4 +1,4 @@
-import type { Place } from './plan-keyframes.js'
+import type { FrameworkScope } from './plan-keyframes.js'
 
 /** What to do so that processes stand where they should. */
 export interface Matched<R> {
@@ -13,7 +13,7 @@ export interface Matched<R> {
  * before it, else a new one. `indexOf` says which moment a process stands before.
  */
 export function matchKeyframes<R>(
-  places: readonly Place[],
+  spans: readonly FrameworkScope[],
   parked: readonly R[],
   indexOf: (runner: R) => number,
 ): Matched<R> {
@@ -24,7 +24,7 @@ export function matchKeyframes<R>(
     if (best !== undefined) spare.delete(best)
     return best
   }
-  const empty = places.filter(
+  const empty = spans.filter(
     ({ first, last }) => nearest((index) => index >= first && index <= last) === undefined,
   )
   const moves = empty.map(({ last: to }) => {

@@ -28,7 +28,7 @@ export class Moments {
 
   constructor(tape: Tape, steps: readonly TimelineStep[]) {
     this.#steps = steps
-      .map((step) => ({ step, seq: holdingEvent(tape, step) }))
+      .map((step) => ({ step, seq: haltingEvent(tape, step) }))
       .toSorted((a, b) => a.seq - b.seq || a.step.number - b.step.number)
     this.#indexes = new Map(this.#steps.map(({ step }, index) => [step.label, index]))
   }
@@ -83,7 +83,7 @@ export class Moments {
  * held at: then the agent is held at whatever comes next. A request that a server
  * makes on a pipe is answered by the agent; it is looked at when it comes.
  */
-function holdingEvent(tape: Tape, { kind, seq, answerSeqs }: TimelineStep): number {
+function haltingEvent(tape: Tape, { kind, seq, answerSeqs }: TimelineStep): number {
   const last = answerSeqs.at(-1) ?? seq
   const isWritten = tape.event(last).type === 'write'
   if (kind !== 'mark' && !isWritten) return last

@@ -33,7 +33,7 @@ export class Parking {
   }
 
   /** Moments before which a process is parked, in order. */
-  get places(): readonly number[] {
+  get positions(): readonly number[] {
     return [...this.parked].map((runner) => this.indexOf(runner)).toSorted((a, b) => a - b)
   }
 
@@ -74,7 +74,7 @@ export class Parking {
   /** How much longer jumps right behind a process would take without it. */
   gapBefore(runner: Runner): number {
     const index = this.indexOf(runner)
-    const before = this.places.findLast((place) => place < index)
+    const before = this.positions.findLast((position) => position < index)
     return this.cost(index) - (before === undefined ? 0 : this.cost(before))
   }
 

@@ -16,14 +16,14 @@ describe('places of keyframes', () => {
   test('are even in time, not in steps', () => {
     // The last ten moments take as long as the ninety before them.
     const costs = steady.map((cost, index) => cost + Math.max(0, index - 90) * 8)
-    const places = lasts({ costs, count: 101, current: -1, limit: 8 })
-    expect(places).toEqual([0, 36, 72, 92, 96])
+    const spans = lasts({ costs, count: 101, current: -1, limit: 8 })
+    expect(spans).toEqual([0, 36, 72, 92, 96])
   })
 
   test('are also 1, 3 and 9 moments behind the user, the nearest first', () => {
-    const places = lasts({ costs: steady, count: 101, current: 50, limit: 8 })
-    expect(places[0]).toBe(49)
-    expect(places.slice(-2)).toEqual([47, 41])
+    const spans = lasts({ costs: steady, count: 101, current: 50, limit: 8 })
+    expect(spans[0]).toBe(49)
+    expect(spans.slice(-2)).toEqual([47, 41])
   })
 
   test('do not move with the user, except those behind', () => {
@@ -43,14 +43,14 @@ describe('places of keyframes', () => {
         (steps, limit, current, isMeasured) => {
           let cost = 100
           const costs = steps.map((step) => (cost += step))
-          const places = planKeyframes({
+          const spans = planKeyframes({
             costs: isMeasured ? costs : undefined,
             count: costs.length,
             current: current - 1,
             limit,
           })
-          expect(places.length).toBeLessThanOrEqual(limit)
-          for (const { first, last } of places) {
+          expect(spans.length).toBeLessThanOrEqual(limit)
+          for (const { first, last } of spans) {
             expect(first).toBeGreaterThanOrEqual(0)
             expect(first).toBeLessThanOrEqual(last)
             expect(last).toBeLessThan(costs.length)
@@ -63,8 +63,8 @@ describe('places of keyframes', () => {
 
 describe('processes and places', () => {
   const place = (last: number, first = last) => ({ first, last })
-  const match = (places: readonly ReturnType<typeof place>[], parked: readonly number[]) =>
-    matchKeyframes(places, parked, (index) => index)
+  const match = (spans: readonly ReturnType<typeof place>[], parked: readonly number[]) =>
+    matchKeyframes(spans, parked, (index) => index)
 
   test('a process that stands within its place stays', () => {
     expect(match([place(10, 8), place(3)], [9, 3])).toEqual({ moves: [], spare: [] })

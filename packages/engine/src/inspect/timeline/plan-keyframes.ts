@@ -1,5 +1,5 @@
 /** A moment at which a process should be parked; any from `first` to `last` will do. */
-export interface Place {
+export interface FrameworkScope {
   readonly first: number
   /** The best one, and where a new process is parked. */
   readonly last: number
@@ -25,30 +25,35 @@ const NEAR_SHARE = 3 / 8
  * 1, 3, 9, … moments behind the user, for going back. The even places do not move
  * with the user: a process that is parked there stays of use.
  */
-export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): Place[] {
+export function planKeyframes({
+  costs,
+  count,
+  current,
+  limit,
+}: KeyframePlanInput): FrameworkScope[] {
   const nearCount = Math.floor(limit * NEAR_SHARE)
-  const near = Array.from({ length: nearCount }, (_, order): Place => {
+  const near = Array.from({ length: nearCount }, (_, order): FrameworkScope => {
     const distance = 3 ** order
     const last = Math.min(current, count) - distance
     return { first: Math.max(0, distance === 1 ? last : last - distance), last }
   }).filter(({ last }) => last >= 0)
-  const even = costs === undefined ? [] : evenPlaces(costs.slice(0, count), limit - nearCount)
+  const even = costs === undefined ? [] : evenSpans(costs.slice(0, count), limit - nearCount)
   // The one right behind the user first, the farther ones last.
   return [...near.slice(0, 1), ...even, ...near.slice(1)]
 }
 
 /** The first moment, where all modules are loaded, and equal stretches of time from there. */
-function evenPlaces(costs: readonly number[], wanted: number): Place[] {
+function evenSpans(costs: readonly number[], wanted: number): FrameworkScope[] {
   const [start, end] = [costs[0], costs.at(-1)]
   if (start === undefined || end === undefined) return []
   const spacing = (end - start) / wanted
-  const places: Place[] = []
+  const spans: FrameworkScope[] = []
   for (let order = 0; order < wanted; order++) {
     const last = lastReached(costs, start + order * spacing)
     const first = firstReached(costs, start + (order - 1 / 4) * spacing)
-    if (last !== places.at(-1)?.last) places.push({ first: Math.min(first, last), last })
+    if (last !== spans.at(-1)?.last) spans.push({ first: Math.min(first, last), last })
   }
-  return places
+  return spans
 }
 
 const lastReached = (costs: readonly number[], ms: number): number =>

@@ -4,7 +4,7 @@ import { Runner } from './runner.js'
 import { errors } from '../../errors.js'
 
 /** All processes of a timeline. None of them outlives the controller. */
-export class Fleet {
+export class ProbePool {
   readonly #spawn: () => ProbeProcess
   readonly #live = new Set<Runner>()
   readonly #dying = new Set<Runner>()

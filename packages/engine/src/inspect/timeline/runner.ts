@@ -83,17 +83,17 @@ export class Runner {
     this.#process.pipe.destroy()
   }
 
-  async #runTo(probe: Probe, seq: number, keepDebugger: boolean): Promise<Ended | undefined> {
-    const { place } = probe
-    if (place.kind === 'ended') return this.#ended(place)
-    if (place.kind === 'held' && place.seq === seq) return undefined
+  async #runTo(probe: Probe, seq: number, staysAttached: boolean): Promise<Ended | undefined> {
+    const { position } = probe
+    if (position.kind === 'ended') return this.#ended(position)
+    if (position.kind === 'halted' && position.seq === seq) return undefined
     if (seq < this.#from) throw new Error(`The probe is past event ${seq} already.`)
     this.#stop = undefined
-    const held = await probe.runTo(seq, { keepDebugger })
-    if (held.kind === 'ended') return this.#ended(held)
-    this.#from = held.seq
+    const halted = await probe.runTo(seq, { staysAttached })
+    if (halted.kind === 'ended') return this.#ended(halted)
+    this.#from = halted.seq
     // The tape has the event, so whoever replays it comes by.
-    if (held.seq !== seq) throw errors.PROBE_GONE(`at event ${seq}`)
+    if (halted.seq !== seq) throw errors.PROBE_GONE(`at event ${seq}`)
     return undefined
   }
 

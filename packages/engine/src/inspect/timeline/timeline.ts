@@ -3,14 +3,14 @@ import type { ProbeProcess } from '../probe-process.js'
 import type { Evaluation } from '../probe-thread.js'
 import type { Stop, Variable } from '../stop.js'
 import { ConditionSearch } from './condition-search.js'
-import { Fleet } from './probe-pool.js'
+import { ProbePool } from './probe-pool.js'
 import { Keyframes } from './keyframes.js'
 import type { KeyframeLimits } from './keyframes.js'
 import { Moments } from './moments.js'
 import type { Moment, TimelineStep } from './moments.js'
 import { positionOf } from './position-of.js'
 import type { NotFound, Position, StackLine, TimelineStatus, Watched } from './position.js'
-import { Traveller } from './active-probe.js'
+import { ActiveProbe } from './active-probe.js'
 import { Watches } from './watches.js'
 import { errors } from '../../errors.js'
 
@@ -46,9 +46,9 @@ export class Timeline {
   readonly #run: string
   readonly #limits: KeyframeLimits
   readonly #moments: Moments
-  readonly #fleet: Fleet
+  readonly #pool: ProbePool
   readonly #keyframes: Keyframes
-  readonly #traveller: Traveller
+  readonly #active: ActiveProbe
   readonly #search: ConditionSearch
   readonly #watches = new Watches()
   #position: Position = { kind: 'start' }
@@ -63,10 +63,10 @@ export class Timeline {
     this.#limits = { keyframes, memoryBytes }
     this.#run = tape.run.id
     this.#moments = new Moments(tape, steps)
-    this.#fleet = new Fleet(spawn)
-    this.#keyframes = new Keyframes(this.#fleet, this.#moments, this.#limits)
-    this.#traveller = new Traveller(this.#run, this.#moments, this.#fleet, this.#keyframes)
-    this.#search = new ConditionSearch(this.#traveller)
+    this.#pool = new ProbePool(spawn)
+    this.#keyframes = new Keyframes(this.#pool, this.#moments, this.#limits)
+    this.#active = new ActiveProbe(this.#run, this.#moments, this.#pool, this.#keyframes)
+    this.#search = new ConditionSearch(this.#active)
     this.#keyframes.resume(this.#index)
   }
 
@@ -186,11 +186,11 @@ export class Timeline {
   }
 
   async status(): Promise<TimelineStatus> {
-    const sizes = await this.#fleet.sizes()
+    const sizes = await this.#pool.sizes()
     return {
-      parked: this.#keyframes.places,
+      parked: this.#keyframes.positions,
       onTheWay: this.#keyframes.onTheWay,
-      processes: this.#fleet.count,
+      processes: this.#pool.count,
       residentBytes: sizes.reduce((sum, size) => sum + size, 0),
     }
   }
@@ -199,7 +199,7 @@ export class Timeline {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#keyframes.close()
-    await this.#fleet.close()
+    await this.#pool.close()
   }
 
   /** One at a time; the background rests meanwhile. */
@@ -207,9 +207,9 @@ export class Timeline {
     const done = this.#last.then(async () => {
       if (this.#isClosed) throw errors.TIMELINE_CLOSED()
       signal?.throwIfAborted()
-      const giveUp = (): void => this.#traveller.giveUp()
+      const giveUp = (): void => this.#active.giveUp()
       signal?.addEventListener('abort', giveUp, { once: true })
-      this.#traveller.signal = signal
+      this.#active.signal = signal
       this.#keyframes.pause()
       try {
         return await move()
@@ -229,12 +229,12 @@ export class Timeline {
   async #goTo(wanted: number): Promise<Position> {
     const { count } = this.#moments
     const index = Math.max(-1, Math.min(wanted, count))
-    const stop = index < 0 || index === count ? undefined : await this.#traveller.stopAt(index)
+    const stop = index < 0 || index === count ? undefined : await this.#active.stopAt(index)
     if (stop === undefined) this.#position = { kind: index < 0 ? 'start' : 'end' }
     else if (stop.kind === 'ended')
       this.#position = { kind: 'end', moment: this.#moments.at(index) }
     else {
-      const watches = await this.#watches.read((each) => this.#traveller.evaluate(each))
+      const watches = await this.#watches.read((each) => this.#active.evaluate(each))
       this.#position = positionOf(this.#moments.at(index), stop, watches)
     }
     this.#index = index
@@ -254,8 +254,8 @@ export class Timeline {
   /** A motion that was given up may have taken the process away. */
   async #evaluateHere(expression: string): Promise<Evaluation> {
     this.#stopped()
-    await this.#traveller.stopAt(this.#index)
-    return this.#traveller.evaluate(expression)
+    await this.#active.stopAt(this.#index)
+    return this.#active.evaluate(expression)
   }
 
   #stopped(): Stop {
