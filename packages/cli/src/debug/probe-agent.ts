@@ -147,7 +147,8 @@ export function spawnProbe(
     pipe: child.stdio[PIPE_FD] as Duplex,
     ended,
     pid: child.pid,
-    libraries: [cliRoot.href],
+    // Breakpoints in the guard's bundle cost seconds: it has 13,000 locations.
+    libraries: [cliRoot.href, new URL('.', import.meta.resolve('@retake/guard')).href],
     kill: () => {
       child.kill('SIGKILL')
       // Now, because this process may be about to end as well.
