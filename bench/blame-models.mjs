@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { blameRun } from '@retake/diagnose'
-import {
-  accusationOf,
-  meanScore,
-  randomModel,
-  SCENARIO_NAMES,
-  SCENARIOS,
-  scoreMethod,
-} from '@retake/diagnose/scenarios'
+import { accusationOf, SCENARIO_NAMES, SCENARIOS, scoreMethod } from '@retake/diagnose/scenarios'
+import { meanScore, randomModel } from './planted-models.mjs'
 
 const figures = JSON.parse(
   readFileSync(new URL('../test/blame/figures-to-reach.json', import.meta.url), 'utf8'),

@@ -1,14 +1,11 @@
 /** How many forks a prior saves, and what a wrong one costs. */
-import {
-  blameRun,
-  cautiousPrior,
-  rankSteps,
-  stepFeatures,
-  WHO_AND_WHEN_WEIGHTS,
-} from '@retake/diagnose'
-import { accusationOf, randomModel, scoreMethod, structuralModel } from '@retake/diagnose/scenarios'
+import { blameRun, cautiousPrior, rankSteps } from '@retake/diagnose'
+import { accusationOf, scoreMethod, structuralModel } from '@retake/diagnose/scenarios'
+import { randomModel } from '../planted-models.mjs'
+import { stepFeatures } from './step-features.mjs'
 import { TableForks } from './table-forks.mjs'
 import { searchTables, sumUp } from './table-search.mjs'
+import { WHO_AND_WHEN_WEIGHTS } from './who-and-when-weights.mjs'
 
 const SUSPECTED = 0.4
 

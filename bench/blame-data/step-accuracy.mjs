@@ -1,9 +1,11 @@
 /** Who&When: how often rankers and constant guesses name the step that a person named. */
-import { cautiousPrior, rankSteps, stepFeatures, WHO_AND_WHEN_WEIGHTS } from '@retake/diagnose'
+import { cautiousPrior, rankSteps } from '@retake/diagnose'
 import { choose, fitLogit } from './conditional-logit.mjs'
 import { ALL, CHOSEN, bestPenalty, prepare, rankByNestedFolds } from './nested-folds.mjs'
 import { scoreRandom, scoreRankings, scoreRule } from './step-score.mjs'
+import { stepFeatures } from './step-features.mjs'
 import { wasTrainedOn } from './training-half.mjs'
+import { WHO_AND_WHEN_WEIGHTS } from './who-and-when-weights.mjs'
 
 const HALVES = ['AG', 'HC']
 

@@ -1,6 +1,6 @@
 /** Searches real failed runs for causes, answered from coalition tables. */
 import { blameRun } from '@retake/diagnose'
-import { oneByOne } from '@retake/diagnose/scenarios'
+import { oneByOne } from '../planted-models.mjs'
 import { TableForks, usableRuns } from './table-forks.mjs'
 
 /** As the prototype allowed. */

@@ -1,17 +1,17 @@
 /**
- * Learns the weights that the package ships, from both halves of Who&When together:
+ * Learns weights from both halves of Who&When together:
  *
  *     node bench/blame-data/train-weights.mjs --data <folder>
  *
- * writes packages/diagnose/src/blame/prior/who-and-when-weights.ts. Numbers only:
+ * writes who-and-when-weights.mjs. Numbers only:
  * nothing of the runs gets into it.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { stepFeatures } from '@retake/diagnose'
 import { fitLogit } from './conditional-logit.mjs'
 import { ALL, bestPenalty, prepare } from './nested-folds.mjs'
+import { stepFeatures } from './step-features.mjs'
 import { wasTrainedOn } from './training-half.mjs'
 import { readWhoAndWhen } from './who-and-when.mjs'
 
@@ -33,17 +33,15 @@ const lines = names
   .map(([name, weight]) => `  ${name}: ${weight},`)
 const count = (half) => cases.filter((run) => run.half === half).length
 writeFileSync(
-  join(import.meta.dirname, '../../packages/diagnose/src/blame/prior/who-and-when-weights.ts'),
-  `import type { PriorWeights } from './rank-steps.js'
-
-/**
+  join(import.meta.dirname, 'who-and-when-weights.mjs'),
+  `/**
  * Learned from people's labels of ${count('AG')} algorithm-generated and ${count('HC')} hand-crafted runs of Who&When
  * (conditional logit, ridge ${penalty}; bench/blame-data/train-weights.mjs writes this file).
  * Good for logs of conversations like those, and measured in docs/benchmarks.md; what
  * is learned on one kind of agents says little about another, so \`stepPrior\` does not
  * use them.
  */
-export const WHO_AND_WHEN_WEIGHTS: PriorWeights = {
+export const WHO_AND_WHEN_WEIGHTS = {
 ${lines.join('\n')}
 }
 `,

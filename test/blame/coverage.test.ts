@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import {
-  blameRun,
-  clopperPearson,
-  confidenceSequence,
-  wilson,
-  type Interval,
-} from '@retake/diagnose'
-import { randomModel, seededRandom, type PlantedModel } from '@retake/diagnose/scenarios'
+import { blameRun, confidenceSequence, wilson, type Interval } from '@retake/diagnose'
+import { seededRandom, type PlantedModel } from '@retake/diagnose/scenarios'
 import type { BlameFindings } from '@retake/tape'
+import { randomModel } from '../../bench/planted-models.mjs'
+import { clopperPearson } from '../../packages/diagnose/test-support/clopper-pearson.js'
 import { CountedForks } from '../../packages/diagnose/src/blame/counted-forks.js'
 import { flipRates } from '../../packages/diagnose/src/blame/classic-view.js'
-import { flakyRun } from '../../packages/diagnose/src/scenarios/controls.js'
+import { flakyRun } from '../../packages/diagnose/src/scenarios/scenarios.js'
 import { structuralModel } from '../../packages/diagnose/src/scenarios/planted-model.js'
 import { barOf } from '../../packages/diagnose/src/blame/search.js'
 import { Levels } from '../../packages/diagnose/src/blame/levels.js'

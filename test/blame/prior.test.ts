@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import {
-  cautiousPrior,
-  rankSteps,
-  stepFeatures,
-  WHO_AND_WHEN_WEIGHTS,
-  type PriorStep,
-} from '@retake/diagnose'
+import { cautiousPrior, rankSteps, type PriorStep } from '@retake/diagnose'
 import { choose, fitLogit } from '../../bench/blame-data/conditional-logit.mjs'
 import { rankByNestedFolds } from '../../bench/blame-data/nested-folds.mjs'
+import { stepFeatures } from '../../bench/blame-data/step-features.mjs'
+import { WHO_AND_WHEN_WEIGHTS } from '../../bench/blame-data/who-and-when-weights.mjs'
 
 const agent = (text: string, calls = ''): PriorStep => ({
   role: 'agent',

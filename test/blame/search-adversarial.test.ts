@@ -9,7 +9,6 @@ import {
   brokenRun,
   flakyRun,
   passingRun,
-  randomModel,
   SCENARIOS,
   seededRandom,
   structuralModel,
@@ -19,6 +18,7 @@ import {
   type Structure,
 } from '@retake/diagnose/scenarios'
 import { expect, test } from 'vitest'
+import { randomModel } from '../../bench/planted-models.mjs'
 import { repetitions } from '../support/soak.js'
 
 const SEEDS = repetitions('RETAKE_SEEDS', { beforeMerge: 20, soak: 1000 })

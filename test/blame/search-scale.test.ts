@@ -7,12 +7,9 @@ import { blameRun } from '@retake/diagnose'
 import {
   accusationOf,
   COMPETING_FAULTS,
-  meanScore,
-  randomModel,
   SCENARIO_NAMES,
   SCENARIOS,
   scoreMethod,
-  staircase,
   type BlameMethod,
   type NoiseLevel,
   type PlantedModel,
@@ -20,6 +17,7 @@ import {
   type Score,
 } from '@retake/diagnose/scenarios'
 import { expect, test } from 'vitest'
+import { meanScore, randomModel, staircase } from '../../bench/planted-models.mjs'
 import { repetitions } from '../support/soak.js'
 
 const SEEDS = repetitions('RETAKE_SEEDS', { beforeMerge: 60, soak: 1000 })

@@ -1,7 +1,7 @@
 import type { BlameMethod } from '../src/scenarios/score.js'
 import { CountedForks, stepsBefore } from '../src/blame/counted-forks.js'
 import { flipRates } from '../src/blame/classic-view.js'
-import { oneByOne } from '../src/blame/classic-view.js'
+import { oneByOne } from '../../../bench/planted-models.mjs'
 import { temporalShapley } from '../src/blame/classic-view.js'
 import type { ForkSource } from '../src/blame/fork-source.js'
 import { wilson } from '../src/blame/stats.js'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { blameRun } from './blame-run.js'
 import type { Coalition, ForkOutcome, ForkSource } from './fork-source.js'
-import { brokenRun, flakyRun, passingRun, staircase } from '../scenarios/controls.js'
-import { randomModel } from '../scenarios/random-model.js'
+import { brokenRun, flakyRun, passingRun } from '../scenarios/scenarios.js'
+import { randomModel, staircase } from '../../../../bench/planted-models.mjs'
 import { SCENARIOS } from '../scenarios/scenarios.js'
 
 /** Fails when these are kept, always. */

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { COMPETING_FAULTS } from '../scenarios/scenarios.js'
-import { flakyRun } from '../scenarios/controls.js'
-import { SCENARIOS } from '../scenarios/scenarios.js'
+import { flakyRun, SCENARIOS } from '../scenarios/scenarios.js'
 import { scoreMethod } from '../scenarios/score.js'
 import { BASELINES } from '../../test-support/baselines.js'
 import { classicForks, classicView } from './classic-view.js'
 import { coreShapley } from './core-shapley.js'
-import { oneByOne } from './classic-view.js'
+import { oneByOne } from '../../../../bench/planted-models.mjs'
 
 describe('coreShapley', () => {
   it('divides a joint cause evenly, and gives a root all of it', () => {

@@ -149,21 +149,3 @@ export async function temporalShapley(
   }
   return shares
 }
-
-/**
- * Frees one step at a time while the others stay pinned, as other tools do. Returns the
- * steps without which the run mostly passes. Misses causes that need two repairs together.
- */
-export async function oneByOne(
-  source: ForkSource,
-  forksPerStep = 3,
-  forks = new CountedForks(source),
-): Promise<number[]> {
-  const repairing: number[] = []
-  for (let step = 0; step < source.stepCount; step++) {
-    const others = stepsBefore(source.stepCount).filter((other) => other !== step)
-    const counted = await forks.run(others, forksPerStep)
-    if (counted.fails * 2 < counted.forks) repairing.push(step)
-  }
-  return repairing
-}

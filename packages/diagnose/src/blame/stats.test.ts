@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { benjaminiHochberg } from './classic-view.js'
-import { betaCdf, betaQuantile } from './stats.js'
-import { binomialTail } from './classic-view.js'
-import { clopperPearson } from './stats.js'
-import { confidenceSequence } from './stats.js'
-import { logBeta, logGamma } from './stats.js'
-import { wilson } from './stats.js'
+import { betaQuantile, clopperPearson } from '../../test-support/clopper-pearson.js'
+import { benjaminiHochberg, binomialTail } from './classic-view.js'
+import { betaCdf, confidenceSequence, logBeta, logGamma, wilson } from './stats.js'
 
 describe('the gamma and beta functions', () => {
   it('logGamma is the logarithm of factorials, and of the root of pi at a half', () => {

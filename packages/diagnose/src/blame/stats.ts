@@ -88,11 +88,6 @@ export function betaCdf(x: number, a: number, b: number): number {
     : 1 - (front * continuedFraction(1 - x, b, a)) / b
 }
 
-/** The x that a Beta(a, b) variable stays under with this probability. */
-export function betaQuantile(probability: number, a: number, b: number): number {
-  return crossing((x) => betaCdf(x, a, b) - probability, 0, 1)
-}
-
 /** Lentz's evaluation of the fraction of the incomplete beta function. */
 function continuedFraction(x: number, a: number, b: number): number {
   let c = 1
@@ -131,18 +126,5 @@ export function wilson(fails: number, forks: number, z = 1.959964): Interval {
   return {
     low: fails === 0 ? 0 : Math.max(0, middle - half),
     high: fails === forks ? 1 : Math.min(1, middle + half),
-  }
-}
-
-/**
- * Bounds of a probability from a number of forks that was fixed beforehand, which hold
- * at least as often as stated whatever the probability is. For gates and exit codes.
- */
-export function clopperPearson(fails: number, forks: number, errorRate = 0.05): Interval {
-  if (forks === 0) return UNKNOWN
-  const passes = forks - fails
-  return {
-    low: fails === 0 ? 0 : betaQuantile(errorRate / 2, fails, passes + 1),
-    high: passes === 0 ? 1 : betaQuantile(1 - errorRate / 2, fails + 1, passes),
   }
 }

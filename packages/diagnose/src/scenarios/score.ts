@@ -72,23 +72,6 @@ export async function scoreMethod(
   }
 }
 
-/** The mean of scores of as many runs each. */
-export function meanScore(scores: readonly Score[]): Score {
-  const mean = (read: (score: Score) => number) =>
-    scores.reduce((total, score) => total + read(score), 0) / scores.length
-  return {
-    runs: scores.reduce((total, score) => total + score.runs, 0),
-    top1: mean((score) => score.top1),
-    exact: mean((score) => score.exact),
-    recall: mean((score) => score.recall),
-    falseBlamesPerRun: mean((score) => score.falseBlamesPerRun),
-    falseBlameRuns: mean((score) => score.falseBlameRuns),
-    allCauses: mean((score) => score.allCauses),
-    forksMean: mean((score) => score.forksMean),
-    forksP95: Math.max(...scores.map((score) => score.forksP95)),
-  }
-}
-
 /** What the search said, as an accusation. Only the verdict `attributed` blames anybody. */
 export function accusationOf(findings: BlameFindings): Accusation {
   const forks = findings.forks.asked

@@ -1,17 +1,14 @@
-import { isActing, type PriorStep } from './prior-steps.js'
+/**
+ * Numbers that describe the steps of a run, to learn from which of them people blame. What is
+ * shipped uses only a few of them: see `stepPrior`.
+ */
+import { findFailures, HEDGING, isActing } from '@retake/diagnose'
 
 /** Long texts are mostly pages and dumps; their beginning and end tell enough. */
 const WORDS_TEXT_MAX = 20_000
 
-/** What is compared of a step's text. */
-interface WordSets {
-  readonly words: ReadonlySet<string>
-  /** Numbers of two digits and more, or with a decimal point, without thousands separators. */
-  readonly numbers: ReadonlySet<string>
-  readonly length: number
-}
-
-const wordSetsOf = (text: string): WordSets => {
+/** What is compared of a step's text: words, and numbers of two digits or more. */
+const wordSetsOf = (text) => {
   const clipped = clip(text).toLowerCase()
   return {
     words: new Set(clipped.match(/\p{L}{3,}/gu)),
@@ -24,20 +21,20 @@ const wordSetsOf = (text: string): WordSets => {
   }
 }
 
-const clip = (text: string): string =>
+const clip = (text) =>
   text.length <= WORDS_TEXT_MAX
     ? text
     : `${text.slice(0, WORDS_TEXT_MAX * 0.75)} ${text.slice(-WORDS_TEXT_MAX * 0.25)}`
 
 /** Share of the one that is not in the other; 0 when it is empty. */
-const shareNew = (set: ReadonlySet<string>, seen: ReadonlySet<string>): number => {
+const shareNew = (set, seen) => {
   if (set.size === 0) return 0
   let fresh = 0
   for (const item of set) if (!seen.has(item)) fresh++
   return fresh / set.size
 }
 
-const countShared = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
+const countShared = (left, right) => {
   const [small, large] = left.size < right.size ? [left, right] : [right, left]
   let shared = 0
   for (const item of small) if (large.has(item)) shared++
@@ -45,53 +42,32 @@ const countShared = (left: ReadonlySet<string>, right: ReadonlySet<string>): num
 }
 
 /** Shared words over all words of both; 0 when both are empty. */
-const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
+const likeness = (left, right) => {
   const shared = countShared(left, right)
   const all = left.size + right.size - shared
   return all === 0 ? 0 : shared / all
 }
 
-/** What several features need of a run, worked out once. */
-interface PriorRun {
-  readonly steps: readonly PriorStep[]
-  readonly sets: readonly WordSets[]
-  /** An environment that failed. */
-  readonly failed: readonly boolean[]
-  /** An environment that came back with nothing. */
-  readonly empty: readonly boolean[]
-  /** The answer of an environment before anybody else acts, of several the first that failed; -1 if there is none. */
-  readonly answeredAt: readonly number[]
-  /** The first failure of an environment; -1 if there is none. */
-  readonly firstFailure: number
-  /** The last step that decided something before the first failure, else the first that did. */
-  readonly suspect: number
-}
-
-const priorRun = (steps: readonly PriorStep[]): PriorRun => {
+/** What several features need of a run. @param {readonly import('@retake/diagnose').PriorStep[]} steps */
+const priorRun = (steps) => {
   const isEnvironment = steps.map(({ role }) => role === 'environment')
-  const failed = steps.map(({ isError, text }, index) =>
-    isEnvironment[index] === true ? (isError ?? saysFailed(text)) : false,
-  )
-  const firstFailure = failed.indexOf(true)
+  const { failed, first, suspect } = findFailures(steps)
   return {
     steps,
     sets: steps.map(({ text, calls = '' }) => wordSetsOf(`${text} ${calls}`)),
     failed,
+    /** An environment that came back with nothing. */
     empty: steps.map(
-      ({ text }, index) =>
-        isEnvironment[index] === true && failed[index] === false && saysNothing(text),
+      ({ text }, index) => isEnvironment[index] && !failed[index] && saysNothing(text),
     ),
+    /** The answer of an environment before another step acts, the first that failed; else -1. */
     answeredAt: steps.map((_, index) => answerTo(index, isEnvironment, failed)),
-    firstFailure,
-    suspect: suspectOf(steps, firstFailure),
+    firstFailure: first,
+    suspect,
   }
 }
 
-const answerTo = (
-  index: number,
-  isEnvironment: readonly boolean[],
-  failed: readonly boolean[],
-): number => {
+const answerTo = (index, isEnvironment, failed) => {
   if (isEnvironment[index] === true || isEnvironment[index + 1] !== true) return -1
   for (let answer = index + 1; isEnvironment[answer] === true; answer++) {
     if (failed[answer] === true) return answer
@@ -99,16 +75,10 @@ const answerTo = (
   return index + 1
 }
 
-const suspectOf = (steps: readonly PriorStep[], firstFailure: number): number => {
-  const before = firstFailure < 0 ? -1 : steps.slice(0, firstFailure).findLastIndex(isActing)
-  return before >= 0 ? before : Math.max(0, steps.findIndex(isActing))
-}
-
 /** Words that people and models use at turns of a run; English only. Counted, never understood. */
 const TELLING_WORDS = {
   /** Made up instead of looked up. */
-  hedging:
-    /\b(?:assum\w*|simulat\w*|hypothetical\w*|placeholder|suppose\w*|mock\w*|sample data|for the sake of|example data|dummy|pretend\w*|imagine|let's say)\b/gi,
+  hedging: HEDGING,
   /** Remembered instead of looked up. */
   memory:
     /\b(?:my knowledge|i recall|from memory|known to|generally|typically|commonly|historical(?:ly)? (?:data|records)|it is known|well-known|based on (?:the )?(?:general|common|my))\b/gi,
@@ -127,20 +97,12 @@ const TELLING_WORDS = {
   guessing:
     /\b(?:approximate\w*|estimate[sd]?|roughly|about|likely|probably|might|may|could be|seems?|appears?|perhaps|possibly)\b/gi,
   handing: /\b(?:please|could you|can you|would you|share|provide)\b/gi,
-} as const satisfies Record<string, RegExp>
+}
 
-type TellingWord = keyof typeof TELLING_WORDS
-
-const countMatches = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
-
-/** What an environment says when something failed, where no flag tells. */
-const FAILED =
-  /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
-
-export const saysFailed = (text: string): boolean => FAILED.test(text.slice(0, 4000))
+const countMatches = (text, pattern) => text.match(pattern)?.length ?? 0
 
 /** An answer that holds nothing: no output, an empty list, nothing found. */
-export const saysNothing = (text: string): boolean => {
+const saysNothing = (text) => {
   const start = text.slice(0, 2000).toLowerCase()
   return NOTHING_FOUND.test(start) || NOTHING.has(withoutHead(start))
 }
@@ -151,7 +113,7 @@ const NOTHING_FOUND =
   /no results?\b|not found|nothing (?:was )?found|no data|could not find|there is no code/
 
 /** Without what a terminal says before the output. */
-const withoutHead = (text: string): string =>
+const withoutHead = (text) =>
   text
     .trim()
     .replace(/^exit ?code:? ?0[^\n]*(?:\n|$)/, '')
@@ -161,16 +123,16 @@ const withoutHead = (text: string): string =>
     .replace(/^([[{])\s+([\]}])$/, '$1$2')
 
 /** Where a step stands, and who it is. Reads no text. */
-const positionFeatures = (run: PriorRun) => {
+const positionFeatures = (run) => {
   const { steps } = run
   const last = Math.max(1, steps.length - 1)
   const nthActing = countUp(steps.map(isActing))
   const acting = nthActing.at(-1) ?? 0
-  const bySpeaker = new Map<string, number>()
+  const bySpeaker = new Map()
   for (const { speaker } of steps) bySpeaker.set(speaker, (bySpeaker.get(speaker) ?? 0) + 1)
-  const firstOf = new Map(steps.map(({ speaker }, index) => [speaker, index] as const).toReversed())
-  const lastOf = new Map(steps.map(({ speaker }, index) => [speaker, index] as const))
-  return (index: number) => {
+  const firstOf = new Map(steps.map(({ speaker }, index) => [speaker, index]).toReversed())
+  const lastOf = new Map(steps.map(({ speaker }, index) => [speaker, index]))
+  return (index) => {
     const step = steps[index]
     if (step === undefined) throw new RangeError(`no step ${index}`)
     const nth = isActing(step) ? (nthActing[index] ?? 0) : 0
@@ -199,10 +161,10 @@ const positionFeatures = (run: PriorRun) => {
   }
 }
 
-const flag = (isSet: boolean): number => (isSet ? 1 : 0)
+const flag = (isSet) => (isSet ? 1 : 0)
 
 /** How many held up to and including each. */
-const countUp = (flags: readonly boolean[]): number[] => {
+const countUp = (flags) => {
   let count = 0
   return flags.map((isSet) => (isSet ? ++count : count))
 }
@@ -214,12 +176,12 @@ const REACH = 12
  * What a step brings in, repeats, and passes on. The end of a run is where its
  * wrong answer stands: the step that first says what the end says is telling.
  */
-const noveltyFeatures = ({ steps, sets }: PriorRun) => {
-  const seenWords = new Set<string>()
-  const seenNumbers = new Set<string>()
+const noveltyFeatures = ({ steps, sets }) => {
+  const seenWords = new Set()
+  const seenNumbers = new Set()
   const endIndex = steps.findLastIndex((step) => isActing(step) && step.text.length > 20)
   const end = sets[endIndex]
-  const firstSaid = new Map<string, number>()
+  const firstSaid = new Map()
   for (const [index, step] of steps.entries()) {
     const saying = sayingOf(step)
     if (!firstSaid.has(saying)) firstSaid.set(saying, index)
@@ -227,13 +189,13 @@ const noveltyFeatures = ({ steps, sets }: PriorRun) => {
   const fresh = sets.map(({ words, numbers }) => {
     const newNumbers = new Set([...numbers].filter((number) => !seenNumbers.has(number)))
     const newWords = new Set([...words].filter((word) => !seenWords.has(word)))
-    const shares = [shareNew(words, seenWords), shareNew(numbers, seenNumbers)] as const
+    const shares = [shareNew(words, seenWords), shareNew(numbers, seenNumbers)]
     for (const word of words) seenWords.add(word)
     for (const number of numbers) seenNumbers.add(number)
     return { newNumbers, newWords, shares }
   })
   const alike = likenesses(steps, sets)
-  return (index: number) => {
+  return (index) => {
     const own = fresh[index]
     const step = steps[index]
     if (own === undefined || step === undefined) throw new RangeError(`no step ${index}`)
@@ -250,41 +212,37 @@ const noveltyFeatures = ({ steps, sets }: PriorRun) => {
       likeEarlier: alike.earlier[index] ?? 0,
       likeLater: alike.later[index] ?? 0,
       repeats: flag((firstSaid.get(sayingOf(step)) ?? index) < index),
-      likeEnd: end === undefined ? 0 : likeness(sets[index]!.words, end.words),
+      likeEnd: end === undefined ? 0 : likeness(sets[index].words, end.words),
     }
   }
 }
 
 /** How like the most alike step of its role is, among those shortly before and after. */
-const likenesses = (
-  steps: readonly PriorStep[],
-  sets: readonly WordSets[],
-): { readonly earlier: Float64Array; readonly later: Float64Array } => {
+const likenesses = (steps, sets) => {
   const earlier = new Float64Array(steps.length)
   const later = new Float64Array(steps.length)
   for (const [index, { words }] of sets.entries()) {
     for (let before = Math.max(0, index - REACH); before < index; before++) {
       if (steps[before]?.role !== steps[index]?.role) continue
-      const alike = likeness(words, sets[before]!.words)
-      earlier[index] = Math.max(earlier[index]!, alike)
-      later[before] = Math.max(later[before]!, alike)
+      const alike = likeness(words, sets[before].words)
+      earlier[index] = Math.max(earlier[index], alike)
+      later[before] = Math.max(later[before], alike)
     }
   }
   return { earlier, later }
 }
 
-const sayingOf = ({ speaker, text, calls = '' }: PriorStep): string =>
-  `${speaker}\n${calls === '' ? text : calls}`
+const sayingOf = ({ speaker, text, calls = '' }) => `${speaker}\n${calls === '' ? text : calls}`
 
 /** Nobody says more; what is longer is a dump. */
 const TEXT_MAX = 100_000
 
 /** What kind of words a step uses, and how many. */
-const wordingFeatures = ({ steps, sets }: PriorRun) => {
+const wordingFeatures = ({ steps, sets }) => {
   const tallies = steps.map(({ text }) => tallyWords(text.slice(0, TEXT_MAX)))
   const lengths = steps.filter(isActing).map(({ text }) => Math.log1p(text.length))
   const usual = lengths.toSorted((a, b) => a - b)[Math.floor(lengths.length / 2)] ?? 0
-  return (index: number) => {
+  return (index) => {
     const { text: whole = '', calls = '' } = steps[index] ?? {}
     const text = whole.slice(0, TEXT_MAX)
     const signals = tallies[index] ?? NO_SIGNALS
@@ -307,33 +265,30 @@ const wordingFeatures = ({ steps, sets }: PriorRun) => {
 }
 
 /** The next that decides something, if it comes soon; else -1. */
-const nextActing = (steps: PriorRun['steps'], index: number): number => {
+const nextActing = (steps, index) => {
   const soon = steps.slice(index + 1, index + 4).findIndex(isActing)
   return soon < 0 ? -1 : index + 1 + soon
 }
 
-const tallyWords = (text: string): Record<TellingWord, number> => {
+const tallyWords = (text) => {
   const tally = { ...NO_SIGNALS }
   for (const word of TELLING) tally[word] = Math.log1p(countMatches(text, TELLING_WORDS[word]))
   return tally
 }
 
-const TELLING = Object.keys(TELLING_WORDS) as TellingWord[]
+const TELLING = Object.keys(TELLING_WORDS)
 
-const NO_SIGNALS = Object.fromEntries(TELLING.map((word) => [word, 0])) as Record<
-  TellingWord,
-  number
->
+const NO_SIGNALS = Object.fromEntries(TELLING.map((word) => [word, 0]))
 
 /** How a step stands to what failed in the environment. */
-const failureFeatures = ({ steps, failed, empty, answeredAt, ...run }: PriorRun) => {
-  const before: number[] = []
+const failureFeatures = ({ steps, failed, empty, answeredAt, ...run }) => {
+  const before = []
   let count = 0
   for (const isSet of failed) {
     before.push(count)
     if (isSet) count++
   }
-  return (index: number) => {
+  return (index) => {
     const answer = answeredAt[index] ?? -1
     const failsNext = failed[answer] ?? false
     return {
@@ -358,19 +313,13 @@ const failureFeatures = ({ steps, failed, empty, answeredAt, ...run }: PriorRun)
   }
 }
 
-/** What is seen of one step without running anything; every feature by its name. */
-export type StepFeatures = ReturnType<ReturnType<typeof positionFeatures>> &
-  ReturnType<ReturnType<typeof failureFeatures>> &
-  ReturnType<ReturnType<typeof wordingFeatures>> &
-  ReturnType<ReturnType<typeof noveltyFeatures>>
-
-export type FeatureName = keyof StepFeatures
-
 /**
  * Features of every step of a run: the same steps always give the same numbers.
- * They are hints, drawn from words and places; none of them shows a cause.
+ * They are hints, drawn from words and positions; none of them shows a cause.
+ *
+ * @param {readonly import('@retake/diagnose').PriorStep[]} steps
  */
-export const stepFeatures = (steps: readonly PriorStep[]): StepFeatures[] => {
+export const stepFeatures = (steps) => {
   const run = priorRun(steps)
   const position = positionFeatures(run)
   const failure = failureFeatures(run)

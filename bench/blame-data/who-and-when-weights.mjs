@@ -1,5 +1,3 @@
-import type { PriorWeights } from './step-prior.js'
-
 /**
  * Learned from people's labels of 60 algorithm-generated and 27 hand-crafted runs of Who&When
  * (conditional logit, ridge 30; bench/blame-data/train-weights.mjs writes this file).
@@ -7,7 +5,7 @@ import type { PriorWeights } from './step-prior.js'
  * is learned on one kind of agents says little about another, so `stepPrior` does not
  * use them.
  */
-export const WHO_AND_WHEN_WEIGHTS: PriorWeights = {
+export const WHO_AND_WHEN_WEIGHTS = {
   atStart: -0.355,
   second: 0.057,
   third: -0.543,

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
-import { RunScript, user } from '../../../test-support/run-script.js'
-import { priorSteps } from './prior-steps.js'
-import { stepFeatures } from './step-features.js'
-import { stepPrior } from './step-prior.js'
+import { RunScript, user } from '../../test-support/run-script.js'
+import { findFailures, priorSteps, stepPrior } from './step-prior.js'
 
 /** Looks into a ledger; the second look fails, and the model makes up a sum. */
 const ledger = (): RunScript => {
@@ -53,7 +51,7 @@ test('a model that could not answer is an environment that failed', () => {
   script.add({ type: 'deliver', op, part: 'end' })
   const [step] = priorSteps(script.end().view().recordedSteps)
   expect(step).toMatchObject({ role: 'environment', isError: true })
-  expect(stepFeatures([step!])[0]).toMatchObject({ failed: 1, failedFirst: 1 })
+  expect(findFailures([step!])).toEqual({ failed: [true], first: 0, suspect: 0 })
 })
 
 test('a run without steps has no prior', () => {
