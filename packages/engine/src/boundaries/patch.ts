@@ -36,7 +36,7 @@ export function lookFirst(target: object, method: string, look: (args: unknown[]
 export function replaceClass(targets: readonly object[], name: string, Patched: Function): Undo {
   return undoAll([
     replace(Patched.prototype as object, 'constructor', Patched),
-    ...targets.map((filePath) => replace(filePath, name, Patched)),
+    ...targets.map((target) => replace(target, name, Patched)),
   ])
 }
 

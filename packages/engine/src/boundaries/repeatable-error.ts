@@ -3,8 +3,8 @@ import { OWN_PREFIXES } from '../call-site.js'
 
 const CONTEXT = /\(node:(?:async_hooks|internal\/async_local_storage)/
 
-/** About as many frames as stand between the agent's call and Node's function. */
-export const OWN_FRAMES = 16
+/** About the number of frames between the agent's call and Node's function. */
+export const OWN_FRAMES = 18
 
 /**
  * An error as the agent gets it while recording: such that the one rebuilt on

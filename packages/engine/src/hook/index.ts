@@ -4,7 +4,7 @@
  * Not promised: that it stays as it is between versions.
  */
 export type { BoundaryCheck, CheckedFunction, FileCall, SpawnOptions } from './boundary-check.js'
-export { isPieces, writePiecesTo } from '../boundaries/files/file-pieces.js'
+export { isPieces, writePiecesTo } from '../boundaries/files/file-handle.js'
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
 export type { FileFunction } from '../boundaries/files/file-natives.js'
 export { install, installAbove } from '../boundaries/install.js'

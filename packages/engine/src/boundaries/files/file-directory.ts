@@ -1,20 +1,45 @@
 import fs from 'node:fs'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
-import { unrecordedFileSession } from './unrecorded-session.js'
-import { directoryClosed } from './file-errors.js'
-import { entry } from './file-values.js'
-import { ListedDirectory, nameOfEntry } from './listed-directory.js'
 import { plain } from '../result-form.js'
+import type { ResultForm } from '../result-form.js'
+import { fileCall, pathText } from './file-call.js'
+import { checkArguments, takes } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
+import { entry } from './file-values.js'
+import type { FileWork } from './file-work.js'
+import { callLive } from './live-call.js'
+import { unrecordedFileSession } from './unrecorded-session.js'
 
-/** Open folders; Node closes one that is forgotten at a moment nobody can foresee, with a warning. */
+/** The stand-in gets the real folder, or its listing in an overlay; the tape only gets the path it reports. */
+const opened: ResultForm = {
+  encode: (directory) => plain.encode((directory as fs.Dir).path),
+  decode: (as, body) => ({ path: plain.decode(as, body) }),
+}
+const shape = takes('path options', opened)
+
+/** A call of `opendir`, recorded as `label`. In an overlay a folder is the sum of two: it is listed immediately. */
+export function opendirWork(session: Session, label: string, args: readonly unknown[]): FileWork {
+  checkArguments(shape, args, nativeFunction('opendirSync'))
+  const isListed = session.overlay !== undefined
+  return {
+    call: () => fileCall(session, label, 'opendir', args, shape),
+    run: () =>
+      isListed ? new ListedDirectory(session, args) : nativeFunction('opendirSync')(...args),
+    ...(!isListed && { start: (done: Answer) => void nativeFunction('opendir')(...args, done) }),
+    settle: (directory) => new TapeDirectory(session, directory as fs.Dir, args),
+  }
+}
+
+/** Open folders. Node closes an unreachable one at an unpredictable moment, with a warning. */
 const openDirectories = new Set<fs.Dir>()
 
-/** What `opendir` gives inside a run: an `fs.Dir` whose entries come through the gate. */
-export class TapeDirectory {
+/** The result of `opendir` inside a run: an `fs.Dir` whose entries come through the gate. */
+class TapeDirectory {
   readonly #session: Session
   /** The real folder while recording; on replay only its path, until the run goes live. */
   #directory: fs.Dir
@@ -37,7 +62,7 @@ export class TapeDirectory {
 
   read(callback?: Answer): Promise<unknown> | void {
     if (this.#closed) throw directoryClosed()
-    return this.#ask('read', (done) => this.#real().read(done as never), callback)
+    return this.#request('read', (done) => this.#real().read(done as never), callback)
   }
 
   readSync(): unknown {
@@ -51,7 +76,7 @@ export class TapeDirectory {
       return process.nextTick(callback, directoryClosed())
     }
     this.#forget()
-    return this.#ask('close', (done) => this.#real().close(done as never), callback)
+    return this.#request('close', (done) => this.#real().close(done as never), callback)
   }
 
   closeSync(): void {
@@ -84,7 +109,11 @@ export class TapeDirectory {
     if (!this.#closed) await this.close()
   }
 
-  #ask(method: string, start: (done: Answer) => void, callback?: Answer): Promise<unknown> | void {
+  #request(
+    method: string,
+    start: (done: Answer) => void,
+    callback?: Answer,
+  ): Promise<unknown> | void {
     const session = this.#live()
     if (session === undefined) return callback ? start(callback) : promisify(start)()
     const call = this.#call(method)
@@ -134,3 +163,57 @@ export class TapeDirectory {
 
 Object.setPrototypeOf(TapeDirectory.prototype, fs.Dir.prototype)
 Object.defineProperty(TapeDirectory, 'name', { value: 'Dir' })
+
+/**
+ * An open folder whose entries were all read when it was opened. Replaces the real
+ * one in an overlay, and for a folder that the tape had opened before the run went live.
+ */
+class ListedDirectory {
+  readonly path: string
+  readonly #entries: fs.Dirent[]
+
+  /** `seen`: entries that were handed out already, by `nameOfEntry`. Throws what opening the folder throws. */
+  constructor(session: Session, args: readonly unknown[], seen: ReadonlySet<string> = new Set()) {
+    const [filePath, options] = args
+    const given = typeof options === 'string' ? { encoding: options } : (options ?? {})
+    this.path = pathText(filePath)
+    // For its errors, which are those of another call.
+    const folder = callLive(session, 'opendir', nativeFunction('opendirSync'), args) as fs.Dir
+    folder.closeSync()
+    const list = callLive(session, 'readdir', nativeFunction('readdirSync'), [
+      filePath,
+      { ...given, withFileTypes: true },
+    ])
+    this.#entries = (list as fs.Dirent[]).filter((entry) => !seen.has(nameOfEntry(entry)))
+  }
+
+  readSync(): fs.Dirent | null {
+    return this.#entries.shift() ?? null
+  }
+
+  read(done: Answer): void {
+    done(null, this.readSync())
+  }
+
+  closeSync(): void {
+    this.#entries.length = 0
+  }
+
+  close(done: Answer): void {
+    done(null)
+  }
+}
+
+/** Distinguishes the entries of a folder and its subfolders. */
+function nameOfEntry(entry: fs.Dirent): string {
+  const parent = (entry as { parentPath?: string }).parentPath ?? entry.path
+  return path.join(parent, entry.name)
+}
+
+/** The methods of a closed `Dir` throw it: an error of Node's own kind, with its code in the stack. */
+function directoryClosed(): Error {
+  const code = 'ERR_DIR_CLOSED'
+  const error = Object.assign(new Error('Directory handle was closed'), { code })
+  const stack = error.stack?.replace(/^Error/, `Error [${code}]`)
+  return Object.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true })
+}

@@ -1,12 +1,14 @@
-import { entries, statFs, stats } from './file-values.js'
+import { outsideRuns } from '../../scope.js'
 import { plain } from '../result-form.js'
-import type { ResultForm } from '../result-form.js'
+import type { Encoded, ResultForm } from '../result-form.js'
+import type { FileFunction } from './file-natives.js'
+import { entries, statFs, stats } from './file-values.js'
 
 /**
- * What a parameter is:
+ * Kind of a parameter:
  * - `path`: a path, or for `glob` a pattern or a list of them
  * - `fd`: an open descriptor; `file`: a path or a descriptor
- * - `data`: what is written
+ * - `data`: the content of a write
  * - `flags`: how to open; `options`: an encoding or an object; `number`: a mode, a length, an id
  *   or a time
  */
@@ -25,12 +27,12 @@ export function takes(list: string, form: ResultForm = plain): FileShape {
   return { inputs, required, form }
 }
 
-/** Whether a parameter says where, rather than what or how. */
+/** True if a parameter names the file, rather than the content or the options. */
 export const isPathOrDescriptor = (input: Input | undefined): boolean =>
   input === 'path' || input === 'fd' || input === 'file'
 
 /**
- * Functions of `node:fs` that differ only in what they take and give. Each exists
+ * Functions of `node:fs` that differ only in their parameters and results. Each exists
  * as `name`, `nameSync` and, for most, `promises.name`, all with these parameters.
  */
 export const fileFunctions: Readonly<Record<string, FileShape>> = {
@@ -79,4 +81,103 @@ export function shapeOf(name: string): FileShape {
   const shape = fileFunctions[name]
   if (shape === undefined) throw new Error(`Retake invariant broken: no shape for fs.${name}`)
   return shape
+}
+
+/**
+ * Throws the error of Node for invalid arguments, before anything is recorded.
+ * Unusual arguments are tried on a path that cannot exist, with `sync`, the
+ * synchronous twin of the function.
+ */
+export function checkArguments(
+  { inputs }: FileShape,
+  args: readonly unknown[],
+  sync: FileFunction | undefined,
+): void {
+  const isUsualCall = inputs.every((input, index) => isUsual(input, args[index]))
+  if (isUsualCall && args.length <= inputs.length) return
+  const harmless = args.map((arg, index) => withoutTarget(inputs[index] ?? 'number', arg))
+  tryOut(() => sync?.(...harmless))
+}
+
+/** Runs a call that cannot succeed; only an error about its arguments is rethrown. */
+export function tryOut(call: () => unknown): void {
+  try {
+    outsideRuns(call)
+  } catch (error) {
+    const { errno, code } = error as NodeJS.ErrnoException
+    if (errno !== undefined || /^ERR_(?:FS_|ACCESS_)/.test(String(code))) return
+    throw error
+  }
+}
+
+/** Below a file nothing can be read, made or removed. */
+const MISSING_PATH = `${process.execPath}/retake`
+export const NO_DESCRIPTOR = 0x7fff_ffff
+
+function withoutTarget(input: Input, arg: unknown): unknown {
+  if (!isPathOrDescriptor(input) || !isUsual(input, arg)) return arg
+  return typeof arg === 'number' ? NO_DESCRIPTOR : MISSING_PATH
+}
+
+const FLAGS = /^(?:r|rs|w|wx|a|ax|as)\+?$/
+
+function isUsual(input: Input, arg: unknown): boolean {
+  switch (input) {
+    case 'path':
+      return isPath(arg)
+    case 'fd':
+      return isDescriptor(arg)
+    case 'file':
+      return isPath(arg) || isDescriptor(arg)
+    case 'data':
+      return typeof arg === 'string' || ArrayBuffer.isView(arg)
+    case 'flags':
+      return arg === undefined || (typeof arg === 'string' && FLAGS.test(arg))
+    case 'number':
+      return arg === undefined || isDescriptor(arg) || arg instanceof Date
+    case 'options':
+      return arg === undefined || isEncoding(arg) || isUsualObject(arg)
+  }
+}
+
+export function isPath(arg: unknown): boolean {
+  if (typeof arg === 'string') return !arg.includes('\0')
+  if (arg instanceof URL) return arg.protocol === 'file:' && !arg.pathname.includes('%')
+  return arg instanceof Uint8Array && !arg.includes(0)
+}
+
+export const isDescriptor = (arg: unknown): arg is number =>
+  typeof arg === 'number' && Number.isInteger(arg) && arg >= 0 && arg <= NO_DESCRIPTOR
+
+const isEncoding = (arg: unknown): boolean =>
+  typeof arg === 'string' && (Buffer.isEncoding(arg) || arg === 'buffer')
+
+const SWITCHES = new Set(['recursive', 'withFileTypes', 'bigint', 'force', 'throwIfNoEntry'])
+
+function isUsualObject(arg: unknown): boolean {
+  if (typeof arg !== 'object' || arg === null) return false
+  return Object.entries(arg).every(([key, value]) => {
+    if (value === undefined) return true
+    if (key === 'encoding') return value === null || isEncoding(value)
+    if (key === 'flag') return typeof value === 'string' && FLAGS.test(value)
+    return SWITCHES.has(key) && typeof value === 'boolean'
+  })
+}
+
+/** The bytes of a write. */
+export function encodeData(data: unknown, encoding: BufferEncoding = 'utf8'): Encoded {
+  if (typeof data === 'string')
+    return { as: /^utf-?8$/i.test(encoding) ? 'text' : 'bytes', body: Buffer.from(data, encoding) }
+  return ArrayBuffer.isView(data) ? { as: 'bytes', body: bytesOf(data) } : {}
+}
+
+export const bytesOf = (view: ArrayBufferView): Buffer =>
+  Buffer.from(view.buffer, view.byteOffset, view.byteLength)
+
+/** The encoding among the options of a call. */
+export function encodingOf(options: unknown): BufferEncoding {
+  const { encoding } = (typeof options === 'string' ? { encoding: options } : (options ?? {})) as {
+    encoding?: BufferEncoding | null
+  }
+  return encoding ?? 'utf8'
 }

@@ -1,23 +1,23 @@
 import { EventEmitter } from 'node:events'
+import fs from 'node:fs'
 import type { ReadStream, WriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import { promisify } from 'node:util'
 import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { unrecordedFileSession } from './unrecorded-session.js'
-import { forgetDescriptor, rememberDescriptor } from './file-descriptors.js'
-import { handleClosed } from './file-errors.js'
-import { readStreamOf, webStreamOf, writeStreamOf } from './file-handle-streams.js'
+import { bytesOf, encodingOf } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
-import { isPieces, writePieces } from './file-pieces.js'
-import { callPromise } from './file-promise-call.js'
-import { promiseTransfer } from './file-transfers.js'
+import { transfers } from './file-transfer.js'
+import { promiseWork, tableWork } from './file-work.js'
+import { unrecordedFileSession } from './unrecorded-session.js'
+
+type Done = (error: unknown, count?: number, passed?: unknown) => void
 
 /**
- * What `fs.promises.open` gives inside a run, while recording and on replay
- * alike: a descriptor with the methods of Node's `FileHandle`. It is no instance
- * of Node's own class, which is not public, and cannot be sent to a worker.
+ * The result of `fs.promises.open` inside a run, while recording and on replay
+ * alike: a descriptor with the methods of Node's `FileHandle`. Not an instance of
+ * Node's own class, which is not public, and cannot be sent to a worker.
  */
 export class TapeFileHandle extends EventEmitter {
   readonly #session: Session
@@ -26,11 +26,10 @@ export class TapeFileHandle extends EventEmitter {
   #users = 1
   #closing: Deferred | undefined
 
-  constructor(session: Session, fd: number, path: string) {
+  constructor(session: Session, fd: number) {
     super()
     this.#session = session
     this.#fd = fd
-    rememberDescriptor(session, fd, path)
   }
 
   get fd(): number {
@@ -102,19 +101,45 @@ export class TapeFileHandle extends EventEmitter {
   }
 
   createReadStream(options?: object): ReadStream {
-    return readStreamOf(this, options)
+    return this.#stream(fs.ReadStream, options)
   }
 
   createWriteStream(options?: object): WriteStream {
-    return writeStreamOf(this, options)
+    return this.#stream(fs.WriteStream, options)
   }
 
   readLines(options?: object): Interface {
     return createInterface({ input: this.createReadStream(options), crlfDelay: Infinity })
   }
 
-  readableWebStream(options?: { readonly autoClose?: boolean }): ReadableStream {
-    return webStreamOf(this, options)
+  /** Always a stream of bytes. */
+  readableWebStream({ autoClose = false } = {}): ReadableStream {
+    let isReleased = false
+    const release = async (): Promise<void> => {
+      if (!isReleased) this.#release()
+      isReleased = true
+      if (autoClose) await this.close()
+    }
+    const pull = async (controller: ReadableByteStreamController): Promise<void> => {
+      const view = controller.byobRequest?.view as Uint8Array
+      const { bytesRead } = await this.read(view, 0, view.byteLength)
+      if (bytesRead === 0) {
+        controller.close()
+        await release()
+      }
+      controller.byobRequest?.respond(bytesRead)
+    }
+    const stream = new ReadableStream({
+      type: 'bytes',
+      autoAllocateChunkSize: 16_384,
+      pull,
+      cancel: release,
+    })
+    this.#users += 1
+    this.once('close', () => {
+      if (!stream.locked) void stream.cancel()
+    })
+    return stream
   }
 
   close(): Promise<void> {
@@ -122,7 +147,7 @@ export class TapeFileHandle extends EventEmitter {
     if (this.#closing === undefined) {
       this.#closing = new Deferred()
       this.emit('close')
-      this.release()
+      this.#release()
     }
     return this.#closing.promise
   }
@@ -131,32 +156,59 @@ export class TapeFileHandle extends EventEmitter {
     await this.close()
   }
 
-  /** One more user: a stream, or a call under way. */
-  addUser(): void {
-    this.#users += 1
-  }
-
   /** One user less; the last one closes the descriptor. */
-  release(): void {
+  #release(): void {
     this.#users -= 1
     if (this.#users !== 0) return
     const fd = this.#fd
     this.#fd = -1
     const session = this.#live('close')
     const closed = session
-      ? callPromise(session, 'FileHandle.close', 'close', [fd])
+      ? promiseWork(session, tableWork(session, 'FileHandle.close', 'close', [fd]))
       : afterTheRun('close', [fd])
-    forgetDescriptor(this.#session, fd)
     closed.then(
       () => this.#closing?.resolve(),
       (error: unknown) => this.#closing?.reject(error as Error),
     )
   }
 
+  /** A stream over this handle: it reads through the handle, and closes when the handle does. */
+  #stream(Stream: unknown, options: object = {}): ReadStream & WriteStream {
+    const transfer =
+      (name: Transfer) =>
+      (_fd: number, buffer: unknown, ...rest: unknown[]) => {
+        const done = rest.pop() as Done
+        this.#transfer(name, [buffer, ...rest]).then(
+          ({ count }) => done(null, count, buffer),
+          (error: unknown) => done(error, 0, buffer),
+        )
+      }
+    const operations = {
+      open: (): never => {
+        throw new Error('The open() method is not implemented')
+      },
+      close: (_fd: number, done: Done) => {
+        this.#release()
+        this.close().then(() => done(null), done)
+      },
+      fsync: (_fd: number, done: Done) => {
+        this.sync().then(() => done(null), done)
+      },
+      read: transfer('read'),
+      write: transfer('write'),
+      writev: transfer('writev'),
+    }
+    const Made = Stream as new (path: undefined, options: object) => ReadStream & WriteStream
+    const stream = new Made(undefined, { ...options, fd: this.#fd, fs: operations })
+    this.#users += 1
+    this.on('close', stream.close.bind(stream))
+    return stream
+  }
+
   async #call(method: string, name: string, args: readonly unknown[]): Promise<unknown> {
     return this.#use(name, (session, fd) =>
       session
-        ? callPromise(session, `FileHandle.${method}`, name, [fd, ...args])
+        ? promiseWork(session, tableWork(session, `FileHandle.${method}`, name, [fd, ...args]))
         : afterTheRun(name, [fd, ...args]),
     )
   }
@@ -166,12 +218,12 @@ export class TapeFileHandle extends EventEmitter {
     return writePieces((bytes, offset) => this.write(bytes, offset), data, options as string)
   }
 
-  async #transfer(
-    name: string,
-    args: readonly unknown[],
-  ): Promise<{ count: number; passed: unknown }> {
+  async #transfer(name: Transfer, args: unknown[]): Promise<{ count: number; passed: unknown }> {
     return this.#use(name, async (session, fd) => {
-      if (session) return promiseTransfer(session, name, fd, args)
+      if (session) {
+        const work = transfers[name](session, `FileHandle.${name}`, fd, args)
+        return { count: (await promiseWork(session, work)) as number, passed: work.passed }
+      }
       const [count, passed] = Object.values((await afterTheRun(name, [fd, ...args])) as object)
       return { count: count as number, passed }
     })
@@ -183,15 +235,15 @@ export class TapeFileHandle extends EventEmitter {
   ): Promise<T> {
     if (this.#fd === -1) throw handleClosed(name)
     if (this.#session.local !== 'tape') currentCheck()?.descriptor(accessOf(name), this.#fd)
-    this.addUser()
+    this.#users += 1
     try {
       return await work(this.#live(name), this.#fd)
     } finally {
-      this.release()
+      this.#release()
     }
   }
 
-  /** The run this call belongs to; none when the recording is over and the file is still open. */
+  /** The run of this call; undefined if the recording is over and the file is still open. */
   #live(name: string): Session | undefined {
     const session = currentSession() ?? unrecordedFileSession()
     // A replayed descriptor is only a number: it must never reach the system.
@@ -199,6 +251,8 @@ export class TapeFileHandle extends EventEmitter {
     return session
   }
 }
+
+type Transfer = keyof typeof transfers
 
 const accessOf = (name: string): 'read' | 'write' =>
   /^(?:write|fchmod|fchown|ftruncate|futimes)/.test(name) ? 'write' : 'read'
@@ -217,4 +271,62 @@ class Deferred {
     this.resolve = resolve
     this.reject = reject
   })
+}
+
+/** Every method of a closed `FileHandle` rejects with it. */
+const handleClosed = (syscall: string): Error =>
+  Object.assign(new Error('file closed'), { code: 'EBADF', syscall })
+
+/** `promises.writeFile` also takes anything that yields text or bytes. */
+type Pieces = Iterable<unknown> | AsyncIterable<unknown>
+
+export const isPieces = (data: unknown): data is Pieces =>
+  typeof data === 'object' &&
+  data !== null &&
+  !ArrayBuffer.isView(data) &&
+  (Symbol.iterator in data || Symbol.asyncIterator in data)
+
+interface WriteOptions {
+  readonly flag?: string
+  readonly mode?: number
+  readonly signal?: AbortSignal
+  readonly encoding?: BufferEncoding
+}
+
+/**
+ * Writes the chunks of an iterable to a file that is opened, written and closed:
+ * the iterable is the agent's code and must run inside the run.
+ */
+export async function writePiecesTo(name: string, args: readonly unknown[]): Promise<void> {
+  const [path, pieces, given] = args
+  const options = (typeof given === 'object' ? given : undefined) as WriteOptions | undefined
+  const flag = options?.flag ?? (name === 'appendFile' ? 'a' : 'w')
+  const handle = await fs.promises.open(path as string, flag, options?.mode)
+  try {
+    await writePieces(
+      (bytes, offset) => handle.write(bytes, offset),
+      pieces as Pieces,
+      given as WriteOptions,
+    )
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Writes each piece completely before it requests the next. */
+async function writePieces(
+  write: (bytes: Uint8Array, offset: number) => Promise<{ bytesWritten: number }>,
+  pieces: Pieces,
+  options: WriteOptions | string | undefined,
+): Promise<void> {
+  const signal = typeof options === 'object' ? options.signal : undefined
+  for await (const piece of pieces) {
+    signal?.throwIfAborted()
+    const bytes = ArrayBuffer.isView(piece)
+      ? bytesOf(piece)
+      : Buffer.from(piece as string, encodingOf(options))
+    for (let offset = 0; offset < bytes.length;) {
+      offset += (await write(bytes, offset)).bytesWritten
+    }
+  }
 }

@@ -1,32 +1,98 @@
+import { encodeBody } from '@retake/tape/format'
 import type { Session } from '../../sessions/session.js'
-import { describeOptions, encodeOptions } from './file-arguments.js'
-import type { Answer, CapturedCall } from '../captured-call.js'
-import { descriptorsOf } from './tape-descriptors.js'
-import { nameDescriptor, outputDescriptor } from './file-descriptors.js'
-import { nativeFunction } from './file-natives.js'
-import type { OutputWrite } from './file-output.js'
 import { plain } from '../result-form.js'
-import { contentOf } from './file-secrets.js'
+import type { Encoded } from '../result-form.js'
+import { contentOf, describeOptions, encodeOptions } from './file-call.js'
+import { nameDescriptor, outputDescriptor } from './file-call.js'
+import { bytesOf, encodeData, isDescriptor, NO_DESCRIPTOR, tryOut } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
+import type { FileWork } from './file-work.js'
 import { isOwnPosition, readFromTape, wroteFromTape } from './served-call.js'
+import { descriptorsOf } from './tape-descriptors.js'
 
-/** A read or write on a descriptor, ready to be performed; the forms of its arguments are sorted out. */
-export interface Transfer {
-  readonly fd: number
-  readonly call: Omit<CapturedCall, 'name'>
-  /** Nothing to do: answered without asking the system. */
-  readonly empty: boolean
-  /** Does the real thing and gives what goes on tape: bytes read, or a count of bytes written. */
-  runSync(): unknown
-  start(done: Answer): void
-  /** Puts what was read into the agent's buffers; answers how many bytes went through. */
-  settle(value: unknown): number
-  /** What the agent passed, as callbacks get it back. */
-  readonly passed: unknown
-  readonly output?: OutputWrite
+type View = NodeJS.ArrayBufferView
+type Position = number | bigint | null
+type PlanTransfer = (session: Session, label: string, fd: unknown, rest: unknown[]) => FileWork
+
+/** Reads and writes on descriptors, recorded as `label`. `rest` are the arguments after the descriptor. */
+export const transfers: Readonly<Record<'read' | 'readv' | 'write' | 'writev', PlanTransfer>> = {
+  read: (session, label, fd, rest) => {
+    if (!isView(rest[0]) && rest[0] !== undefined && typeof rest[0] !== 'object')
+      refuse('readSync', fd, rest)
+    const { buffer, offset, length, position } = spanOf(rest)
+    const isUsual =
+      isDescriptor(fd) && isView(buffer) && isSpan(offset, length, buffer) && isPosition(position)
+    if (!isUsual || (buffer.byteLength === 0 && length > 0))
+      refuse('readSync', fd, [buffer, offset, length, position])
+    const target = bytesOf(buffer).subarray(offset, offset + length)
+    return reading(session, label, fd as number, { views: [target], position, passed: buffer })
+  },
+  readv: (session, label, fd, rest) => {
+    const [buffers, position] = rest
+    if (!isDescriptor(fd) || !isViews(buffers)) refuse('readvSync', fd, rest)
+    return reading(session, label, fd as number, {
+      views: buffers as View[],
+      position: typeof position === 'number' ? position : null,
+      passed: buffers,
+    })
+  },
+  write: (session, label, fd, rest) => {
+    const [data, second] = rest
+    if (typeof data === 'string') {
+      const encoding = (rest[2] ?? 'utf8') as BufferEncoding
+      if (!isDescriptor(fd) || !Buffer.isEncoding(encoding)) refuse('writeSync', fd, rest)
+      const input = encodeData(data, encoding)
+      const args = rest.slice(0, 3)
+      return writing(session, label, fd as number, { name: 'write', args, input, position: second })
+    }
+    const { buffer, offset, length, position } = spanOf(rest)
+    if (!isDescriptor(fd) || !isView(data) || !isSpan(offset, length, buffer))
+      refuse('writeSync', fd, rest)
+    const input = encodeBody(bytesOf(buffer).subarray(offset, offset + length))
+    const args = [buffer, offset, length, position]
+    return writing(session, label, fd as number, { name: 'write', args, input, position })
+  },
+  writev: (session, label, fd, rest) => {
+    const [buffers, position] = rest
+    if (!isDescriptor(fd) || !isViews(buffers)) refuse('writevSync', fd, rest)
+    const input = encodeBody(Buffer.concat((buffers as View[]).map(bytesOf)))
+    const args = [buffers, position]
+    return writing(session, label, fd as number, { name: 'writev', args, input, position })
+  },
 }
 
-export type View = NodeJS.ArrayBufferView
-export type Position = number | bigint | null
+interface Span {
+  readonly buffer: View
+  readonly offset: number
+  readonly length: number
+  readonly position: Position
+}
+
+/** `buffer, offset, length, position`, or an object with these; undefined and null mean the default. */
+function spanOf([first, second, third, fourth]: readonly unknown[]): Span {
+  const named =
+    typeof second === 'object' ? second : { offset: second, length: third, position: fourth }
+  const given = isView(first) ? { buffer: first, ...named } : first
+  const isGiven = ([, value]: [string, unknown]): boolean => value !== undefined && value !== null
+  const options = Object.fromEntries(Object.entries(given ?? {}).filter(isGiven)) as Partial<Span>
+  const { buffer = Buffer.alloc(16_384), offset = 0, position = null } = options
+  return { buffer, offset, position, length: options.length ?? buffer.byteLength - offset }
+}
+
+/** Throws the error of Node for unusual arguments, if it has one. */
+function refuse(name: string, fd: unknown, rest: readonly unknown[]): void {
+  tryOut(() => nativeFunction(name)(isDescriptor(fd) ? NO_DESCRIPTOR : fd, ...rest))
+}
+
+const isView = (value: unknown): value is View => ArrayBuffer.isView(value)
+
+const isViews = (value: unknown): boolean => Array.isArray(value) && value.every(isView)
+
+const isSpan = (offset: unknown, length: unknown, buffer: View): boolean =>
+  isDescriptor(offset) && isDescriptor(length) && offset + length <= buffer.byteLength
+
+const isPosition = (position: unknown): boolean =>
+  position === null || typeof position === 'number' || typeof position === 'bigint'
 
 interface Read {
   readonly views: readonly View[]
@@ -35,15 +101,20 @@ interface Read {
 }
 
 /** Reads into a buffer of our own: the agent's is filled when the answer reaches it, not before. */
-export function reading(session: Session, fd: number, { views, position, passed }: Read): Transfer {
+function reading(
+  session: Session,
+  label: string,
+  fd: number,
+  { views, position, passed }: Read,
+): FileWork {
   const targets = views.map(bytesOf)
   const length = targets.reduce((sum, { byteLength }) => sum + byteLength, 0)
   return {
-    fd,
     passed,
-    empty: length === 0,
-    call: {
+    isEmpty: length === 0,
+    call: () => ({
       kind: 'file',
+      name: label,
       title: nameDescriptor(session, fd),
       input: encodeOptions([length, position ?? undefined]),
       form: plain,
@@ -54,8 +125,8 @@ export function reading(session: Session, fd: number, { views, position, passed 
         const from = isOwnPosition(position) ? Number(position) : opened.position
         return contentOf(session, opened.path)?.subarray(from, from + length)
       },
-    },
-    runSync: () => {
+    }),
+    run: () => {
       const buffer = Buffer.allocUnsafeSlow(length)
       const real = descriptorsOf(session).real(fd)
       const count = nativeFunction('readSync')(real, buffer, 0, length, position) as number
@@ -84,35 +155,33 @@ function scatter(bytes: Uint8Array, targets: readonly Uint8Array[]): number {
 interface Write {
   readonly name: 'write' | 'writev'
   readonly args: readonly unknown[]
-  readonly input: CapturedCall['input']
+  readonly input: Encoded
   readonly position: unknown
 }
 
-export function writing(
+function writing(
   session: Session,
+  label: string,
   fd: number,
   { name, args, input, position }: Write,
-): Transfer {
+): FileWork {
   const output = outputDescriptor(session, fd)
   const real = (): number => output ?? descriptorsOf(session).real(fd)
-  const where = typeof position === 'number' ? [position] : []
+  const bytes = input.body ?? new Uint8Array(0)
   return {
-    fd,
     passed: args[0],
-    empty: false,
-    call: {
+    call: () => ({
       kind: 'file',
-      title: nameDescriptor(session, fd) + describeOptions(where),
+      name: label,
+      title:
+        nameDescriptor(session, fd) +
+        describeOptions(typeof position === 'number' ? [position] : []),
       input,
       form: plain,
       served: (outcome) => wroteFromTape(session, fd, { name, args, position }, outcome),
-    },
-    runSync: () => nativeFunction(`${name}Sync`)(real(), ...args),
+    }),
+    run: () => nativeFunction(`${name}Sync`)(real(), ...args),
     start: (done) => void nativeFunction(name)(real(), ...args, done),
-    settle: (value) => value as number,
-    ...(output && { output: { fd: output, bytes: input.body ?? new Uint8Array(0) } }),
+    ...(output && { output: { fd: output, bytes, value: bytes.length } }),
   }
 }
-
-export const bytesOf = (view: View): Buffer =>
-  Buffer.from(view.buffer, view.byteOffset, view.byteLength)

@@ -1,23 +1,22 @@
+import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import { fromWire, toWire } from '@retake/tape/format'
+import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
+import { callSite } from '../../call-site.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
-import type { Session } from '../../sessions/session.js'
+import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { performCall } from '../captured-call.js'
-import { fileCall, pathText } from './file-arguments.js'
-import { isPath } from './file-checks.js'
-import { takes } from './file-functions.js'
-import { nativeFunction } from './file-natives.js'
-import type { FileFunction } from './file-natives.js'
-import { callLive } from './live-call.js'
-import { numbersOf, statsOf } from './file-values.js'
-import { namedChange, TapeWatcher } from './file-watcher.js'
-import type { ChangeForm, NativeWatcher } from './file-watcher.js'
-import { replaceFileFunction } from './file-wrapper.js'
 import { undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { plain } from '../result-form.js'
+import { fileCall, pathText } from './file-call.js'
+import { isPath, takes } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { numbersOf, statsOf } from './file-values.js'
+import { replaceFileFunction } from './file-wrapper.js'
+import { callLive } from './live-call.js'
 
 /** Watching files, in its three forms. */
 export function patchWatching(): Undo {
@@ -85,11 +84,6 @@ function pollersOf(session: Session): Map<string, TapeWatcher> {
   let map = pollers.get(session)
   if (map === undefined) pollers.set(session, (map = new Map()))
   return map
-}
-
-const statChange: ChangeForm = {
-  encode: (args) => args.slice(0, 2).map((stat) => toWire(numbersOf(stat))),
-  decode: (wire) => (wire as unknown[]).map((fields) => statsOf(fromWire(fields) as never)),
 }
 
 function watchFile(session: Session, given: unknown[], native: FileFunction): unknown {
@@ -167,4 +161,127 @@ async function* watchLater(session: Session, args: unknown[]): AsyncGenerator {
 function abortError(signal: AbortSignal | undefined): Error {
   const error = new Error('The operation was aborted', { cause: signal?.reason })
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
+}
+
+/** A real watcher, as far as it is needed. */
+interface NativeWatcher extends EventEmitter {
+  ref?(): unknown
+  unref?(): unknown
+}
+
+/** How the arguments of a change go on tape and come back. */
+interface ChangeForm {
+  encode(args: readonly unknown[]): unknown
+  decode(wire: unknown): unknown[]
+}
+
+/** The kind of change and a name. */
+const namedChange: ChangeForm = {
+  encode: toWire,
+  decode: (wire) => fromWire(wire) as unknown[],
+}
+
+const statChange: ChangeForm = {
+  encode: (args) => args.slice(0, 2).map((stat) => toWire(numbersOf(stat))),
+  decode: (wire) => (wire as unknown[]).map((fields) => statsOf(fromWire(fields) as never)),
+}
+
+interface Watched {
+  readonly name: string
+  readonly path: string
+  readonly form: ChangeForm
+  /** The real watcher; absent on replay, until the run goes live. */
+  readonly native: NativeWatcher | undefined
+  /** Starts the real watching, outside the run. */
+  open(): NativeWatcher
+  /** Ends the real watching. */
+  stop(native: NativeWatcher): void
+}
+
+/**
+ * The result of `fs.watch` and `fs.watchFile` inside a run: changes come through the
+ * gate, from the disk while recording and from the tape on replay.
+ */
+class TapeWatcher extends EventEmitter {
+  readonly #watched: Watched
+  readonly #operation: Operation
+  #native: NativeWatcher | undefined
+  #stopListening = (): void => {}
+  #isRefed = true
+  #closed = false
+
+  constructor(session: Session, watched: Watched) {
+    super()
+    this.#watched = watched
+    this.#native = watched.native
+    const { name, path } = watched
+    const site = callSite()
+    this.#operation = session.perform({
+      event: {
+        type: 'call',
+        kind: 'file',
+        name,
+        title: session.secrets.text(path),
+        ...(site !== undefined && { site }),
+      },
+      lasting: true,
+      start: (operation) => this.#listen(operation),
+      deliver: (delivery) => this.#receive(delivery),
+    })
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#operation.close()
+    this.#stopListening()
+    const native = this.#native
+    if (native) outsideRuns(() => this.#watched.stop(native))
+    process.nextTick(() => this.emit('close'))
+  }
+
+  ref(): this {
+    this.#isRefed = true
+    this.#native?.ref?.()
+    return this
+  }
+
+  unref(): this {
+    this.#isRefed = false
+    this.#native?.unref?.()
+    return this
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  #listen(operation: Operation): void {
+    const { form } = this.#watched
+    const native = this.#native ?? this.#open(operation)
+    const change = (...args: unknown[]): void =>
+      operation.complete({ type: 'deliver', part: 'change', value: form.encode(args) })
+    const fail = (error: unknown): void =>
+      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) })
+    native?.on('change', change).on('error', fail)
+    // Node polls a file as long as anybody listens, and shares that with all who do.
+    this.#stopListening = () => void native?.off('change', change)
+  }
+
+  /** What the tape was watching is watched from now on. */
+  #open(operation: Operation): NativeWatcher | undefined {
+    try {
+      this.#native = this.#watched.open()
+      if (!this.#isRefed) this.#native.unref?.()
+    } catch (error) {
+      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) })
+    }
+    return this.#native
+  }
+
+  #receive({ event }: Delivery): void {
+    if (event.type !== 'deliver') return
+    if (event.error) this.emit('error', rebuildError(event.error))
+    else this.emit('change', ...this.#watched.form.decode(event.value))
+  }
 }

@@ -1,33 +1,254 @@
-import { patchBlobs } from './file-blobs.js'
-import { patchCallbackFunctions } from './file-callbacks.js'
-import { patchDirectories } from './file-directories.js'
-import { patchLoadEnvFile } from './file-environment.js'
-import { patchPromiseFunctions } from './file-promises.js'
-import { patchStreams } from './file-streams.js'
-import { patchSyncFunctions } from './file-sync.js'
-import { patchTemporaryFolders } from './file-temporary.js'
-import { patchTransfers } from './file-transfers.js'
-import { patchWatching } from './file-watch.js'
-import { undoAll } from '../patch.js'
+import fs from 'node:fs'
+import path from 'node:path'
+import { parseEnv } from 'node:util'
+import type { CheckedFunction } from '../../hook/boundary-check.js'
+import type { Session } from '../../sessions/session.js'
+import { performCall } from '../captured-call.js'
+import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
+import { plain } from '../result-form.js'
+import { contentOf, fileCall, learnSecrets, pathText } from './file-call.js'
+import { opendirWork } from './file-directory.js'
+import { checkArguments, fileFunctions, takes } from './file-functions.js'
+import { isPieces, TapeFileHandle, writePiecesTo } from './file-handle.js'
+import { nativeFs, nativeFunction } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { transfers } from './file-transfer.js'
+import { patchWatching } from './file-watch.js'
+import { promiseWork, startWork, tableWork, workSync } from './file-work.js'
+import type { FileWork } from './file-work.js'
+import { replaceFileFunction, wrapFileFunction } from './file-wrapper.js'
+import { callLive } from './live-call.js'
 
 /**
- * All of `node:fs`. What is read goes on tape and is served from there; what is
- * written goes on tape to be compared. On replay the disk is not touched, and a
- * descriptor is only the recorded number. Module loading is not the agent's
- * reading and stays as it is.
+ * All of `node:fs`. Reads go on tape and are served from there; writes go on tape
+ * to be compared. On replay the disk is not touched, and a descriptor is only the
+ * recorded number. Module loading does not belong to the agent and is not recorded.
  */
 export function patchFiles(): Undo {
   return undoAll([
-    patchSyncFunctions(),
-    patchCallbackFunctions(),
-    patchPromiseFunctions(),
-    patchTransfers(),
-    patchDirectories(),
-    patchStreams(),
-    patchBlobs(),
-    patchTemporaryFolders(),
+    ...Object.keys(fileFunctions).flatMap(patchTableFunction),
+    ...Object.keys(transfers).flatMap((name) => patchTransfer(name as keyof typeof transfers)),
+    patchWork(fs, 'opendirSync', { name: 'opendir', style: 'sync' }, opendirWork),
+    patchWork(fs, 'opendir', { name: 'opendir', style: 'callback' }, opendirWork),
+    patchWork(fs.promises, 'opendir', { name: 'opendir', style: 'promise' }, opendirWork),
+    patchWork(fs, 'openAsBlob', { name: 'openAsBlob', style: 'promise' }, blobWork),
+    patchWork(fs, 'openAsBlobSync', { name: 'openAsBlobSync', style: 'sync' }, blobWork),
+    replaceFileFunction(fs, 'createReadStream', streamOn('createReadStream')),
+    replaceFileFunction(fs, 'createWriteStream', streamOn('createWriteStream')),
+    replaceFileFunction(fs.promises, 'mkdtempDisposable', makeDisposable, {
+      name: 'mkdtempDisposable',
+      style: 'promise',
+    }),
+    replaceFileFunction(fs, 'mkdtempDisposableSync', makeDisposableSync, {
+      name: 'mkdtempDisposable',
+      style: 'sync',
+    }),
     patchWatching(),
-    patchLoadEnvFile(),
+    replaceFileFunction(process, 'loadEnvFile', loadEnvFile, {
+      name: 'loadEnvFile',
+      style: 'sync',
+    }),
   ])
+}
+
+type PlanWork = (session: Session, label: string, args: unknown[], native: FileFunction) => FileWork
+
+function patchTableFunction(name: string): Undo[] {
+  return [
+    patchWork(fs, `${name}Sync`, { name, style: 'sync' }, (session, label, args, sync) =>
+      tableWork(session, label, name, args, { sync }),
+    ),
+    patchWork(fs, name, { name, style: 'callback' }, (session, label, args, later) =>
+      tableWork(session, label, name, args, { later }),
+    ),
+    ...(name === 'glob'
+      ? [replaceFileFunction(fs.promises, name, globLater, { name, style: 'iterator' })]
+      : nativeFs[name] === undefined
+        ? []
+        : [
+            replaceFileFunction(
+              fs.promises,
+              name,
+              (session, args) => answerPromise(session, name, args),
+              { name, style: 'promise' },
+            ),
+          ]),
+  ]
+}
+
+function patchTransfer(name: keyof typeof transfers): Undo[] {
+  const plan: PlanWork = (session, label, [fd, ...rest]) =>
+    transfers[name](session, label, fd, rest)
+  return [
+    patchWork(fs, `${name}Sync`, { name, style: 'sync' }, plan),
+    patchWork(fs, name, { name, style: 'callback' }, plan),
+  ]
+}
+
+/** Replaces one function of a module; no-op if this Node is too old to have it. */
+function patchWork(module: object, key: string, checked: CheckedFunction, plan: PlanWork): Undo {
+  const native = module === fs ? nativeFs[key] : (module as Record<string, FileFunction>)[key]
+  if (native === undefined) return () => {}
+  const label = module === fs ? `fs.${key}` : `fs.promises.${key}`
+  return replace(module, key, patched(native, label, checked, plan))
+}
+
+function patched(
+  native: FileFunction,
+  label: string,
+  checked: CheckedFunction,
+  plan: PlanWork,
+): FileFunction {
+  const { name, style } = checked
+  const inside = (session: Session, args: unknown[]): unknown => {
+    // The output boundary has seen a plain `writeSync(1, …)` before us.
+    if (label === 'fs.writeSync' && (args[0] === 1 || args[0] === 2)) return native(...args)
+    if (style === 'callback')
+      return withCallback(session, name, args, (given) => plan(session, label, given, native))
+    if (style === 'sync') return workSync(session, plan(session, label, args, native))
+    return promised(() => promiseWork(session, plan(session, label, args, native)))
+  }
+  const wrapper = wrapFileFunction(native, inside, checked)
+  const nested = (native as { native?: FileFunction }).native
+  if (nested) Object.assign(wrapper, { native: patched(nested, `${label}.native`, checked, plan) })
+  return wrapper
+}
+
+const promised = async (work: () => Promise<unknown>): Promise<unknown> => work()
+
+/** The callback is the last function given; without one Node throws, and so do we. */
+function withCallback(
+  session: Session,
+  name: string,
+  given: unknown[],
+  plan: (args: unknown[]) => FileWork,
+): void {
+  const last = given.findLastIndex((arg) => typeof arg === 'function')
+  const required = fileFunctions[name]?.required ?? 2
+  if (last < 0 && name !== 'close') nativeFunction('exists')('', given.slice(required).at(-1))
+  const callback = (last < 0 ? throwError : given[last]) as (...args: unknown[]) => void
+  const work = plan(last < 0 ? given : given.slice(0, last))
+  startWork(session, work, (error, value) => {
+    if ('passed' in work) callback(error, error === null ? value : 0, work.passed)
+    else if (error !== null) callback(error)
+    else if (name === 'exists') callback(value)
+    else if (value === undefined) callback(null)
+    else callback(null, value)
+  })
+}
+
+function throwError(error: unknown): void {
+  if (error !== null) throw error as Error
+}
+
+/** All matches are found at the first step, and returned one by one. */
+async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
+  yield* (await promiseWork(
+    session,
+    tableWork(session, 'fs.promises.glob', 'glob', args),
+  )) as unknown[]
+}
+
+/**
+ * A function of `node:fs/promises`. The real work goes through the callback functions: calls in
+ * flight then never look like Node 20 loading a module.
+ */
+async function answerPromise(session: Session, name: string, args: unknown[]): Promise<unknown> {
+  const [file, ...rest] = args
+  if (isContentFunction(name)) {
+    if (file instanceof TapeFileHandle) return file[name](...(rest as [unknown, unknown]))
+    if (isPieces(args[1])) return writePiecesTo(name, args)
+  }
+  const native = nativeFunction(name)
+  // `promises.realpath` is the one of the operating system; `fs.realpath` is not.
+  const later = (native as { native?: FileFunction }).native ?? native
+  const work = tableWork(session, `fs.promises.${name}`, name, withDescriptor(args), { later })
+  const value = await promiseWork(session, work)
+  return name === 'open' ? new TapeFileHandle(session, value as number) : value
+}
+
+const isContentFunction = (name: string): name is 'readFile' | 'writeFile' | 'appendFile' =>
+  name === 'readFile' || name === 'writeFile' || name === 'appendFile'
+
+/** A handle opened outside the run is used by its number. */
+function withDescriptor(args: unknown[]): unknown[] {
+  const { fd, getAsyncId } = (args[0] ?? {}) as { fd?: unknown; getAsyncId?: unknown }
+  return typeof fd === 'number' && typeof getAsyncId === 'function' ? [fd, ...args.slice(1)] : args
+}
+
+const blobShape = takes('path options')
+
+/** The blob has the content from the start, where Node's own would read the file later. */
+function blobWork(
+  session: Session,
+  label: string,
+  args: unknown[],
+  native: FileFunction,
+): FileWork {
+  checkArguments(blobShape, args.slice(0, 1), nativeFs['readFileSync'])
+  return {
+    call: () => fileCall(session, label, 'openAsBlob', args, blobShape),
+    run: () => callLive(session, 'readFile', nativeFunction('readFileSync'), [args[0]]),
+    start: (done) => {
+      const read = async (): Promise<Buffer> => {
+        const blob = (await callLive(session, 'openAsBlob', native, args)) as Blob
+        return Buffer.from(await blob.arrayBuffer())
+      }
+      read().then((bytes) => done(null, bytes), done)
+    },
+    settle: (bytes) =>
+      new Blob([bytes as Uint8Array<ArrayBuffer>], args[1] as { type?: string } | undefined),
+  }
+}
+
+/** Streams call `fs.open`, `fs.read` and so on themselves; only those on our handles need help. */
+const streamOn =
+  (method: 'createReadStream' | 'createWriteStream') =>
+  (_: Session, args: unknown[], native: FileFunction): unknown => {
+    const given = (typeof args[1] === 'object' ? (args[1] ?? {}) : {}) as { fd?: unknown }
+    const { fd, ...options } = given
+    return fd instanceof TapeFileHandle ? fd[method](options) : native(...args)
+  }
+
+/** Temporary folders that remove themselves (Node 24): one call to make them, one to remove them. */
+const REMOVE = { recursive: true, force: true, maxRetries: 0, retryDelay: 0 }
+
+async function makeDisposable(_: Session, args: unknown[]): Promise<object> {
+  const made = await fs.promises.mkdtemp(...(args as [string]))
+  const folder = path.resolve(made)
+  const remove = (): Promise<void> => fs.promises.rm(folder, REMOVE)
+  return { path: made, remove, [Symbol.asyncDispose]: remove }
+}
+
+function makeDisposableSync(_: Session, args: unknown[]): object {
+  const made = fs.mkdtempSync(...(args as [string]))
+  const folder = path.resolve(made)
+  const remove = (): void => fs.rmSync(folder, REMOVE)
+  return { path: made, remove, [Symbol.dispose]: remove }
+}
+
+/** `process.loadEnvFile` reads a file without `fs`: the variables it sets come from the tape on replay. */
+function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
+  const title = pathText(file)
+  learnSecrets(session, [title])
+  const call = {
+    kind: 'file' as const,
+    name: 'process.loadEnvFile',
+    title,
+    input: {},
+    form: plain,
+    again: () => {
+      const content = contentOf(session, title)
+      return content && { ...parseEnv(content.toString()) }
+    },
+  }
+  const variables = performCall(session, call, () => {
+    const read = nativeFunction('readFileSync')
+    return { ...parseEnv(callLive(session, 'readFile', read, [file, 'utf8']) as string) }
+  }) as Record<string, string>
+  const target = session.environment
+  for (const [name, value] of Object.entries(variables))
+    if (target === undefined) process.env[name] ??= value
+    else if (target.get(name) === undefined) target.set(name, value)
 }

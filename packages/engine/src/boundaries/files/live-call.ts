@@ -30,7 +30,7 @@ export function callLive(
   return name === 'open' ? descriptorsOf(session).adopt(value as number) : value
 }
 
-/** The same for a function with a callback. */
+/** The same for a function with a callback. May also throw its error. */
 export function startLive(
   session: Session,
   name: string,
@@ -47,12 +47,7 @@ export function startLive(
     done(error, isOpened ? descriptorsOf(session).adopt(value as number) : value)
   }
   if (overlay === undefined) return startNative(name, native, args, finish)
-  let made: Made
-  try {
-    made = callOnOverlay(session, overlay, args, name, nativeFs[`${name}Sync`])
-  } catch (error) {
-    return finish(error)
-  }
+  const made = callOnOverlay(session, overlay, args, name, nativeFs[`${name}Sync`])
   const { call } = made
   if ('value' in made) return finish(null, made.value)
   startNative(name, native, call.args, (error, value) => {
@@ -62,7 +57,7 @@ export function startLive(
   })
 }
 
-/** Nothing stands between this run and the disk. */
+/** True if the run works on the disk itself. */
 const isPlain = (session: Session): boolean =>
   session.overlay === undefined && !descriptorsOf(session).isNeeded
 
@@ -96,16 +91,16 @@ function withRealDescriptor(
   return [name === 'close' ? descriptors.close(fd) : descriptors.real(fd), ...rest]
 }
 
-/** A call on the overlay; with its answer when it was made already. */
+/** A call on the overlay; with its result if it was made already. */
 interface Made {
   readonly call: OverlayCall
   readonly value?: unknown
 }
 
 /**
- * Makes a call that changes something at once, even for a function that answers
- * later: nobody may find the overlay in the middle of a change. What only reads
- * is left to the caller, unless `always`.
+ * Makes a call that changes something immediately, even for a function that answers
+ * later: no other call may see the overlay in the middle of a change. A call that only
+ * reads is left to the caller, unless `always`.
  */
 function callOnOverlay(
   session: Session,

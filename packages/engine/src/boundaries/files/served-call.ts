@@ -7,7 +7,7 @@ import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { Outcome } from '../captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
-import { encodeData, encodingOf } from './file-data.js'
+import { encodeData, encodingOf } from './file-functions.js'
 
 /**
  * Takes note of a call whose answer came from the tape. The run may go live later:

@@ -10,7 +10,7 @@ import {
 import { isBelow, Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { NO_DESCRIPTOR } from './file-checks.js'
+import { NO_DESCRIPTOR } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 
 /** A descriptor whose number is not, or not surely, that of the system. */

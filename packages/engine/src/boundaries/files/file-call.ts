@@ -1,0 +1,192 @@
+import { basename } from 'node:path'
+import { encodeBody } from '@retake/tape/format'
+import { callSite } from '../../call-site.js'
+import { disk } from '../../overlay/disk.js'
+import { absolute } from '../../overlay/overlay-call.js'
+import { outsideRuns } from '../../scope.js'
+import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
+import type { Session } from '../../sessions/session.js'
+import type { CapturedCall, Outcome } from '../captured-call.js'
+import type { Encoded } from '../result-form.js'
+import { encodeData, encodingOf, isPathOrDescriptor } from './file-functions.js'
+import type { FileShape } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
+import { tookFromTape } from './served-call.js'
+import { descriptorsOf } from './tape-descriptors.js'
+
+/**
+ * A call of the function `name`, recorded as `label`: its paths are its title, the rest is its
+ * input. Also learns the secrets of a `.env` file it touches, before anything goes on tape.
+ */
+export function fileCall(
+  session: Session,
+  label: string,
+  name: string,
+  args: readonly unknown[],
+  { inputs, form }: FileShape,
+): CapturedCall {
+  const paths = args.filter((_, index) => isPathOrDescriptor(inputs[index]))
+  const rest = args.filter((_, index) => !isPathOrDescriptor(inputs[index]))
+  const names = paths.map((path) => nameOf(session, path))
+  if (rest.some(hasFunction)) noteFunction(session, label)
+  if (name === 'open') descriptorsOf(session).opening(args)
+  const served = (outcome: Outcome): void => tookFromTape(session, name, args, outcome)
+  const title = names.join(' → ')
+  if (inputs[1] !== 'data') {
+    learnSecrets(session, names)
+    const again = (): unknown => readAgain(session, name, args)
+    return { kind: 'file', name: label, title, input: encodeOptions(rest), form, served, again }
+  }
+  const [data, ...options] = rest
+  const input = encodeData(data, encodingOf(options[0]))
+  learnSecrets(session, names, input.body)
+  return { kind: 'file', name: label, title: title + describeOptions(options), input, form, served }
+}
+
+/** Current result of a call that reads a whole file. */
+function readAgain(
+  session: Session,
+  name: string,
+  [filePath, options]: readonly unknown[],
+): unknown {
+  if (name !== 'readFile' && name !== 'openAsBlob') return undefined
+  const opened =
+    typeof filePath === 'number' ? descriptorsOf(session).positionOf(filePath) : undefined
+  const { path, position } = opened ?? { path: pathText(filePath), position: 0 }
+  const bytes = contentOf(session, path)?.subarray(position)
+  const { encoding } = (typeof options === 'object' ? (options ?? {}) : { encoding: options }) as {
+    encoding?: BufferEncoding | null
+  }
+  return name === 'readFile' && encoding ? bytes?.toString(encoding) : bytes
+}
+
+/** The filter of `cp`, the exclusion of `glob`. */
+const hasFunction = (option: unknown): boolean =>
+  typeof option === 'object' && option !== null && Object.values(option).some(isFunction)
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+function noteFunction(session: Session, name: string): void {
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name,
+    text: 'what a function in its options does is not captured',
+    consequence: 'the function is not called on replay',
+    ...(site !== undefined && { site }),
+  })
+}
+
+function nameOf(session: Session, filePath: unknown): string {
+  if (typeof filePath === 'number') return nameDescriptor(session, filePath)
+  if (Array.isArray(filePath)) return filePath.map(pathText).join(', ')
+  return pathText(filePath)
+}
+
+/** A path as text, whatever form it has. */
+export function pathText(path: unknown): string {
+  return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)
+}
+
+/** Options as JSON, without those that cannot be compared; empty if there are none. */
+export function encodeOptions(options: readonly unknown[]): Encoded {
+  const given = options.map(comparable)
+  while (given.length > 0 && given.at(-1) === undefined) given.pop()
+  return given.length === 0 ? {} : encodeBody(given)
+}
+
+/** The body of a write is its content: its options follow the path. */
+export function describeOptions(options: readonly unknown[]): string {
+  const { body } = encodeOptions(options)
+  return body === undefined ? '' : ` ${Buffer.from(body).toString()}`
+}
+
+function comparable(option: unknown): unknown {
+  if (typeof option !== 'object' || option === null || option instanceof Date) return option
+  const { signal: _, ...rest } = option as Record<string, unknown>
+  const given = Object.entries(rest).filter(
+    ([, value]) => value !== undefined && !isFunction(value),
+  )
+  return given.length === 0 ? undefined : Object.fromEntries(given)
+}
+
+/** Paths of the open descriptors of each run, to show a path instead of a number. */
+const opened = new WeakMap<Session, Map<number, string>>()
+
+/** Updates them after a call of `open` or `close`, in record and replay alike. */
+export function trackDescriptor(
+  session: Session,
+  name: string,
+  [file]: readonly unknown[],
+  value: unknown,
+): void {
+  if (name === 'close') opened.get(session)?.delete(file as number)
+  if (name !== 'open') return
+  let paths = opened.get(session)
+  if (paths === undefined) opened.set(session, (paths = new Map()))
+  paths.set(value as number, pathText(file))
+}
+
+/** The path it was opened with in this run, else `fd 7`. */
+export function nameDescriptor(session: Session, fd: number): string {
+  return opened.get(session)?.get(fd) ?? `fd ${fd}`
+}
+
+/**
+ * 1 or 2 if a write to `file` reaches the process's own output, by number or by
+ * the name of its device: the output boundary records those.
+ */
+export function outputDescriptor(session: Session, file: unknown): 1 | 2 | undefined {
+  if (file === 1 || file === 2) return file
+  const path = typeof file === 'number' ? opened.get(session)?.get(file) : file
+  return path === '/dev/stdout' ? 1 : path === '/dev/stderr' ? 2 : undefined
+}
+
+const ENV_FILE = /^\.env(?:\..+)?$/
+/** Files that list MCP servers, with what goes into their environments and headers. */
+const MCP_FILE = /^(?:.*\.)?mcp(?:[-_.].*)?\.json$|^claude_desktop_config\.json$/i
+
+/**
+ * Learns the secrets of `.env` files and lists of MCP servers among `paths`, whichever way they
+ * are about to be read or written, so that their content is masked on the tape. The agent
+ * still gets the real content while recording; on replay see `ServedFiles`.
+ */
+export function learnSecrets(session: Session, paths: readonly string[], data?: Uint8Array): void {
+  for (const path of paths) {
+    const name = basename(path)
+    const isEnv = ENV_FILE.test(name)
+    if (!isEnv && !MCP_FILE.test(name)) continue
+    const texts = [
+      data && Buffer.from(data).toString(),
+      session.local === 'tape' ? undefined : read(session, path)?.toString(),
+    ]
+    for (const text of texts) {
+      if (isEnv)
+        for (const { name, value } of secretsOfEnvFile(text ?? '')) session.secrets.add(name, value)
+      else
+        for (const secret of secretsOfJsonFile(text ?? ''))
+          session.secrets.learn(secret.name, secret.value)
+    }
+  }
+}
+
+const readFileSync = nativeFunction('readFileSync')
+
+/** Current content of a file, for a served run; its secrets are registered. */
+export function contentOf(session: Session, path: string): Buffer | undefined {
+  const content = read(session, path)
+  if (content !== undefined) learnSecrets(session, [path], content)
+  return content
+}
+
+/** Undefined if the file does not exist, or if reading would consume it, as with a pipe. */
+function read({ overlay }: Session, path: string): Buffer | undefined {
+  try {
+    const filePath = absolute(path.startsWith('file:') ? new URL(path) : path)
+    return outsideRuns(() => {
+      const at = overlay?.locate(overlay.resolve(filePath)).at ?? filePath
+      return disk.statSync(at).isFile() ? (readFileSync(at) as Buffer) : undefined
+    })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,99 @@
+import { natives } from '../../natives.js'
+import { outsideRuns } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { answerLater } from '../answer-later.js'
+import { performCall, startCall } from '../captured-call.js'
+import type { Answer, CapturedCall } from '../captured-call.js'
+import { fileCall, outputDescriptor, trackDescriptor } from './file-call.js'
+import { checkArguments, encodeData, encodingOf, shapeOf } from './file-functions.js'
+import { nativeFs } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { callLive, startLive } from './live-call.js'
+
+/** One call of `node:fs` with valid arguments, whether it answers now, by callback or as a promise. */
+export interface FileWork {
+  call(): CapturedCall
+  /** Makes the call and returns the value for the tape. */
+  readonly run: () => unknown
+  /** The same for an answer that comes later; without it, `run` answers then too. */
+  start?(done: Answer): void
+  /** Turns the value on the tape into the result for the agent. */
+  settle?(value: unknown): unknown
+  /** Set if the bytes end up on stdout or stderr; `value` is the result then. */
+  readonly output?: { readonly fd: 1 | 2; readonly bytes: Uint8Array; readonly value?: unknown }
+  /** Nothing to transfer: answered without a call. */
+  readonly isEmpty?: boolean
+  /** The buffer or buffers of the agent, which a callback gets back. */
+  readonly passed?: unknown
+}
+
+/** Functions to call instead of those with the name in the table. */
+interface Natives {
+  readonly sync?: FileFunction | undefined
+  readonly later?: FileFunction | undefined
+}
+
+/** A call of a function in the table, recorded as `label`. */
+export function tableWork(
+  session: Session,
+  label: string,
+  name: string,
+  args: readonly unknown[],
+  { sync = nativeFs[`${name}Sync`], later = nativeFs[name] }: Natives = {},
+): FileWork {
+  const shape = shapeOf(name)
+  checkArguments(shape, args, sync)
+  const native = sync as FileFunction
+  const [file, data, options] = args
+  const fd = shape.inputs[1] === 'data' ? outputDescriptor(session, file) : undefined
+  return {
+    call: () => fileCall(session, label, name, args, shape),
+    run: () =>
+      fd === undefined ? callLive(session, name, native, args) : native(fd, ...args.slice(1)),
+    start: (done) => startLive(session, name, later as FileFunction, args, done),
+    settle: (value) => {
+      trackDescriptor(session, name, args, value)
+      return value
+    },
+    ...(fd !== undefined && {
+      output: { fd, bytes: encodeData(data, encodingOf(options)).body ?? new Uint8Array(0) },
+    }),
+  }
+}
+
+/** The result of a call that answers in the same tick. */
+export function workSync(session: Session, work: FileWork): unknown {
+  const { output } = work
+  if (work.isEmpty === true) return 0
+  if (output) {
+    session.output(output.fd === 1 ? 'stdout' : 'stderr', output.bytes)
+    return outsideRuns(work.run)
+  }
+  return settled(work, performCall(session, work.call(), work.run))
+}
+
+export function startWork(session: Session, work: FileWork, answer: Answer): void {
+  const { output } = work
+  if (work.isEmpty === true) return process.nextTick(answer, null, 0)
+  if (output) {
+    // The bytes leave now, in order with everything else that is printed; only the answer waits.
+    session.output(output.fd === 1 ? 'stdout' : 'stderr', output.bytes)
+    if (output.fd === 1) natives.stdoutWrite(output.bytes)
+    else natives.stderrWrite(output.bytes)
+    return answerLater('output', () => answer(null, output.value), session)
+  }
+  const start = (done: Answer): void =>
+    work.start === undefined ? done(null, work.run()) : work.start(done)
+  startCall(session, work.call(), start, (error, value) =>
+    error === null ? answer(null, settled(work, value)) : answer(error),
+  )
+}
+
+export function promiseWork(session: Session, work: FileWork): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    startWork(session, work, (error, value) => (error === null ? resolve(value) : reject(error)))
+  })
+}
+
+const settled = (work: FileWork, value: unknown): unknown =>
+  work.settle ? work.settle(value) : value
