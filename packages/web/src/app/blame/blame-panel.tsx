@@ -31,7 +31,7 @@ const MORE_STEPS = 200
 const CELL = 'py-px pr-3 text-left align-middle font-normal'
 
 /** Every searched step, closest to a cause first. */
-function RankedSteps({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
   const [most, setMost] = useState(STEPS_SHOWN)
   const { ranked, findings } = view
   const left = ranked.length - most
@@ -118,7 +118,7 @@ function countsText(view: BlameView): string {
 /** Members named per cause. */
 const CAUSE_STEPS_MAX = 20
 
-function CauseSets({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+function CauseSets({ run, view }: { run: Run; view: BlameView }) {
   return (
     <ol aria-label="Causes" className="flex flex-col gap-2.5">
       {indexed(view.findings.causes).map(
@@ -163,7 +163,7 @@ const PROBES_SHOWN = 30
 const MORE = 200
 
 /** Every probe of the search, grouped by purpose. */
-function EvidenceTree({ view }: { readonly view: BlameView }) {
+function EvidenceTree({ view }: { view: BlameView }) {
   const { evidence } = view.findings
   const isOpen = evidence.length <= OPEN_MAX
   return (
@@ -185,7 +185,7 @@ function EvidenceTree({ view }: { readonly view: BlameView }) {
   )
 }
 
-function Probes({ view, group }: { readonly view: BlameView; readonly group: EvidenceGroup }) {
+function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
   const [most, setMost] = useState(PROBES_SHOWN)
   const left = group.probes.length - most
   return (
@@ -218,7 +218,7 @@ function Probes({ view, group }: { readonly view: BlameView; readonly group: Evi
 /** A coalition of many single steps is long; its beginning identifies it. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
-function Conclusion({ probe: { fails, undefinedForks, mode } }: { readonly probe: Probe }) {
+function Conclusion({ probe: { fails, undefinedForks, mode } }: { probe: Probe }) {
   return (
     <>
       {fails === undefined ? (
@@ -240,7 +240,7 @@ function Conclusion({ probe: { fails, undefinedForks, mode } }: { readonly probe
 
 const REASONS_MAX = 10
 
-function SearchFacts({ view }: { readonly view: BlameView }) {
+function SearchFacts({ view }: { view: BlameView }) {
   const { at, oracle, facts, findings } = view.blame
   const { newForks, forcedAnswers, wallMs, undefinedBy, free } = facts
   const lines = [
@@ -303,7 +303,7 @@ function spentFacts({ forks }: BlameFindings): string[] {
   ]
 }
 
-export function BlamePanel({ run }: { readonly run: Run }) {
+export function BlamePanel({ run }: { run: Run }) {
   const { view, isRead, error } = useBlame(run)
   return (
     <section
@@ -325,7 +325,7 @@ export function BlamePanel({ run }: { readonly run: Run }) {
   )
 }
 
-function Findings({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+function Findings({ run, view }: { run: Run; view: BlameView }) {
   const { causes, riskCurve, evidence } = view.findings
   return (
     <div className="flex flex-col gap-4">
@@ -355,7 +355,7 @@ function Findings({ run, view }: { readonly run: Run; readonly view: BlameView }
   )
 }
 
-function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
   const { why, decisionStep, commitStep, minimalRepair, anchors, mode, notes } = view.findings
   const confidence = confidenceText(view.findings)
   const step = (index: number) => <StepName run={run} label={view.labelOf(index)} />
@@ -420,7 +420,7 @@ function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameVi
   )
 }
 
-function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+function Row({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt className="self-start leading-6 text-muted">{name}</dt>
@@ -430,7 +430,7 @@ function Row({ name, children }: { readonly name: string; readonly children: Rea
 }
 
 /** Shown before any search: how to start one. */
-function NotSearched({ run }: { readonly run: Run }) {
+function NotSearched({ run }: { run: Run }) {
   const { report } = useBackend()
   const command = blameCommand(run.head)
   return (

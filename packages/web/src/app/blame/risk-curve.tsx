@@ -71,7 +71,7 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   )
 }
 
-function Moments({ view, scale }: { readonly view: BlameView; readonly scale: RiskScale }) {
+function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   const { decisionStep, commitStep } = view.findings
   const { width, height, bottom, right, x } = scale
   const isOne = decisionStep === commitStep
@@ -126,7 +126,7 @@ function summary(view: BlameView, points: readonly RiskPoint[]): string {
 const ROWS_MOST = 300
 
 /** Failure rate with the steps up to one pinned, as a curve and as a table. */
-export function RiskCurve({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+export function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
   const points = riskPoints(view.findings.riskCurve)

@@ -12,7 +12,7 @@ const WIDTH = 104
 const HEIGHT = 14
 const xOf = (value: number): number => 4 + clampRate(value) * (WIDTH - 8)
 
-function RateBar({ rate, className }: { readonly rate: Rate; readonly className?: string }) {
+function RateBar({ rate, className }: { rate: Rate; className?: string }) {
   const { fails, forks, low, high } = rate
   return (
     <svg
@@ -40,13 +40,7 @@ function RateBar({ rate, className }: { readonly rate: Rate; readonly className?
   )
 }
 
-export function RateLine({
-  rate,
-  className,
-}: {
-  readonly rate: Rate
-  readonly className?: string
-}) {
+export function RateLine({ rate, className }: { rate: Rate; className?: string }) {
   return (
     <span
       className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
@@ -73,7 +67,7 @@ export const roleColor = (role: StepRole): string =>
   isSeen(role) ? COLORS[ROLE_LOOKS[role].color] : 'text-muted'
 
 /** Hidden from screen readers: its name is beside it. */
-export function RoleMark({ role }: { readonly role: StepRole }) {
+export function RoleMark({ role }: { role: StepRole }) {
   if (!isSeen(role)) return null
   const { path, isFilled } = ROLE_LOOKS[role]
   return (
@@ -89,7 +83,7 @@ export function RoleMark({ role }: { readonly role: StepRole }) {
   )
 }
 
-export function RoleName({ role }: { readonly role: StepRole }) {
+export function RoleName({ role }: { role: StepRole }) {
   return (
     <span
       className={classes('inline-flex shrink-0 items-center gap-1 text-sm', roleColor(role))}
@@ -119,7 +113,7 @@ export function RoleLegend({ roles, className }: RoleLegendProps) {
 }
 
 /** Links to a searched step; only its name if the run no longer has it. */
-export function StepName({ run, label }: { readonly run: Run; readonly label: string }) {
+export function StepName({ run, label }: { run: Run; label: string }) {
   useRows(run.rows)
   const index = run.rows.indexOf(label)
   if (index < 0)
@@ -142,7 +136,7 @@ export function StepName({ run, label }: { readonly run: Run; readonly label: st
   )
 }
 
-export function BlameLine({ run, label }: { readonly run: Run; readonly label: string }) {
+export function BlameLine({ run, label }: { run: Run; label: string }) {
   const { view } = useBlame(run)
   const step = view?.step(label)
   if (view === undefined || step === undefined) return null
@@ -179,7 +173,7 @@ export function BlameLine({ run, label }: { readonly run: Run; readonly label: s
   )
 }
 
-export function BlameSign({ run }: { readonly run: Run }) {
+export function BlameSign({ run }: { run: Run }) {
   const { view } = useBlame(run)
   const role = view?.findings.causes[0]?.role
   return isSeen(role) ? <RoleMark role={role} /> : null

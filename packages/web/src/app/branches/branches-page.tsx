@@ -13,7 +13,7 @@ import { useBackend } from '../sources/backend.js'
 import { moveInTree } from '../step/json-rows.js'
 import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
 
-function BranchFacts({ node }: { readonly node: BranchNodeView }) {
+function BranchFacts({ node }: { node: BranchNodeView }) {
   const { facts, steps, startedAt, durationMs, costUsd } = node
   return (
     <Facts
@@ -168,7 +168,7 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
   )
 }
 
-function Rails({ row: { rails } }: { readonly row: BranchRow }) {
+function Rails({ row: { rails } }: { row: BranchRow }) {
   const shown = rails.slice(-DEEPEST_RAIL).map((goesOn, column) => ({ goesOn, column }))
   return (
     <span aria-hidden="true" className="flex shrink-0 self-stretch pl-2.5">
@@ -193,7 +193,7 @@ function Rails({ row: { rails } }: { readonly row: BranchRow }) {
  * The tree as a list with rails. Arrow keys move, open and close; Enter opens a run; `d` marks
  * for comparing.
  */
-function BranchTree({ root, run }: { readonly root: BranchNodeView; readonly run: string }) {
+function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
   const navigate = useNavigate()
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
   const [chosen, setChosen] = useState(run)
@@ -339,7 +339,7 @@ function actionOf(key: string, context: KeyContext): (() => void) | undefined {
 /** Changes come in bursts while a branch runs; the tree is read at most this often. */
 const READ_AGAIN_MS = 500
 
-function Branches({ run, live }: { readonly run: string; readonly live: LiveActions }) {
+function Branches({ run, live }: { run: string; live: LiveActions }) {
   const backend = useBackend()
   const client = useQueryClient()
   const { data, error, isPending } = useQuery({

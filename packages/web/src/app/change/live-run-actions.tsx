@@ -347,7 +347,7 @@ function DebugNote({ run, live, debug }: LiveRunActionsProps & { readonly debug:
   )
 }
 
-function DivergenceNote({ divergence }: { readonly divergence: DivergenceView }) {
+function DivergenceNote({ divergence }: { divergence: DivergenceView }) {
   const { step, seq, summary, explanation, site, mismatches } = divergence
   return (
     <section aria-label="Divergence" className="flex flex-col gap-2">

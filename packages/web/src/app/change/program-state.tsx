@@ -103,7 +103,7 @@ function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
   )
 }
 
-function EvaluatedValue({ evaluated }: { readonly evaluated: Evaluated }) {
+function EvaluatedValue({ evaluated }: { evaluated: Evaluated }) {
   const { expression, step, value, error } = evaluated
   return (
     <div>
@@ -130,7 +130,7 @@ function EvaluatedValue({ evaluated }: { readonly evaluated: Evaluated }) {
 /** Long values are cut; the trees below are complete. */
 const SHOWN = 200
 
-function StateChanges({ state }: { readonly state: StateView }) {
+function StateChanges({ state }: { state: StateView }) {
   const { comparedWith, changes } = state
   if (comparedWith === undefined) return null
   return (
@@ -218,13 +218,7 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
   )
 }
 
-interface MovesProps {
-  readonly store: DebugSession
-  readonly isBusy: boolean
-  readonly text: string
-}
-
-function Moves({ store, isBusy, text }: MovesProps) {
+function Moves({ store, isBusy, text }: { store: DebugSession; isBusy: boolean; text: string }) {
   const move = (to: 'next' | 'back' | 'next in lane' | 'back in lane') => () =>
     void store.move({ to })
   return (
@@ -251,7 +245,7 @@ function Moves({ store, isBusy, text }: MovesProps) {
 
 type StopPosition = Extract<SessionPosition, { kind: 'stop' }>
 
-function StopLocation({ position: { state, stack } }: { readonly position: StopPosition }) {
+function StopLocation({ position: { state, stack } }: { position: StopPosition }) {
   return (
     <>
       {state.location !== undefined && (
@@ -274,7 +268,7 @@ function StopLocation({ position: { state, stack } }: { readonly position: StopP
   )
 }
 
-function Variables({ position }: { readonly position: StopPosition }) {
+function Variables({ position }: { position: StopPosition }) {
   const { state } = position
   const changed = changedVariables(state)
   return (
@@ -292,7 +286,7 @@ function Variables({ position }: { readonly position: StopPosition }) {
   )
 }
 
-function CallStack({ stack }: { readonly stack: StopPosition['stack'] }) {
+function CallStack({ stack }: { stack: StopPosition['stack'] }) {
   if (stack.length === 0) return null
   return (
     <details className="rounded border border-line">
@@ -403,12 +397,7 @@ function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
   )
 }
 
-interface WatchListProps {
-  readonly store: DebugSession
-  readonly watched: readonly Evaluated[]
-}
-
-function WatchList({ store, watched }: WatchListProps) {
+function WatchList({ store, watched }: { store: DebugSession; watched: readonly Evaluated[] }) {
   if (watched.length === 0) return null
   return (
     <section aria-label="Watched">

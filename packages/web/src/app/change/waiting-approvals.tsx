@@ -12,13 +12,13 @@ import { LongText } from '../step/text.js'
 
 const LOOK_MS = 1000
 
-export function WaitingApprovals({ run }: { readonly run: Run }) {
+export function WaitingApprovals({ run }: { run: Run }) {
   const { live } = useBackend()
   if (live === undefined || run.head.status !== 'recording') return null
   return <Waiting run={run} live={live} />
 }
 
-function Waiting({ run, live }: { readonly run: Run; readonly live: LiveActions }) {
+function Waiting({ run, live }: { run: Run; live: LiveActions }) {
   const { data = [] } = useQuery({
     queryKey: ['approvals', run.id],
     queryFn: () => live.approvals(run.id),

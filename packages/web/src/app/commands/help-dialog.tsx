@@ -72,13 +72,8 @@ function HelpRow({ command, keys, rivals }: HelpRowProps) {
   )
 }
 
-export interface HelpDialogProps {
-  readonly isOpen: boolean
-  readonly onClose: () => void
-}
-
 /** All keys of the page; they can be changed here, and those of one character turned off. */
-export function HelpDialog({ isOpen, onClose }: HelpDialogProps) {
+export function HelpDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const commands = useAllCommands()
   const [settings, setSettings] = useKeySettings()
   const isChanged = Object.keys(settings.changed).length > 0
@@ -110,13 +105,7 @@ export function HelpDialog({ isOpen, onClose }: HelpDialogProps) {
   )
 }
 
-function Group({
-  title,
-  commands,
-}: {
-  readonly title: Command['group']
-  readonly commands: readonly Command[]
-}) {
+function Group({ title, commands }: { title: Command['group']; commands: readonly Command[] }) {
   const [settings] = useKeySettings()
   const own = commands.filter(({ group }) => group === title)
   if (own.length === 0) return null

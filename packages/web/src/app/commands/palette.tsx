@@ -10,12 +10,7 @@ import { useBackend } from '../sources/backend.js'
 import { keysOf, useAllCommands, useKeySettings } from './commands.js'
 import { commandItems, type PaletteItem, runItems, stepItems } from './palette-items.js'
 
-export interface PaletteProps {
-  readonly isOpen: boolean
-  readonly onClose: () => void
-}
-
-export function Palette({ isOpen, onClose }: PaletteProps) {
+export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const chosen = useRef<PaletteItem>(undefined)
   const { take, back } = useEarlyFocus()
   return (
@@ -222,7 +217,7 @@ function PaletteList({ items, at, onChoose }: PaletteListProps) {
   )
 }
 
-function Marked({ text, indexes }: { readonly text: string; readonly indexes: readonly number[] }) {
+function Marked({ text, indexes }: { text: string; indexes: readonly number[] }) {
   const [first, last] = [indexes[0], indexes.at(-1)]
   if (first === undefined || last === undefined) return text
   const stressed = new Set(indexes)

@@ -119,7 +119,7 @@ function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
 
 const NAMES = ['a', 'b'] as const
 
-function ComparedRows({ comparison }: { readonly comparison: RunComparison }) {
+function ComparedRows({ comparison }: { comparison: RunComparison }) {
   const { a, b, rows, console: printed, outcome } = comparison
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
   const parts = foldEqual(rows, ({ verdict, moved }) => verdict === 'same' && moved !== true, {
@@ -222,13 +222,7 @@ function lineOf({ a, b }: ComparedLine): DiffLine {
   }
 }
 
-interface ComparedRunsProps {
-  readonly a: string
-  readonly b: string
-  readonly live: LiveActions
-}
-
-function ComparedRuns({ a, b, live }: ComparedRunsProps) {
+function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions }) {
   const navigate = useNavigate()
   const [choosing, setChoosing] = useState<'a' | 'b'>()
   const { data, error, isPending } = useQuery({
@@ -323,7 +317,7 @@ function statusOf({ equal, counts }: RunComparison): string {
     .join(' · ')
 }
 
-function CompareSummary({ comparison }: { readonly comparison: RunComparison }) {
+function CompareSummary({ comparison }: { comparison: RunComparison }) {
   const { a, b, totals, equal, first, descent, sameUntil } = comparison
   return (
     <section aria-label="The two runs" className="flex flex-col gap-1">
@@ -373,7 +367,7 @@ function CompareSummary({ comparison }: { readonly comparison: RunComparison }) 
   )
 }
 
-function RunHeading({ run, which }: { readonly run: RunCard; readonly which: string }) {
+function RunHeading({ run, which }: { run: RunCard; which: string }) {
   return (
     <th scope="col" className="py-1 pr-4 font-normal">
       <span className="block text-sm text-muted">

@@ -73,7 +73,7 @@ export function KindMark({ kind, isDecorative = false, className }: KindMarkProp
   )
 }
 
-export const RunStatusBadge = ({ status }: { readonly status: RunStatus }) => (
+export const RunStatusBadge = ({ status }: { status: RunStatus }) => (
   <Badge {...RUN_STATUS_WORDS[status]}>{status}</Badge>
 )
 
@@ -86,7 +86,7 @@ interface StateBadgeProps {
 export const StateBadge = ({ state, showsDone = false }: StateBadgeProps) =>
   state === 'done' && !showsDone ? null : <Badge {...STATE_WORDS[state]}>{state}</Badge>
 
-export const OriginBadge = ({ origin }: { readonly origin: RowOrigin }) => (
+export const OriginBadge = ({ origin }: { origin: RowOrigin }) => (
   <Badge {...ORIGIN_WORDS[origin]}>{origin}</Badge>
 )
 
@@ -126,13 +126,7 @@ interface Fact {
   readonly isMono?: boolean
 }
 
-export function Facts({
-  facts,
-  className,
-}: {
-  readonly facts: readonly Fact[]
-  readonly className?: string
-}) {
+export function Facts({ facts, className }: { facts: readonly Fact[]; className?: string }) {
   return (
     <dl className={classes('flex flex-wrap gap-x-4 gap-y-0.5', className)}>
       {facts

@@ -44,7 +44,7 @@ const keyNames = (keys: string): readonly string[] =>
   )
 
 /** A key in the notation of commands: `j`, `Shift+F10`, `Mod+k`. */
-export function Kbd({ keys }: { readonly keys: string }) {
+export function Kbd({ keys }: { keys: string }) {
   return (
     <kbd className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-sm border border-line-strong bg-surface px-1 font-mono text-xs whitespace-nowrap text-muted">
       {keyNames(keys).join(IS_MAC ? '' : '+')}

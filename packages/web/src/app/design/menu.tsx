@@ -35,7 +35,7 @@ export function Menu({ trigger, items }: MenuProps) {
   )
 }
 
-function Item({ item }: { readonly item: MenuItem }) {
+function Item({ item }: { item: MenuItem }) {
   return (
     <Base.Item
       disabled={item.disabled !== undefined}

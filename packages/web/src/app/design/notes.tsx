@@ -2,12 +2,7 @@ import type { ReactNode } from 'react'
 import { explainError } from '../sources/backend-error.js'
 import { WarningIcon } from './icons.js'
 
-export interface EmptyNoteProps {
-  readonly title: ReactNode
-  readonly children?: ReactNode
-}
-
-export function EmptyNote({ title, children }: EmptyNoteProps) {
+export function EmptyNote({ title, children }: { title: ReactNode; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-1.5 px-4 py-10 text-center text-muted">
       <p className="text-text">{title}</p>
@@ -17,7 +12,7 @@ export function EmptyNote({ title, children }: EmptyNoteProps) {
 }
 
 /** With reduced motion the ring does not spin. */
-export function Spinner({ label = 'Loading…' }: { readonly label?: string }) {
+export function Spinner({ label = 'Loading…' }: { label?: string }) {
   return (
     <output className="inline-flex items-center gap-2 text-muted">
       <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">
@@ -37,13 +32,7 @@ export function Spinner({ label = 'Loading…' }: { readonly label?: string }) {
   )
 }
 
-interface ProgressProps {
-  readonly label: string
-  readonly value: number
-  readonly max: number
-}
-
-export function Progress({ label, value, max }: ProgressProps) {
+export function Progress({ label, value, max }: { label: string; value: number; max: number }) {
   return (
     <progress
       aria-label={label}
@@ -81,7 +70,7 @@ export function ErrorNote({ error, actions }: ErrorNoteProps) {
   )
 }
 
-export function QueryNote({ what, error }: { readonly what: string; readonly error: unknown }) {
+export function QueryNote({ what, error }: { what: string; error: unknown }) {
   return (
     <div className="p-3">
       {error === null || error === undefined ? (

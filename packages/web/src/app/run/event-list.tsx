@@ -198,13 +198,7 @@ export function EventList({ run, ...moves }: EventListProps) {
   )
 }
 
-export function EventPanel({
-  run,
-  event,
-}: {
-  readonly run: Run
-  readonly event: number | undefined
-}) {
+export function EventPanel({ run, event }: { run: Run; event: number | undefined }) {
   const detail = useQuery({
     queryKey: ['event', run.id, event],
     queryFn: async () => (await run.source.event(event ?? 0)) ?? null,

@@ -58,7 +58,7 @@ function hiddenText({ rows, filter, length }: FilteredRows): string {
   return unknown === 0 ? text : `${text}, ${count(unknown)} hidden whose cost is unknown`
 }
 
-function TimeChip({ filtering: { filter, change } }: { readonly filtering: Filtering }) {
+function TimeChip({ filtering: { filter, change } }: { filtering: Filtering }) {
   const { from, to } = filter
   if (from === undefined && to === undefined) return null
   const text = `${clock(from ?? 0)} to ${to === undefined ? 'the end' : clock(to)}`
@@ -75,7 +75,7 @@ function TimeChip({ filtering: { filter, change } }: { readonly filtering: Filte
   )
 }
 
-function CostFilter({ filtering: { filter, change } }: { readonly filtering: Filtering }) {
+function CostFilter({ filtering: { filter, change } }: { filtering: Filtering }) {
   const id = useId()
   const { costMin } = filter
   const [text, setText] = useState<string>()

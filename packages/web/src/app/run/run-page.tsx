@@ -50,7 +50,7 @@ function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   return tokensText(totals, { answered, counted })
 }
 
-function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
+function RunHeadLine({ run: { head, rows } }: { run: Run }) {
   const version = useRows(rows)
   const { totals } = rows
   // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
@@ -104,7 +104,7 @@ function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
   )
 }
 
-function Origin({ head }: { readonly head: RunHead }) {
+function Origin({ head }: { head: RunHead }) {
   const backend = useBackend()
   const words = originOfRun(head)
   if (words === undefined || head.parent === undefined) return null
@@ -131,7 +131,7 @@ function Origin({ head }: { readonly head: RunHead }) {
   )
 }
 
-function Notes({ head: { notCaptured } }: { readonly head: RunHead }) {
+function Notes({ head: { notCaptured } }: { head: RunHead }) {
   const [isOpen, setOpen] = useState(false)
   if (notCaptured.length === 0) return null
   return (
@@ -198,7 +198,7 @@ const LiveRunActions =
     ? latePart(async () => (await import('../change/live-run-actions.js')).LiveRunActions)
     : () => null
 
-function RunActions({ run }: { readonly run: Run }) {
+function RunActions({ run }: { run: Run }) {
   const { live } = useBackend()
   if (live === undefined) return null
   return <LiveRunActions run={run} live={live} />
@@ -211,7 +211,7 @@ export function RunPage() {
   return <OpenRun key={run} id={run} />
 }
 
-function OpenRun({ id }: { readonly id: string }) {
+function OpenRun({ id }: { id: string }) {
   const { run, reading } = useRun(id)
   const isNarrow = useNarrow()
   const { step } = useSelection()
@@ -245,7 +245,7 @@ function OpenRun({ id }: { readonly id: string }) {
   )
 }
 
-function RunTitle({ name, id }: { readonly name: string; readonly id: string }) {
+function RunTitle({ name, id }: { name: string; id: string }) {
   return (
     <>
       <span className="font-medium">{name}</span>
@@ -254,12 +254,7 @@ function RunTitle({ name, id }: { readonly name: string; readonly id: string }) 
   )
 }
 
-interface RunStatusLineProps {
-  readonly run: Run
-  readonly hasFailed: boolean
-}
-
-function RunStatusLine({ run: { head, rows }, hasFailed }: RunStatusLineProps) {
+function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed: boolean }) {
   useRows(rows)
   if (!rows.isComplete && hasFailed)
     return rows.recorded < head.recordedSteps
@@ -274,7 +269,7 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: RunStatusLineProps) {
 }
 
 /** Problems of an open run; the part that was read is still shown. */
-function RunTrouble({ reading: { isGone, isLost, error } }: { readonly reading: Reading }) {
+function RunTrouble({ reading: { isGone, isLost, error } }: { reading: Reading }) {
   if (isGone)
     return (
       <p role="alert" className="border-b border-line bg-warning-soft px-3 py-1 text-warning">

@@ -134,7 +134,7 @@ function ListMode({ list, steps, events, blame, onShow }: ListModeProps) {
 
 const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
 
-export function RunWorkspace({ run }: { readonly run: Run }) {
+export function RunWorkspace({ run }: { run: Run }) {
   const { head, rows } = run
   const filtering = useFilter()
   const shown = useShownRows(rows, filtering.filter)

@@ -252,7 +252,7 @@ function bringIntoView(
   else if (top + ROW_HEIGHT > offset + room) scrollElement.scrollTop = top + ROW_HEIGHT - room
 }
 
-function ListHeader({ hasLanes }: { readonly hasLanes: boolean }) {
+function ListHeader({ hasLanes }: { hasLanes: boolean }) {
   return (
     <div role="rowgroup" className="sticky top-0 z-10">
       <div
@@ -287,7 +287,7 @@ const HEADED = [
   'at',
 ] as const
 
-function Nothing({ run: { rows, head } }: { readonly run: Run }) {
+function Nothing({ run: { rows, head } }: { run: Run }) {
   const text =
     rows.length > 0
       ? 'No step matches the filters.'

@@ -117,7 +117,7 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
   )
 }
 
-function BranchNote({ branch }: { readonly branch: NonNullable<RunCard['branch']> }) {
+function BranchNote({ branch }: { branch: NonNullable<RunCard['branch']> }) {
   return (
     <span className="min-w-0 shrink truncate text-sm text-muted">
       {branch.kind} of{' '}
@@ -248,7 +248,7 @@ function focusRun(list: HTMLElement | null, run: string, triesLeft = 5): void {
   else if (triesLeft > 0) requestAnimationFrame(() => focusRun(list, run, triesLeft - 1))
 }
 
-function UnreadableRow({ run }: { readonly run: UnreadableRun }) {
+function UnreadableRow({ run }: { run: UnreadableRun }) {
   const { code, what, why, fix } = run.error
   return (
     <div className="flex flex-col gap-0.5 py-1.5 pr-3 pl-12">
@@ -427,7 +427,7 @@ function NoRuns() {
   )
 }
 
-function CommandLine({ line }: { readonly line: string }) {
+function CommandLine({ line }: { line: string }) {
   return (
     <span className="inline-flex items-center gap-1 rounded border border-line bg-sunken pl-3">
       <code className="font-mono text-text">{line}</code>

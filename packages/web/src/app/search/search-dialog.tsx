@@ -253,7 +253,7 @@ function Hit({ hit, index, count, isCurrent, style, onOpen }: HitProps) {
 const NEAR = 16
 
 /** On a phone only the end of the text, so that the hit is visible. */
-function Before({ text }: { readonly text: string }) {
+function Before({ text }: { text: string }) {
   if (text.length <= NEAR) return text
   return (
     <>
@@ -264,13 +264,7 @@ function Before({ text }: { readonly text: string }) {
   )
 }
 
-function StepName({
-  step,
-  rows,
-}: {
-  readonly step: string | undefined
-  readonly rows: RowStore | undefined
-}) {
+function StepName({ step, rows }: { step: string | undefined; rows: RowStore | undefined }) {
   if (step === undefined) return <span className="text-sm text-muted">Outside of steps</span>
   const index = rows?.indexOf(step) ?? -1
   const row = index < 0 ? undefined : rows?.at(index)
@@ -396,7 +390,7 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
   )
 }
 
-function SearchProgressLine({ state, at }: { readonly state: SearchState; readonly at: number }) {
+function SearchProgressLine({ state, at }: { state: SearchState; at: number }) {
   const { query, hits, searched, total, isDone, isCut } = state
   const steps = new Set(hits.flatMap(({ step }) => step ?? [])).size
   return (

@@ -5,13 +5,7 @@ import { CopyButton } from '../design/toast.js'
 import { useBackend } from '../sources/backend.js'
 import { PageFrame } from './page-frame.js'
 
-export function FailedPage({
-  error,
-  reset,
-}: {
-  readonly error: unknown
-  readonly reset: () => void
-}) {
+export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
   const router = useRouter()
   const again = (): void => {
     reset()
@@ -70,7 +64,7 @@ export function NotFoundPage() {
   )
 }
 
-export function FailedStart({ error }: { readonly error: unknown }) {
+export function FailedStart({ error }: { error: unknown }) {
   return (
     <main className="mx-auto flex max-w-160 flex-col gap-3 p-4">
       <h1 className="text-xl">Retake</h1>

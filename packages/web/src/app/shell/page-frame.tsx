@@ -105,7 +105,7 @@ function useServerStatus(): ServerStatus {
   return useSyncExternalStore(store.subscribe, store.get)
 }
 
-function StatusLine({ children }: { readonly children?: ReactNode }) {
+function StatusLine({ children }: { children?: ReactNode }) {
   const { isConnected, lost } = useServerStatus()
   const busy = useJobs().filter((job) => !isOver(job))
   return (
@@ -128,7 +128,7 @@ function StatusLine({ children }: { readonly children?: ReactNode }) {
   )
 }
 
-function JobNote({ job }: { readonly job: Job }) {
+function JobNote({ job }: { job: Job }) {
   const words = `${job.kind} ${job.name ?? job.run} ${job.state === 'waiting' ? 'waits' : 'runs'}`
   if (!job.written) return <span>{words}</span>
   return (

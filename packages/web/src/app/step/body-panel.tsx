@@ -20,8 +20,7 @@ import { LongText, VisibleText } from './text.js'
 const SHOWN = 65_536
 const LINE = 18
 
-function HexView(props: { readonly run: Run; readonly label: string; readonly side: BodySide }) {
-  const { run, label, side } = props
+function HexView({ run, label, side }: { run: Run; label: string; side: BodySide }) {
   const body = useQuery({
     queryKey: ['body', run.id, label, side],
     queryFn: () => run.source.body(label, side),
@@ -31,7 +30,7 @@ function HexView(props: { readonly run: Run; readonly label: string; readonly si
   return <HexLines bytes={body.data} />
 }
 
-function HexLines({ bytes }: { readonly bytes: Uint8Array }) {
+function HexLines({ bytes }: { bytes: Uint8Array }) {
   const scroller = useRef<HTMLDivElement>(null)
   const shown = bytes.subarray(0, SHOWN)
   const list = useVirtualizer({
@@ -181,7 +180,7 @@ function parse(text: string): { readonly json: unknown } | undefined {
   }
 }
 
-function BodyText({ body, path }: { readonly body: BodyView; readonly path: string }) {
+function BodyText({ body, path }: { body: BodyView; path: string }) {
   return (
     <Field path={path}>
       <div className="font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]">
@@ -196,7 +195,7 @@ function BodyText({ body, path }: { readonly body: BodyView; readonly path: stri
   )
 }
 
-function SseList({ stream, path }: { readonly stream: StreamEvents; readonly path: string }) {
+function SseList({ stream, path }: { stream: StreamEvents; path: string }) {
   const { total, from, events } = stream
   return (
     <>

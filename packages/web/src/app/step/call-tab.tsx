@@ -94,7 +94,7 @@ function ChildOutput(props: {
   )
 }
 
-function GuardSection({ guard }: { readonly guard: StepGuard }) {
+function GuardSection({ guard }: { guard: StepGuard }) {
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
   const { drift = [], blocked = [] } = guard
   const remarks = [...drift.map(driftText), ...blocked.map((what) => `refused: ${what}`)]

@@ -104,6 +104,6 @@ function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLate
   )
 }
 
-const Note = ({ children }: { readonly children: React.ReactNode }) => (
+const Note = ({ children }: { children: React.ReactNode }) => (
   <p className="p-3 text-muted">{children}</p>
 )

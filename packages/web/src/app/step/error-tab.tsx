@@ -84,7 +84,7 @@ function ownProps({ props = {} }: RecordedError): object | undefined {
   return own.length === 0 ? undefined : Object.fromEntries(own)
 }
 
-function Stack({ stack }: { readonly stack: string }) {
+function Stack({ stack }: { stack: string }) {
   const frames = stackFrames(stack)
   if (frames.length === 0) return null
   const own = frames.filter(({ isOwn }) => isOwn)
@@ -104,7 +104,7 @@ function Stack({ stack }: { readonly stack: string }) {
   )
 }
 
-const Frames = ({ frames }: { readonly frames: readonly StackFrame[] }) => (
+const Frames = ({ frames }: { frames: readonly StackFrame[] }) => (
   <ol className="font-mono text-sm">
     {indexed(frames).map(({ index, item: { text, isOwn } }) => (
       <li

@@ -77,7 +77,7 @@ export function EventsTab({ run, detail }: TabProps) {
   )
 }
 
-function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) {
+function EventLine({ run, row }: { run: Run; row: EventRow }) {
   const path = `event.${row.seq}`
   return (
     <Field path={path} className="pr-7">
@@ -102,7 +102,7 @@ function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) 
   )
 }
 
-function WholeEvent({ run, seq }: { readonly run: Run; readonly seq: number }) {
+function WholeEvent({ run, seq }: { run: Run; seq: number }) {
   const event = useQuery({
     queryKey: ['event', run.id, seq],
     queryFn: async () => (await run.source.event(seq)) ?? null,

@@ -113,13 +113,7 @@ export function CopyFieldLink({ path, className = '' }: Pick<FieldProps, 'path' 
   )
 }
 
-export function StepLink({
-  label,
-  children,
-}: {
-  readonly label: string
-  readonly children: ReactNode
-}) {
+export function StepLink({ label, children }: { label: string; children: ReactNode }) {
   const { select } = useSelection()
   const linkTo = useLinkTo()
   return (

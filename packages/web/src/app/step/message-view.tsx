@@ -25,7 +25,7 @@ const LookContext = createContext<ChatLook | undefined>(undefined)
 export const ChatLookProvider = LookContext.Provider
 const useChatLook = (): ChatLook | undefined => use(LookContext)
 
-function WholeBody({ path }: { readonly path: string }) {
+function WholeBody({ path }: { path: string }) {
   const look = useChatLook()
   if (look === undefined) return null
   return <DownloadBody run={look.run} label={look.label} side={look.sideOf(path)} />
@@ -76,7 +76,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
   }
 }
 
-function TextPart({ value, path }: { readonly value: unknown; readonly path: string }) {
+function TextPart({ value, path }: { value: unknown; path: string }) {
   const mono = useChatLook()?.mono ?? false
   const { text, length } = textOf(value)
   return (
@@ -91,7 +91,7 @@ function TextPart({ value, path }: { readonly value: unknown; readonly path: str
   )
 }
 
-function ReasoningPart({ value, path }: { readonly value: unknown; readonly path: string }) {
+function ReasoningPart({ value, path }: { value: unknown; path: string }) {
   const { length } = textOf(value)
   return (
     <Fold
@@ -120,7 +120,7 @@ function Placeholder(props: {
   )
 }
 
-const PartName = ({ children }: { readonly children: React.ReactNode }) => (
+const PartName = ({ children }: { children: React.ReactNode }) => (
   <div className="mb-0.5 text-xs text-muted">{children}</div>
 )
 
@@ -215,7 +215,7 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
 }
 
 /** A tree if it is JSON, even as text; text otherwise. */
-export function ToolContent({ value, path }: { readonly value: unknown; readonly path: string }) {
+export function ToolContent({ value, path }: { value: unknown; path: string }) {
   const parsed = typeof value === 'string' ? jsonIn(value) : undefined
   const tree = parsed ?? value
   if (typeof tree === 'object' && tree !== null && asClipped(tree) === undefined)

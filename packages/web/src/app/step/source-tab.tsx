@@ -5,7 +5,7 @@ import type { Run } from '../run/use-run.js'
 import { Field, type TabProps } from './field.js'
 import { VisibleText } from './text.js'
 
-export function SourceView({ run, site }: { readonly run: Run; readonly site: string }) {
+export function SourceView({ run, site }: { run: Run; site: string }) {
   const excerpt = useQuery({
     queryKey: ['source', run.id, site],
     queryFn: async () => (await run.source.source(site)) ?? null,

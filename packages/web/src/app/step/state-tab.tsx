@@ -32,7 +32,7 @@ function LiveState({ run, step }: LiveStateProps) {
   return <ProgramState run={run} step={step} live={live} />
 }
 
-function StateDetail({ state }: { readonly state: StateView }) {
+function StateDetail({ state }: { state: StateView }) {
   const changed = changedVariables(state)
   return (
     <>

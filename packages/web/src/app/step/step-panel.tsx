@@ -92,7 +92,7 @@ function ForkButton({ run, step }: ForkButtonProps) {
   return <LiveForkButton run={run} step={step} />
 }
 
-function StepActions({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
+function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
   const copies = useCopies(run, detail)
   useCommands(copies)
   return (
@@ -227,7 +227,7 @@ const laneName = ({ lanes }: RunHead, id: number): string => {
   return name === undefined ? String(id) : `${id}, ${name}`
 }
 
-function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
+function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
   return (
     <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
       <div className="flex items-start gap-2">
@@ -285,7 +285,7 @@ const shortValue = (value: string): string =>
   value.length > 120 ? `${value.slice(0, 120)}…` : value
 
 /** `agent › node › tool`, outermost first. */
-function ScopePath({ detail: { scopes } }: { readonly detail: StepDetail }) {
+function ScopePath({ detail: { scopes } }: { detail: StepDetail }) {
   if (scopes.length === 0) return null
   return (
     <span className="max-w-full [overflow-wrap:anywhere]">
@@ -302,7 +302,7 @@ function ScopePath({ detail: { scopes } }: { readonly detail: StepDetail }) {
   )
 }
 
-export function StepPanel({ run }: { readonly run: Run }) {
+export function StepPanel({ run }: { run: Run }) {
   const { step } = useSelection()
   const { detail, isOld, isGone, error } = useStep(run, step)
   return (
@@ -327,7 +327,7 @@ export function StepPanel({ run }: { readonly run: Run }) {
   )
 }
 
-function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
+function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
   const { tab, field, show } = useSelection()
   const tabs = tabsOf(detail)
   const shown = chooseTab(tabs, { tab, field })

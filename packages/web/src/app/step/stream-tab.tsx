@@ -24,8 +24,7 @@ export function StreamTab({ run, detail }: TabProps) {
 
 const NO_PAIRS = { results: new Map(), calls: new Map() }
 
-function Player(props: { readonly stream: StreamFrames; readonly firstMs: number | undefined }) {
-  const { stream, firstMs } = props
+function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | undefined }) {
   const { frames, chunks } = stream
   const endMs = frames.at(-1)?.at ?? 0
   const { position, isPlaying, speed, setSpeed, toggle, scrub } = usePlayback(endMs)

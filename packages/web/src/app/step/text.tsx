@@ -19,7 +19,7 @@ export const Lossy = () => (
 const WRAP = 'whitespace-pre-wrap [overflow-wrap:anywhere]'
 
 /** Text with fenced code blocks. No other markup is interpreted. */
-export function Prose({ text, mono }: { readonly text: string; readonly mono: boolean }) {
+export function Prose({ text, mono }: { text: string; mono: boolean }) {
   if (mono)
     return (
       <div dir="auto" className={`font-mono text-sm ${WRAP}`}>
@@ -54,7 +54,7 @@ const TONES: Readonly<Record<AnsiTone, string>> = {
   muted: 'text-muted',
 }
 
-export function AnsiSpans({ text }: { readonly text: string }) {
+export function AnsiSpans({ text }: { text: string }) {
   return indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
     <span
       key={index}
@@ -66,7 +66,7 @@ export function AnsiSpans({ text }: { readonly text: string }) {
 }
 
 /** Text from a tape: never markup, and nothing stays invisible. */
-export const VisibleText = memo(function VisibleText({ text }: { readonly text: string }) {
+export const VisibleText = memo(function VisibleText({ text }: { text: string }) {
   return indexed(visibleParts(text)).map(({ index, item: part }) =>
     part.type === 'text' ? (
       <Fragment key={index}>{part.text}</Fragment>
