@@ -74,40 +74,34 @@ export function useBlameCommands(run: Run): void {
     const to = view?.nextCause(step, direction)
     if (to !== undefined && to !== step) select(to)
   }
-  useCommands([
-    {
-      id: 'blame.show',
-      title: list === 'blame' ? 'List steps' : 'Blame: which steps caused the failure',
-      group: 'Look',
-      keys: ['w'],
-      words: 'why cause root risk evidence',
-      run: () => show(list === 'blame' ? 'steps' : 'blame'),
-    },
-    {
-      id: 'blame.cause',
-      title: 'Go to the cause; again: to the next one',
-      group: 'Move',
-      keys: ['r'],
-      words: 'blame root next cause',
-      disabled,
-      run: () => go(1),
-    },
-    {
-      id: 'blame.previous-cause',
-      title: 'Previous cause',
-      group: 'Move',
-      keys: ['R'],
-      words: 'blame previous',
-      disabled,
-      run: () => go(-1),
-    },
-    {
-      id: 'blame.copy-command',
-      title: 'Copy the command that searches for the cause',
-      group: 'Share',
-      keys: [],
-      words: 'blame',
-      run: () => void copyAndSay('the command', blameCommand(run.head)),
-    },
-  ])
+  useCommands((add) => {
+    add(
+      'Look',
+      'blame.show',
+      list === 'blame' ? 'List steps' : 'Blame: which steps caused the failure',
+      { keys: ['w'], words: 'why cause root risk evidence' },
+      () => show(list === 'blame' ? 'steps' : 'blame'),
+    )
+    add(
+      'Move',
+      'blame.cause',
+      'Go to the cause; again: to the next one',
+      { keys: ['r'], words: 'blame root next cause', disabled },
+      () => go(1),
+    )
+    add(
+      'Move',
+      'blame.previous-cause',
+      'Previous cause',
+      { keys: ['R'], words: 'blame previous', disabled },
+      () => go(-1),
+    )
+    add(
+      'Share',
+      'blame.copy-command',
+      'Copy the command that searches for the cause',
+      { words: 'blame' },
+      () => void copyAndSay('the command', blameCommand(run.head)),
+    )
+  })
 }

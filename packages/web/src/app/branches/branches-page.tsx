@@ -231,45 +231,32 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
     action()
   }
   const row = rows[current]
-  useCommands([
-    {
-      id: 'branch-next',
-      title: 'Next branch',
-      group: 'Move',
-      keys: ['j'],
-      run: () => go(current + 1),
-    },
-    {
-      id: 'branch-previous',
-      title: 'Previous branch',
-      group: 'Move',
-      keys: ['k'],
-      run: () => go(current - 1),
-    },
-    {
-      id: 'branch-compare',
-      title:
-        marked === undefined
-          ? 'Mark this run to compare it'
-          : 'Compare the marked run with this one',
-      group: 'Look',
-      keys: ['d'],
-      disabled: row?.node.error === undefined ? undefined : 'its tape cannot be read',
-      run: () => row !== undefined && mark(row.node.id),
-    },
-    {
-      id: 'branches-close-all',
-      title: closed.size > 0 ? 'Open all branches' : 'Close all branches',
-      group: 'View',
-      keys: [],
-      run: () =>
+  useCommands((add) => {
+    add('Move', 'branch-next', 'Next branch', ['j'], () => go(current + 1))
+    add('Move', 'branch-previous', 'Previous branch', ['k'], () => go(current - 1))
+    add(
+      'Look',
+      'branch-compare',
+      marked === undefined ? 'Mark this run to compare it' : 'Compare the marked run with this one',
+      {
+        keys: ['d'],
+        disabled: row?.node.error === undefined ? undefined : 'its tape cannot be read',
+      },
+      () => row !== undefined && mark(row.node.id),
+    )
+    add(
+      'View',
+      'branches-close-all',
+      closed.size > 0 ? 'Open all branches' : 'Close all branches',
+      [],
+      () =>
         setClosed(
           closed.size > 0
             ? new Set()
             : new Set(rows.filter(({ depth }) => depth > 0).map(({ node }) => node.id)),
         ),
-    },
-  ])
+    )
+  })
   return (
     <div
       ref={list}

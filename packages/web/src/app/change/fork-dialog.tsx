@@ -102,17 +102,19 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   const recorded = choice === 'answer' ? editable.data?.answer : editable.data?.request
   const form = useRef<HTMLFormElement>(null)
   const firstField = useFirstField(form, editable.isSuccess)
-  useCommands([
-    {
-      id: 'fork-start',
-      title: 'Start the fork',
-      group: 'Change',
-      keys: ['Mod+Enter'],
-      inDialogs: true,
-      disabled: ready?.ok === false ? ready.why : undefined,
-      run: () => form.current?.requestSubmit(),
-    },
-  ])
+  useCommands((add) => {
+    add(
+      'Change',
+      'fork-start',
+      'Start the fork',
+      {
+        keys: ['Mod+Enter'],
+        inDialogs: true,
+        disabled: ready?.ok === false ? ready.why : undefined,
+      },
+      () => form.current?.requestSubmit(),
+    )
+  })
   return (
     <Dialog
       title={`Fork at step ${step.label}`}

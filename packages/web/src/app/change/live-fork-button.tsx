@@ -17,16 +17,15 @@ export function LiveForkButton({ run, step }: ForkButtonProps) {
     ? 'this step was not recorded itself; fork at the step that called it'
     : reasonOf(fork)
   const open = (): void => setOpenAt(step.label)
-  useCommands([
-    {
-      id: 'fork',
-      title: `Fork at step ${step.label}: change the answer or the request, or retry live`,
-      group: 'Change',
-      keys: ['f'],
-      disabled: reason,
-      run: open,
-    },
-  ])
+  useCommands((add) => {
+    add(
+      'Change',
+      'fork',
+      `Fork at step ${step.label}: change the answer or the request, or retry live`,
+      { keys: ['f'], disabled: reason },
+      open,
+    )
+  })
   return (
     <>
       <Button

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
 import type { DivergenceView, Job, Move } from '../../api/run-repository.js'
-import { type Command, useCommands } from '../commands/commands.js'
+import { useCommands } from '../commands/commands.js'
 import { ChooseRun } from '../compare/choose-run.js'
 import { TextDiff } from '../compare/text-diff.js'
 import { Badge } from '../design/badge.js'
@@ -59,36 +59,23 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     void store.move({ to: 'step', step })
   }
   const isOpen = debug.phase !== 'closed'
-  const moving = (id: string, title: string, keys: readonly string[], to: Move) => ({
-    id: `stand-${id}`,
-    title,
-    group: 'Move' as const,
-    keys,
-    disabled: cannot ?? (isOpen || step !== undefined ? undefined : 'select a step first'),
-    run: () => (isOpen ? void store.move(to) : stand()),
+  const unselected = step === undefined ? 'select a step first' : undefined
+  useCommands((add) => {
+    const moving = (id: string, title: string, key: string, to: Move): void => {
+      const disabled = cannot ?? (isOpen ? undefined : unselected)
+      add('Move', `stand-${id}`, title, { keys: [key], disabled }, () =>
+        isOpen ? void store.move(to) : stand(),
+      )
+    }
+    const here = 'Pause the program here: replay to this step and inspect it'
+    add('Change', 'stand-here', here, { disabled: cannot ?? unselected }, stand)
+    moving('next', 'Step forward with the program', 'F10', { to: 'next' })
+    moving('back', 'Step back with the program', 'Shift+F10', { to: 'back' })
+    moving('next-lane', 'Step forward in this lane', 'F11', { to: 'next in lane' })
+    moving('back-lane', 'Step back in this lane', 'Shift+F11', { to: 'back in lane' })
+    const closed = isOpen ? undefined : 'no program is paused'
+    add('Change', 'stand-close', 'Stop debugging', { disabled: closed }, () => store.close())
   })
-  useCommands([
-    {
-      id: 'stand-here',
-      title: 'Pause the program here: replay to this step and inspect it',
-      group: 'Change',
-      keys: [],
-      disabled: cannot ?? (step === undefined ? 'select a step first' : undefined),
-      run: stand,
-    },
-    moving('next', 'Step forward with the program', ['F10'], { to: 'next' }),
-    moving('back', 'Step back with the program', ['Shift+F10'], { to: 'back' }),
-    moving('next-lane', 'Step forward in this lane', ['F11'], { to: 'next in lane' }),
-    moving('back-lane', 'Step back in this lane', ['Shift+F11'], { to: 'back in lane' }),
-    {
-      id: 'stand-close',
-      title: 'Stop debugging',
-      group: 'Change',
-      keys: [],
-      disabled: isOpen ? undefined : 'no program is paused',
-      run: () => store.close(),
-    },
-  ])
   return debug
 }
 
@@ -154,6 +141,9 @@ export interface LiveRunActionsProps {
   readonly live: LiveActions
 }
 
+/** Short titles of the commands that are buttons. */
+const BUTTONS = ['Run again', 'Branches', 'Compare']
+
 export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rerun' | 'compare'>()
@@ -162,67 +152,35 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   const { parent } = run.head
   const compareWith = (other: string): void =>
     void navigate({ to: '/compare/$a/$b', params: { a: other, b: run.id } })
-  const commands: readonly (Command & { readonly short: string })[] = [
-    {
-      id: 'rerun',
-      short: 'Run again',
-      title: 'Run again: serve what still matches, go live where the code changed',
-      group: 'Change',
-      keys: [],
-      disabled: reasonOf(rerun),
-      run: () => setOpen('rerun'),
-    },
-    {
-      id: 'branches',
-      short: 'Branches',
-      title: 'Branches of this run and their results',
-      group: 'Look',
-      keys: ['b'],
-      run: () => void navigate({ to: '/runs/$run/branches', params: { run: run.id } }),
-    },
-    {
-      id: 'compare',
-      short: 'Compare',
-      title: parent ? 'Compare with the parent' : 'Compare with another run',
-      group: 'Look',
-      keys: ['d'],
-      run: () => (parent ? compareWith(parent.run) : setOpen('compare')),
-    },
-    ...(parent
-      ? [
-          {
-            id: 'compare-other',
-            short: 'Compare with another run',
-            title: 'Compare with another run',
-            group: 'Look' as const,
-            keys: [],
-            run: () => setOpen('compare'),
-          },
-        ]
-      : []),
-    {
-      id: 'copy-report',
-      short: 'Copy the command for a report',
-      title: 'Copy the command that writes this run as a report file',
-      group: 'Share',
-      keys: [],
-      words: 'html export send keep',
-      run: () => void copyAndSay('the command', `npx retake report ${run.id}`),
-    },
-  ]
-  useCommands(commands.map(({ short: _short, ...command }) => command))
+  const commands = useCommands((add) => {
+    const again = 'Run again: serve what still matches, go live where the code changed'
+    add('Change', 'rerun', again, { disabled: reasonOf(rerun) }, () => setOpen('rerun'))
+    add('Look', 'branches', 'Branches of this run and their results', ['b'], () => {
+      void navigate({ to: '/runs/$run/branches', params: { run: run.id } })
+    })
+    const compare = parent ? 'Compare with the parent' : 'Compare with another run'
+    add('Look', 'compare', compare, ['d'], () =>
+      parent ? compareWith(parent.run) : setOpen('compare'),
+    )
+    if (parent)
+      add('Look', 'compare-other', 'Compare with another run', [], () => setOpen('compare'))
+    const report = 'Copy the command that writes this run as a report file'
+    add('Share', 'copy-report', report, { words: 'html export send keep' }, () => {
+      void copyAndSay('the command', `npx retake report ${run.id}`)
+    })
+  })
   return (
     <div className="flex min-w-0 items-center gap-1.5">
       <DebugNote run={run} live={live} debug={debug} />
       <JobNote run={run} live={live} />
-      {commands.slice(0, 3).map(({ id, short, title, disabled, keys, run: act }) => (
+      {commands.slice(0, 3).map(({ id, title, disabled, keys, run: act }, index) => (
         <Button
           key={id}
           disabled={disabled !== undefined}
           title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
           onClick={act}
         >
-          {short}
+          {BUTTONS[index]}
         </Button>
       ))}
       {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}

@@ -174,6 +174,24 @@ export interface Command {
   readonly run: () => void
 }
 
+/** Offers one command; without options, only its keys. */
+type AddCommand = (
+  group: Command['group'],
+  id: string,
+  title: string,
+  options: readonly string[] | Partial<Omit<Command, 'group' | 'id' | 'title' | 'run'>>,
+  run: () => void,
+) => void
+
+function listCommands(offer: (add: AddCommand) => void): readonly Command[] {
+  const commands: Command[] = []
+  offer((group, id, title, options, run) => {
+    const more = 'length' in options ? { keys: options } : options
+    commands.push({ group, id, title, keys: [], ...more, run })
+  })
+  return commands
+}
+
 export const GROUPS = [
   'Move',
   'Look',
@@ -187,7 +205,8 @@ export const GROUPS = [
  * titles, keys and reasons are compared. Registered before paint, so that keys work as soon as
  * something is visible.
  */
-export function useCommands(commands: readonly Command[]): void {
+export function useCommands(offer: (add: AddCommand) => void): readonly Command[] {
+  const commands = listCommands(offer)
   const latest = useRef(commands)
   useLayoutEffect(() => {
     latest.current = commands
@@ -200,6 +219,7 @@ export function useCommands(commands: readonly Command[]): void {
     }))
     return registry.add(offered)
   }, [shape])
+  return commands
 }
 
 export const useAllCommands = (): readonly Command[] =>

@@ -401,43 +401,13 @@ function useDifferences(actions: DifferenceActions): RefObject<HTMLDivElement | 
     target?.focus({ preventScroll: true })
     target?.scrollIntoView({ block: 'start' })
   }
-  useCommands([
-    {
-      id: 'next-difference',
-      title: 'Next difference',
-      group: 'Move',
-      keys: ['n', ']', 'j'],
-      run: () => go(1),
-    },
-    {
-      id: 'previous-difference',
-      title: 'Previous difference',
-      group: 'Move',
-      keys: ['N', '[', 'k'],
-      run: () => go(-1),
-    },
-    {
-      id: 'swap-runs',
-      title: 'Swap the runs a and b',
-      group: 'Look',
-      keys: ['x'],
-      run: actions.swap,
-    },
-    {
-      id: 'choose-first',
-      title: 'Change the left run',
-      group: 'Look',
-      keys: [],
-      run: actions.chooseA,
-    },
-    {
-      id: 'choose-second',
-      title: 'Change the right run',
-      group: 'Look',
-      keys: ['d'],
-      run: actions.chooseB,
-    },
-  ])
+  useCommands((add) => {
+    add('Move', 'next-difference', 'Next difference', ['n', ']', 'j'], () => go(1))
+    add('Move', 'previous-difference', 'Previous difference', ['N', '[', 'k'], () => go(-1))
+    add('Look', 'swap-runs', 'Swap the runs a and b', ['x'], actions.swap)
+    add('Look', 'choose-first', 'Change the left run', [], actions.chooseA)
+    add('Look', 'choose-second', 'Change the right run', ['d'], actions.chooseB)
+  })
   return index
 }
 

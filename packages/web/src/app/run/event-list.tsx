@@ -243,36 +243,14 @@ export function useEventCommands(
     const to = Math.min(last, Math.max(0, next))
     if (to >= 0 && to !== event) select(to, { replace: isRepeating.current })
   }
-  const move = (id: string, title: string, key: string, by: number | 'first' | 'last') => ({
-    id,
-    title,
-    group: 'Move' as const,
-    keys: [key],
-    run: () => moveEvent(by),
+  useCommands((add) => {
+    add('Look', 'list.events', isOn ? 'List steps' : 'List all events of the tape', ['e'], toggle)
+    if (!isOn) return
+    add('Move', 'event.next', 'Next event', ['j'], () => moveEvent(1))
+    add('Move', 'event.previous', 'Previous event', ['k'], () => moveEvent(-1))
+    add('Move', 'event.first', 'First event', ['g'], () => moveEvent('first'))
+    add('Move', 'event.last', 'Last event', ['G'], () => moveEvent('last'))
+    add('Move', 'event.open', 'Focus the event', ['o'], onOpen)
   })
-  useCommands([
-    {
-      id: 'list.events',
-      title: isOn ? 'List steps' : 'List all events of the tape',
-      group: 'Look',
-      keys: ['e'],
-      run: toggle,
-    },
-    ...(isOn
-      ? [
-          move('event.next', 'Next event', 'j', 1),
-          move('event.previous', 'Previous event', 'k', -1),
-          move('event.first', 'First event', 'g', 'first'),
-          move('event.last', 'Last event', 'G', 'last'),
-          {
-            id: 'event.open',
-            title: 'Focus the event',
-            group: 'Move' as const,
-            keys: ['o'],
-            run: onOpen,
-          },
-        ]
-      : []),
-  ])
   return { moveEvent }
 }

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { BlamePanel } from '../blame/blame-panel.js'
 import { BlameSign } from '../blame/role-mark.js'
 import { useBlame, useBlameCommands } from '../blame/use-blame.js'
-import { type Command, useCommands } from '../commands/commands.js'
+import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
@@ -48,42 +48,31 @@ function useRunCommands(
     else if (by === 'last') go(shown.length === 0 ? -1 : shown.rowAt(shown.length - 1))
     else go(index < 0 && by > 0 ? startOf(shown) : moveBy(shown, index, by))
   }
+  const goInLane = (direction: 1 | -1): void =>
+    go(index < 0 ? -1 : moveInLane(shown, index, direction))
+  const goToFailed = (direction: 1 | -1): void => go(moveToFailed(shown, index, direction))
   const parent = index < 0 ? undefined : rows.at(index).parent
 
-  const commands: Command[] = [
-    command('step.next', 'Next step', ['j'], () => move(1)),
-    command('step.previous', 'Previous step', ['k'], () => move(-1)),
-    command('step.parent', 'Step that called this one', ['h'], () =>
+  useCommands((add) => {
+    if (isOff) return
+    add('Move', 'step.next', 'Next step', ['j'], () => move(1))
+    add('Move', 'step.previous', 'Previous step', ['k'], () => move(-1))
+    add('Move', 'step.parent', 'Step that called this one', ['h'], () =>
       go(parent === undefined ? -1 : rows.indexOf(parent)),
-    ),
-    command('step.child', 'First step that this one called', ['l'], () =>
+    )
+    add('Move', 'step.child', 'First step that this one called', ['l'], () =>
       go(step === undefined ? -1 : rows.firstChildOf(step)),
-    ),
-    command('step.lane-previous', 'Previous step in the lane', ['['], () =>
-      go(index < 0 ? -1 : moveInLane(shown, index, -1)),
-    ),
-    command('step.lane-next', 'Next step in the lane', [']'], () =>
-      go(index < 0 ? -1 : moveInLane(shown, index, 1)),
-    ),
-    command('step.first', 'First step', ['g'], () => move('first')),
-    command('step.last', 'Last step', ['G'], () => move('last')),
-    command('step.next-error', 'Next failed step', ['.'], () => go(moveToFailed(shown, index, 1))),
-    command('step.previous-error', 'Previous failed step', [','], () =>
-      go(moveToFailed(shown, index, -1)),
-    ),
-    command('step.open', 'Focus the step', ['o'], onOpen),
-  ]
-  useCommands(isOff ? [] : commands)
+    )
+    add('Move', 'step.lane-previous', 'Previous step in the lane', ['['], () => goInLane(-1))
+    add('Move', 'step.lane-next', 'Next step in the lane', [']'], () => goInLane(1))
+    add('Move', 'step.first', 'First step', ['g'], () => move('first'))
+    add('Move', 'step.last', 'Last step', ['G'], () => move('last'))
+    add('Move', 'step.next-error', 'Next failed step', ['.'], () => goToFailed(1))
+    add('Move', 'step.previous-error', 'Previous failed step', [','], () => goToFailed(-1))
+    add('Move', 'step.open', 'Focus the step', ['o'], onOpen)
+  })
   return { move }
 }
-
-const command = (id: string, title: string, keys: readonly string[], run: () => void): Command => ({
-  id,
-  title,
-  group: 'Move',
-  keys,
-  run,
-})
 
 /** With nothing selected, the first key goes to the initial selection. */
 function startOf(shown: FilteredRows): number {

@@ -161,32 +161,14 @@ function RunsList({ runs, chosen, onChoose }: RunsListProps) {
     list.scrollToIndex(index)
     focusRun(scroller.current, run.id)
   }
-  useCommands([
-    {
-      id: 'runs.next',
-      title: 'Next run',
-      group: 'Move',
-      keys: ['j', 'ArrowDown'],
-      run: () => move(1),
-    },
-    {
-      id: 'runs.previous',
-      title: 'Previous run',
-      group: 'Move',
-      keys: ['k', 'ArrowUp'],
-      run: () => move(-1),
-    },
-    {
-      id: 'runs.choose',
-      title: 'Select this run to compare',
-      group: 'Change',
-      keys: ['x'],
-      run: () => {
-        const run = document.activeElement?.closest<HTMLElement>('[data-run]')?.dataset['run']
-        if (run !== undefined) onChoose(run, !chosen.includes(run))
-      },
-    },
-  ])
+  useCommands((add) => {
+    add('Move', 'runs.next', 'Next run', ['j', 'ArrowDown'], () => move(1))
+    add('Move', 'runs.previous', 'Previous run', ['k', 'ArrowUp'], () => move(-1))
+    add('Change', 'runs.choose', 'Select this run to compare', ['x'], () => {
+      const run = document.activeElement?.closest<HTMLElement>('[data-run]')?.dataset['run']
+      if (run !== undefined) onChoose(run, !chosen.includes(run))
+    })
+  })
 
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-auto" tabIndex={-1}>
@@ -278,26 +260,19 @@ export function RunsPage() {
   const shown = filterRuns(all, search)
   const [a, b] = chosen
 
-  useCommands([
-    {
-      id: 'search',
-      title: 'Filter the runs',
-      group: 'Look',
-      keys: ['/'],
-      run: () => field.current?.focus(),
-    },
-    {
-      id: 'runs.compare',
-      title: 'Compare the two selected runs',
-      group: 'Change',
-      keys: ['d'],
-      disabled: b === undefined ? 'Select two runs' : undefined,
-      run: () => {
+  useCommands((add) => {
+    add('Look', 'search', 'Filter the runs', ['/'], () => field.current?.focus())
+    add(
+      'Change',
+      'runs.compare',
+      'Compare the two selected runs',
+      { keys: ['d'], disabled: b === undefined ? 'Select two runs' : undefined },
+      () => {
         if (a !== undefined && b !== undefined)
           void navigate({ to: '/compare/$a/$b', params: { a, b } })
       },
-    },
-  ])
+    )
+  })
 
   return (
     <PageFrame

@@ -104,40 +104,34 @@ export function SearchHost() {
       showToast(`That was the ${index} of ${hits.length} hits.`)
     } else search.go(next)
   }
-  useCommands([
-    {
-      id: 'search',
-      title: 'Search everything in this run',
-      group: 'Look',
-      keys: ['/', 'Mod+Shift+f'],
-      words: 'find text',
-      run: () => setIsOpen(true),
-    },
-    {
-      id: 'search.next',
-      title: 'Next hit of the search',
-      group: 'Move',
-      keys: ['n'],
-      disabled: none,
-      run: () => move(1),
-    },
-    {
-      id: 'search.previous',
-      title: 'Previous hit of the search',
-      group: 'Move',
-      keys: ['N'],
-      disabled: none,
-      run: () => move(-1),
-    },
-    {
-      id: 'search.clear',
-      title: 'End the search',
-      group: 'Look',
-      keys: [],
-      disabled: search.q === '' ? 'There is no search' : undefined,
-      run: () => search.request(''),
-    },
-  ])
+  useCommands((add) => {
+    add(
+      'Look',
+      'search',
+      'Search everything in this run',
+      { keys: ['/', 'Mod+Shift+f'], words: 'find text' },
+      () => setIsOpen(true),
+    )
+    add('Move', 'search.next', 'Next hit of the search', { keys: ['n'], disabled: none }, () =>
+      move(1),
+    )
+    add(
+      'Move',
+      'search.previous',
+      'Previous hit of the search',
+      { keys: ['N'], disabled: none },
+      () => move(-1),
+    )
+    add(
+      'Look',
+      'search.clear',
+      'End the search',
+      {
+        disabled: search.q === '' ? 'There is no search' : undefined,
+      },
+      () => search.request(''),
+    )
+  })
   return <SearchDialog isOpen={isOpen} onClose={() => setIsOpen(false)} search={search} />
 }
 

@@ -14,50 +14,23 @@ export function Shell() {
   const backend = useBackend()
   const navigate = useNavigate()
   const close = (): void => setOpen(undefined)
-  useCommands([
-    {
-      id: 'palette',
-      title: 'Find a command, run or step',
-      group: 'View',
-      keys: ['Mod+k'],
-      inDialogs: true,
-      run: () => setOpen(open === 'palette' ? undefined : 'palette'),
-    },
-    {
-      id: 'help',
-      title: 'Show all keys',
-      group: 'View',
-      keys: ['?'],
-      words: 'help shortcuts settings',
-      run: () => setOpen('help'),
-    },
-    {
-      id: 'theme.light',
-      title: 'Light theme',
-      group: 'View',
-      keys: [],
-      run: () => setTheme('light'),
-    },
-    { id: 'theme.dark', title: 'Dark theme', group: 'View', keys: [], run: () => setTheme('dark') },
-    {
-      id: 'theme.system',
-      title: 'System theme',
-      group: 'View',
-      keys: [],
-      run: () => setTheme('system'),
-    },
-    ...(backend.onlyRun === undefined
-      ? [
-          {
-            id: 'runs',
-            title: 'Go to all runs',
-            group: 'Move' as const,
-            keys: [],
-            run: () => void navigate({ to: '/' }),
-          },
-        ]
-      : []),
-  ])
+  useCommands((add) => {
+    add(
+      'View',
+      'palette',
+      'Find a command, run or step',
+      { keys: ['Mod+k'], inDialogs: true },
+      () => setOpen(open === 'palette' ? undefined : 'palette'),
+    )
+    add('View', 'help', 'Show all keys', { keys: ['?'], words: 'help shortcuts settings' }, () =>
+      setOpen('help'),
+    )
+    add('View', 'theme.light', 'Light theme', [], () => setTheme('light'))
+    add('View', 'theme.dark', 'Dark theme', [], () => setTheme('dark'))
+    add('View', 'theme.system', 'System theme', [], () => setTheme('system'))
+    if (backend.onlyRun === undefined)
+      add('Move', 'runs', 'Go to all runs', [], () => void navigate({ to: '/' }))
+  })
   return (
     <CSPProvider disableStyleElements>
       <Outlet />

@@ -98,15 +98,15 @@ export function ChatTab({ run, detail }: TabProps) {
   const linked = linkedMessage(field)
   const [requested, setRequested] = useState<{ step: string; from: number }>()
   const [mono, setMono] = useRemembered('step.monospace', false)
-  useCommands([
-    {
-      id: 'step.monospace',
-      title: mono ? 'Show messages in the normal font' : 'Show messages in monospace',
-      group: 'View',
-      keys: ['m'],
-      run: () => setMono(!mono),
-    },
-  ])
+  useCommands((add) => {
+    add(
+      'View',
+      'step.monospace',
+      mono ? 'Show messages in the normal font' : 'Show messages in monospace',
+      ['m'],
+      () => setMono(!mono),
+    )
+  })
   const first = given === undefined ? 0 : Math.max(given.from, firstShown(given))
   const wanted = Math.min(
     requested?.step === detail.label ? requested.from : first,

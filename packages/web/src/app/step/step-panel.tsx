@@ -94,7 +94,6 @@ function ForkButton({ run, step }: ForkButtonProps) {
 
 function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
   const copies = useCopies(run, detail)
-  useCommands(copies)
   return (
     <div className="flex shrink-0 items-center gap-1.5">
       <ForkButton run={run} step={detail} />
@@ -116,39 +115,24 @@ function useCopies(run: Run, detail: StepDetail): readonly Command[] {
   const linkTo = useLinkTo()
   const { label, request } = detail
   const json = (): string => JSON.stringify(detail, undefined, 2)
-  const share = (
-    command: Pick<Command, 'id' | 'title' | 'run'> & Partial<Pick<Command, 'keys' | 'disabled'>>,
-  ): Command => ({ keys: [], ...command, group: 'Share' })
-  return [
-    share({
-      id: 'step.copy-link',
-      title: 'Copy link',
-      keys: ['y'],
-      run: () => void copyAndSay('the link', linkTo({ step: label, tab, field })),
-    }),
-    share({
-      id: 'step.copy-curl',
-      title: 'Copy as curl',
-      keys: ['c'],
-      disabled: request === undefined ? 'This step is not an HTTP request.' : undefined,
-      run: () => void copyAndSay('the request as curl', () => curlOf(run, detail)),
-    }),
-    share({
-      id: 'step.copy-test',
-      title: 'Copy as test',
-      run: () => void copyAndSay('a test', copyAsTest({ ...run.head, id: run.id }, detail)),
-    }),
-    share({
-      id: 'step.copy-json',
-      title: 'Copy step as JSON',
-      run: () => void copyAndSay('the step as JSON', json()),
-    }),
-    share({
-      id: 'step.download-json',
-      title: 'Download step as JSON',
-      run: () => saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
-    }),
-  ]
+  return useCommands((add) => {
+    add('Share', 'step.copy-link', 'Copy link', ['y'], () => {
+      void copyAndSay('the link', linkTo({ step: label, tab, field }))
+    })
+    const disabled = request === undefined ? 'This step is not an HTTP request.' : undefined
+    add('Share', 'step.copy-curl', 'Copy as curl', { keys: ['c'], disabled }, () => {
+      void copyAndSay('the request as curl', () => curlOf(run, detail))
+    })
+    add('Share', 'step.copy-test', 'Copy as test', [], () => {
+      void copyAndSay('a test', copyAsTest({ ...run.head, id: run.id }, detail))
+    })
+    add('Share', 'step.copy-json', 'Copy step as JSON', [], () => {
+      void copyAndSay('the step as JSON', json())
+    })
+    add('Share', 'step.download-json', 'Download step as JSON', [], () =>
+      saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
+    )
+  })
 }
 
 /** With the whole body, which may have to be fetched. */
@@ -331,15 +315,12 @@ function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
   const { tab, field, show } = useSelection()
   const tabs = tabsOf(detail)
   const shown = chooseTab(tabs, { tab, field })
-  useCommands(
-    tabs.map(({ value, title }, index) => ({
-      id: `step.tab.${value}`,
-      title: `Show ${title}`,
-      group: 'Look' as const,
-      keys: index < 9 ? [String(index + 1)] : [],
-      run: () => show(value),
-    })),
-  )
+  useCommands((add) => {
+    for (const [index, { value, title }] of tabs.entries())
+      add('Look', `step.tab.${value}`, `Show ${title}`, index < 9 ? [String(index + 1)] : [], () =>
+        show(value),
+      )
+  })
   return (
     <LinkedFields label={detail.label} tab={shown?.value}>
       <StepHeader run={run} detail={detail} />

@@ -29,15 +29,9 @@ function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | u
   const endMs = frames.at(-1)?.at ?? 0
   const { position, isPlaying, speed, setSpeed, toggle, scrub } = usePlayback(endMs)
   const current = frameAt(frames, position)
-  useCommands([
-    {
-      id: 'step.play',
-      title: isPlaying ? 'Pause the stream' : 'Play the stream',
-      group: 'Look',
-      keys: [' '],
-      run: toggle,
-    },
-  ])
+  useCommands((add) => {
+    add('Look', 'step.play', isPlaying ? 'Pause the stream' : 'Play the stream', [' '], toggle)
+  })
   const times = useMemo(() => frames.map(({ at }) => at), [frames])
   const answer = frames[current]?.answer
   return (

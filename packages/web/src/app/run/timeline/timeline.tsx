@@ -183,43 +183,22 @@ export function Timeline(props: TimelineProps) {
     })
   const showAll = (): void => setWanted(undefined)
   const fold = (): void => setFolded(!isFolded)
-  useCommands([
-    {
-      id: 'timeline.fold',
-      title: isFolded ? 'Unfold the timeline' : 'Fold the timeline',
-      group: 'View',
-      keys: ['t'],
-      run: fold,
-    },
-    {
-      id: 'timeline.zoom-in',
-      title: 'Zoom in',
-      group: 'View',
-      keys: ['+', '='],
-      run: () => zoom(2),
-    },
-    {
-      id: 'timeline.zoom-out',
-      title: 'Zoom out',
-      group: 'View',
-      keys: ['-'],
-      run: () => zoom(0.5),
-    },
-    {
-      id: 'timeline.fit',
-      title: 'Show the whole timeline',
-      group: 'View',
-      keys: ['0'],
-      run: showAll,
-    },
-    ...(['none', 'latency', 'tokens', 'cost'] as const).map((each) => ({
-      id: `timeline.overlay-${each}`,
-      title: each === 'none' ? 'Hide the overlay' : `Show ${each} under the timeline`,
-      group: 'View' as const,
-      keys: [],
-      run: () => setOverlay(each),
-    })),
-  ])
+  useCommands((add) => {
+    add(
+      'View',
+      'timeline.fold',
+      isFolded ? 'Unfold the timeline' : 'Fold the timeline',
+      ['t'],
+      fold,
+    )
+    add('View', 'timeline.zoom-in', 'Zoom in', ['+', '='], () => zoom(2))
+    add('View', 'timeline.zoom-out', 'Zoom out', ['-'], () => zoom(0.5))
+    add('View', 'timeline.fit', 'Show the whole timeline', ['0'], showAll)
+    for (const each of OVERLAYS) {
+      const title = each === 'none' ? 'Hide the overlay' : `Show ${each} under the timeline`
+      add('View', `timeline.overlay-${each}`, title, [], () => setOverlay(each))
+    }
+  })
 
   const height =
     stored > 0 && !isNarrow
