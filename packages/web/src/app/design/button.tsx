@@ -60,6 +60,11 @@ export function Button({ look, className, ...rest }: ButtonProps) {
   return <button type="button" className={buttonLook(look, className)} {...rest} />
 }
 
+/** Looks like a link. */
+export const TextButton = ({ className, ...rest }: ComponentProps<'button'>) => (
+  <button type="button" className={classes('text-accent hover:underline', className)} {...rest} />
+)
+
 interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 'title'> {
   readonly label: string
   readonly icon: ReactNode

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 import { bytesText } from '../../model/clip.js'
 import type { BodySide, BodyView, StreamEvents } from '../../model/step-detail.js'
-import { Button } from '../design/button.js'
+import { Button, TextButton } from '../design/button.js'
 import { Choice } from '../design/fields.js'
 import { DownloadIcon } from '../design/icons.js'
 import { QueryNote } from '../design/notes.js'
@@ -154,14 +154,9 @@ function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
     <>
       {body.bytes <= TREE_LIMIT ? (
         <p className="mb-1.5">
-          <button
-            type="button"
-            className="text-accent hover:underline"
-            disabled={whole.isFetching}
-            onClick={() => setRequested(true)}
-          >
+          <TextButton disabled={whole.isFetching} onClick={() => setRequested(true)}>
             {whole.isFetching ? 'Reading…' : `Read all ${bytesText(body.bytes)} as a tree`}
-          </button>
+          </TextButton>
           {whole.error && <span role="alert"> {whole.error.message}</span>}
         </p>
       ) : (
@@ -236,13 +231,9 @@ function SseLine(props: {
             <span className="w-8 shrink-0 text-right text-muted">{index + 1}</span>
             <span className="w-16 shrink-0 text-right text-muted">{duration(item.at)}</span>
             {item.event !== '' && (
-              <span className="shrink-0 text-kind-model">
-                <VisibleText text={item.event.slice(0, 100)} />
-              </span>
+              <VisibleText text={item.event.slice(0, 100)} className="shrink-0 text-kind-model" />
             )}
-            <span className="min-w-0 flex-1 truncate">
-              <VisibleText text={item.data.slice(0, 300)} />
-            </span>
+            <VisibleText text={item.data.slice(0, 300)} className="min-w-0 flex-1 truncate" />
           </>
         }
       >

@@ -1,6 +1,7 @@
 import { count, plural } from '@retake/tape/present'
 import { useMemo, useState } from 'react'
 import type { Conversation, StepDetail } from '../../model/step-detail.js'
+import { TextButton } from '../design/button.js'
 import { useCommands } from '../commands/commands.js'
 import { Checkbox } from '../design/fields.js'
 import { useRemembered } from '../design/remembered.js'
@@ -73,18 +74,10 @@ function EarlierMessages({ conversation, shown, onShow }: EarlierMessagesProps) 
           </>
         )}
       </span>
-      <button
-        type="button"
-        className="text-accent hover:underline"
-        onClick={() => onShow(Math.max(0, from - MORE))}
-      >
+      <TextButton onClick={() => onShow(Math.max(0, from - MORE))}>
         Show {from > MORE ? `the ${MORE} before` : 'them'}
-      </button>
-      {from > MORE && (
-        <button type="button" className="text-accent hover:underline" onClick={() => onShow(0)}>
-          Show all {count(from)}
-        </button>
-      )}
+      </TextButton>
+      {from > MORE && <TextButton onClick={() => onShow(0)}>Show all {count(from)}</TextButton>}
       {isLoading && <span>Loading…</span>}
       {error && <span role="alert">{error.message}</span>}
     </div>

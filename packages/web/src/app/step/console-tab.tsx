@@ -2,6 +2,7 @@ import { clock, plural } from '@retake/tape/present'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ConsolePart } from '../../model/run-source.js'
+import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import { readFieldPath } from './field-path.js'
 import { Field, splitAtMoment, type TabProps, useFieldLinks } from './field.js'
@@ -35,13 +36,9 @@ export function ConsoleTab({ run, detail }: TabProps) {
             : `Output until this step, ${plural(before.length, 'write')}`}
         </span>
         {before.length > shown && (
-          <button
-            type="button"
-            className="text-accent hover:underline"
-            onClick={() => setRequested(shown + 2000)}
-          >
+          <TextButton onClick={() => setRequested(shown + 2000)}>
             Show more, {plural(before.length - shown, 'earlier one')} left
-          </button>
+          </TextButton>
         )}
       </div>
       <Output parts={before.slice(-shown)} />
@@ -59,13 +56,9 @@ export function ConsoleTab({ run, detail }: TabProps) {
             <div className="text-muted">
               <Output parts={after.slice(0, shown)} isLater />
               {after.length > shown && (
-                <button
-                  type="button"
-                  className="text-sm text-accent hover:underline"
-                  onClick={() => setRequested(shown + 2000)}
-                >
+                <TextButton className="text-sm" onClick={() => setRequested(shown + 2000)}>
                   Show more
-                </button>
+                </TextButton>
               )}
             </div>
           )}

@@ -2,6 +2,7 @@ import type { RecordedError } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { useMemo } from 'react'
 import { siteInStack } from '../../model/site-in-stack.js'
+import { TextButton } from '../design/button.js'
 import { copyAndSay } from '../design/toast.js'
 import { useSelection } from '../run/use-selection.js'
 import { Field, Section, type TabProps } from './field.js'
@@ -27,9 +28,7 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
   return (
     <div className="flex flex-col gap-1.5">
       <Field path={`${path}.message`} className="text-danger [overflow-wrap:anywhere]">
-        <span className="font-medium">
-          <VisibleText text={name} />
-        </span>
+        <VisibleText text={name} className="font-medium" />
         <span className="whitespace-pre-wrap">
           : <LongText text={text} length={length} />
         </span>
@@ -43,13 +42,9 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
             <span className="text-muted">code</span> <VisibleText text={String(error.code)} />
           </span>
         )}
-        <button
-          type="button"
-          className="text-accent hover:underline"
-          onClick={() => void copyAndSay('the error', error.stack ?? `${name}: ${text}`)}
-        >
+        <TextButton onClick={() => void copyAndSay('the error', error.stack ?? `${name}: ${text}`)}>
           Copy
-        </button>
+        </TextButton>
       </p>
       {error.stack !== undefined && (
         <Field path={`${path}.stack`}>
@@ -132,13 +127,9 @@ export function ErrorTab({ run, detail }: TabProps) {
       )}
       {response !== undefined && (
         <p>
-          <button
-            type="button"
-            className="text-accent hover:underline"
-            onClick={() => show('response')}
-          >
+          <TextButton onClick={() => show('response')}>
             Show the answer, {response.status} <VisibleText text={response.statusText} />
-          </button>
+          </TextButton>
         </p>
       )}
       {(thrown ?? site) !== undefined && (

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { bytesText } from '../../model/clip.js'
 import type { EventRow, RunSource } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/step-detail.js'
+import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
 import { Field, Fold, momentOf, type TabProps } from './field.js'
@@ -65,13 +66,9 @@ export function EventsTab({ run, detail }: TabProps) {
         ))}
       </ol>
       {next !== undefined && (
-        <button
-          type="button"
-          className="mt-1 text-sm text-accent hover:underline"
-          onClick={() => setRequested(requested * 2)}
-        >
+        <TextButton className="mt-1 text-sm" onClick={() => setRequested(requested * 2)}>
           Search further, from event {next}
-        </button>
+        </TextButton>
       )}
     </div>
   )
@@ -89,9 +86,7 @@ function EventLine({ run, row }: { run: Run; row: EventRow }) {
             <span className="w-12 shrink-0 text-right text-muted">{row.seq}</span>
             <span className="w-18 shrink-0 text-right text-muted">{clock(row.at)}</span>
             <span className="w-16 shrink-0">{row.type}</span>
-            <span className="min-w-0 flex-1 truncate">
-              <VisibleText text={row.text} />
-            </span>
+            <VisibleText text={row.text} className="min-w-0 flex-1 truncate" />
             {row.bytes > 0 && <span className="shrink-0 text-muted">{bytesText(row.bytes)}</span>}
           </>
         }

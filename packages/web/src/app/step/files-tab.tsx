@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { bytesText } from '../../model/clip.js'
 import type { FileTouch } from '../../model/run-source.js'
+import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
 import { QueryNote } from '../design/notes.js'
 import { Field, Section, splitAtMoment, StepLink, type TabProps, useFieldLinks } from './field.js'
@@ -71,13 +72,9 @@ function Touches(props: { readonly touches: readonly FileTouch[]; readonly isWit
         ))}
       </ul>
       {touches.length > shown && (
-        <button
-          type="button"
-          className="text-sm text-accent hover:underline"
-          onClick={() => setRequested(shown + 2000)}
-        >
+        <TextButton className="text-sm" onClick={() => setRequested(shown + 2000)}>
           Show more, {touches.length - shown} left
-        </button>
+        </TextButton>
       )}
     </>
   )

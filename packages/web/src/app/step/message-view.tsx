@@ -113,9 +113,10 @@ function Placeholder(props: {
   return (
     <Field path={props.path} className="rounded border border-dashed border-line-strong px-2 py-1">
       <span className="text-muted">{props.name}</span>{' '}
-      <span className="font-mono text-sm [overflow-wrap:anywhere]">
-        <VisibleText text={props.detail.slice(0, 500)} />
-      </span>
+      <VisibleText
+        text={props.detail.slice(0, 500)}
+        className="font-mono text-sm [overflow-wrap:anywhere]"
+      />
     </Field>
   )
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import { copyAndSay } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
@@ -13,16 +14,8 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
   return (
     <div>
       <p className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
-        <span className="font-mono [overflow-wrap:anywhere]">
-          <VisibleText text={site} />
-        </span>
-        <button
-          type="button"
-          className="text-accent hover:underline"
-          onClick={() => void copyAndSay('the place', site)}
-        >
-          Copy
-        </button>
+        <VisibleText text={site} className="font-mono [overflow-wrap:anywhere]" />
+        <TextButton onClick={() => void copyAndSay('the place', site)}>Copy</TextButton>
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
       {excerpt.data === null && <p className="text-muted">The source is not available.</p>}
@@ -53,9 +46,7 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
                   {isHere ? '› ' : ''}
                   {number}
                 </span>
-                <span className="pr-3">
-                  <VisibleText text={line.slice(0, 1000)} />
-                </span>
+                <VisibleText text={line.slice(0, 1000)} className="pr-3" />
               </li>
             )
           })}

@@ -3,6 +3,7 @@ import { plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { changedVariables, type StateView } from '../../model/state-view.js'
+import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
 import { latePart } from '../design/late-part.js'
 import { QueryNote } from '../design/notes.js'
@@ -68,9 +69,10 @@ function StateDetail({ state }: { state: StateView }) {
           title={
             <span className="font-mono">
               <VisibleText text={frame.name} />{' '}
-              <span className="font-normal">
-                <VisibleText text={`${frame.location.file}:${frame.location.line}`} />
-              </span>
+              <VisibleText
+                text={`${frame.location.file}:${frame.location.line}`}
+                className="font-normal"
+              />
             </span>
           }
         >
@@ -140,9 +142,7 @@ function Variable(props: {
       className={`border-l-2 py-0.5 pl-2 ${isChanged ? 'border-accent bg-accent-soft' : 'border-transparent'}`}
     >
       <Field path={path} isWhole={!isTree} className="font-mono text-sm [overflow-wrap:anywhere]">
-        <span className="text-kind-model">
-          <VisibleText text={name} />
-        </span>{' '}
+        <VisibleText text={name} className="text-kind-model" />{' '}
         {!isTree && <VisibleText text={text} />}
         <span className="ml-2 font-sans text-xs text-muted">
           {type}, {scope}
@@ -179,13 +179,9 @@ export function StateTab({ run, detail }: TabProps) {
             <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">
               {command}
             </code>
-            <button
-              type="button"
-              className="text-sm text-accent hover:underline"
-              onClick={() => void copyAndSay('the command', command)}
-            >
+            <TextButton className="text-sm" onClick={() => void copyAndSay('the command', command)}>
               Copy
-            </button>
+            </TextButton>
           </p>
         </div>
       )}

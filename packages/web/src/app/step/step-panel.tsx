@@ -239,9 +239,10 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
         {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (
           <Field key={path} path={path} isInline className="max-w-full">
             <span className="text-muted">{name}</span>{' '}
-            <span className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}>
-              <VisibleText text={shortValue(value)} />
-            </span>
+            <VisibleText
+              text={shortValue(value)}
+              className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
+            />
           </Field>
         ))}
         <ScopePath detail={detail} />

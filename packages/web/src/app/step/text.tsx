@@ -1,5 +1,6 @@
 import { count } from '@retake/tape/present'
 import { Fragment, memo, type ReactNode, useState } from 'react'
+import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
 import {
   type AnsiTone,
@@ -65,9 +66,14 @@ export function AnsiSpans({ text }: { text: string }) {
   ))
 }
 
+interface VisibleTextProps {
+  readonly text: string
+  readonly className?: string
+}
+
 /** Text from a tape: never markup, and nothing stays invisible. */
-export const VisibleText = memo(function VisibleText({ text }: { text: string }) {
-  return indexed(visibleParts(text)).map(({ index, item: part }) =>
+export const VisibleText = memo(function VisibleText({ text, className }: VisibleTextProps) {
+  const parts = indexed(visibleParts(text)).map(({ index, item: part }) =>
     part.type === 'text' ? (
       <Fragment key={index}>{part.text}</Fragment>
     ) : (
@@ -80,6 +86,7 @@ export const VisibleText = memo(function VisibleText({ text }: { text: string })
       </span>
     ),
   )
+  return className === undefined ? parts : <span className={className}>{parts}</span>
 })
 
 interface LongTextProps {
@@ -100,13 +107,9 @@ export function LongText({ text, length = text.length, whole, look = 'plain' }: 
     <>
       <Look look={look} text={end < text.length ? text.slice(0, end) : text} />
       {end < text.length && (
-        <button
-          type="button"
-          className="mt-1 block font-sans text-sm text-accent hover:underline"
-          onClick={() => setOpen(true)}
-        >
+        <TextButton className="mt-1 block font-sans text-sm" onClick={() => setOpen(true)}>
           Show {length > text.length ? 'more' : 'all'} of {count(length)} characters
-        </button>
+        </TextButton>
       )}
       {end === text.length && length > text.length && (
         <span className="mt-1 flex flex-wrap items-center gap-2 font-sans text-sm text-muted">
