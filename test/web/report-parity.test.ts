@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRun } from '@retake/tape'
@@ -97,7 +96,6 @@ function callsOf(file: string): (readonly [SourceCall, string])[] {
     [{ method: 'files', args: [] }, '/files'],
     [{ method: 'blame', args: [] }, '/blame'],
     [{ method: 'events', args: [0, 500] }, '/events?from=0&to=500'],
-    [{ method: 'exportJsonl', args: [] }, '/export'],
     ...['a', 'refund', 'script', '"'].map(
       (text) =>
         [{ method: 'search', args: [text] }, `/search?text=${encodeURIComponent(text)}`] as const,
@@ -163,8 +161,6 @@ function shown({ method }: SourceCall, pieces: unknown[]): unknown {
       return sourceLine(isWrapped(first, 'excerpt') ? unwrap('excerpt') : first)
     case 'body':
       return first ?? null
-    case 'exportJsonl':
-      return createHash('sha256').update(pieces.join('')).digest('hex')
     case 'search':
       return foundBy(pieces as SearchProgress[])
     default:

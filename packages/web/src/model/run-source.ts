@@ -11,12 +11,9 @@ export interface RunSource {
   rows(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<RowMessage>
   /**
    * Undefined if there is no such step. `messagesFrom`: more of a long conversation than its
-   * end. `eventsFrom`: more of a long stream than its beginning.
+   * end.
    */
-  step(
-    label: string,
-    options?: { messagesFrom?: number; eventsFrom?: number },
-  ): Promise<StepDetail | undefined>
+  step(label: string, options?: { messagesFrom?: number }): Promise<StepDetail | undefined>
   stream(label: string): Promise<StreamFrames | undefined>
   body(label: string, side: BodySide): Promise<Uint8Array>
   /** Captured variables after the step was answered. */
@@ -29,7 +26,6 @@ export interface RunSource {
   source(site: string): Promise<SourceExcerpt | undefined>
   /** The result of the last blame search, if any. */
   blame(): Promise<RunBlame | undefined>
-  exportJsonl(): Promise<Blob>
 }
 
 export interface ConsolePart {

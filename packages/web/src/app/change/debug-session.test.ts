@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Move, SessionPosition } from '../../api/run-repository.js'
-import type { LiveActions } from '../sources/live-actions.js'
+import type { LiveActions } from '../sources/backend.js'
 import { DebugSession } from './debug-session.js'
 
 const GONE = { code: 'NO_SUCH_SESSION', what: 'It is closed.' }
@@ -57,7 +57,7 @@ test('of several steps that are asked for while it moves, only the last one is g
   go()
   await moving
   expect(server.requested).toEqual(['open s1', 's1 to 1', 's1 to 3'])
-  expect(store.now().position).toEqual({ kind: 'end', step: '3' })
+  expect(store.get().position).toEqual({ kind: 'end', step: '3' })
 })
 
 test('a session that was closed for being idle is opened again where it stood', async () => {
@@ -68,7 +68,7 @@ test('a session that was closed for being idle is opened again where it stood', 
   server.requested.length = 0
   await store.evaluate('x')
   expect(server.requested).toEqual(['s1 evaluates x', 'open s2', 's2 to 4', 's2 evaluates x'])
-  expect(store.now().evaluated[0]?.value?.text).toBe('1')
+  expect(store.get().evaluated[0]?.value?.text).toBe('1')
 })
 
 test('what is watched is asked again after every move', async () => {
@@ -90,7 +90,7 @@ test('a move that ends after everything was closed changes nothing, and the sess
   store.close()
   server.release()
   await moving
-  expect(store.now().phase).toBe('closed')
+  expect(store.get().phase).toBe('closed')
   expect(server.open.size).toBe(0)
 })
 
@@ -102,6 +102,6 @@ test('a first move that fails leaves nothing open, and says why', async () => {
   })
   await store.move(step('1'))
   await new Promise((resolve) => setTimeout(resolve))
-  expect(store.now()).toMatchObject({ phase: 'closed', error: { what: 'It diverged.' } })
+  expect(store.get()).toMatchObject({ phase: 'closed', error: { what: 'It diverged.' } })
   expect(server.open.size).toBe(0)
 })

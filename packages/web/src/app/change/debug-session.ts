@@ -1,8 +1,8 @@
-import { useSyncExternalStore } from 'react'
 import type { Move, SessionPosition, SessionValue } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-head.js'
 import { explainError } from '../sources/backend-error.js'
-import type { LiveActions } from '../sources/live-actions.js'
+import type { LiveActions } from '../sources/backend.js'
+import { Store } from '../store.js'
 
 export interface Evaluated {
   readonly id: number
@@ -42,28 +42,20 @@ const CLOSED: DebugState = {
  * The debug session of one run on this page. Moves run one after another; of several steps
  * requested meanwhile, only the last is used.
  */
-export class DebugSession {
-  #now: DebugState = CLOSED
+export class DebugSession extends Store<DebugState> {
   #session: Promise<string> | undefined
   #waiting: Move | undefined
   #isMoving = false
   /** Changes with every move and close: late answers from before are ignored. */
   #life = 0
   #lastId = 0
-  readonly #listeners = new Set<() => void>()
   readonly #run: string
   readonly #live: LiveActions
 
   constructor(run: string, live: LiveActions) {
+    super(CLOSED)
     this.#run = run
     this.#live = live
-  }
-
-  readonly now = (): DebugState => this.#now
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   get isOpen(): boolean {
@@ -86,23 +78,23 @@ export class DebugSession {
 
   async evaluate(expression: string): Promise<void> {
     const done = await this.#evaluate(expression)
-    if (this.isOpen) this.#set({ evaluated: [...this.#now.evaluated, done] })
+    if (this.isOpen) this.#change({ evaluated: [...this.get().evaluated, done] })
   }
 
   async watch(expression: string): Promise<void> {
     const done = await this.#evaluate(expression)
-    if (this.isOpen) this.#set({ watched: [...this.#now.watched, done] })
+    if (this.isOpen) this.#change({ watched: [...this.get().watched, done] })
   }
 
   unwatch(id: number): void {
-    this.#set({ watched: this.#now.watched.filter((each) => each.id !== id) })
+    this.#change({ watched: this.get().watched.filter((each) => each.id !== id) })
   }
 
   /** Releases the program. Watched expressions are remembered. */
   close(): void {
     this.#waiting = undefined
     this.#end()
-    this.#set({ ...CLOSED, watched: this.#now.watched })
+    this.#change({ ...CLOSED, watched: this.get().watched })
   }
 
   #takeWaiting(): Move | undefined {
@@ -113,7 +105,7 @@ export class DebugSession {
 
   async #moveOnce(to: Move): Promise<void> {
     const isFirst = this.#session === undefined
-    this.#set({
+    this.#change({
       phase: isFirst ? 'opening' : 'moving',
       goal: to.to === 'step' ? to.step : undefined,
       error: undefined,
@@ -123,13 +115,13 @@ export class DebugSession {
     try {
       const position = await this.#use((session) => this.#live.move(session, to))
       if (this.#life !== life) return
-      this.#set({ phase: 'paused', goal: undefined, position })
+      this.#change({ phase: 'paused', goal: undefined, position })
       await this.#watchAgain(life)
     } catch (thrown) {
       if (this.#life !== life) return
-      const hasPosition = this.#now.position !== undefined
+      const hasPosition = this.get().position !== undefined
       if (!hasPosition) this.#end()
-      this.#set({
+      this.#change({
         phase: hasPosition ? 'paused' : 'closed',
         goal: undefined,
         error: explainError(thrown),
@@ -145,7 +137,7 @@ export class DebugSession {
       return await request(await session)
     } catch (thrown) {
       if (explainError(thrown).code !== GONE || this.#session !== session) throw thrown
-      const { position } = this.#now
+      const { position } = this.get()
       this.#session = this.#open()
       const reopened = await this.#session
       if (position !== undefined && position.kind !== 'start' && position.step !== undefined)
@@ -163,22 +155,22 @@ export class DebugSession {
 
   async #open(): Promise<string> {
     const { session, changedSources } = await this.#live.openSession(this.#run)
-    this.#set({ changedSources })
+    this.#change({ changedSources })
     return session
   }
 
   async #watchAgain(life: number): Promise<void> {
     const again: Evaluated[] = []
-    for (const { id, expression } of this.#now.watched) {
+    for (const { id, expression } of this.get().watched) {
       const done = await this.#evaluate(expression, id)
       if (this.#life !== life) return
       again.push(done)
     }
-    if (again.length > 0) this.#set({ watched: again })
+    if (again.length > 0) this.#change({ watched: again })
   }
 
   async #evaluate(expression: string, id = ++this.#lastId): Promise<Evaluated> {
-    const { position } = this.#now
+    const { position } = this.get()
     const step = position?.kind === 'stop' ? position.step : undefined
     try {
       const value = await this.#use((session) => this.#live.evaluate(session, expression))
@@ -188,9 +180,8 @@ export class DebugSession {
     }
   }
 
-  #set(change: Partial<DebugState>): void {
-    this.#now = { ...this.#now, ...change }
-    for (const listener of this.#listeners) listener()
+  #change(part: Partial<DebugState>): void {
+    this.set({ ...this.get(), ...part })
   }
 }
 
@@ -204,9 +195,6 @@ export function debugSessionOf(run: string, live: LiveActions): DebugSession {
   stores.set(run, made)
   return made
 }
-
-export const useDebugSession = (store: DebugSession): DebugState =>
-  useSyncExternalStore(store.subscribe, store.now)
 
 export function debugText({ phase, goal, position }: DebugState): string {
   if (phase === 'opening' || phase === 'moving')

@@ -1,39 +1,32 @@
 import { isRecord } from '@retake/tape'
 import { useSyncExternalStore } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
+import { Store } from '../store.js'
 
 /**
  * Drafts of this page, by run and step. Closing a dialog or opening another step does not lose
  * them; another tab has its own.
  */
-class ForkDrafts {
-  readonly #drafts = new Map<string, ForkDraft>()
-  readonly #listeners = new Set<() => void>()
-
+class ForkDrafts extends Store<ReadonlyMap<string, ForkDraft>> {
   of(run: string, step: string): ForkDraft {
-    return this.#drafts.get(keyOf(run, step)) ?? NEW_DRAFT
+    return this.get().get(keyOf(run, step)) ?? NEW_DRAFT
   }
 
   change(run: string, step: string, change: Partial<ForkDraft>): void {
-    this.#drafts.set(keyOf(run, step), { ...this.of(run, step), ...change })
-    this.#changed()
+    const draft = { ...this.of(run, step), ...change }
+    this.set(new Map([...this.get(), [keyOf(run, step), draft]]))
   }
 
   drop(run: string, step: string): void {
-    this.#drafts.delete(keyOf(run, step))
-    this.#changed()
+    const own = keyOf(run, step)
+    this.set(new Map([...this.get()].filter(([key]) => key !== own)))
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  #changed(): void {
-    const isAnyEdited = [...this.#drafts.values()].some(isEdited)
+  override set(drafts: ReadonlyMap<string, ForkDraft>): void {
+    const isAnyEdited = [...drafts.values()].some(isEdited)
     if (isAnyEdited) addEventListener('beforeunload', confirmLeaving)
     else removeEventListener('beforeunload', confirmLeaving)
-    for (const listener of this.#listeners) listener()
+    super.set(drafts)
   }
 }
 
@@ -41,7 +34,7 @@ const keyOf = (run: string, step: string): string => JSON.stringify([run, step])
 
 const confirmLeaving = (event: BeforeUnloadEvent): void => event.preventDefault()
 
-export const forkDrafts = new ForkDrafts()
+export const forkDrafts = new ForkDrafts(new Map())
 
 export const useForkDraft = (run: string, step: string): ForkDraft =>
   useSyncExternalStore(forkDrafts.subscribe, () => forkDrafts.of(run, step))

@@ -19,7 +19,7 @@ test('the answer to a start that arrives after the news does not undo them', asy
   expect(await jobs.when('a', ({ written }) => written)).toMatchObject({ written: true })
   jobs.hear(job('a', { state: 'done', written: true }))
   jobs.hear(job('a', { written: true }))
-  expect(jobs.all().find(({ id }) => id === 'a')?.state).toBe('done')
+  expect(jobs.get().find(({ id }) => id === 'a')?.state).toBe('done')
 })
 
 test('who waits for a job is told as soon as it is so', async () => {

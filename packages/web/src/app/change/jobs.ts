@@ -1,36 +1,26 @@
-import { useEffect, useSyncExternalStore } from 'react'
+import { useEffect } from 'react'
 import type { Job } from '../../api/run-repository.js'
 import { useBackend, type ViewerBackend } from '../sources/backend.js'
+import { Store, useStore } from '../store.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
 
 const progressOf = (job: Job): number => (isOver(job) ? 2 : 0) + (job.written ? 1 : 0)
 
 /** Forks and reruns of this page. */
-class Jobs {
-  #all: readonly Job[] = []
-  readonly #listeners = new Set<() => void>()
-
+class Jobs extends Store<readonly Job[]> {
   /** The response to a start may arrive after later news: older states are ignored. */
   hear(job: Job): void {
-    const known = this.#all.find(({ id }) => id === job.id)
+    const known = this.get().find(({ id }) => id === job.id)
     if (known !== undefined && progressOf(known) > progressOf(job)) return
-    this.#all = [...this.#all.filter(({ id }) => id !== job.id), job]
-    for (const listener of this.#listeners) listener()
-  }
-
-  readonly all = (): readonly Job[] => this.#all
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    this.set([...this.get().filter(({ id }) => id !== job.id), job])
   }
 
   /** Resolves when a job meets a condition. */
   when(id: string, isTrue: (job: Job) => boolean): Promise<Job> {
     return new Promise((resolve) => {
       const look = (): void => {
-        const job = this.#all.find((each) => each.id === id)
+        const job = this.get().find((each) => each.id === id)
         if (job === undefined || !isTrue(job)) return
         stop()
         resolve(job)
@@ -41,7 +31,7 @@ class Jobs {
   }
 }
 
-export const jobs = new Jobs()
+export const jobs = new Jobs([])
 
 export function useJobs(): readonly Job[] {
   const backend = useBackend()
@@ -58,7 +48,7 @@ export function useJobs(): readonly Job[] {
       else if (change.type === 'connection' && change.state === 'open') read()
     })
   }, [backend])
-  return useSyncExternalStore(jobs.subscribe, jobs.all)
+  return useStore(jobs)
 }
 
 /**

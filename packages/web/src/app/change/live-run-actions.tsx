@@ -14,10 +14,10 @@ import { copyAndSay, showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { explainError } from '../sources/backend-error.js'
-import type { LiveActions } from '../sources/live-actions.js'
-import { useBackend } from '../sources/backend.js'
-import { debugSessionOf, type DebugState, debugText, useDebugSession } from './debug-session.js'
+import { type LiveActions, useBackend } from '../sources/backend.js'
+import { debugSessionOf, type DebugState, debugText } from './debug-session.js'
 import { branchOf, isOver, useJobs } from './jobs.js'
+import { useStore } from '../store.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
 
 /**
@@ -26,7 +26,7 @@ import { reasonOf, useAbilities } from './use-abilities.js'
  */
 function useDebugMoves(run: Run, live: LiveActions): DebugState {
   const store = debugSessionOf(run.id, live)
-  const debug = useDebugSession(store)
+  const debug = useStore(store)
   const { step, select, show } = useSelection()
   const { step: ability } = useAbilities(run.id, run.head.status)
   const at = stepOf(debug)

@@ -7,17 +7,12 @@ import { Button, IconButton } from '../design/button.js'
 import { fieldLook } from '../design/fields.js'
 import { CloseIcon } from '../design/icons.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
-import type { LiveActions } from '../sources/live-actions.js'
+import type { LiveActions } from '../sources/backend.js'
 import { spokenTree } from '../step/json-rows.js'
 import { JsonTree } from '../step/json-tree.js'
 import type { LiveStateProps } from '../step/state-tab.js'
-import {
-  type DebugSession,
-  debugSessionOf,
-  debugText,
-  type Evaluated,
-  useDebugSession,
-} from './debug-session.js'
+import { type DebugSession, debugSessionOf, debugText, type Evaluated } from './debug-session.js'
+import { useStore } from '../store.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
 
 interface FrameVariablesProps {
@@ -167,7 +162,7 @@ export interface ProgramStateProps extends LiveStateProps {
 
 export function ProgramState({ run, step, live }: ProgramStateProps) {
   const store = debugSessionOf(run.id, live)
-  const debug = useDebugSession(store)
+  const debug = useStore(store)
   const { step: ability } = useAbilities(run.id, run.head.status)
   const { phase, position, error } = debug
   if (phase === 'closed')

@@ -6,8 +6,7 @@ import { TextField } from '../design/fields.js'
 import { showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { explainError } from '../sources/backend-error.js'
-import type { LiveActions } from '../sources/live-actions.js'
-import { useBackend } from '../sources/backend.js'
+import { type LiveActions, useBackend } from '../sources/backend.js'
 import { LongText } from '../step/text.js'
 
 const LOOK_MS = 1000

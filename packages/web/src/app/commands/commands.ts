@@ -1,6 +1,7 @@
-import { useLayoutEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { useLayoutEffect, useMemo, useRef } from 'react'
 import { IS_MAC } from '../design/button.js'
 import { readRemembered, useRemembered } from '../design/remembered.js'
+import { Store, useStore } from '../store.js'
 
 /**
  * Runs the command of a key, but not while the user types, and in a dialog only commands meant
@@ -16,7 +17,7 @@ export function listenToKeys(): () => void {
     const settings = readKeySettings()
     const isInDialog = document.querySelector(DIALOGS) !== null
     const command = registry
-      .all()
+      .get()
       .findLast(
         (each) =>
           (!isInDialog || each.inDialogs === true) && keysOf(each, settings).includes(pressed),
@@ -48,37 +49,22 @@ function isWriting(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
 }
 
-/** Commands of the current screen. Those added last win. */
-class CommandRegistry {
-  #groups: (readonly Command[])[] = []
-  #all: readonly Command[] = []
-  readonly #listeners = new Set<() => void>()
+/** Commands of the current screen. Those added last win, also of two with one id. */
+class CommandRegistry extends Store<readonly Command[]> {
+  #groups: readonly (readonly Command[])[] = []
 
   add(commands: readonly Command[]): () => void {
-    this.#groups = [...this.#groups, commands]
-    this.#changed()
-    return () => {
-      this.#groups = this.#groups.filter((group) => group !== commands)
-      this.#changed()
-    }
+    this.#setGroups([...this.#groups, commands])
+    return () => this.#setGroups(this.#groups.filter((group) => group !== commands))
   }
 
-  /** The later of two with one id wins. */
-  readonly all = (): readonly Command[] => this.#all
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  #changed(): void {
-    const byId = new Map(this.#groups.flat().map((command) => [command.id, command]))
-    this.#all = [...byId.values()]
-    for (const listener of this.#listeners) listener()
+  #setGroups(groups: readonly (readonly Command[])[]): void {
+    this.#groups = groups
+    this.set([...new Map(groups.flat().map((command) => [command.id, command])).values()])
   }
 }
 
-export const registry = new CommandRegistry()
+export const registry = new CommandRegistry([])
 
 export type KeyPress = Pick<
   KeyboardEvent,
@@ -222,5 +208,4 @@ export function useCommands(offer: (add: AddCommand) => void): readonly Command[
   return commands
 }
 
-export const useAllCommands = (): readonly Command[] =>
-  useSyncExternalStore(registry.subscribe, registry.all)
+export const useAllCommands = (): readonly Command[] => useStore(registry)

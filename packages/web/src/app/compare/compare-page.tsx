@@ -10,8 +10,7 @@ import { Badge, type BadgeProps, KindMark, RunStatusBadge } from '../design/badg
 import { Button } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
-import type { LiveActions } from '../sources/live-actions.js'
-import { useBackend } from '../sources/backend.js'
+import { type LiveActions, useBackend } from '../sources/backend.js'
 import { ChooseRun } from './choose-run.js'
 import { foldEqual, LineDiff, TextDiff } from './text-diff.js'
 

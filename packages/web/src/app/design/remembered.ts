@@ -1,41 +1,36 @@
-import { useSyncExternalStore } from 'react'
+import { Store, useStore } from '../store.js'
 
 /** Persistent settings; in memory if storage is not available. */
-const known = new Map<string, unknown>()
-const listeners = new Map<string, Set<() => void>>()
+const settings = new Map<string, Store<unknown>>()
+
 const nameOf = (key: string): string => `retake.${key}`
 
-export function readRemembered<T>(key: string, initial: T): T {
-  if (!known.has(key)) known.set(key, stored(key) ?? initial)
-  return known.get(key) as T
+function settingOf(key: string, initial: unknown): Store<unknown> {
+  const known = settings.get(key) ?? new Store(stored(key) ?? initial)
+  settings.set(key, known)
+  return known
 }
 
-export function remember(key: string, value: unknown): void {
-  known.set(key, value)
-  try {
-    localStorage.setItem(nameOf(key), JSON.stringify(value))
-  } catch {
-    // Forbidden or full: remembered until the page is closed.
-  }
-  for (const listener of listeners.get(key) ?? []) listener()
-}
+export const readRemembered = <T>(key: string, initial: T): T => settingOf(key, initial).get() as T
 
-export function onRemembered(key: string, listener: () => void): () => void {
-  const all = listeners.get(key) ?? new Set()
-  listeners.set(key, all.add(listener))
-  return () => all.delete(listener)
-}
+export const onRemembered = (key: string, initial: unknown, listener: () => void): (() => void) =>
+  settingOf(key, initial).subscribe(listener)
 
 /**
  * A setting in this browser. `initial` must be the identical value at every render. An older
  * viewer may have stored something else: validate anything beyond a plain value.
  */
 export function useRemembered<T>(key: string, initial: T): [T, (value: T) => void] {
-  const value = useSyncExternalStore(
-    (listener) => onRemembered(key, listener),
-    () => readRemembered(key, initial),
-  )
-  return [value, (next) => remember(key, next)]
+  const setting = settingOf(key, initial)
+  const remember = (value: T): void => {
+    setting.set(value)
+    try {
+      localStorage.setItem(nameOf(key), JSON.stringify(value))
+    } catch {
+      // Forbidden or full: remembered until the page is closed.
+    }
+  }
+  return [useStore(setting) as T, remember]
 }
 
 function stored(key: string): unknown {

@@ -1,4 +1,5 @@
-import { type ReactNode, useState, useSyncExternalStore } from 'react'
+import { type ReactNode, useState } from 'react'
+import { Store, useStore } from '../store.js'
 import { Button, IconButton } from './button.js'
 import { classes } from './classes.js'
 import { CheckIcon, CloseIcon, CopyIcon } from './icons.js'
@@ -16,21 +17,15 @@ interface Toast extends ToastOptions {
 
 const SHOWN_MS = 5000
 const MOST = 4
-let toasts: readonly Toast[] = []
+const toasts = new Store<readonly Toast[]>([])
 let lastId = 0
-const listeners = new Set<() => void>()
 
-function change(next: readonly Toast[]): void {
-  toasts = next
-  for (const listener of listeners) listener()
-}
-
-const close = (id: number): void => change(toasts.filter((toast) => toast.id !== id))
+const close = (id: number): void => toasts.set(toasts.get().filter((toast) => toast.id !== id))
 
 /** Shows a message in a corner, also announced by screen readers. */
 export function showToast(text: ReactNode, options: ToastOptions = {}): void {
   const id = ++lastId
-  change([...toasts, { id, text, ...options }].slice(-MOST))
+  toasts.set([...toasts.get(), { id, text, ...options }].slice(-MOST))
   if (options.tone !== 'danger') setTimeout(() => close(id), SHOWN_MS)
 }
 
@@ -38,13 +33,7 @@ const BORDERS = { neutral: 'border-line-strong', good: 'border-good', danger: 'b
 
 /** One for the whole page; always mounted so that messages are announced. */
 export function Toasts() {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => toasts,
-  )
+  const shown = useStore(toasts)
   return (
     <output
       aria-label="Messages"
@@ -112,16 +101,20 @@ function copyBySelecting(text: string): boolean {
   }
 }
 
+/** Copies a text and says so. */
 export async function copyAndSay(
   what: string,
-  text: string | (() => Promise<string>),
-): Promise<void> {
+  text: string | (() => string | Promise<string>),
+): Promise<boolean> {
   try {
     const isDone = await copyText(typeof text === 'string' ? text : await text())
-    if (isDone) showToast(`Copied ${what}`)
-    else showToast(`The browser did not allow copying ${what}.`, { tone: 'danger' })
+    if (isDone) showToast(`Copied ${what}`.trim())
+    else showToast(`The browser did not allow copying ${what || 'here'}.`, { tone: 'danger' })
+    return isDone
   } catch (error) {
-    showToast(`Could not copy ${what}: ${(error as Error).message}`, { tone: 'danger' })
+    const { message } = error as Error
+    showToast(what === '' ? message : `Could not copy ${what}: ${message}`, { tone: 'danger' })
+    return false
   }
 }
 
@@ -140,7 +133,7 @@ export function CopyButton({
 }: CopyButtonProps) {
   const [isCopied, setIsCopied] = useState(false)
   const copy = async (): Promise<void> => {
-    const isDone = await copyAndReport(text)
+    const isDone = await copyAndSay('', text)
     setIsCopied(isDone)
     if (isDone) setTimeout(() => setIsCopied(false), 1500)
   }
@@ -153,16 +146,4 @@ export function CopyButton({
       {label}
     </Button>
   )
-}
-
-async function copyAndReport(text: CopyButtonProps['text']): Promise<boolean> {
-  try {
-    const isDone = await copyText(typeof text === 'string' ? text : await text())
-    if (isDone) showToast('Copied')
-    else showToast('The browser does not allow copying here.', { tone: 'danger' })
-    return isDone
-  } catch (error) {
-    showToast(error instanceof Error ? error.message : String(error), { tone: 'danger' })
-    return false
-  }
 }

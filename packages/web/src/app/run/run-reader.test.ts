@@ -100,7 +100,7 @@ describe('reading a run', () => {
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.startedAt = 2
     run.grow()
-    await vi.waitFor(() => expect(reader.getReading().head?.startedAt).toBe(2), 20_000)
+    await vi.waitFor(() => expect(reader.get().head?.startedAt).toBe(2), 20_000)
     await vi.waitFor(() => expect(reader.rows.length).toBe(0), 20_000)
     run.grow('aborted', 'aborted')
     await vi.waitFor(() => expect(statesOf(reader)).toEqual(['aborted', 'aborted']), 20_000)
@@ -116,10 +116,10 @@ describe('reading a run', () => {
     })
     const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED'), 20_000)
+    await vi.waitFor(() => expect(reader.get().error?.code).toBe('TAPE_DAMAGED'), 20_000)
     comes()
-    await vi.waitFor(() => expect(reader.getReading().head).toBeDefined(), 20_000)
-    expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED')
+    await vi.waitFor(() => expect(reader.get().head).toBeDefined(), 20_000)
+    expect(reader.get().error?.code).toBe('TAPE_DAMAGED')
     expect(statesOf(reader)).toEqual(['done', 'done'])
   })
 
@@ -139,10 +139,10 @@ describe('reading a run', () => {
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.notify({ type: 'gone', run: 'another' })
-    expect(reader.getReading().isGone).toBe(false)
+    expect(reader.get().isGone).toBe(false)
     run.notify({ type: 'gone', run: 'x' })
-    expect(reader.getReading().isGone).toBe(true)
-    expect(reader.getReading().head).toBeDefined()
+    expect(reader.get().isGone).toBe(true)
+    expect(reader.get().head).toBeDefined()
     expect(reader.rows.length).toBe(1)
   })
 
@@ -153,11 +153,11 @@ describe('reading a run', () => {
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.notify({ type: 'connection', state: 'lost' })
-    expect(reader.getReading().isLost).toBe(true)
+    expect(reader.get().isLost).toBe(true)
     run.states = ['done', 'done']
     run.notify({ type: 'connection', state: 'open' })
     await vi.waitFor(() => expect(reader.rows.length).toBe(2), 20_000)
-    expect(reader.getReading().isLost).toBe(false)
+    expect(reader.get().isLost).toBe(false)
   })
 
   test('tells an error in full, and does not ask again what was answered', async () => {
@@ -165,14 +165,14 @@ describe('reading a run', () => {
     run.error = explained('TAPE_CORRUPT')
     const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.getReading().error).toBeDefined(), 20_000)
-    expect(reader.getReading().error).toMatchObject({
+    await vi.waitFor(() => expect(reader.get().error).toBeDefined(), 20_000)
+    expect(reader.get().error).toMatchObject({
       code: 'TAPE_CORRUPT',
       what: 'said',
       why: 'because',
       fix: 'do this',
     })
-    expect(reader.getReading().isLost).toBe(false)
+    expect(reader.get().isLost).toBe(false)
     expect(run.requested).toEqual([0])
   })
 
@@ -184,12 +184,12 @@ describe('reading a run', () => {
       const reader = new RunReader(run.backend, 'x', () => {})
       reader.start()
       await vi.advanceTimersByTimeAsync(100)
-      expect(reader.getReading().isLost).toBe(true)
+      expect(reader.get().isLost).toBe(true)
       run.error = undefined
       run.states = ['done']
       await vi.advanceTimersByTimeAsync(3000)
       expect(reader.rows.length).toBe(1)
-      expect(reader.getReading()).toMatchObject({ isLost: false, error: undefined })
+      expect(reader.get()).toMatchObject({ isLost: false, error: undefined })
     } finally {
       vi.useRealTimers()
     }

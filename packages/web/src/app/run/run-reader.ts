@@ -2,6 +2,7 @@ import type { Explained, RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import { explainError } from '../sources/backend-error.js'
 import type { ViewerBackend } from '../sources/backend.js'
+import { Store } from '../store.js'
 import { RowStore } from './row-store.js'
 
 export interface Reading {
@@ -25,31 +26,23 @@ const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
  * Reads a run, and continues while it is recorded. Data that was read is never withdrawn: a
  * deleted run or a lost connection is reported beside it, and reading catches up later.
  */
-export class RunReader {
+export class RunReader extends Store<Reading> {
   readonly rows = new RowStore()
   readonly source: RunSource
   readonly #backend: ViewerBackend
   readonly #id: string
   readonly #notify: () => void
-  #reading: Reading = { head: undefined, isGone: false, isLost: false, error: undefined }
-  readonly #listeners = new Set<() => void>()
   #isRunning = false
   #isStale = false
   #settling: readonly { readonly from: number; readonly at: number }[] = []
 
   /** `grew` is called when cached answers about this run may be old. */
   constructor(backend: ViewerBackend, id: string, grew: () => void) {
+    super({ head: undefined, isGone: false, isLost: false, error: undefined })
     this.#backend = backend
     this.#id = id
     this.#notify = grew
     this.source = backend.run(id)
-  }
-
-  readonly getReading = (): Reading => this.#reading
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
   }
 
   /** Reads until the returned function is called. Can be restarted. */
@@ -58,11 +51,11 @@ export class RunReader {
     const { signal } = giveUp
     const unwatch = this.#backend.watch((change) => {
       if (change.type === 'connection') {
-        if (change.state === 'open' && this.#reading.isLost) void this.#readOn(signal)
-        this.#set({ isLost: change.state === 'lost' })
-      } else if (change.type === 'gone' && change.run === this.#id) this.#set({ isGone: true })
+        if (change.state === 'open' && this.get().isLost) void this.#readOn(signal)
+        this.#change({ isLost: change.state === 'lost' })
+      } else if (change.type === 'gone' && change.run === this.#id) this.#change({ isGone: true })
       else if (change.type === 'grew' && change.run === this.#id) {
-        this.#set({ isGone: false })
+        this.#change({ isGone: false })
         void this.#readOn(signal)
       }
     })
@@ -81,7 +74,7 @@ export class RunReader {
     this.#isRunning = true
     while (this.#isStale && !signal.aborted) {
       this.#isStale = false
-      const isFirst = this.#reading.head === undefined
+      const isFirst = this.get().head === undefined
       try {
         await this.#readOnce(signal)
         if (!isFirst && !signal.aborted) this.#notify()
@@ -93,9 +86,9 @@ export class RunReader {
   }
 
   async #readOnce(signal: AbortSignal): Promise<void> {
-    const before = this.#reading.head
+    const before = this.get().head
     const head = this.source.head().then((read) => {
-      this.#set({ head: read })
+      this.#change({ head: read })
       return read
     })
     head.catch(() => {})
@@ -108,7 +101,7 @@ export class RunReader {
       this.rows.add(message)
     }
     await head
-    if (!signal.aborted) this.#set({ error: undefined })
+    if (!signal.aborted) this.#change({ error: undefined })
   }
 
   /**
@@ -128,24 +121,23 @@ export class RunReader {
   #failed(error: unknown, signal: AbortSignal): void {
     const explained = explainError(error)
     const isAnswer = !MAY_PASS.has(explained.code)
-    this.#set({ error: explained, ...(!isAnswer && { isLost: true }) })
+    this.#change({ error: explained, ...(!isAnswer && { isLost: true }) })
     if (isAnswer) return
     const again = setTimeout(() => {
-      if (!signal.aborted && this.#reading.isLost) void this.#retry(signal)
+      if (!signal.aborted && this.get().isLost) void this.#retry(signal)
     }, RETRY_MS)
     signal.addEventListener('abort', () => clearTimeout(again), { once: true })
   }
 
   async #retry(signal: AbortSignal): Promise<void> {
     await this.#readOn(signal)
-    if (this.#reading.error === undefined) this.#set({ isLost: false })
+    if (this.get().error === undefined) this.#change({ isLost: false })
   }
 
-  #set(change: Partial<Reading>): void {
-    const entries = Object.entries(change) as [keyof Reading, unknown][]
-    if (entries.every(([name, value]) => this.#reading[name] === value)) return
-    this.#reading = { ...this.#reading, ...change }
-    for (const listener of this.#listeners) listener()
+  #change(part: Partial<Reading>): void {
+    const entries = Object.entries(part) as [keyof Reading, unknown][]
+    if (entries.some(([name, value]) => this.get()[name] !== value))
+      this.set({ ...this.get(), ...part })
   }
 }
 

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import { useBackend } from '../sources/backend.js'
+import { useStore } from '../store.js'
 import type { RowStore } from './row-store.js'
 import { type Reading, RunReader } from './run-reader.js'
 
@@ -29,7 +30,7 @@ export function useRun(id: string): { run: Run | undefined; reading: Reading } {
       ),
   )
   useEffect(() => reader.start(), [reader])
-  const reading = useSyncExternalStore(reader.subscribe, reader.getReading)
+  const reading = useStore(reader)
   const { head } = reading
   const { source, rows } = reader
   const run = useMemo(() => head && { id, source, head, rows }, [id, source, head, rows])

@@ -2,14 +2,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { count, plural } from '@retake/tape/present'
 import { getRouteApi } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import {
-  type KeyboardEvent,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from 'react'
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import type { SearchHit } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { KindMark } from '../design/badge.js'
@@ -22,10 +15,8 @@ import { showToast } from '../design/toast.js'
 import type { RowStore } from '../run/row-store.js'
 import { useOpenRun } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
+import { useStore } from '../store.js'
 import { locationOfHit, type SearchState, searchStore } from './search-store.js'
-
-const useSearchState = (): SearchState =>
-  useSyncExternalStore(searchStore.subscribe, searchStore.get)
 
 /** Searches for the text in the address, and opens hits. */
 function useSearch() {
@@ -89,7 +80,7 @@ export function SearchHost() {
   // A link with only a search opens the results; a link with a step shows the step.
   const [isOpen, setIsOpen] = useState(() => q !== undefined && step === undefined)
   const search = useSearch()
-  const { hits, at, isDone } = useSearchState()
+  const { hits, at, isDone } = useStore(searchStore)
   const none =
     search.q === ''
       ? 'There is no search'
@@ -314,7 +305,7 @@ const REST_MS = 150
 
 function Searching({ search, onClose, takeFocus }: SearchingProps) {
   const [text, setText] = useState(search.q)
-  const state = useSearchState()
+  const state = useStore(searchStore)
   const [at, setAt] = useState(Math.max(0, state.at))
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
@@ -417,7 +408,7 @@ function SearchProgressLine({ state, at }: { state: SearchState; at: number }) {
 }
 
 export function SearchNote() {
-  const { query, hits, at } = useSearchState()
+  const { query, hits, at } = useStore(searchStore)
   if (query === '' || at < 0) return null
   return (
     <span className="flex items-center gap-1.5">

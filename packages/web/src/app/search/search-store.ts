@@ -1,4 +1,5 @@
 import type { RunSource, SearchHit } from '../../model/run-source.js'
+import { Store } from '../store.js'
 import { tabOfField } from '../step/field-path.js'
 
 export interface SearchState {
@@ -14,7 +15,7 @@ export interface SearchState {
   readonly at: number
 }
 
-const NOTHING: SearchState = {
+export const NOTHING: SearchState = {
   query: '',
   hits: [],
   searched: undefined,
@@ -29,42 +30,29 @@ const NOTHING: SearchState = {
 const PAUSE_MS = 60
 
 /** The search of the run on the screen. A new one cancels the previous one. */
-export class SearchStore {
-  #state = NOTHING
+export class SearchStore extends Store<SearchState> {
   #giveUp: AbortController | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  readonly #listeners = new Set<() => void>()
-
-  readonly get = (): SearchState => this.#state
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
 
   clear(): void {
     this.#giveUp?.abort()
-    this.#state = NOTHING
-    this.#notify()
+    this.set(NOTHING)
   }
 
   goTo(at: number): void {
-    this.#state = { ...this.#state, at }
-    this.#notify()
+    this.set({ ...this.get(), at })
   }
 
   async start(source: RunSource, query: string): Promise<void> {
     this.#giveUp?.abort()
     const giveUp = new AbortController()
     this.#giveUp = giveUp
-    this.#state = { ...NOTHING, query, isDone: false }
-    this.#notify()
+    this.set({ ...NOTHING, query, isDone: false })
     const hits: SearchHit[] = []
     let last: Partial<SearchState> = {}
     const take = (): void => {
       if (giveUp.signal.aborted) return
-      this.#state = { ...this.#state, ...last, hits: hits.slice() }
-      this.#notify()
+      this.set({ ...this.get(), ...last, hits: hits.slice() })
     }
     try {
       for await (const { hits: more, searched, total, done, cut } of source.search(
@@ -83,14 +71,14 @@ export class SearchStore {
     take()
   }
 
-  #notify(): void {
+  override set(state: SearchState): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const listener of this.#listeners) listener()
+    super.set(state)
   }
 }
 
-export const searchStore = new SearchStore()
+export const searchStore = new SearchStore(NOTHING)
 
 /** The tab and field of a hit. */
 interface HitLocation {

@@ -1,5 +1,5 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import type { Job } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-head.js'
 import { isOver, useJobs } from '../change/jobs.js'
@@ -17,33 +17,20 @@ import { Menu } from '../design/menu.js'
 import type { Run } from '../run/use-run.js'
 import { SearchNote } from '../search/search-dialog.js'
 import { useBackend, type ViewerBackend } from '../sources/backend.js'
+import { Store, useStore } from '../store.js'
 import { type Theme, useTheme } from './theme.js'
 
 /** The run of the current page; the palette and search find its steps. */
-let open: Run | undefined
-const listeners = new Set<() => void>()
-
-function offer(run: Run | undefined): void {
-  if (run === open) return
-  open = run
-  for (const listener of listeners) listener()
-}
+const openRun = new Store<Run | undefined>(undefined)
 
 function useOfferedRun(run: Run | undefined): void {
   useEffect(() => {
-    if (run !== undefined) offer(run)
+    if (run !== undefined) openRun.set(run)
   }, [run])
-  useEffect(() => () => offer(undefined), [])
+  useEffect(() => () => openRun.set(undefined), [])
 }
 
-export const useOpenRun = (): Run | undefined =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => open,
-  )
+export const useOpenRun = (): Run | undefined => useStore(openRun)
 
 const THEMES: readonly { id: Theme; title: string; icon: React.ReactNode }[] = [
   { id: 'light', title: 'Light', icon: <SunIcon /> },
@@ -72,41 +59,22 @@ interface ServerStatus {
   readonly lost?: Explained | undefined
 }
 
-class StatusStore {
-  #status: ServerStatus = { isConnected: true }
-  readonly #listeners = new Set<() => void>()
+const statuses = new WeakMap<ViewerBackend, Store<ServerStatus>>()
 
-  constructor(backend: ViewerBackend) {
-    backend.watch((change) => {
-      if (change.type === 'connection')
-        this.#set({ isConnected: change.state === 'open', lost: change.error })
-    })
-  }
-
-  readonly get = (): ServerStatus => this.#status
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  #set(change: Partial<ServerStatus>): void {
-    this.#status = { ...this.#status, ...change }
-    for (const listener of this.#listeners) listener()
-  }
-}
-
-const stores = new WeakMap<ViewerBackend, StatusStore>()
-
-function useServerStatus(): ServerStatus {
-  const backend = useBackend()
-  let store = stores.get(backend)
-  if (store === undefined) stores.set(backend, (store = new StatusStore(backend)))
-  return useSyncExternalStore(store.subscribe, store.get)
+function statusOf(backend: ViewerBackend): Store<ServerStatus> {
+  const known = statuses.get(backend)
+  if (known !== undefined) return known
+  const status = new Store<ServerStatus>({ isConnected: true })
+  statuses.set(backend, status)
+  backend.watch((change) => {
+    if (change.type === 'connection')
+      status.set({ isConnected: change.state === 'open', lost: change.error })
+  })
+  return status
 }
 
 function StatusLine({ children }: { children?: ReactNode }) {
-  const { isConnected, lost } = useServerStatus()
+  const { isConnected, lost } = useStore(statusOf(useBackend()))
   const busy = useJobs().filter((job) => !isOver(job))
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">

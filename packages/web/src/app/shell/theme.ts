@@ -14,6 +14,6 @@ function apply(): void {
 // Immediately, before the first paint.
 apply()
 dark.addEventListener('change', apply)
-onRemembered(KEY, apply)
+onRemembered(KEY, 'system', apply)
 
 export const useTheme = (): [Theme, (theme: Theme) => void] => useRemembered<Theme>(KEY, 'system')

@@ -1,9 +1,15 @@
 import { createContext, use } from 'react'
-import type { Abilities, RepositoryChange } from '../../api/run-repository.js'
+import type {
+  Abilities,
+  BranchNodeView,
+  Job,
+  RepositoryChange,
+  RunActions,
+  RunComparison,
+} from '../../api/run-repository.js'
 import type { Explained, RunCard, UnreadableRun } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
-import type { LiveActions } from './live-actions.js'
 
 /** The source of everything that the viewer shows: the server, or the report file. */
 export interface ViewerBackend {
@@ -18,6 +24,13 @@ export interface ViewerBackend {
   /** Only if programs can be executed. */
   readonly live: LiveActions | undefined
   readonly report?: ReportAbout
+}
+
+export interface LiveActions extends Omit<RunActions, 'jobs' | 'branchFiles'> {
+  /** Newest first; later states are reported as changes. */
+  jobs(): Promise<readonly Job[]>
+  branches(run: string): Promise<BranchNodeView>
+  compare(a: string, b: string): Promise<RunComparison>
 }
 
 /** `error`: why it will not recover by itself, and what to do. */

@@ -1,24 +1,28 @@
-import { hc } from 'hono/client'
-import type { JSONParsed } from 'hono/utils/types'
-import type { Api } from '../../api/api.js'
 import type { Explained } from '../../model/run-head.js'
 import { BackendError } from './backend-error.js'
 
-/**
- * The API of the server. Error responses are thrown as `BackendError`. Other origins cannot
- * set this header.
- */
-export const client = hc<Api>('/api', { headers: { 'x-retake': '1' }, fetch: request })
+/** An address below `/api`; values are escaped. */
+export const url = (parts: TemplateStringsArray, ...values: readonly (string | number)[]): string =>
+  String.raw({ raw: parts }, ...values.map(encodeURIComponent))
 
-async function request(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+/** Error responses are thrown as `BackendError`. Other origins cannot set the header. */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { 'x-retake': '1', ...(init.body && { 'content-type': 'application/json' }) }
   let response: Response
   try {
-    response = await fetch(input, init)
+    response = await fetch(`/api${path}`, { ...init, headers })
   } catch (error) {
-    throw init?.signal?.aborted === true ? error : noAnswer()
+    throw init.signal?.aborted === true ? error : noAnswer()
   }
   if (response.ok) return response
   throw new BackendError(await readError(response), response.status)
+}
+
+export const read = async <T>(path: string): Promise<T> => (await (await request(path)).json()) as T
+
+export async function post<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+  return (await (await request(path, { method: 'POST', ...sent, signal })).json()) as T
 }
 
 /** The connection broke, or the server has ended. */
@@ -41,22 +45,15 @@ async function readError(response: Response): Promise<Explained> {
 }
 
 /**
- * The JSON of a response with its original type: our values contain nothing that JSON would
- * change, except for undefined fields.
- */
-export async function readAnswer<T>(response: { json(): Promise<JSONParsed<T>> }): Promise<T> {
-  return (await response.json()) as T
-}
-
-/**
  * The lines of a response as they arrive. An error of the server is its last line, and thrown.
  * A reader that stops cancels the request.
  */
-export async function* readLines<T>(response: Response): AsyncGenerator<T> {
-  if (response.body === null) return
+export async function* readLines<T>(path: string, signal?: AbortSignal): AsyncGenerator<T> {
+  const { body } = await request(path, { signal })
+  if (body === null) return
   let rest = ''
   const decoder = new TextDecoder()
-  const reader = response.body.getReader()
+  const reader = body.getReader()
   try {
     for (;;) {
       const { value, done } = await reader.read()

@@ -1,12 +1,9 @@
-import { eventLines, type Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { browserPlatform, readTape } from '@retake/tape/browser'
 import { RunModel } from '../../model/run-model.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { ReportParts } from '../../report/report-parts.js'
-import type { ReportData, SourceCall } from './worker-protocol.js'
-
-/** Lines in one part of the export. */
-const LINES = 1000
+import type { ReportData, SourceCall } from './worker-client.js'
 
 /** Answers the calls of `RunSource` from the tape of a report, in pieces. */
 export type ReportAnswers = (call: SourceCall) => Iterable<unknown>
@@ -32,21 +29,9 @@ function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
     search: (text) => model.search(text, { states: parts.states }),
     source: (site) => [Object.hasOwn(parts.sources, site) ? parts.sources[site] : undefined],
     blame: () => [parts.blame],
-    exportJsonl: () => exportLines(model.tape),
   }
   return ({ method, args }) =>
     (answers[method] as (...args: unknown[]) => Iterable<unknown>)(...args)
-}
-
-function* exportLines(tape: Tape): Generator<Blob> {
-  let lines: string[] = []
-  for (const line of eventLines(tape)) {
-    lines.push(`${JSON.stringify(line)}\n`)
-    if (lines.length < LINES) continue
-    yield new Blob(lines)
-    lines = []
-  }
-  yield new Blob(lines)
 }
 
 /** The bytes of a block of a report: base64 of raw deflate. */

@@ -5,7 +5,7 @@ import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
 import { type Answerer, WorkerClient } from './worker-client.js'
 import { BackendError } from './backend-error.js'
 import type { ViewerBackend } from './backend.js'
-import type { SourceCall } from './worker-protocol.js'
+import type { SourceCall } from './worker-client.js'
 
 function makeReportSource(worker: Answerer): RunSource {
   const one =
@@ -35,12 +35,6 @@ function makeReportSource(worker: Answerer): RunSource {
       ) as AsyncGenerator<SearchProgress>,
     source: one('source'),
     blame: one('blame'),
-    exportJsonl: async () => {
-      const pieces: Blob[] = []
-      for await (const piece of worker.pieces({ method: 'exportJsonl', args: [] }))
-        pieces.push(piece as Blob)
-      return new Blob(pieces, { type: 'application/x-ndjson' })
-    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { explainError } from './backend-error.js'
 import { openReport, type ReportAnswers } from './open-report.js'
-import type { FromWorker, ToWorker } from './worker-protocol.js'
+import type { FromWorker, ToWorker } from './worker-client.js'
 
 /**
  * The worker of a report: reads the tape and answers calls. A long answer is sent piece by

@@ -1,16 +1,11 @@
-import type { RowMessage } from '@retake/tape/present'
 import type { ChangeLine } from '../../api/api.js'
-import type { RepositoryChange } from '../../api/run-repository.js'
-import type { RunBlame } from '../../model/run-blame.js'
+import type { Abilities, RepositoryChange } from '../../api/run-repository.js'
 import type { RunHead } from '../../model/run-head.js'
-import type { EventRow, FileTouch, RunSource, SearchProgress } from '../../model/run-source.js'
-import type { StateView } from '../../model/state-view.js'
-import type { BodySide, StepDetail } from '../../model/step-detail.js'
-import { client, readAnswer, readLines } from './client.js'
-import { ServerConnection } from './server-connection.js'
+import type { RunSource } from '../../model/run-source.js'
 import { BackendError } from './backend-error.js'
-import { makeLiveActions } from './live-actions.js'
-import type { ViewerBackend } from './backend.js'
+import type { LiveActions, ViewerBackend } from './backend.js'
+import { post, read, readLines, request, url } from './client.js'
+import { ServerConnection } from './server-connection.js'
 
 type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
 
@@ -57,135 +52,80 @@ class SeenRuns {
   }
 }
 
-const api = client.runs[':run']
+const readRun = (run: string) =>
+  read<{ readonly head: RunHead; readonly abilities: Abilities }>(url`/runs/${run}`)
 
-async function readHead(run: string): Promise<RunHead> {
-  return (await (await api.$get({ param: { run } })).json()).head
+/** One member of an answer; undefined if the server left it out. */
+const readMember = async <T>(path: string, name: string): Promise<T> =>
+  (await read<Record<string, unknown>>(path))[name] as T
+
+function serverSource(run: string, seen: (head: RunHead) => void): RunSource {
+  const own = url`/runs/${run}`
+  const step = (label: string): string => own + url`/steps/${label}`
+  return {
+    head: async () => {
+      const { head } = await readRun(run)
+      seen(head)
+      return head
+    },
+    rows: ({ from = 0, signal } = {}) => readLines(own + url`/rows?from=${from}`, signal),
+    step: (label, { messagesFrom } = {}) =>
+      readMember(
+        step(label) + (messagesFrom === undefined ? '' : url`?messagesFrom=${messagesFrom}`),
+        'step',
+      ),
+    stream: (label) => readMember(`${step(label)}/stream`, 'stream'),
+    body: async (label, side) => {
+      const response = await request(`${step(label)}/body/${side}`)
+      return new Uint8Array(await response.arrayBuffer())
+    },
+    state: (label) => readMember(`${step(label)}/state`, 'state'),
+    console: () => read(`${own}/console`),
+    files: () => read(`${own}/files`),
+    events: (from, to) => read(own + url`/events?from=${from}&to=${to}`),
+    event: (seq) => readMember(own + url`/events/${seq}`, 'event'),
+    search: (text, signal) => readLines(own + url`/search?text=${text}`, signal),
+    source: (site) => readMember(own + url`/source?site=${site}`, 'excerpt'),
+    blame: () => readMember(`${own}/blame`, 'blame'),
+  }
 }
 
-class ServerSource implements RunSource {
-  readonly #run: string
-  readonly #seen: (head: RunHead) => void
-
-  constructor(run: string, seen: (head: RunHead) => void = () => {}) {
-    this.#run = run
-    this.#seen = seen
-  }
-
-  async head() {
-    const head = await readHead(this.#run)
-    this.#seen(head)
-    return head
-  }
-
-  async *rows({ from = 0, signal }: { from?: number; signal?: AbortSignal } = {}) {
-    const query = { from: String(from) }
-    const response = await api.rows.$get(
-      { param: this.#param, query },
-      {
-        init: { signal },
-      },
-    )
-    yield* readLines<RowMessage>(response)
-  }
-
-  async step(
-    label: string,
-    { messagesFrom, eventsFrom }: { messagesFrom?: number; eventsFrom?: number } = {},
-  ) {
-    const query = { messagesFrom, eventsFrom }
-    const response = await api.steps[':step'].$get({ param: this.#stepParam(label), query })
-    return (await readAnswer<{ step: StepDetail | undefined }>(response)).step
-  }
-
-  async stream(label: string) {
-    const response = await api.steps[':step'].stream.$get({ param: this.#stepParam(label) })
-    return (await response.json()).stream
-  }
-
-  async body(label: string, side: BodySide) {
-    const param = { ...this.#stepParam(label), side }
-    const response = await api.steps[':step'].body[':side'].$get({ param })
-    return new Uint8Array(await response.arrayBuffer())
-  }
-
-  async state(label: string) {
-    const response = await api.steps[':step'].state.$get({ param: this.#stepParam(label) })
-    return (await readAnswer<{ state: StateView | undefined }>(response)).state
-  }
-
-  async console() {
-    return (await api.console.$get({ param: this.#param })).json()
-  }
-
-  async files() {
-    return readAnswer<readonly FileTouch[]>(await api.files.$get({ param: this.#param }))
-  }
-
-  async events(from: number, to: number) {
-    const query = { from: String(from), to: String(to) }
-    return readAnswer<readonly EventRow[]>(await api.events.$get({ param: this.#param, query }))
-  }
-
-  async event(seq: number) {
-    const param = { ...this.#param, seq: String(seq) }
-    return (await (await api.events[':seq'].$get({ param })).json()).event
-  }
-
-  async *search(text: string, signal: AbortSignal) {
-    const query = { text }
-    const response = await api.search.$get(
-      { param: this.#param, query },
-      {
-        init: { signal },
-      },
-    )
-    yield* readLines<SearchProgress>(response)
-  }
-
-  async source(site: string) {
-    const query = { site }
-    return (await (await api.source.$get({ param: this.#param, query })).json()).excerpt
-  }
-
-  async blame() {
-    const response = await api.blame.$get({ param: this.#param })
-    return (await readAnswer<{ blame: RunBlame | undefined }>(response)).blame
-  }
-
-  async exportJsonl() {
-    return (await api.export.$get({ param: this.#param })).blob()
-  }
-
-  get #param() {
-    return { run: this.#run }
-  }
-
-  #stepParam(step: string) {
-    return { run: this.#run, step }
-  }
+const liveActions: LiveActions = {
+  branches: (run) => read(url`/runs/${run}/branches`),
+  compare: (a, b) => read(url`/compare?a=${a}&b=${b}`),
+  editable: (run, step) => read(url`/runs/${run}/steps/${step}/editable`),
+  fork: (run, fork) => post(url`/runs/${run}/fork`, fork),
+  rerun: (run, options) => post(url`/runs/${run}/rerun`, options),
+  approvals: (run) => read(url`/runs/${run}/approvals`),
+  decide: (run, decision) => post(url`/runs/${run}/approvals`, decision),
+  jobs: () => read('/jobs'),
+  stop: (job) => post(url`/jobs/${job}/stop`),
+  openSession: (run) => post(url`/runs/${run}/sessions`),
+  move: (session, to, { signal } = {}) => post(url`/sessions/${session}/move`, to, signal),
+  evaluate: (session, expression) => post(url`/sessions/${session}/evaluate`, { expression }),
+  // `keepalive`, so that a closing page can still send it.
+  closeSession: async (session) => {
+    await request(url`/sessions/${session}`, { method: 'DELETE', keepalive: true })
+  },
 }
 
 export async function connectServer(): Promise<ViewerBackend> {
-  const { name, canChange } = await (await client.home.$get()).json()
+  const { name, canChange } = await read<{ name: string; canChange: boolean }>('/home')
   const seen = new SeenRuns()
   const connection = new ServerConnection({
-    connect: async function* (signal) {
-      yield* readLines<ChangeLine>(await client.changes.$get({}, { init: { signal } }))
-    },
+    connect: (signal) => readLines<ChangeLine>('/changes', signal),
     catchUp: async (notify, { isFirst, wasBroken }) => {
       if (!isFirst) notify({ type: 'runs' })
-      await seen.notifyChanged(readHead, notify, wasBroken)
+      await seen.notifyChanged(async (run) => (await readRun(run)).head, notify, wasBroken)
     },
   })
   return {
     name,
     onlyRun: undefined,
-    runs: async () => (await client.runs.$get()).json(),
-    run: (id) => new ServerSource(id, (head) => seen.note(id, head)),
-    abilities: async (id) =>
-      (await (await client.runs[':run'].$get({ param: { run: id } })).json()).abilities,
+    runs: () => read('/runs'),
+    run: (id) => serverSource(id, (head) => seen.note(id, head)),
+    abilities: async (id) => (await readRun(id)).abilities,
     watch: (notify) => connection.watch(notify),
-    live: canChange ? makeLiveActions(client) : undefined,
+    live: canChange ? liveActions : undefined,
   }
 }

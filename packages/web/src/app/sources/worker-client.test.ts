@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { WorkerClient } from './worker-client.js'
-import type { FromWorker, ToWorker } from './worker-protocol.js'
+import type { FromWorker, ToWorker } from './worker-client.js'
 
 /** A worker that answers when the test says so. */
 function standIn() {
