@@ -6,11 +6,6 @@ export {
   type ViewerServer,
 } from './api/serve-viewer.js'
 export type * from './api/run-repository.js'
-export type * from './api/run-repository.js'
-export type * from './api/run-repository.js'
-export type * from './api/run-repository.js'
-export type * from './api/run-repository.js'
-export type * from './api/run-repository.js'
 export { copyAsCurl } from './model/copy-as-curl.js'
 export { copyAsTest, type CopyAsTestOptions } from './model/copy-as-test.js'
 export { readRunBlame } from './model/run-blame.js'

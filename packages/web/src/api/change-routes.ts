@@ -1,7 +1,18 @@
+import { isRecord } from '@retake/tape'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { validator } from 'hono/validator'
 import { badChange, badRequest, nothingRunsHere } from '../errors.js'
+import {
+  check,
+  flag,
+  object,
+  optional,
+  type Shape,
+  ShapeError,
+  type Shapes,
+  text,
+} from '../model/shape.js'
 import type {
   ApprovalDecisionRequest,
   ForkRequest,
@@ -15,76 +26,93 @@ const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
 const REASON_MAX = 1000
 
-type Fields = Readonly<Record<string, unknown>>
-
-/** The body of a fork. Its edits are checked against the tape later. */
-const forkBody = validator('json', (body: unknown): ForkRequest => {
-  const fields = fieldsOf(body, [
-    'at',
-    'set',
-    'request',
-    'response',
-    'requestText',
-    'status',
-    'tail',
-    'name',
-    'force',
-  ])
-  const at = text(fields, 'at')
-  if (at === undefined || at === '') throw badChange('at', 'the label of a step')
-  return compact<ForkRequest>({
-    at,
-    set: sets(fields, 'set'),
-    request: sets(fields, 'request'),
-    response: text(fields, 'response'),
-    requestText: text(fields, 'requestText'),
-    status: status(fields),
-    tail: tail(fields),
-    name: name(fields),
-    force: flag(fields, 'force'),
+/** A JSON object with these fields only: an unknown field is a mistake. */
+const jsonBody = <T extends object, U = T>(
+  shapes: Shapes<T>,
+  convert: (body: T) => U = (body) => body as unknown as U,
+) =>
+  validator('json', (value: unknown): U => {
+    if (!isRecord(value)) throw badChange('', 'a JSON object')
+    const fields = Object.keys(shapes)
+    const unknown = Object.keys(value).find((key) => !fields.includes(key))
+    if (unknown !== undefined) throw badChange(unknown, `one of ${fields.join(', ')}`)
+    try {
+      return convert(object(shapes)(value, ''))
+    } catch (error) {
+      throw error instanceof ShapeError ? badChange(error.path, error.expected) : error
+    }
   })
-})
 
-const rerunBody = validator('json', (body: unknown): { readonly name?: string } =>
-  compact<{ readonly name?: string }>({ name: name(fieldsOf(body, ['name'])) }),
+const label = check(
+  'the label of a step',
+  (value): value is string => typeof value === 'string' && value !== '',
 )
 
-const moveBody = validator('json', (body: unknown): Move => {
-  const fields = fieldsOf(body, ['to', 'step'])
-  const to = text(fields, 'to') ?? ''
-  switch (to) {
-    case 'next':
-    case 'back':
-    case 'next in lane':
-    case 'back in lane':
-      return { to }
-    case 'step': {
-      const step = text(fields, 'step')
-      if (step === undefined || step === '') throw badChange('step', 'the label of a step')
-      return { to, step }
-    }
-    default:
-      throw badChange('to', 'next, back, next in lane, back in lane or step')
-  }
+const textUpTo = (max: number): Shape<string> =>
+  check(
+    `a text of up to ${max} characters`,
+    (value): value is string => typeof value === 'string' && value.trim().length <= max,
+  )
+
+/** Spaces around it are removed; an empty text is as good as none. */
+const shortText =
+  (max: number): Shape<string | undefined> =>
+  (value, path) =>
+    optional(textUpTo(max))(value, path)?.trim() || undefined
+
+const paths = check('an object of paths and values', isRecord)
+
+const name = shortText(NAME_MAX)
+
+/** Edits are checked against the tape later. */
+const forkBody = jsonBody<ForkRequest>({
+  at: label,
+  set: optional(paths),
+  request: optional(paths),
+  response: optional(text),
+  requestText: optional(text),
+  status: optional(
+    check(
+      'a number from 100 to 599',
+      (value): value is number =>
+        Number.isInteger(value) && (value as number) >= 100 && (value as number) <= 599,
+    ),
+  ),
+  tail: optional(
+    check(
+      'live or offline',
+      (value): value is 'live' | 'offline' => value === 'live' || value === 'offline',
+    ),
+  ),
+  name,
+  force: optional(flag),
 })
 
-const decisionBody = validator('json', (body: unknown): ApprovalDecisionRequest => {
-  const fields = fieldsOf(body, ['id', 'approved', 'reason'])
-  const id = text(fields, 'id')
-  const approved = flag(fields, 'approved')
-  const reason = text(fields, 'reason')?.trim()
-  if (id === undefined || !/^[\da-f]{64}$/.test(id)) throw badChange('id', 'the id of a call')
-  if (approved === undefined) throw badChange('approved', 'true or false')
-  if (reason !== undefined && reason.length > REASON_MAX)
-    throw badChange('reason', `a text of up to ${REASON_MAX} characters`)
-  return { id, approved, ...(reason !== undefined && reason !== '' && { reason }) }
+const rerunBody = jsonBody<{ readonly name?: string }>({ name })
+
+const MOVES: readonly unknown[] = ['next', 'back', 'next in lane', 'back in lane', 'step']
+
+const moveBody = jsonBody<{ to: Move['to']; step?: string }, Move>(
+  {
+    to: check('next, back, next in lane, back in lane or step', (value): value is Move['to'] =>
+      MOVES.includes(value),
+    ),
+    step: optional(text),
+  },
+  ({ to, step }) => (to === 'step' ? { to, step: label(step, 'step') } : { to }),
+)
+
+const decisionBody = jsonBody<ApprovalDecisionRequest>({
+  id: check(
+    'the id of a call',
+    (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/.test(value),
+  ),
+  approved: flag,
+  reason: shortText(REASON_MAX),
 })
 
-const expressionBody = validator('json', (body: unknown) => {
-  const expression = text(fieldsOf(body, ['expression']), 'expression')
-  if (expression === undefined || expression.length > EXPRESSION_MAX)
-    throw badChange('expression', `a text of up to ${EXPRESSION_MAX} characters`)
-  return { expression }
+const expressionBody = jsonBody<{ readonly expression: string }>({
+  expression: textUpTo(EXPRESSION_MAX),
 })
 
 const pairQuery = validator('query', (query: Readonly<Record<string, unknown>>) => ({
@@ -98,58 +126,6 @@ function runIn(query: Readonly<Record<string, unknown>>, field: string): string 
     throw badRequest(field, JSON.stringify(value) ?? '')
   return value
 }
-
-/** An object with these fields only: an unknown field is a mistake. */
-function fieldsOf(body: unknown, known: readonly string[]): Fields {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw badChange('', 'a JSON object')
-  const unknown = Object.keys(body).find((key) => !known.includes(key))
-  if (unknown !== undefined) throw badChange(unknown, `one of ${known.join(', ')}`)
-  return body as Fields
-}
-
-function text(fields: Fields, field: string): string | undefined {
-  const { [field]: value } = fields
-  if (value !== undefined && typeof value !== 'string') throw badChange(field, 'a text')
-  return value
-}
-
-function name(fields: Fields): string | undefined {
-  const given = text(fields, 'name')?.trim()
-  if (given !== undefined && given.length > NAME_MAX)
-    throw badChange('name', `a text of up to ${NAME_MAX} characters`)
-  return given === '' ? undefined : given
-}
-
-function flag(fields: Fields, field: string): boolean | undefined {
-  const { [field]: value } = fields
-  if (value !== undefined && typeof value !== 'boolean') throw badChange(field, 'true or false')
-  return value
-}
-
-function sets(fields: Fields, field: string): Fields | undefined {
-  const { [field]: value } = fields
-  if (value === undefined) return undefined
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw badChange(field, 'an object of paths and values')
-  return value as Fields
-}
-
-function status({ status: value }: Fields): number | undefined {
-  if (value === undefined) return undefined
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 100 || value > 599)
-    throw badChange('status', 'a number from 100 to 599')
-  return value
-}
-
-function tail({ tail: value }: Fields): 'live' | 'offline' | undefined {
-  if (value !== undefined && value !== 'live' && value !== 'offline')
-    throw badChange('tail', 'live or offline')
-  return value
-}
-
-const compact = <T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
 /** Routes of everything beyond showing a run. */
 export const changeRoutes = (repository: RunRepository) =>
