@@ -301,8 +301,8 @@ export class RunModel {
   }
 }
 
-function unreadableRow(tape: Tape, step: Step, error: TapeError): StepRow {
-  return blankRow({
+const unreadableRow = (tape: Tape, step: Step, error: TapeError): StepRow =>
+  blankRow({
     label: step.label,
     seq: step.seq,
     kind: kindOf(tape, step.seq),
@@ -312,7 +312,6 @@ function unreadableRow(tape: Tape, step: Step, error: TapeError): StepRow {
     error: `${error.what} ${error.why}`,
     inferred: step.inferred,
   })
-}
 
 function kindOf(tape: Tape, seq: number): StepRow['kind'] {
   const event = tape.event(seq)

@@ -218,25 +218,23 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
 /** A coalition of many single steps is long; its beginning identifies it. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
-function Conclusion({ probe: { fails, undefinedForks, mode } }: { probe: Probe }) {
-  return (
-    <>
-      {fails === undefined ? (
-        <Badge title="Not decided when the search ended.">open</Badge>
-      ) : fails ? (
-        <Badge tone="danger">fails</Badge>
-      ) : (
-        <Badge tone="good">passes</Badge>
-      )}
-      {mode === 'frozen' && <Badge title="Everything else was pinned as recorded.">frozen</Badge>}
-      {undefinedForks > 0 && (
-        <Badge tone="warning" title="Forks without a verdict count as neither.">
-          {undefinedForks} undefined
-        </Badge>
-      )}
-    </>
-  )
-}
+const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: Probe }) => (
+  <>
+    {fails === undefined ? (
+      <Badge title="Not decided when the search ended.">open</Badge>
+    ) : fails ? (
+      <Badge tone="danger">fails</Badge>
+    ) : (
+      <Badge tone="good">passes</Badge>
+    )}
+    {mode === 'frozen' && <Badge title="Everything else was pinned as recorded.">frozen</Badge>}
+    {undefinedForks > 0 && (
+      <Badge tone="warning" title="Forks without a verdict count as neither.">
+        {undefinedForks} undefined
+      </Badge>
+    )}
+  </>
+)
 
 const REASONS_MAX = 10
 
@@ -292,16 +290,14 @@ function SearchFacts({ view }: { view: BlameView }) {
 }
 
 /** Unknown figures are named, not shown as 0. */
-function spentFacts({ forks }: BlameFindings): string[] {
-  return [
-    plural(forks.asked, 'fork'),
-    ...(forks.served > 0 ? [`${count(forks.served)} from an earlier search`] : []),
-    ...(forks.undefined > 0 ? [`${count(forks.undefined)} without a verdict`] : []),
-    `${plural(forks.liveSteps, 'step')} re-run`,
-    forks.tokens === undefined ? 'tokens unknown' : plural(forks.tokens, 'token'),
-    forks.costUsd === undefined ? 'cost unknown' : cost(forks.costUsd),
-  ]
-}
+const spentFacts = ({ forks }: BlameFindings): string[] => [
+  plural(forks.asked, 'fork'),
+  ...(forks.served > 0 ? [`${count(forks.served)} from an earlier search`] : []),
+  ...(forks.undefined > 0 ? [`${count(forks.undefined)} without a verdict`] : []),
+  `${plural(forks.liveSteps, 'step')} re-run`,
+  forks.tokens === undefined ? 'tokens unknown' : plural(forks.tokens, 'token'),
+  forks.costUsd === undefined ? 'cost unknown' : cost(forks.costUsd),
+]
 
 export function BlamePanel({ run }: { run: Run }) {
   const { view, isRead, error } = useBlame(run)
@@ -420,14 +416,12 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
   )
 }
 
-function Row({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="self-start leading-6 text-muted">{name}</dt>
-      <dd className="min-w-0">{children}</dd>
-    </>
-  )
-}
+const Row = ({ name, children }: { name: string; children: ReactNode }) => (
+  <>
+    <dt className="self-start leading-6 text-muted">{name}</dt>
+    <dd className="min-w-0">{children}</dd>
+  </>
+)
 
 /** Shown before any search: how to start one. */
 function NotSearched({ run }: { run: Run }) {

@@ -77,14 +77,13 @@ export const riskPoints = (curve: readonly RiskPoint[]): RiskPoint[] =>
  * Between two points nothing was measured: the risk rises somewhere there, so the line is
  * level up to the later one.
  */
-export function riskPath(points: readonly RiskPoint[], { x, y }: RiskScale): string {
-  return points
+export const riskPath = (points: readonly RiskPoint[], { x, y }: RiskScale): string =>
+  points
     .map(({ upTo, rate }, index) => {
       const at = y(rate.fails / rate.forks)
       return index === 0 ? `M${x(upTo)} ${at}` : `H${x(upTo)}V${at}`
     })
     .join('')
-}
 
 /** Blame findings by step label, ranked, with ranges as text. */
 export class BlameView {

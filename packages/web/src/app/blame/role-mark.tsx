@@ -40,21 +40,19 @@ function RateBar({ rate, className }: { rate: Rate; className?: string }) {
   )
 }
 
-export function RateLine({ rate, className }: { rate: Rate; className?: string }) {
-  return (
-    <span
-      className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
-    >
-      <RateBar rate={rate} />
-      <span className="min-w-24">{failuresText(rate)}</span>
-      {rate.forks > 0 && (
-        <span data-interval className="min-w-16 text-muted" title="95 %, whenever it was stopped">
-          {intervalText(rate)}
-        </span>
-      )}
-    </span>
-  )
-}
+export const RateLine = ({ rate, className }: { rate: Rate; className?: string }) => (
+  <span
+    className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
+  >
+    <RateBar rate={rate} />
+    <span className="min-w-24">{failuresText(rate)}</span>
+    {rate.forks > 0 && (
+      <span data-interval className="min-w-16 text-muted" title="95 %, whenever it was stopped">
+        {intervalText(rate)}
+      </span>
+    )}
+  </span>
+)
 
 const COLORS = {
   'role-cause': 'text-role-cause',
@@ -83,34 +81,30 @@ export function RoleMark({ role }: { role: StepRole }) {
   )
 }
 
-export function RoleName({ role }: { role: StepRole }) {
-  return (
-    <span
-      className={classes('inline-flex shrink-0 items-center gap-1 text-sm', roleColor(role))}
-      title={ROLE_WORDS[role]}
-    >
-      <RoleMark role={role} />
-      {role === 'unknown' ? 'not reached' : role}
-    </span>
-  )
-}
+export const RoleName = ({ role }: { role: StepRole }) => (
+  <span
+    className={classes('inline-flex shrink-0 items-center gap-1 text-sm', roleColor(role))}
+    title={ROLE_WORDS[role]}
+  >
+    <RoleMark role={role} />
+    {role === 'unknown' ? 'not reached' : role}
+  </span>
+)
 
 export interface RoleLegendProps {
   readonly roles: readonly SeenRole[]
   readonly className?: string
 }
 
-export function RoleLegend({ roles, className }: RoleLegendProps) {
-  return (
-    <ul aria-label="Roles" className={classes('flex gap-x-2.5 whitespace-nowrap', className)}>
-      {roles.map((role) => (
-        <li key={role} className="flex items-center">
-          <RoleName role={role} />
-        </li>
-      ))}
-    </ul>
-  )
-}
+export const RoleLegend = ({ roles, className }: RoleLegendProps) => (
+  <ul aria-label="Roles" className={classes('flex gap-x-2.5 whitespace-nowrap', className)}>
+    {roles.map((role) => (
+      <li key={role} className="flex items-center">
+        <RoleName role={role} />
+      </li>
+    ))}
+  </ul>
+)
 
 /** Links to a searched step; only its name if the run no longer has it. */
 export function StepName({ run, label }: { run: Run; label: string }) {

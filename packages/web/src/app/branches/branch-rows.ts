@@ -33,21 +33,19 @@ export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): B
   return rows
 }
 
-function rowOf(
+const rowOf = (
   { node, index, of }: Pick<BranchRow, 'node' | 'index' | 'of'>,
   parent: BranchRow | undefined,
   closed: ReadonlySet<string>,
-): BranchRow {
-  return {
-    node,
-    depth: parent === undefined ? 0 : parent.depth + 1,
-    rails: parent === undefined ? [] : [...parent.rails, index < of],
-    index,
-    of,
-    parent: parent?.node.id,
-    isOpen: node.branches.length === 0 ? undefined : !closed.has(node.id),
-  }
-}
+): BranchRow => ({
+  node,
+  depth: parent === undefined ? 0 : parent.depth + 1,
+  rails: parent === undefined ? [] : [...parent.rails, index < of],
+  index,
+  of,
+  parent: parent?.node.id,
+  isOpen: node.branches.length === 0 ? undefined : !closed.has(node.id),
+})
 
 export function countRuns(root: BranchNodeView): number {
   let count = 0

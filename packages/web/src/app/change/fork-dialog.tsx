@@ -289,27 +289,25 @@ function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
 }
 
 /** The possible kinds of changes, and why some are not possible at this step. */
-function choicesOf(editable: Editable) {
-  return [
-    {
-      value: 'answer' as const,
-      title: 'Change the answer',
-      text: 'The step returns your text.',
-      disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
-    },
-    {
-      value: 'question' as const,
-      title: 'Change the request',
-      text: 'Your request is sent live.',
-      disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
-    },
-    {
-      value: 'again' as const,
-      title: 'Retry live',
-      text: 'The same request, answered live.',
-    },
-  ]
-}
+const choicesOf = (editable: Editable) => [
+  {
+    value: 'answer' as const,
+    title: 'Change the answer',
+    text: 'The step returns your text.',
+    disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
+  },
+  {
+    value: 'question' as const,
+    title: 'Change the request',
+    text: 'Your request is sent live.',
+    disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
+  },
+  {
+    value: 'again' as const,
+    title: 'Retry live',
+    text: 'The same request, answered live.',
+  },
+]
 
 function possibleChoice(
   { choice }: ForkDraft,

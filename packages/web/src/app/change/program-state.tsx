@@ -21,31 +21,29 @@ interface FrameVariablesProps {
   readonly changed: ReadonlySet<CapturedVariable>
 }
 
-function FrameVariables({ frame, isOpen, changed }: FrameVariablesProps) {
-  return (
-    <details open={isOpen} className="rounded border border-line">
-      <summary className="cursor-pointer px-2 py-1">
-        {frame.name === '' ? '(outside functions)' : frame.name}{' '}
-        <span className="font-mono text-sm wrap-anywhere text-muted">
-          {frame.location.file}:{frame.location.line}
-        </span>
-      </summary>
-      <ul className="divide-y divide-line border-t border-line">
-        {frame.variables.map((variable) => (
-          <li
-            key={`${variable.scope} ${variable.name}`}
-            className={`border-l-2 px-2 py-0.5 ${
-              changed.has(variable) ? 'border-l-accent bg-accent-soft' : 'border-l-transparent'
-            }`}
-          >
-            <Variable variable={variable} isChanged={changed.has(variable)} />
-          </li>
-        ))}
-        {frame.variables.length === 0 && <li className="px-2 text-muted">No variables.</li>}
-      </ul>
-    </details>
-  )
-}
+const FrameVariables = ({ frame, isOpen, changed }: FrameVariablesProps) => (
+  <details open={isOpen} className="rounded border border-line">
+    <summary className="cursor-pointer px-2 py-1">
+      {frame.name === '' ? '(outside functions)' : frame.name}{' '}
+      <span className="font-mono text-sm wrap-anywhere text-muted">
+        {frame.location.file}:{frame.location.line}
+      </span>
+    </summary>
+    <ul className="divide-y divide-line border-t border-line">
+      {frame.variables.map((variable) => (
+        <li
+          key={`${variable.scope} ${variable.name}`}
+          className={`border-l-2 px-2 py-0.5 ${
+            changed.has(variable) ? 'border-l-accent bg-accent-soft' : 'border-l-transparent'
+          }`}
+        >
+          <Variable variable={variable} isChanged={changed.has(variable)} />
+        </li>
+      ))}
+      {frame.variables.length === 0 && <li className="px-2 text-muted">No variables.</li>}
+    </ul>
+  </details>
+)
 
 function Variable({
   variable: { name, type, scope, text, json, cut },

@@ -123,12 +123,12 @@ export function commandItems(
   )
 }
 
-export function runItems(
+export const runItems = (
   query: string,
   runs: readonly (RunCard | UnreadableRun)[],
   open: (run: string) => void,
-): PaletteItem[] {
-  return best(
+): PaletteItem[] =>
+  best(
     runs.flatMap((run) => {
       if ('error' in run) return []
       const title = run.name === run.id ? run.id : `${run.name} ${run.id}`
@@ -140,7 +140,6 @@ export function runItems(
       ]
     }),
   )
-}
 
 /** Steps by number or title. `isPartial`: the budget did not suffice for all. */
 export function stepItems(

@@ -177,33 +177,31 @@ interface ComparedPrintsProps {
   readonly names: readonly [a: string, b: string]
 }
 
-function ComparedPrints({ lines, names }: ComparedPrintsProps) {
-  return (
-    <section
-      aria-label="Console"
-      data-difference
-      tabIndex={-1}
-      className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
-    >
-      <h2 className="mb-1 text-lg">Console</h2>
-      <div className="flex flex-col gap-2">
-        {(['stdout', 'stderr'] as const).map((stream) => {
-          const printed = lines.filter((line) => line.stream === stream)
-          if (printed.length === 0) return null
-          return (
-            <LineDiff
-              key={stream}
-              what={stream}
-              note="only lines that differ"
-              lines={printed.map(lineOf)}
-              names={names}
-            />
-          )
-        })}
-      </div>
-    </section>
-  )
-}
+const ComparedPrints = ({ lines, names }: ComparedPrintsProps) => (
+  <section
+    aria-label="Console"
+    data-difference
+    tabIndex={-1}
+    className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
+  >
+    <h2 className="mb-1 text-lg">Console</h2>
+    <div className="flex flex-col gap-2">
+      {(['stdout', 'stderr'] as const).map((stream) => {
+        const printed = lines.filter((line) => line.stream === stream)
+        if (printed.length === 0) return null
+        return (
+          <LineDiff
+            key={stream}
+            what={stream}
+            note="only lines that differ"
+            lines={printed.map(lineOf)}
+            names={names}
+          />
+        )
+      })}
+    </div>
+  </section>
+)
 
 function lineOf({ a, b }: ComparedLine): DiffLine {
   if (a !== undefined && b !== undefined) {
@@ -278,7 +276,7 @@ function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions 
   )
 }
 
-function Title({
+const Title = ({
   a,
   b,
   comparison,
@@ -286,20 +284,18 @@ function Title({
   a: string
   b: string
   comparison?: RunComparison | undefined
-}) {
-  return (
-    <>
-      Compare{' '}
-      <Link to="/runs/$run" params={{ run: a }} search={{}} className="text-accent underline">
-        {comparison?.a.name ?? a}
-      </Link>{' '}
-      with{' '}
-      <Link to="/runs/$run" params={{ run: b }} search={{}} className="text-accent underline">
-        {comparison?.b.name ?? b}
-      </Link>
-    </>
-  )
-}
+}) => (
+  <>
+    Compare{' '}
+    <Link to="/runs/$run" params={{ run: a }} search={{}} className="text-accent underline">
+      {comparison?.a.name ?? a}
+    </Link>{' '}
+    with{' '}
+    <Link to="/runs/$run" params={{ run: b }} search={{}} className="text-accent underline">
+      {comparison?.b.name ?? b}
+    </Link>
+  </>
+)
 
 function statusOf({ equal, counts }: RunComparison): string {
   if (equal) return 'No difference'
@@ -366,21 +362,19 @@ function CompareSummary({ comparison }: { comparison: RunComparison }) {
   )
 }
 
-function RunHeading({ run, which }: { run: RunCard; which: string }) {
-  return (
-    <th scope="col" className="py-1 pr-4 font-normal">
-      <span className="block text-sm text-muted">
-        Run {which}
-        {run.branch && ` · ${run.branch.kind}`}
-      </span>
-      <span className="flex flex-wrap items-center gap-2">
-        <span className="font-medium">{run.name}</span>
-        <RunStatusBadge status={run.status} />
-      </span>
-      <span className="hidden font-mono text-sm text-muted sm:block">{run.id}</span>
-    </th>
-  )
-}
+const RunHeading = ({ run, which }: { run: RunCard; which: string }) => (
+  <th scope="col" className="py-1 pr-4 font-normal">
+    <span className="block text-sm text-muted">
+      Run {which}
+      {run.branch && ` · ${run.branch.kind}`}
+    </span>
+    <span className="flex flex-wrap items-center gap-2">
+      <span className="font-medium">{run.name}</span>
+      <RunStatusBadge status={run.status} />
+    </span>
+    <span className="hidden font-mono text-sm text-muted sm:block">{run.id}</span>
+  </th>
+)
 
 interface DifferenceActions {
   readonly swap: () => void

@@ -104,19 +104,17 @@ const TONES = {
   danger: 'bg-danger-soft text-danger',
 } as const
 
-export function Badge({ tone = 'neutral', title, children }: BadgeProps) {
-  return (
-    <span
-      title={title}
-      className={classes(
-        'inline-flex h-4.5 shrink-0 items-center gap-1 rounded-sm px-1.5 text-xs whitespace-nowrap',
-        TONES[tone],
-      )}
-    >
-      {children}
-    </span>
-  )
-}
+export const Badge = ({ tone = 'neutral', title, children }: BadgeProps) => (
+  <span
+    title={title}
+    className={classes(
+      'inline-flex h-4.5 shrink-0 items-center gap-1 rounded-sm px-1.5 text-xs whitespace-nowrap',
+      TONES[tone],
+    )}
+  >
+    {children}
+  </span>
+)
 
 interface Fact {
   readonly label: string
@@ -126,19 +124,17 @@ interface Fact {
   readonly isMono?: boolean
 }
 
-export function Facts({ facts, className }: { facts: readonly Fact[]; className?: string }) {
-  return (
-    <dl className={classes('flex flex-wrap gap-x-4 gap-y-0.5', className)}>
-      {facts
-        .filter(({ value }) => value !== undefined && value !== null && value !== '')
-        .map(({ label, value, title, isMono = false }) => (
-          <div key={label} className="flex min-w-0 gap-1.5" title={title}>
-            <dt className="shrink-0 text-muted">{label}</dt>
-            <dd className={classes('min-w-0 wrap-anywhere', isMono && 'font-mono text-sm')}>
-              {value}
-            </dd>
-          </div>
-        ))}
-    </dl>
-  )
-}
+export const Facts = ({ facts, className }: { facts: readonly Fact[]; className?: string }) => (
+  <dl className={classes('flex flex-wrap gap-x-4 gap-y-0.5', className)}>
+    {facts
+      .filter(({ value }) => value !== undefined && value !== null && value !== '')
+      .map(({ label, value, title, isMono = false }) => (
+        <div key={label} className="flex min-w-0 gap-1.5" title={title}>
+          <dt className="shrink-0 text-muted">{label}</dt>
+          <dd className={classes('min-w-0 wrap-anywhere', isMono && 'font-mono text-sm')}>
+            {value}
+          </dd>
+        </div>
+      ))}
+  </dl>
+)

@@ -44,21 +44,19 @@ const keyNames = (keys: string): readonly string[] =>
   )
 
 /** A key in the notation of commands: `j`, `Shift+F10`, `Mod+k`. */
-export function Kbd({ keys }: { keys: string }) {
-  return (
-    <kbd className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-sm border border-line-strong bg-surface px-1 font-mono text-xs whitespace-nowrap text-muted">
-      {keyNames(keys).join(IS_MAC ? '' : '+')}
-    </kbd>
-  )
-}
+export const Kbd = ({ keys }: { keys: string }) => (
+  <kbd className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-sm border border-line-strong bg-surface px-1 font-mono text-xs whitespace-nowrap text-muted">
+    {keyNames(keys).join(IS_MAC ? '' : '+')}
+  </kbd>
+)
 
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: ButtonLook
 }
 
-export function Button({ look, className, ...rest }: ButtonProps) {
-  return <button type="button" className={buttonLook(look, className)} {...rest} />
-}
+export const Button = ({ look, className, ...rest }: ButtonProps) => (
+  <button type="button" className={buttonLook(look, className)} {...rest} />
+)
 
 /** Looks like a link. */
 export const TextButton = ({ className, ...rest }: ComponentProps<'button'>) => (
@@ -72,31 +70,36 @@ interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 't
   readonly isPressed?: boolean | undefined
 }
 
-export function IconButton({ label, icon, keys, isPressed, className, ...rest }: IconButtonProps) {
-  return (
-    <Tooltip
-      text={
-        <span className="inline-flex items-center gap-2">
-          {label}
-          {keys !== undefined && <Kbd keys={keys} />}
-        </span>
-      }
+export const IconButton = ({
+  label,
+  icon,
+  keys,
+  isPressed,
+  className,
+  ...rest
+}: IconButtonProps) => (
+  <Tooltip
+    text={
+      <span className="inline-flex items-center gap-2">
+        {label}
+        {keys !== undefined && <Kbd keys={keys} />}
+      </span>
+    }
+  >
+    <button
+      type="button"
+      aria-label={label}
+      aria-pressed={isPressed}
+      className={classes(
+        'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50 aria-pressed:bg-accent-soft aria-pressed:text-accent',
+        className,
+      )}
+      {...rest}
     >
-      <button
-        type="button"
-        aria-label={label}
-        aria-pressed={isPressed}
-        className={classes(
-          'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50 aria-pressed:bg-accent-soft aria-pressed:text-accent',
-          className,
-        )}
-        {...rest}
-      >
-        {icon}
-      </button>
-    </Tooltip>
-  )
-}
+      {icon}
+    </button>
+  </Tooltip>
+)
 
 interface TooltipProps {
   readonly text: ReactNode
@@ -104,17 +107,15 @@ interface TooltipProps {
 }
 
 /** Must never be the only source of a piece of information. */
-function Tooltip({ text, children }: TooltipProps) {
-  return (
-    <Base.Root>
-      <Base.Trigger render={children} delay={500} />
-      <Base.Portal>
-        <Base.Positioner sideOffset={6} className="z-50">
-          <Base.Popup className="max-w-80 rounded border border-line-strong bg-raised px-2 py-1 text-sm text-text shadow-md">
-            {text}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
-  )
-}
+const Tooltip = ({ text, children }: TooltipProps) => (
+  <Base.Root>
+    <Base.Trigger render={children} delay={500} />
+    <Base.Portal>
+      <Base.Positioner sideOffset={6} className="z-50">
+        <Base.Popup className="max-w-80 rounded border border-line-strong bg-raised px-2 py-1 text-sm text-text shadow-md">
+          {text}
+        </Base.Popup>
+      </Base.Positioner>
+    </Base.Portal>
+  </Base.Root>
+)

@@ -16,7 +16,7 @@ export interface DialogProps {
 }
 
 /** Escape and a click outside close it, and the focus returns. Full screen on a phone. */
-export function Dialog({
+export const Dialog = ({
   title,
   description,
   isOpen,
@@ -25,42 +25,40 @@ export function Dialog({
   footer,
   initialFocus,
   children,
-}: DialogProps) {
-  return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-      <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
-        <Base.Popup
-          {...(initialFocus && { initialFocus })}
-          className={classes(
-            'fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[8vh] sm:left-1/2 sm:max-h-[84vh] sm:w-[calc(100vw-2rem)] sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg',
-            size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
+}: DialogProps) => (
+  <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Base.Portal>
+      <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
+      <Base.Popup
+        {...(initialFocus && { initialFocus })}
+        className={classes(
+          'fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[8vh] sm:left-1/2 sm:max-h-[84vh] sm:w-[calc(100vw-2rem)] sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg',
+          size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
+        )}
+      >
+        <div className="shrink-0 border-b border-line py-2.5 pr-11 pl-4">
+          <Base.Title className="text-lg font-medium">{title}</Base.Title>
+          {description !== undefined && (
+            <Base.Description className="text-muted">{description}</Base.Description>
           )}
-        >
-          <div className="shrink-0 border-b border-line py-2.5 pr-11 pl-4">
-            <Base.Title className="text-lg font-medium">{title}</Base.Title>
-            {description !== undefined && (
-              <Base.Description className="text-muted">{description}</Base.Description>
-            )}
+        </div>
+        <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>
+        {footer !== undefined && (
+          <div className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line px-4 py-2.5">
+            {footer}
           </div>
-          <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>
-          {footer !== undefined && (
-            <div className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line px-4 py-2.5">
-              {footer}
-            </div>
-          )}
-          {/* Last, so that the focus begins with what the dialog is for. */}
-          <Base.Close
-            aria-label="Close"
-            className="absolute top-2 right-2 inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
-          >
-            <CloseIcon />
-          </Base.Close>
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
-  )
-}
+        )}
+        {/* Last, so that the focus begins with what the dialog is for. */}
+        <Base.Close
+          aria-label="Close"
+          className="absolute top-2 right-2 inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
+        >
+          <CloseIcon />
+        </Base.Close>
+      </Base.Popup>
+    </Base.Portal>
+  </Base.Root>
+)
 
 export interface EarlyFocus {
   readonly take: (field: HTMLElement | null) => void

@@ -2,46 +2,40 @@ import type { ReactNode } from 'react'
 import { explainError } from '../sources/backend-error.js'
 import { WarningIcon } from './icons.js'
 
-export function EmptyNote({ title, children }: { title: ReactNode; children?: ReactNode }) {
-  return (
-    <div className="flex flex-col items-center gap-1.5 px-4 py-10 text-center text-muted">
-      <p className="text-text">{title}</p>
-      {children}
-    </div>
-  )
-}
+export const EmptyNote = ({ title, children }: { title: ReactNode; children?: ReactNode }) => (
+  <div className="flex flex-col items-center gap-1.5 px-4 py-10 text-center text-muted">
+    <p className="text-text">{title}</p>
+    {children}
+  </div>
+)
 
 /** With reduced motion the ring does not spin. */
-export function Spinner({ label = 'Loading…' }: { label?: string }) {
-  return (
-    <output className="inline-flex items-center gap-2 text-muted">
-      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">
-        <circle
-          cx="8"
-          cy="8"
-          r="6"
-          fill="none"
-          stroke="currentColor"
-          strokeOpacity="0.3"
-          strokeWidth="2"
-        />
-        <path d="M8 2a6 6 0 0 1 6 6" fill="none" stroke="currentColor" strokeWidth="2" />
-      </svg>
-      {label}
-    </output>
-  )
-}
+export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
+  <output className="inline-flex items-center gap-2 text-muted">
+    <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">
+      <circle
+        cx="8"
+        cy="8"
+        r="6"
+        fill="none"
+        stroke="currentColor"
+        strokeOpacity="0.3"
+        strokeWidth="2"
+      />
+      <path d="M8 2a6 6 0 0 1 6 6" fill="none" stroke="currentColor" strokeWidth="2" />
+    </svg>
+    {label}
+  </output>
+)
 
-export function Progress({ label, value, max }: { label: string; value: number; max: number }) {
-  return (
-    <progress
-      aria-label={label}
-      value={Math.min(value, max)}
-      max={max > 0 ? max : 1}
-      className="block h-1 w-full appearance-none overflow-hidden rounded-full bg-sunken [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-sunken [&::-webkit-progress-value]:bg-accent"
-    />
-  )
-}
+export const Progress = ({ label, value, max }: { label: string; value: number; max: number }) => (
+  <progress
+    aria-label={label}
+    value={Math.min(value, max)}
+    max={max > 0 ? max : 1}
+    className="block h-1 w-full appearance-none overflow-hidden rounded-full bg-sunken [&::-moz-progress-bar]:bg-accent [&::-webkit-progress-bar]:bg-sunken [&::-webkit-progress-value]:bg-accent"
+  />
+)
 
 interface ErrorNoteProps {
   /** Anything that was thrown. */
@@ -70,14 +64,12 @@ export function ErrorNote({ error, actions }: ErrorNoteProps) {
   )
 }
 
-export function QueryNote({ what, error }: { what: string; error: unknown }) {
-  return (
-    <div className="p-3">
-      {error === null || error === undefined ? (
-        <Spinner label={`Reading ${what}`} />
-      ) : (
-        <ErrorNote error={error} />
-      )}
-    </div>
-  )
-}
+export const QueryNote = ({ what, error }: { what: string; error: unknown }) => (
+  <div className="p-3">
+    {error === null || error === undefined ? (
+      <Spinner label={`Reading ${what}`} />
+    ) : (
+      <ErrorNote error={error} />
+    )}
+  </div>
+)

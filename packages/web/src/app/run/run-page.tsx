@@ -245,14 +245,12 @@ function OpenRun({ id }: { id: string }) {
   )
 }
 
-function RunTitle({ name, id }: { name: string; id: string }) {
-  return (
-    <>
-      <span className="font-medium">{name}</span>
-      <span className="ml-2 font-mono text-sm text-muted">{id}</span>
-    </>
-  )
-}
+const RunTitle = ({ name, id }: { name: string; id: string }) => (
+  <>
+    <span className="font-medium">{name}</span>
+    <span className="ml-2 font-mono text-sm text-muted">{id}</span>
+  </>
+)
 
 function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed: boolean }) {
   useRows(rows)

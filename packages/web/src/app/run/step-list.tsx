@@ -121,20 +121,18 @@ interface RowBadgesProps {
   readonly isBranch: boolean
 }
 
-function RowBadges({ row, role, isBranch }: RowBadgesProps) {
-  return (
-    <>
-      {isSeen(role) && <RoleName role={role} />}
-      <StateBadge state={row.state} />
-      {row.inferred && (
-        <Badge title="Inferred from the conversation: not recorded as a call of its own.">
-          inferred
-        </Badge>
-      )}
-      {isBranch && !row.inferred && <OriginBadge origin={row.origin} />}
-    </>
-  )
-}
+const RowBadges = ({ row, role, isBranch }: RowBadgesProps) => (
+  <>
+    {isSeen(role) && <RoleName role={role} />}
+    <StateBadge state={row.state} />
+    {row.inferred && (
+      <Badge title="Inferred from the conversation: not recorded as a call of its own.">
+        inferred
+      </Badge>
+    )}
+    {isBranch && !row.inferred && <OriginBadge origin={row.origin} />}
+  </>
+)
 
 const HEADER_HEIGHT = 28
 
@@ -252,28 +250,26 @@ function bringIntoView(
   else if (top + ROW_HEIGHT > offset + room) scrollElement.scrollTop = top + ROW_HEIGHT - room
 }
 
-function ListHeader({ hasLanes }: { hasLanes: boolean }) {
-  return (
-    <div role="rowgroup" className="sticky top-0 z-10">
-      <div
-        role="row"
-        aria-rowindex={1}
-        className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
-      >
-        {HEADED.filter((column) => column !== 'lane' || hasLanes).map((column) => (
-          <span
-            key={column}
-            role="columnheader"
-            className={column === 'kind' ? 'w-4 shrink-0' : COLUMNS[column]}
-            {...(column === 'kind' && { 'aria-label': 'kind' })}
-          >
-            {column === 'kind' ? '' : STEP_CELLS[column].heading}
-          </span>
-        ))}
-      </div>
+const ListHeader = ({ hasLanes }: { hasLanes: boolean }) => (
+  <div role="rowgroup" className="sticky top-0 z-10">
+    <div
+      role="row"
+      aria-rowindex={1}
+      className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
+    >
+      {HEADED.filter((column) => column !== 'lane' || hasLanes).map((column) => (
+        <span
+          key={column}
+          role="columnheader"
+          className={column === 'kind' ? 'w-4 shrink-0' : COLUMNS[column]}
+          {...(column === 'kind' && { 'aria-label': 'kind' })}
+        >
+          {column === 'kind' ? '' : STEP_CELLS[column].heading}
+        </span>
+      ))}
     </div>
-  )
-}
+  </div>
+)
 
 const HEADED = [
   'label',

@@ -117,21 +117,19 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
   )
 }
 
-function BranchNote({ branch }: { branch: NonNullable<RunCard['branch']> }) {
-  return (
-    <span className="min-w-0 shrink truncate text-sm text-muted">
-      {branch.kind} of{' '}
-      <Link
-        to="/runs/$run"
-        params={{ run: branch.parent }}
-        search={{}}
-        className="font-mono underline decoration-line-strong hover:text-accent"
-      >
-        {branch.parent}
-      </Link>
-    </span>
-  )
-}
+const BranchNote = ({ branch }: { branch: NonNullable<RunCard['branch']> }) => (
+  <span className="min-w-0 shrink truncate text-sm text-muted">
+    {branch.kind} of{' '}
+    <Link
+      to="/runs/$run"
+      params={{ run: branch.parent }}
+      search={{}}
+      className="font-mono underline decoration-line-strong hover:text-accent"
+    >
+      {branch.parent}
+    </Link>
+  </span>
+)
 
 interface RunsListProps {
   readonly runs: readonly ListedRun[]
@@ -390,23 +388,19 @@ function CompareBar({ chosen, onClear }: CompareBarProps) {
   )
 }
 
-function NoRuns() {
-  return (
-    <EmptyNote title="There are no runs here yet.">
-      <p>Record an agent as it is:</p>
-      <CommandLine line="retake record agent.ts" />
-      <p>Or record a demo agent with a bug:</p>
-      <CommandLine line="retake demo" />
-      <p>The list updates by itself.</p>
-    </EmptyNote>
-  )
-}
+const NoRuns = () => (
+  <EmptyNote title="There are no runs here yet.">
+    <p>Record an agent as it is:</p>
+    <CommandLine line="retake record agent.ts" />
+    <p>Or record a demo agent with a bug:</p>
+    <CommandLine line="retake demo" />
+    <p>The list updates by itself.</p>
+  </EmptyNote>
+)
 
-function CommandLine({ line }: { line: string }) {
-  return (
-    <span className="inline-flex items-center gap-1 rounded border border-line bg-sunken pl-3">
-      <code className="font-mono text-text">{line}</code>
-      <CopyButton text={line} label={`Copy “${line}”`} />
-    </span>
-  )
-}
+const CommandLine = ({ line }: { line: string }) => (
+  <span className="inline-flex items-center gap-1 rounded border border-line bg-sunken pl-3">
+    <code className="font-mono text-text">{line}</code>
+    <CopyButton text={line} label={`Copy “${line}”`} />
+  </span>
+)

@@ -3,11 +3,10 @@
  * write links: `?step=3&q=refund`. Lists are JSON, and so is a text that looks like JSON.
  * Pages validate the values.
  */
-export function readAddress(search: string): Record<string, unknown> {
-  return Object.fromEntries(
+export const readAddress = (search: string): Record<string, unknown> =>
+  Object.fromEntries(
     [...new URLSearchParams(search)].map(([name, value]) => [name, readValue(value)]),
   )
-}
 
 export function writeAddress(search: Record<string, unknown>): string {
   const params = new URLSearchParams()

@@ -64,15 +64,13 @@ export function NotFoundPage() {
   )
 }
 
-export function FailedStart({ error }: { error: unknown }) {
-  return (
-    <main className="mx-auto flex max-w-160 flex-col gap-3 p-4">
-      <h1 className="text-xl">Retake</h1>
-      <p>The viewer could not be started.</p>
-      <ErrorNote
-        error={error}
-        actions={<Button onClick={() => location.reload()}>Try again</Button>}
-      />
-    </main>
-  )
-}
+export const FailedStart = ({ error }: { error: unknown }) => (
+  <main className="mx-auto flex max-w-160 flex-col gap-3 p-4">
+    <h1 className="text-xl">Retake</h1>
+    <p>The viewer could not be started.</p>
+    <ErrorNote
+      error={error}
+      actions={<Button onClick={() => location.reload()}>Try again</Button>}
+    />
+  </main>
+)

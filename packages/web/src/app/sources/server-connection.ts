@@ -153,8 +153,8 @@ const refused = ({ code }: BackendError): Explained => ({
 class HiddenError extends Error {}
 
 /** Ends early if there is a reason to retry now. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
     const timer = setTimeout(done, ms)
     function done(): void {
       clearTimeout(timer)
@@ -167,7 +167,6 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     document.addEventListener('visibilitychange', done)
     signal.addEventListener('abort', done)
   })
-}
 
 async function untilSeen(signal: AbortSignal): Promise<void> {
   while (document.visibilityState === 'hidden' && !signal.aborted) await pause(3_600_000, signal)

@@ -175,20 +175,18 @@ function parse(text: string): { readonly json: unknown } | undefined {
   }
 }
 
-function BodyText({ body, path }: { body: BodyView; path: string }) {
-  return (
-    <Field path={path}>
-      <div className="font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]">
-        <LongText text={body.text} />
-      </div>
-      {body.clipped && (
-        <p className="mt-1 text-sm text-muted">
-          Only its first {count(body.text.length)} characters are here.
-        </p>
-      )}
-    </Field>
-  )
-}
+const BodyText = ({ body, path }: { body: BodyView; path: string }) => (
+  <Field path={path}>
+    <div className="font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]">
+      <LongText text={body.text} />
+    </div>
+    {body.clipped && (
+      <p className="mt-1 text-sm text-muted">
+        Only its first {count(body.text.length)} characters are here.
+      </p>
+    )}
+  </Field>
+)
 
 function SseList({ stream, path }: { stream: StreamEvents; path: string }) {
   const { total, from, events } = stream

@@ -68,34 +68,32 @@ export function ConsoleTab({ run, detail }: TabProps) {
   )
 }
 
-function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLater?: boolean }) {
-  return (
-    <ol aria-label={props.isLater ? 'Later output' : 'Output'} className="font-mono text-sm">
-      {props.parts.map((part) => (
-        <li
-          key={part.seq}
-          className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
+const Output = (props: { readonly parts: readonly ConsolePart[]; readonly isLater?: boolean }) => (
+  <ol aria-label={props.isLater ? 'Later output' : 'Output'} className="font-mono text-sm">
+    {props.parts.map((part) => (
+      <li
+        key={part.seq}
+        className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
+      >
+        <span className="w-18 shrink-0 text-right text-muted">{clock(part.at)}</span>
+        <span className="w-6 shrink-0 text-danger">{part.stream === 'stderr' && 'err'}</span>
+        <Field
+          path={`console.${part.seq}`}
+          className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
         >
-          <span className="w-18 shrink-0 text-right text-muted">{clock(part.at)}</span>
-          <span className="w-6 shrink-0 text-danger">{part.stream === 'stderr' && 'err'}</span>
-          <Field
-            path={`console.${part.seq}`}
-            className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
-          >
-            <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />
-            {part.isLossy && <Lossy />}
-            {part.clipped && <span className="text-muted"> … cut here; the export has all</span>}
-            {part.leftOut !== undefined && (
-              <span className="text-muted">
-                {plural(part.leftOut, 'write')} from here on are not shown; the export has all
-              </span>
-            )}
-          </Field>
-        </li>
-      ))}
-    </ol>
-  )
-}
+          <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />
+          {part.isLossy && <Lossy />}
+          {part.clipped && <span className="text-muted"> … cut here; the export has all</span>}
+          {part.leftOut !== undefined && (
+            <span className="text-muted">
+              {plural(part.leftOut, 'write')} from here on are not shown; the export has all
+            </span>
+          )}
+        </Field>
+      </li>
+    ))}
+  </ol>
+)
 
 const Note = ({ children }: { children: React.ReactNode }) => (
   <p className="p-3 text-muted">{children}</p>

@@ -160,17 +160,15 @@ interface SectionProps {
   readonly children: ReactNode
 }
 
-export function Section({ title, actions, children }: SectionProps) {
-  return (
-    <section className="min-w-0">
-      <div className="mb-1 flex items-center gap-2 border-b border-line pb-0.5">
-        <h3 className="text-sm font-medium text-muted">{title}</h3>
-        {actions}
-      </div>
-      {children}
-    </section>
-  )
-}
+export const Section = ({ title, actions, children }: SectionProps) => (
+  <section className="min-w-0">
+    <div className="mb-1 flex items-center gap-2 border-b border-line pb-0.5">
+      <h3 className="text-sm font-medium text-muted">{title}</h3>
+      {actions}
+    </div>
+    {children}
+  </section>
+)
 
 export interface TabProps {
   readonly run: Run

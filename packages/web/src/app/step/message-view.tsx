@@ -105,21 +105,19 @@ function ReasoningPart({ value, path }: { value: unknown; path: string }) {
 }
 
 /** Not rendered, only named: pictures are never loaded from anywhere. */
-function Placeholder(props: {
+const Placeholder = (props: {
   readonly name: string
   readonly path: string
   readonly detail: string
-}) {
-  return (
-    <Field path={props.path} className="rounded border border-dashed border-line-strong px-2 py-1">
-      <span className="text-muted">{props.name}</span>{' '}
-      <VisibleText
-        text={props.detail.slice(0, 500)}
-        className="font-mono text-sm [overflow-wrap:anywhere]"
-      />
-    </Field>
-  )
-}
+}) => (
+  <Field path={props.path} className="rounded border border-dashed border-line-strong px-2 py-1">
+    <span className="text-muted">{props.name}</span>{' '}
+    <VisibleText
+      text={props.detail.slice(0, 500)}
+      className="font-mono text-sm [overflow-wrap:anywhere]"
+    />
+  </Field>
+)
 
 const PartName = ({ children }: { children: React.ReactNode }) => (
   <div className="mb-0.5 text-xs text-muted">{children}</div>

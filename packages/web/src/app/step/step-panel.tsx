@@ -211,59 +211,57 @@ const laneName = ({ lanes }: RunHead, id: number): string => {
   return name === undefined ? String(id) : `${id}, ${name}`
 }
 
-function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
-  return (
-    <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
-      <div className="flex items-start gap-2">
-        <h2 className="min-w-0 flex-1">
-          <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
-          <span className="mr-2 text-muted">
-            {detail.label} {KIND_NAMES[detail.kind]}
-          </span>
-          <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
-            <VisibleText text={detail.title} />
-          </Field>
-        </h2>
-        <StepActions run={run} detail={detail} />
-      </div>
-      <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
-        <span className="flex gap-1">
-          <StateBadge state={detail.state} />
-          {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
-            <OriginBadge origin={detail.origin} />
-          )}
-          {detail.inferred && (
-            <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
-          )}
+const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
+  <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
+    <div className="flex items-start gap-2">
+      <h2 className="min-w-0 flex-1">
+        <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
+        <span className="mr-2 text-muted">
+          {detail.label} {KIND_NAMES[detail.kind]}
         </span>
-        {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (
-          <Field key={path} path={path} isInline className="max-w-full">
-            <span className="text-muted">{name}</span>{' '}
-            <VisibleText
-              text={shortValue(value)}
-              className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
-            />
-          </Field>
-        ))}
-        <ScopePath detail={detail} />
-        {detail.parent !== undefined && (
-          <span>
-            <span className="text-muted">called by</span>{' '}
-            <StepLink label={detail.parent}>step {detail.parent}</StepLink>
-          </span>
+        <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
+          <VisibleText text={detail.title} />
+        </Field>
+      </h2>
+      <StepActions run={run} detail={detail} />
+    </div>
+    <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
+      <span className="flex gap-1">
+        <StateBadge state={detail.state} />
+        {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
+          <OriginBadge origin={detail.origin} />
         )}
-      </div>
-      <BlameLine run={run} label={detail.label} />
-      {detail.error !== undefined && !detail.title.includes(detail.error) && (
-        <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
-          <Field path="error" isInline>
-            <VisibleText text={detail.error} />
-          </Field>
-        </p>
+        {detail.inferred && (
+          <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
+        )}
+      </span>
+      {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (
+        <Field key={path} path={path} isInline className="max-w-full">
+          <span className="text-muted">{name}</span>{' '}
+          <VisibleText
+            text={shortValue(value)}
+            className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
+          />
+        </Field>
+      ))}
+      <ScopePath detail={detail} />
+      {detail.parent !== undefined && (
+        <span>
+          <span className="text-muted">called by</span>{' '}
+          <StepLink label={detail.parent}>step {detail.parent}</StepLink>
+        </span>
       )}
-    </header>
-  )
-}
+    </div>
+    <BlameLine run={run} label={detail.label} />
+    {detail.error !== undefined && !detail.title.includes(detail.error) && (
+      <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
+        <Field path="error" isInline>
+          <VisibleText text={detail.error} />
+        </Field>
+      </p>
+    )}
+  </header>
+)
 
 /** Names come from outside: one must not push out the others. Its tab has it whole. */
 const shortValue = (value: string): string =>

@@ -33,8 +33,8 @@ export interface StackFrame {
 
 const PLACE = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
 
-export function stackFrames(stack: string): StackFrame[] {
-  return stack
+export const stackFrames = (stack: string): StackFrame[] =>
+  stack
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line.startsWith('at '))
@@ -44,7 +44,6 @@ export function stackFrames(stack: string): StackFrame[] {
       const isOwn = site !== undefined && !/[\\/]node_modules[\\/]/.test(site)
       return { text: line.slice(3), site, isOwn }
     })
-}
 
 const CHARS = 4000
 const LINES = 60

@@ -55,8 +55,8 @@ const TONES: Readonly<Record<AnsiTone, string>> = {
   muted: 'text-muted',
 }
 
-export function AnsiSpans({ text }: { text: string }) {
-  return indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
+export const AnsiSpans = ({ text }: { text: string }) =>
+  indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
     <span
       key={index}
       className={`${tone === undefined ? '' : TONES[tone]} ${bold ? 'font-bold' : ''}`}
@@ -64,7 +64,6 @@ export function AnsiSpans({ text }: { text: string }) {
       <VisibleText text={piece} />
     </span>
   ))
-}
 
 interface VisibleTextProps {
   readonly text: string

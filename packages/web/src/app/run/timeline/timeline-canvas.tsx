@@ -168,8 +168,12 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
 }
 
 /** The timeline in a sentence, for screen readers. */
-function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, heat?: Heat): string {
-  return [
+const timelineSummary = (
+  { head, rows }: Run,
+  { lines, scale }: TimelineData,
+  heat?: Heat,
+): string =>
+  [
     `${plural(rows.length, 'step')} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
     ...(lines.length > 1
       ? [
@@ -184,7 +188,6 @@ function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, he
       : []),
     ...(heat === undefined ? [] : [heatText(heat, rows)]),
   ].join('; ')
-}
 
 function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
   const named = Array.from(indexes.subarray(0, 20), (index) => {
