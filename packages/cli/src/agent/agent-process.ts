@@ -1,3 +1,4 @@
+import { onStopSignal } from '../command-line/exit-codes.js'
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import module from 'node:module'
@@ -274,17 +275,13 @@ function forwardSignals(
   const timers: NodeJS.Timeout[] = []
   // Not process.stdin: opening it here would make the agent's pipe non-blocking.
   const typed = isatty(0) || process.stderr.isTTY
-  const listeners = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
-    const listener = (): void => {
-      onSignal(signal)
-      if (signal === 'SIGINT' && typed) return
-      timers.push(setTimeout(() => forward(signal), GRACE_MS))
-    }
-    process.on(signal, listener)
-    return { signal, listener }
+  const stop = onStopSignal((signal) => {
+    onSignal(signal)
+    if (signal === 'SIGINT' && typed) return
+    timers.push(setTimeout(() => forward(signal), GRACE_MS))
   })
   return () => {
-    for (const { signal, listener } of listeners) process.off(signal, listener)
+    stop()
     for (const timer of timers) clearTimeout(timer)
   }
 }

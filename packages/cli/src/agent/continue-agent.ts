@@ -30,12 +30,9 @@ import { fromHere, type Look, lookOf, type Paint, printable, wrap } from '../ter
 import { viewRun } from '../runs/view-run.js'
 import {
   DIR_OPTION,
-  flag,
   NODE_OPTION,
-  type OptionValues,
-  texts,
+  type Options,
   TRUST_OPTION,
-  variables,
   type Verb,
 } from '../command-line/verb.js'
 
@@ -53,14 +50,14 @@ export async function continueVerb(
   tape: Tape,
   plan: ContinuePlan,
   did: 'forked' | 'resumed' | 'rerun',
-  values: OptionValues,
+  options: Options,
 ): Promise<number> {
   const continued = await continueAgent(tape, plan, {
-    nodeArgs: texts(values, 'node-arg'),
-    env: variables(values),
+    nodeArgs: options.texts('node-arg'),
+    env: options.variables(),
   })
   const look = lookOf(process.stderr)
-  const said = flag(values, 'json')
+  const said = options.json
     ? JSON.stringify(resultJson(tape, continued))
     : continuedLines(tape, continued, did, look).join('\n')
   process.stderr.write(`${said}\n`)

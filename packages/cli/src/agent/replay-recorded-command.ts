@@ -27,7 +27,7 @@ import { cliErrors } from '../errors.js'
 import { type Replayed, replayReceipt } from './replay-agent.js'
 import { requireTrust } from './trust.js'
 import { runInSandbox } from './run-in-sandbox.js'
-import { flag, type OptionValues } from '../command-line/verb.js'
+import { type Options } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
 export interface CommandReplayOptions {
@@ -164,10 +164,10 @@ function asRecorded(output: Buffer, port: number, recorded: number): Buffer {
 }
 
 /** `retake replay` of a run that was recorded with `retake record -- <command>`. */
-export async function replayCommandRun(tape: Tape, values: OptionValues): Promise<number> {
-  const json = flag(values, 'json')
+export async function replayCommandRun(tape: Tape, options: Options): Promise<number> {
+  const json = options.json
   const replayed = await replayRecordedCommand(tape, {
-    pace: flag(values, 'pace'),
+    pace: options.flag('pace'),
     show: (stream, bytes) => void (json ? process.stderr : process[stream]).write(bytes),
   })
   const identical = replayed.divergences.length === 0

@@ -1,13 +1,4 @@
-import {
-  flag,
-  number,
-  type OptionValues,
-  SECONDS,
-  text,
-  texts,
-  usageError,
-  variables,
-} from '../command-line/verb.js'
+import { type Options, SECONDS, usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { containsSecret, isSurrounding, planPinned } from '@retake/engine'
@@ -17,7 +8,6 @@ import { checkContinuable } from '../agent/continue-agent.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { RunStore } from '../runs/run-store.js'
 import { type ForkPool, LocalForkPool } from './forks.js'
 import { runFork } from './fork-run.js'
 import { planInterventions } from './interventions.js'
@@ -29,24 +19,24 @@ export const FORKS = 300
 /** Reads the options of a search. Throws before anything runs. */
 export async function readSearch(
   tape: Tape,
-  values: OptionValues,
+  options: Options,
   signal: AbortSignal,
 ): Promise<Search> {
   const defaults = project().blame
-  const limits = readLimits(values)
-  const pool = readPool(values)
-  const given = variables(values)
-  const oracle = await readOracle(tape, values)
+  const limits = readLimits(options)
+  const pool = readPool(options)
+  const given = options.variables()
+  const oracle = await readOracle(tape, options)
   const steps = searchedSteps(tape)
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
-  const spansOf = readSpans(steps, text(values, 'spans'))
-  const wanted = texts(values, 'free')
+  const spansOf = readSpans(steps, options.text('spans'))
+  const wanted = options.texts('free')
   const free = wanted.length > 0 ? wanted : defaults.free
-  const simulator = text(values, 'simulator') ?? defaults.simulator
+  const simulator = options.text('simulator') ?? defaults.simulator
   const { folder = process.cwd() } = wanted.length > 0 ? {} : project()
   const interventions = planInterventions(tape, steps, free, {
     folder,
-    runs: new RunStore(text(values, 'dir')),
+    runs: options.store,
     ...(simulator !== undefined && { simulator: path.resolve(simulator) }),
   })
   const { live } = interventions
@@ -62,9 +52,9 @@ export async function readSearch(
     env,
     pool,
     ...limits,
-    classic: flag(values, 'classic'),
+    classic: options.flag('classic'),
     ...(spansOf && { spansOf }),
-    ...(flag(values, 'keep') && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
+    ...(options.flag('keep') && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
     signal,
   }
 }
@@ -91,31 +81,29 @@ function readSpans(steps: readonly Step[], label: string | undefined): Step | un
   )
 }
 
-function readLimits(
-  values: OptionValues,
-): Pick<Search, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
+function readLimits(options: Options): Pick<Search, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
   const defaults = project().blame
-  const maxUsd = number(values, 'max-usd', { fraction: true }) ?? defaults.maxUsd
+  const maxUsd = options.number('max-usd', { fraction: true }) ?? defaults.maxUsd
   return {
-    seed: number(values, 'seed') ?? 1,
-    maxForks: number(values, 'max-forks') ?? defaults.maxForks ?? FORKS,
+    seed: options.number('seed') ?? 1,
+    maxForks: options.number('max-forks') ?? defaults.maxForks ?? FORKS,
     ...(maxUsd !== undefined && { maxUsd }),
-    timeoutMs: (number(values, 'timeout', SECONDS) ?? 120) * 1000,
+    timeoutMs: (options.number('timeout', SECONDS) ?? 120) * 1000,
   }
 }
 
 /** Processes of this machine. */
-export function readPool(values: OptionValues): ForkPool {
-  const jobs = number(values, 'jobs', { least: 1, most: 256 })
+export function readPool(options: Options): ForkPool {
+  const jobs = options.number('jobs', { least: 1, most: 256 })
   const size = jobs ?? project().blame.jobs ?? availableParallelism()
   // Each fork listens for the signals that end this command.
   process.setMaxListeners(Math.max(process.getMaxListeners(), 2 * size + 10))
   return new LocalForkPool(size, runFork)
 }
 
-async function readOracle(tape: Tape, values: OptionValues): Promise<Oracle> {
+async function readOracle(tape: Tape, options: Options): Promise<Oracle> {
   const { blame, oracle } = project()
-  const chosen = await givenOracle(values, tape, blame.oracle ?? oracle)
+  const chosen = await givenOracle(options, tape, blame.oracle ?? oracle)
   if (chosen !== undefined) return chosen
   throw usageError(
     'Missing option --oracle <check>.',

@@ -1,18 +1,16 @@
-import { type Look, lookOf, Progress, table } from '../terminal/terminal.js'
+import { type Look, Progress, table } from '../terminal/terminal.js'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type { BlameFindings } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { duration } from '@retake/tape/present'
-import { Interrupted } from '../command-line/exit-codes.js'
-import { copyShippedAside, type ShippedFolder } from '../demo/shipped-folder.js'
+import { Interruption } from '../command-line/exit-codes.js'
+import { copyShippedAside, type ShippedFolder, recordShipped } from '../demo/shipped-folder.js'
 import { makeOracle } from '../oracle/make-oracle.js'
-import { recordAgent } from '../agent/record-agent.js'
 import type { ForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
 import { searchedSteps, searchRun } from './search-run.js'
-import { Interruption } from '../prove/bisect-run.js'
-import { flag, type OptionValues } from '../command-line/verb.js'
+import { type Options } from '../command-line/verb.js'
 import { readPool } from './read-search.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
@@ -25,25 +23,16 @@ interface Planted {
   readonly backUps?: readonly (readonly number[])[]
 }
 
-/** One planted failure, and what was found. */
-export interface Validated {
-  readonly name: string
-  readonly isRight: boolean
-  /** Planted and found causes, in the same words. */
-  readonly planted: string
-  readonly found: string
-  readonly forks: number
-  readonly wallMs: number
-}
+type Validated = Awaited<ReturnType<typeof validateFault>>
 
 /**
  * Records small agents with known faults, blames them through real forks, and
  * compares. In the control nothing is to blame: whoever is named there is innocent.
  */
-export async function validateBlame(
+async function validateBlame(
   pool: ForkPool,
   signal: AbortSignal,
-  onFault: (name: string) => void,
+  onFault: () => void,
 ): Promise<Validated[]> {
   const folder = copyShippedAside('validate', FILES)
   try {
@@ -53,7 +42,7 @@ export async function validateBlame(
     return await Promise.all(
       Object.entries(FAULTS).map(async ([name, planted]) => {
         const validated = await validateFault(folder, name, planted, pool, signal)
-        onFault(name)
+        onFault()
         return validated
       }),
     )
@@ -62,20 +51,15 @@ export async function validateBlame(
   }
 }
 
+/** Blames one planted failure; planted and found causes are in the same words. */
 async function validateFault(
   folder: ShippedFolder,
   name: string,
   planted: Planted,
   pool: ForkPool,
   signal: AbortSignal,
-): Promise<Validated> {
-  const recording = await recordAgent({
-    store: folder.store,
-    entry: folder.pathOf('agent.mjs'),
-    args: [name],
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+) {
+  const recording = await recordShipped(folder, 'agent.mjs', { args: [name] })
   const tape = openTape(recording.tape)
   const steps = searchedSteps(tape)
   const simulator = path.resolve(folder.pathOf('simulator.mjs'))
@@ -92,7 +76,7 @@ async function validateFault(
     timeoutMs: 30_000,
     signal,
   })
-  const wanted = plantedText(planted)
+  const wanted = describedAs(planted.truth, planted.echoes, planted.backUps)
   const found = foundText(findings)
   return {
     name,
@@ -102,10 +86,6 @@ async function validateFault(
     forks: findings.forks.asked,
     wallMs: facts.wallMs,
   }
-}
-
-function plantedText({ truth, echoes = [], backUps = [] }: Planted): string {
-  return describedAs(truth, echoes, backUps)
 }
 
 function foundText({ verdict, causes, steps }: BlameFindings): string {
@@ -120,8 +100,8 @@ function foundText({ verdict, causes, steps }: BlameFindings): string {
 
 function describedAs(
   cause: readonly number[],
-  echoes: readonly number[],
-  backUps: readonly (readonly number[])[],
+  echoes: readonly number[] = [],
+  backUps: readonly (readonly number[])[] = [],
 ): string {
   const labels = (steps: readonly number[]): string => steps.map((step) => step + 1).join(' + ')
   return [
@@ -132,23 +112,18 @@ function describedAs(
 }
 
 /** `retake blame --validate`: agents with known faults, blamed through real forks. Answers with the exit code. */
-export async function runValidation(values: OptionValues): Promise<number> {
+export async function runValidation(options: Options): Promise<number> {
   const interruption = new Interruption()
   const progress = new Progress('recording agents with known faults')
   try {
     let done = 0
-    const validated = await validateBlame(readPool(values), interruption.signal, () =>
+    const validated = await validateBlame(readPool(options), interruption.signal, () =>
       progress.say(`${++done} planted failures blamed`),
     )
     progress.stop()
     interruption.throwIfAny()
     const isGood = validated.every(({ isRight }) => isRight)
-    const look = lookOf(process.stdout)
-    console.log(
-      flag(values, 'json')
-        ? JSON.stringify({ good: isGood, faults: validated })
-        : validatedLines(validated, look).join('\n'),
-    )
+    options.print({ good: isGood, faults: validated }, (look) => validatedLines(validated, look))
     return isGood ? 0 : 1
   } finally {
     progress.stop()

@@ -18,22 +18,22 @@ export async function runVerb(name: string, args: readonly string[]): Promise<nu
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
     // Until the arguments are parsed, any --json counts that cannot be the agent's.
     jsonTo = verb.agentFollows !== true && args.includes('--json') ? stream : undefined
-    const { values, positionals } = parseVerb(name, verb, args)
-    jsonTo = values['json'] === true ? stream : undefined
-    if (values['help'] === true) {
+    const { options, positionals } = parseVerb(name, verb, args)
+    jsonTo = options.json ? stream : undefined
+    if (options.flag('help')) {
       console.log(verbHelp(name, summary, verb, widthOf(process.stdout)))
       return 0
     }
     await loadConfig(process.cwd())
-    if (values['trust'] === true) (await import('../agent/trust.js')).trustEverything()
-    return await runTrusted(() => verb.run(values, positionals))
+    if (options.flag('trust')) (await import('../agent/trust.js')).trustEverything()
+    return await runTrusted(() => verb.run(options, positionals))
   } catch (error) {
     return fail(error, jsonTo)
   }
 }
 
 /** Retries when the user allows a refused run. Verbs check trust before they do anything else. */
-async function runTrusted(run: () => Promise<number>): Promise<number> {
+async function runTrusted(run: () => number | Promise<number>): Promise<number> {
   for (;;) {
     try {
       return await run()

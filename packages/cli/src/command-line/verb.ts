@@ -19,13 +19,11 @@ export interface Verb {
   /** stdout belongs to the agent: `--json` goes to stderr. */
   readonly stdoutIsAgents?: boolean
   /** Resolves with the exit code. */
-  run(values: OptionValues, positionals: readonly string[]): Promise<number>
+  run(options: Options, positionals: readonly string[]): number | Promise<number>
 }
 
 type OptionTable = Readonly<Record<string, string>>
-export type OptionValues = Readonly<
-  Record<string, string | boolean | (string | boolean)[] | undefined>
->
+type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 
 export const DIR_OPTION: OptionTable = {
   '--dir <folder>': 'folder of the tapes (default: .retake/runs)',
@@ -82,7 +80,7 @@ export function parseVerb(
   name: string,
   verb: Verb,
   args: readonly string[],
-): { values: OptionValues; positionals: string[] } {
+): { options: Options; positionals: string[] } {
   current = name
   const specs = optionsOf(verb).map(([spec]) => parseSpec(spec))
   const options: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
@@ -116,7 +114,7 @@ export function parseVerb(
       throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
     const all = [...positionals, ...args.slice(cut)]
     if (values['help'] !== true) checkArguments(verb, values, all)
-    return { values, positionals: all }
+    return { options: new Options(values), positionals: all }
   } catch (error) {
     if (error instanceof RetakeError) throw error
     throw unparsed(verb, Object.keys(options), error as NodeJS.ErrnoException)
@@ -179,61 +177,82 @@ function firstPositional(
   return first?.index ?? args.length
 }
 
-export const flag = (values: OptionValues, name: string): boolean => values[name] === true
-
-export function text(values: OptionValues, name: string): string | undefined {
-  const value = values[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-export function texts(values: OptionValues, name: string): string[] {
-  const value = values[name]
-  return Array.isArray(value) ? value.map(String) : []
-}
-
 /** Bounds of an option that is a number of seconds. */
 export const SECONDS = { least: 0.001, most: 86_400, fraction: true }
 /** Bounds of an option that is a port. */
 export const PORT = { most: 65_535 }
 
-/** A number that an option gives: whole unless `fraction` is set. Throws `WRONG_USAGE`. */
-export function number(
-  values: OptionValues,
-  name: string,
-  { least = 0, most = Number.MAX_SAFE_INTEGER, fraction = false } = {},
-): number | undefined {
-  const given = text(values, name)
-  if (given === undefined) return undefined
-  const value = Number(given)
-  const isOne = fraction ? /^\d*\.?\d+$/.test(given) : /^\d+$/.test(given)
-  if (isOne && value >= least && value <= most) return value
-  const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most}`
-  throw usageError(
-    `"${given}" is not a valid number for --${name}.`,
-    `It must be a ${fraction ? '' : 'whole '}number, ${range}.`,
-  )
+/** The options that a command was given, and where its result goes. */
+export class Options {
+  constructor(readonly values: OptionValues) {}
+
+  get json(): boolean {
+    return this.flag('json')
+  }
+
+  has(name: string): boolean {
+    return name in this.values
+  }
+
+  /** The same options, with others in addition. */
+  with(values: OptionValues): Options {
+    return new Options({ ...this.values, ...values })
+  }
+
+  flag(name: string): boolean {
+    return this.values[name] === true
+  }
+
+  text(name: string): string | undefined {
+    const value = this.values[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  texts(name: string): string[] {
+    const value = this.values[name]
+    return Array.isArray(value) ? value.map(String) : []
+  }
+
+  /** A number: whole unless `fraction` is set. Throws `WRONG_USAGE`. */
+  number(
+    name: string,
+    { least = 0, most = Number.MAX_SAFE_INTEGER, fraction = false } = {},
+  ): number | undefined {
+    const given = this.text(name)
+    if (given === undefined) return undefined
+    const value = Number(given)
+    const isOne = fraction ? /^\d*\.?\d+$/.test(given) : /^\d+$/.test(given)
+    if (isOne && value >= least && value <= most) return value
+    const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most}`
+    throw usageError(
+      `"${given}" is not a valid number for --${name}.`,
+      `It must be a ${fraction ? '' : 'whole '}number, ${range}.`,
+    )
+  }
+
+  /** The variables that `--env NAME=value` sets. Throws `WRONG_USAGE`. */
+  variables(): Record<string, string> {
+    return Object.fromEntries(
+      this.texts('env').map((given) => {
+        const at = given.indexOf('=')
+        if (at > 0) return [given.slice(0, at), given.slice(at + 1)]
+        throw usageError(`"${given}" does not set a variable.`, 'Write it as --env NAME=value.')
+      }),
+    )
+  }
+
+  /** The folder that `--dir` names. */
+  get store(): RunStore {
+    return new RunStore(this.text('dir'))
+  }
+
+  openRun(name: string): Tape {
+    return openTape(this.store.find(name))
+  }
+
+  /** Prints the result: with `--json` as JSON, otherwise as lines of text. */
+  print(data: unknown, lines: (look: Look) => readonly string[], indent?: number): void {
+    if (this.json) printJson(data, indent)
+    else console.log(lines(lookOf(process.stdout)).join('\n'))
+  }
 }
-
-/** The variables that `--env NAME=value` sets. Throws `WRONG_USAGE`. */
-export const variables = (values: OptionValues): Record<string, string> =>
-  Object.fromEntries(
-    texts(values, 'env').map((given) => {
-      const at = given.indexOf('=')
-      if (at > 0) return [given.slice(0, at), given.slice(at + 1)]
-      throw usageError(`"${given}" does not set a variable.`, 'Write it as --env NAME=value.')
-    }),
-  )
-
-/** Prints a result: with `--json` as JSON, otherwise as lines of text. */
-export function printResult(
-  values: OptionValues,
-  data: () => unknown,
-  lines: (look: Look) => readonly string[],
-): void {
-  if (flag(values, 'json')) printJson(data())
-  else console.log(lines(lookOf(process.stdout)).join('\n'))
-}
-
-/** Opens the run that an argument names, in the folder that `--dir` names. */
-export const openRun = (values: OptionValues, name: string): Tape =>
-  openTape(new RunStore(text(values, 'dir')).find(name))

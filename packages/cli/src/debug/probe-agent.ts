@@ -8,7 +8,7 @@ import {
   type Stop,
 } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
-import { FOUND, Interrupted } from '../command-line/exit-codes.js'
+import { FOUND, Interrupted, onStopSignal } from '../command-line/exit-codes.js'
 import { nodeCommand } from '../agent/agent-process.js'
 import { cliErrors } from '../errors.js'
 import { replayCommand, type Replayed, replayReceipt } from '../agent/replay-agent.js'
@@ -90,22 +90,19 @@ export async function withProbe<T>(
 ): Promise<T> {
   const probe = await probeAgent(tape, options)
   const interruption: Interruption = { signal: undefined }
-  const listener = (signal: NodeJS.Signals): void => {
+  const stopListening = onStopSignal((signal) => {
     interruption.signal = signal
     void probe.close()
-  }
-  for (const signal of SIGNALS) process.on(signal, listener)
+  })
   try {
     return await look(probe, interruption)
   } catch (error) {
     throw interruption.signal ? new Interrupted(interruption.signal) : error
   } finally {
-    for (const signal of SIGNALS) process.off(signal, listener)
+    stopListening()
     await probe.close()
   }
 }
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export interface ProbeAgentOptions {
   readonly nodeArgs?: readonly string[]

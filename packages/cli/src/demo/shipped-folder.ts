@@ -1,3 +1,5 @@
+import { recordAgent, type Recording, type RecordingOptions } from '../agent/record-agent.js'
+import { Interrupted } from '../command-line/exit-codes.js'
 import {
   copyFileSync,
   mkdirSync,
@@ -28,16 +30,12 @@ export interface ShippedFolder {
 
 /** Under `.retake` here, or in a temporary folder where nothing can be written. */
 export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): ShippedFolder {
-  const shipped = path.join(PACKAGE, name)
   try {
     const store = new RunStore()
     store.prepare()
-    return fill(path.join('.retake', name), shipped, files, store)
+    return fill(path.join('.retake', name), name, files, store)
   } catch {
-    const temporary = mkdtempSync(path.join(tmpdir(), `retake-${name}-`))
-    const store = new RunStore(path.join(temporary, 'runs'))
-    store.prepare()
-    return fill(temporary, shipped, files, store)
+    return fillAside(name, files).folder
   }
 }
 
@@ -46,26 +44,30 @@ export function copyShippedAside(
   name: 'validate',
   files: readonly string[],
 ): ShippedFolder & { remove(): void } {
+  const { temporary, folder } = fillAside(name, files)
+  // They need the engine only, and are started often.
+  link(temporary, '@retake/engine', fileURLToPath(import.meta.resolve('@retake/engine')))
+  return { ...folder, remove: () => rmSync(temporary, { recursive: true, force: true }) }
+}
+
+function fillAside(
+  name: string,
+  files: readonly string[],
+): { temporary: string; folder: ShippedFolder } {
   const temporary = mkdtempSync(path.join(tmpdir(), `retake-${name}-`))
   const store = new RunStore(path.join(temporary, 'runs'))
   store.prepare()
-  const filled = fill(temporary, path.join(PACKAGE, name), files, store)
-  // They need the engine only, and are started often.
-  link(temporary, '@retake/engine', fileURLToPath(import.meta.resolve('@retake/engine')))
-  return {
-    ...filled,
-    remove: () => rmSync(temporary, { recursive: true, force: true }),
-  }
+  return { temporary, folder: fill(temporary, name, files, store) }
 }
 
 function fill(
   folder: string,
-  shipped: string,
+  name: string,
   files: readonly string[],
   store: RunStore,
 ): ShippedFolder {
   mkdirSync(folder, { recursive: true })
-  for (const file of files) copyFileSync(path.join(shipped, file), path.join(folder, file))
+  for (const file of files) copyFileSync(path.join(PACKAGE, name, file), path.join(folder, file))
   linkPackage(folder)
   const pathOf = (file: string): string => path.join(folder, file)
   return {
@@ -94,4 +96,18 @@ function link(folder: string, name: string, file: string): void {
   mkdirSync(path.dirname(target), { recursive: true })
   rmSync(target, { force: true })
   symlinkSync(path.dirname(path.dirname(file)), target, 'junction')
+}
+
+/** Records one of the files. Throws if the user interrupts it. */
+export async function recordShipped(
+  folder: ShippedFolder,
+  file: string,
+  options: Partial<RecordingOptions> = {},
+): Promise<Recording> {
+  const stdio = ['ignore', 'pipe', 'inherit'] as const
+  const { store } = folder
+  const entry = folder.pathOf(file)
+  const recording = await recordAgent({ store, entry, args: [], stdio: [...stdio], ...options })
+  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+  return recording
 }

@@ -1,11 +1,4 @@
-import {
-  number,
-  type OptionValues,
-  SECONDS,
-  text,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, SECONDS, usageError, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { clipText, getPath, readPath, type Tape } from '@retake/tape'
@@ -115,20 +108,20 @@ export const ORACLE_OPTIONS: Verb['options'] = {
  * the project. Without one, `otherwise`. `undefined` when there is neither.
  */
 export async function givenOracle(
-  values: OptionValues,
+  options: Options,
   recorded?: Tape,
   otherwise?: OracleSource,
 ): Promise<Oracle | undefined> {
-  const given = text(values, 'oracle')
+  const given = options.text('oracle')
   const { folder } = project()
   const isProjects = given === undefined || given === 'config'
   const source = given === 'config' ? projectOracle() : (given ?? otherwise)
   if (source === undefined) return undefined
-  const seconds = number(values, 'oracle-timeout', SECONDS)
+  const seconds = options.number('oracle-timeout', SECONDS)
   return makeOracle(source, {
     ...(recorded && { recorded }),
     ...(seconds !== undefined && { timeoutMs: 1000 * seconds }),
-    judge: judgeOf(values),
+    judge: judgeOf(options),
     ...(isProjects && folder !== undefined && { folder }),
   })
 }
@@ -139,9 +132,9 @@ function projectOracle(): OracleSource {
   throw usageError('The project has no oracle.', 'Set `oracle` in retake.config.ts.')
 }
 
-function judgeOf(values: OptionValues): NonNullable<OracleOptions['judge']> {
-  const url = text(values, 'judge-url')
-  const model = text(values, 'judge-model')
+function judgeOf(options: Options): NonNullable<OracleOptions['judge']> {
+  const url = options.text('judge-url')
+  const model = options.text('judge-model')
   // A key goes only where the configuration that names it says.
   const configured = project().judge ?? {}
   const { apiKeyEnv: _, ...keyless } = configured

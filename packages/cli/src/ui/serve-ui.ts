@@ -1,3 +1,6 @@
+import { type RunStore } from '../runs/run-store.js'
+import { localRuns } from './local-runs.js'
+import { nextSignal } from '../command-line/exit-codes.js'
 import { readFileSync } from 'node:fs'
 import { type RunRepository, isLoopback, serveViewer, type ViewerServer } from '@retake/web'
 import { cliErrors } from '../errors.js'
@@ -8,18 +11,33 @@ const MORE_PORTS = 20
 const PASSWORD_MIN = 8
 
 interface ServeUiOptions {
-  readonly port: number | undefined
-  readonly host: string | undefined
-  readonly passwordFile: string | undefined
-  readonly allowHosts: readonly string[]
+  readonly port?: number | undefined
+  readonly host?: string | undefined
+  readonly passwordFile?: string | undefined
+  readonly allowHosts?: readonly string[]
 }
 
-/** Serves a home where the options say, or says why not. */
-export async function serveUi(
-  repository: RunRepository,
-  options: ServeUiOptions,
-): Promise<ViewerServer> {
-  const { host, allowHosts } = options
+/** Serves the runs of a folder until the user stops it; `page` is the one that the link leads to. */
+export async function serveUntilSignal(
+  store: RunStore,
+  options: ServeUiOptions & {
+    readonly page: string
+    readonly onServed: (served: { url: string; port: number }) => void | Promise<void>
+  },
+): Promise<void> {
+  const repository = localRuns(store)
+  const signal = nextSignal()
+  const server = await serveUi(repository, options)
+  // While the browser starts, which takes as long.
+  if (options.page === '/') repository.runs().catch(() => {})
+  await options.onServed({ url: server.link(options.page), port: server.port })
+  await signal
+  await Promise.all([server.close(), repository.close?.()])
+}
+
+/** Serves the viewer where the options say, or says why not. */
+async function serveUi(repository: RunRepository, options: ServeUiOptions): Promise<ViewerServer> {
+  const { host, allowHosts = [] } = options
   const password = readPassword(options.passwordFile)
   if (host !== undefined && !isLoopback(host) && password === undefined)
     throw cliErrors.UI_HOST_NEEDS_PASSWORD(host)

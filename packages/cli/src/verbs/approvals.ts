@@ -1,10 +1,10 @@
-import { DIR_OPTION, flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Options, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { decideApproval, type PendingApproval, pendingApprovals, userName } from '@retake/guard'
 import { cliErrors } from '../errors.js'
 import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
 import { duration } from '@retake/tape/present'
-import { RunStore } from '../runs/run-store.js'
+import type { RunStore } from '../runs/run-store.js'
 
 /** As many characters of an id as are shown. */
 const SHOWN = 8
@@ -24,10 +24,10 @@ decision applies to exactly one call and only until it expires.`,
     'retake approvals approve 3f2a9c01',
     `retake approvals refuse 3f2a9c01 --reason 'wrong customer'`,
   ],
-  run(values, [what, id = '']) {
-    const waiting = waitingIn(new RunStore(text(values, 'dir')))
-    if (what === undefined) return Promise.resolve(list(waiting, flag(values, 'json')))
-    return Promise.resolve(decide(waiting, what === 'approve', id, values))
+  run(options, [what, id = '']) {
+    const waiting = waitingIn(options.store)
+    if (what === undefined) return list(waiting, options.json)
+    return decide(waiting, what === 'approve', id, options)
   },
 } satisfies Verb
 
@@ -77,17 +77,17 @@ function decide(
   waiting: readonly Waiting[],
   approved: boolean,
   id: string,
-  values: OptionValues,
+  options: Options,
 ): number {
   // An empty id is a variable that was never set: it means no call, not the only one.
   const matches = id === '' ? [] : waiting.filter(({ of }) => of.startsWith(id))
   const [found] = matches
   if (found === undefined || matches.length > 1) throw cliErrors.APPROVAL_NOT_PENDING(id)
-  const reason = text(values, 'reason')
+  const reason = options.text('reason')
   const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
   if (!decideApproval(found.tape, found.of, decision, Date.now()))
     throw cliErrors.APPROVAL_NOT_PENDING(id)
-  if (flag(values, 'json')) printJson({ ...jsonOf(found), ...decision })
+  if (options.json) printJson({ ...jsonOf(found), ...decision })
   else
     process.stderr.write(
       `${approved ? 'approved' : 'refused'}: ${printable(found.request.tool)} in run ${path.basename(found.tape, '.tape')}\n`,

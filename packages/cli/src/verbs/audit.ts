@@ -1,15 +1,13 @@
-import { DIR_OPTION, flag, openRun, text, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import {
   fromHere,
   type Look,
-  lookOf,
   plainValue,
   printable,
   printableLine,
   type Style,
   table,
   wrap,
-  printJson,
 } from '../terminal/terminal.js'
 import path from 'node:path'
 import { FOUND } from '../command-line/exit-codes.js'
@@ -33,34 +31,21 @@ import { version } from '../package-root.js'
 import { viewRun } from '../runs/view-run.js'
 
 /** Remarks about a call beside its state and its rule. */
-function callRemarks({
-  facts,
-  scope,
-  state,
-  verdict,
-  code,
-  why,
-  error,
-  isNested,
-}: AuditedCall): string[] {
-  const { approval, served, drift = [], blocked = [], attempts, exitReason } = facts ?? {}
+function callRemarks(call: AuditedCall): string[] {
+  const { scope, state, verdict, code, why, error, isNested } = call
+  const { approval, served, drift = [], blocked = [], attempts, exitReason } = call.facts ?? {}
+  const isOtherCode = !blocked.some((what) => what.startsWith(`${code}: `))
   return [
     ...(isNested ? ['inside another call'] : []),
     ...(served ? [`served from run ${served.run}, event ${served.seq}`] : []),
-    ...(approval
-      ? [
-          `${approval.how === 'break-glass' ? 'break-glass' : code === 'APPROVAL_REFUSED' ? 'refused' : 'approval'} by ${approval.by} (${approval.how})${approval.reason === undefined ? '' : `: ${approval.reason}`}`,
-        ]
-      : []),
+    ...(approval ? [approvalText(approval, code)] : []),
     ...(exitReason ? [`stopped by ${exitReason}`] : []),
     ...(scope ? [`denied by scope ${scope.name}: ${scope.touched}`] : []),
-    ...(state === 'denied' &&
-    code !== undefined &&
-    (scope !== undefined || !blocked.some(isAbout(code)))
+    ...(state === 'denied' && code !== undefined && (scope || isOtherCode)
       ? [`${code}${why === undefined ? '' : `: ${why}`}`]
       : []),
     ...(state === 'failed' && error !== undefined ? [error] : []),
-    ...(state === 'stopped' && facts === undefined
+    ...(state === 'stopped' && call.facts === undefined
       ? [
           `the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it started'}`,
         ]
@@ -74,82 +59,37 @@ function callRemarks({
   ]
 }
 
-const isAbout =
-  (code: string) =>
-  (what: string): boolean =>
-    what.startsWith(`${code}: `)
-
-/** Checks that the tape is unchanged. Everything else in an audit depends on this. */
-interface AuditedTape {
-  readonly run: string
-  readonly name: string
-  readonly startedAt: number
-  readonly ok: boolean
-  readonly events: number
-  /** Chain hash of the last event. */
-  readonly digest: string
-  readonly seal: 'sealed' | 'not sealed'
-  readonly signature: SignatureState
-  readonly key?: string
-  readonly problem?: { readonly seq: number; readonly message: string }
+function approvalText({ how, by, reason }: Approval, code: string | undefined): string {
+  const what = how === 'break-glass' ? how : code === 'APPROVAL_REFUSED' ? 'refused' : 'approval'
+  return `${what} by ${by} (${how})${reason === undefined ? '' : `: ${reason}`}`
 }
 
-/** One guarded call: who did what, under which rule, and what became of it. */
-interface AuditedCall {
-  readonly number: number
-  /** Label of its step; a nested call has none of its own. */
-  readonly step: string | undefined
-  readonly event: number
-  readonly startedAt: number
-  readonly guard: string
-  /** Agents and nodes it was made in, outermost first. */
-  readonly within: readonly string[]
-  readonly isNested: boolean
-  readonly tool: string
-  readonly args: unknown
-  readonly state: GuardedCallOnTape['state']
-  /** Also `deny` if the rules allowed the call but a scope denied it. */
-  readonly verdict: GuardedCallOnTape['intent']['verdict']
-  /** The rule or scope that decided; `default` when no rule matched. */
-  readonly rule: string
-  /** The scope that denied it, and the target it blocked. */
-  readonly scope?: { readonly name: string; readonly touched: string }
-  readonly policy: string
-  readonly fingerprint: string
-  readonly occurrence: number
-  readonly site: string | undefined
-  readonly code: string | undefined
-  readonly why: string | undefined
-  readonly error: string | undefined
-  readonly facts: GuardedCallOnTape['facts']
-}
+type Approval = NonNullable<NonNullable<GuardedCallOnTape['facts']>['approval']>
 
-interface Audit {
-  readonly tape: AuditedTape
-  readonly guards: readonly GuardOnTape[]
-  readonly calls: readonly AuditedCall[]
-  /** Savings by serving results and stopping early, by call and in total. */
-  readonly savings: GuardSavings
-}
+type Audit = ReturnType<typeof auditRun>
+type AuditedCall = ReturnType<typeof auditedCall>
 
 /** Verifies the tape first; for a damaged one reports only where it breaks. */
-export function auditRun(tape: Tape): Audit {
+export function auditRun(tape: Tape) {
   const { ok, count, digest, signature, key, problem } = tape.verify()
-  const audited: AuditedTape = {
+  const audited = {
     run: tape.run.id,
     name: tape.run.name,
     startedAt: tape.run.startedAt,
     ok: ok && signature !== 'invalid',
     events: count,
+    /** Chain hash of the last event. */
     digest,
     seal: tape.status === 'sealed' ? 'sealed' : 'not sealed',
     signature,
     ...(key !== undefined && { key }),
     ...(problem && { problem }),
   }
-  if (!audited.ok) return { tape: audited, guards: [], calls: [], savings: guardSavings([]) }
-  const { guards, calls } = readGuards(tape)
-  const steps = new Map(viewRun(tape).recordedSteps.map((step) => [step.seq, step]))
+  // Nothing else on a damaged tape can be relied on.
+  const { guards, calls } = audited.ok ? readGuards(tape) : { guards: [], calls: [] }
+  const steps = new Map(
+    (audited.ok ? viewRun(tape).recordedSteps : []).map((step) => [step.seq, step]),
+  )
   return {
     tape: audited,
     guards,
@@ -158,11 +98,13 @@ export function auditRun(tape: Tape): Audit {
   }
 }
 
-function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined): AuditedCall {
+/** One guarded call: who did what, under which rule, and what became of it. */
+function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined) {
   const { intent, error } = call
   const scope = deniedByScope(call)
   return {
     number: intent.call,
+    /** A nested call has no step of its own. */
     step: step?.label,
     event: call.callSeq,
     startedAt: tape.run.startedAt + call.at,
@@ -172,7 +114,8 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     tool: call.tool,
     args: plainValue(call.args()),
     state: call.state,
-    verdict: scope ? 'deny' : intent.verdict,
+    /** Also `deny` if the rules allowed the call but a scope denied it. */
+    verdict: scope ? ('deny' as const) : intent.verdict,
     rule: scope?.name ?? intent.rule ?? 'default',
     ...(scope && { scope }),
     policy: intent.policy,
@@ -190,7 +133,10 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
 const SCOPE = /\/(?:files|network|shell|effects|own-files)$/
 
 /** A call may pass every rule and still be denied: by its arguments, or by what its tool touched. */
-function deniedByScope({ state, error }: GuardedCallOnTape): AuditedCall['scope'] {
+function deniedByScope({
+  state,
+  error,
+}: GuardedCallOnTape): { readonly name: string; readonly touched: string } | undefined {
   const { rule, what } = error?.props ?? {}
   if (state !== 'denied' || error?.name !== 'GuardError') return undefined
   if (typeof rule !== 'string' || !SCOPE.test(rule)) return undefined
@@ -199,13 +145,10 @@ function deniedByScope({ state, error }: GuardedCallOnTape): AuditedCall['scope'
 
 /** For a call that needed approval, the decision is the reason: the rule's own code is that of a denial. */
 function codeOf({ intent, state, error }: GuardedCallOnTape): string | undefined {
-  const own = textOf(error?.code)
+  const own = error?.code === undefined ? undefined : String(error.code)
   if (intent.verdict !== 'ask') return intent.code ?? own
   return own ?? (state === 'denied' ? intent.code : undefined)
 }
-
-const textOf = (code: string | number | undefined): string | undefined =>
-  code === undefined ? undefined : String(code)
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --muted: #767676 }
@@ -292,20 +235,12 @@ ${calls.map(row).join('\n')}
 const facts = (pairs: readonly (readonly [string, string])[]): string =>
   `<dl>${pairs.map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join('')}</dl>`
 
-const CLASSES: Readonly<Record<AuditedCall['state'], string>> = {
-  done: 'good',
-  denied: 'bad',
-  failed: 'bad',
-  stopped: 'warn',
-  'in doubt': 'warn',
-}
-
 function row(call: AuditedCall): string {
   const { step, event, startedAt, state, rule, policy, within, tool, args } = call
   const cells = [
     escape(step ?? `e${event}`),
     escape(new Date(startedAt).toISOString()),
-    `<span class="${CLASSES[state]}">${escape(call.facts?.served ? 'served' : state)}</span>`,
+    `<span class="${STATES[state].class}">${escape(call.facts?.served ? 'served' : state)}</span>`,
     `${escape(rule)}<br><code>${escape(policy)}</code>`,
     `${escape([...within, tool].join(' › '))}<pre>${escape(JSON.stringify(args, undefined, 1) ?? '')}</pre>`,
     callRemarks(call).map(escape).join('<br>'),
@@ -331,7 +266,7 @@ function auditLines({ tape, guards, calls, savings }: Audit, look: Look): string
   ]
 }
 
-function tapeLines(tape: AuditedTape, { paint }: Look): string[] {
+function tapeLines(tape: Audit['tape'], { paint }: Look): string[] {
   const { run, name, ok, events, digest, seal, signature, key, problem } = tape
   const verdict = ok
     ? `${paint('green', 'verified')}  ${plural(events, 'event')}, digest ${digest.slice(0, 16)}…, ${seal}, ${SIGNATURES[signature]}`
@@ -344,7 +279,7 @@ function tapeLines(tape: AuditedTape, { paint }: Look): string[] {
   ]
 }
 
-export const SIGNATURES: Readonly<Record<AuditedTape['signature'], string>> = {
+const SIGNATURES: Readonly<Record<SignatureState, string>> = {
   none: 'not signed',
   valid: 'signature valid',
   invalid: 'SIGNATURE INVALID',
@@ -373,7 +308,7 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
   const rows = calls.map((call) => [
     call.step ?? '',
     localTime(call.startedAt),
-    paint(STYLES[call.state], call.facts?.served ? 'served' : call.state),
+    paint(STATES[call.state].style, call.facts?.served ? 'served' : call.state),
     call.rule,
     printable(
       `${[...call.within, call.tool].join(' › ')}(${clipText(JSON.stringify(call.args) ?? '', 120)})`,
@@ -391,18 +326,19 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
 /** When it was: what a narrow terminal leaves out. */
 const SPARE = [1]
 
-const STYLES: Readonly<Record<AuditedCall['state'], Style>> = {
-  done: 'green',
-  denied: 'red',
-  failed: 'red',
-  stopped: 'yellow',
-  'in doubt': 'yellow',
-}
+/** How each state looks: in the terminal, and in the page. */
+const STATES = {
+  done: { style: 'green', class: 'good' },
+  denied: { style: 'red', class: 'bad' },
+  failed: { style: 'red', class: 'bad' },
+  stopped: { style: 'yellow', class: 'warn' },
+  'in doubt': { style: 'yellow', class: 'warn' },
+} as const satisfies Record<GuardedCallOnTape['state'], { style: Style; class: string }>
 
-export function countLine(calls: readonly AuditedCall[]): string {
+function countLine(calls: readonly AuditedCall[]): string {
   const count = (state: AuditedCall['state']) => calls.filter((call) => call.state === state).length
   const served = calls.filter(({ facts }) => facts?.served !== undefined).length
-  const states = (['done', 'denied', 'failed', 'stopped', 'in doubt'] as const)
+  const states = (Object.keys(STATES) as AuditedCall['state'][])
     .map((state) => [count(state), state] as const)
     .filter(([many]) => many > 0)
     .map(([many, state]) => `${many} ${state}`)
@@ -414,15 +350,8 @@ export function countLine(calls: readonly AuditedCall[]): string {
 }
 
 /** Savings by serving results and stopping early, in a line; undefined if there are none. */
-export function savingsLine({
-  calls,
-  served,
-  stopped,
-  inputTokens,
-  outputTokens,
-  costUsd,
-  tookMs,
-}: GuardSavings): string | undefined {
+function savingsLine(savings: GuardSavings): string | undefined {
+  const { calls, served, stopped, inputTokens, outputTokens, costUsd, tookMs } = savings
   if (calls === 0) return undefined
   const tokens = inputTokens.known + outputTokens.known
   const how = [
@@ -453,16 +382,15 @@ Calls in doubt are marked. Exit code 3 if the tape was changed; then nothing els
     '--json': 'print everything as JSON',
   },
   examples: ['retake audit last', 'retake audit last --html audit.html'],
-  run(values, [name = '']) {
-    const audited = auditRun(openRun(values, name))
-    const file = text(values, 'html')
+  run(options, [name = '']) {
+    const audited = auditRun(options.openRun(name))
+    const file = options.text('html')
     if (file !== undefined) {
       writeReport(path.resolve(file), auditHtml(audited))
       process.stderr.write(`written to ${fromHere(path.resolve(file))}\n`)
     }
-    const look = lookOf(process.stdout)
-    if (flag(values, 'json')) printJson(audited)
-    else if (file === undefined) console.log(auditLines(audited, look).join('\n'))
-    return Promise.resolve(audited.tape.ok ? 0 : FOUND)
+    if (options.json || file === undefined)
+      options.print(audited, (look) => auditLines(audited, look))
+    return audited.tape.ok ? 0 : FOUND
   },
 } satisfies Verb

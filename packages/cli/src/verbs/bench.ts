@@ -1,4 +1,4 @@
-import { number, printResult, type Verb } from '../command-line/verb.js'
+import { type Verb } from '../command-line/verb.js'
 import { type Look, Progress, table } from '../terminal/terminal.js'
 import { blameRun } from '@retake/diagnose'
 import {
@@ -17,21 +17,7 @@ import {
 import { duration, plural } from '@retake/tape/present'
 
 /** How the search does on failures whose causes are known, because they were planted. */
-interface BlameBench {
-  readonly competing: readonly CompetingResult[]
-  readonly scenarios: readonly { readonly name: string; readonly score: Score }[]
-  /** Runs in which nothing is to blame, and how many of them blamed somebody. */
-  readonly controls: readonly { readonly name: string; readonly runs: number; blamed: number }[]
-  readonly seeds: number
-  readonly wallMs: number
-}
-
-interface CompetingResult extends CompetingFault {
-  readonly isRight: boolean
-  /** Verdict on the step: necessary, sufficient. */
-  readonly said: readonly [boolean, boolean]
-  readonly forks: number
-}
+type BlameBench = Awaited<ReturnType<typeof benchBlame>>
 
 const CONTROLS = {
   'fails sometimes': (seed: number) => flakyRun(seed),
@@ -40,12 +26,9 @@ const CONTROLS = {
 }
 
 /** Runs the competing faults, the scenarios and the negative controls. Nothing leaves the process. */
-async function benchBlame(
-  seeds: number,
-  onScenario: (name: string) => void = () => {},
-): Promise<BlameBench> {
+async function benchBlame(seeds: number, onScenario: (name: string) => void) {
   const startedAt = performance.now()
-  const competing: CompetingResult[] = []
+  const competing: Awaited<ReturnType<typeof judgeFault>>[] = []
   for (const fault of COMPETING_FAULTS) competing.push(await judgeFault(fault))
   const scenarios: { name: string; score: Score }[] = []
   for (const name of SCENARIO_NAMES) {
@@ -69,9 +52,10 @@ function* models(make: (seed: number) => PlantedModel, seeds: number): Iterable<
   for (let seed = 1; seed <= seeds; seed++) yield make(seed)
 }
 
-async function judgeFault(fault: CompetingFault): Promise<CompetingResult> {
+async function judgeFault(fault: CompetingFault) {
   const findings = await blameRun(SCENARIOS[fault.scenario](1), { seed: 1 })
   const step = findings.steps[fault.step]
+  /** Verdict on the step: necessary, sufficient. */
   const said = [step?.isNecessary ?? false, step?.isSufficient ?? false] as const
   const isRight = said[0] === fault.isNecessary && said[1] === fault.isSufficient
   return { ...fault, isRight, said, forks: findings.forks.asked }
@@ -159,18 +143,14 @@ sent or written. Exit code 1 if the search misses its quality targets.`,
     '--json': 'print the figures as JSON',
   },
   examples: ['retake bench blame', 'retake bench blame --seeds 200 --json'],
-  async run(values) {
+  async run(options) {
     const progress = new Progress('competing faults')
     try {
-      const result = await benchBlame(number(values, 'seeds', { least: 1 }) ?? SEEDS, (name) =>
+      const result = await benchBlame(options.number('seeds', { least: 1 }) ?? SEEDS, (name) =>
         progress.say(name),
       )
       progress.stop()
-      printResult(
-        values,
-        () => ({ good: isGood(result), ...result }),
-        (look) => benchLines(result, look),
-      )
+      options.print({ good: isGood(result), ...result }, (look) => benchLines(result, look))
       return isGood(result) ? 0 : 1
     } finally {
       progress.stop()

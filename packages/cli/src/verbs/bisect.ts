@@ -1,13 +1,4 @@
-import {
-  DIR_OPTION,
-  flag,
-  number,
-  openRun,
-  SECONDS,
-  text,
-  TRUST_OPTION,
-  type Verb,
-} from '../command-line/verb.js'
+import { DIR_OPTION, SECONDS, TRUST_OPTION, type Verb } from '../command-line/verb.js'
 import {
   type Look,
   lookOf,
@@ -17,8 +8,8 @@ import {
   Progress,
   printJson,
 } from '../terminal/terminal.js'
-import { type Bisected, bisectRun, Interruption } from '../prove/bisect-run.js'
-import { FOUND } from '../command-line/exit-codes.js'
+import { type Bisected, bisectRun } from '../prove/bisect-run.js'
+import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
@@ -48,20 +39,20 @@ not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
     `retake bisect last --good main~20 --bad main --oracle 'stdout:/refunded/'`,
     `retake bisect last --good HEAD~8 --run 'npm run build'`,
   ],
-  async run(values, [name = '']) {
-    const good = text(values, 'good') ?? ''
-    const build = text(values, 'run')
-    const timeoutMs = 1000 * (number(values, 'timeout', SECONDS) ?? 120)
-    const oracle = await givenOracle(values)
-    const tape = openRun(values, name)
+  async run(options, [name = '']) {
+    const good = options.text('good') ?? ''
+    const build = options.text('run')
+    const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? 120)
+    const oracle = await givenOracle(options)
+    const tape = options.openRun(name)
     const interruption = new Interruption()
     let progress: Progress | undefined
     const paint = painter(process.stderr)
     try {
       const bisected = await bisectRun(tape, {
         good,
-        bad: text(values, 'bad') ?? 'HEAD',
-        allowDirty: flag(values, 'allow-dirty'),
+        bad: options.text('bad') ?? 'HEAD',
+        allowDirty: options.flag('allow-dirty'),
         ...(oracle && { oracle }),
         ...(build !== undefined && { build }),
         timeoutMs,
@@ -77,7 +68,7 @@ not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
       })
       const { commit, doubtful, tried, all } = bisected
       const found = doubtful.length === 0
-      if (flag(values, 'json')) {
+      if (options.json) {
         const { verdict: _, commit: __, ...difference } = tried
         const commits = all.map(({ replayed: ___, ...each }) => each)
         const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }

@@ -1,9 +1,6 @@
 import {
   DIR_OPTION,
-  flag,
-  openRun,
-  type OptionValues,
-  printResult,
+  type Options,
   TRUST_OPTION,
   usageError,
   type Verb,
@@ -20,7 +17,6 @@ import {
 import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
 import { cost } from '@retake/tape/present'
-import { Interruption } from '../prove/bisect-run.js'
 import { blameLines } from '../blame/blame-lines.js'
 import {
   type Estimate,
@@ -33,12 +29,11 @@ import {
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { FORKS, readSearch } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
-import { FOUND, Interrupted } from '../command-line/exit-codes.js'
+import { FOUND, Interrupted, Interruption } from '../command-line/exit-codes.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { requireTrust } from '../agent/trust.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
-import { copyShipped } from '../demo/shipped-folder.js'
-import { recordAgent } from '../agent/record-agent.js'
+import { copyShipped, recordShipped } from '../demo/shipped-folder.js'
 
 /** Correct output of the refund agent, and correct answer of its tool. */
 const DEMO_ORACLE = 'stdout:/DENIED/'
@@ -55,18 +50,12 @@ async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number
   const folder = copyShipped('demo', ['agent.ts', 'shop.json'])
   const model = await startScriptedModel()
   try {
-    const entry = folder.pathOf('agent.ts')
-    process.stderr.write(`$ retake record ${entry}\n`)
-    const recording = await recordAgent({
-      store: folder.store,
-      entry,
-      args: [],
+    process.stderr.write(`$ retake record ${folder.pathOf('agent.ts')}\n`)
+    const recording = await recordShipped(folder, 'agent.ts', {
       name: 'demo',
       env: { MODEL_URL: model.url },
-      stdio: ['ignore', 'pipe', 'inherit'],
       onOutput: (chunk) => process.stderr.write(chunk),
     })
-    if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
     process.stderr.write(
       `$ retake blame last --oracle '${DEMO_ORACLE}' \\\n    --free '${DEMO_FREE}'\n`,
     )
@@ -115,32 +104,32 @@ Forks are stored, so an interrupted search continues where it stopped.`,
     'retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral',
     'retake blame --demo',
   ],
-  async run(values, [name]) {
-    const takesNone = (['validate', 'demo'] as const).find((option) => flag(values, option))
+  async run(options, [name]) {
+    const takesNone = (['validate', 'demo'] as const).find((option) => options.flag(option))
     if (takesNone !== undefined && name !== undefined)
       throw usageError(`--${takesNone} takes no run.`, 'It records one itself.')
-    const own = (['oracle', 'free', 'simulator'] as const).find((option) => option in values)
+    const own = (['oracle', 'free', 'simulator'] as const).find((option) => options.has(option))
     if (takesNone !== undefined && own !== undefined)
       throw usageError(`--${takesNone} takes no --${own}.`, 'It brings its own.')
-    if (takesNone === 'validate') return runValidation(values)
+    if (takesNone === 'validate') return runValidation(options)
     if (takesNone === 'demo')
       return withDemoRun((tape) =>
-        blameTape(tape, { ...values, oracle: DEMO_ORACLE, free: [DEMO_FREE] }),
+        blameTape(tape, options.with({ oracle: DEMO_ORACLE, free: [DEMO_FREE] })),
       )
     if (name === undefined)
       throw usageError('Missing argument <run>.', 'For example: retake blame last.')
-    return blameTape(openRun(values, name), values)
+    return blameTape(options.openRun(name), options)
   },
 } satisfies Verb
 
-async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
+async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)
   const interruption = new Interruption()
   try {
-    const search = await readSearch(tape, values, interruption.signal)
+    const search = await readSearch(tape, options, interruption.signal)
     const passing = await judgeRecording(search, interruption.signal)
     interruption.throwIfAny()
-    if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, values)
+    if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
     const estimate = estimateSearch(search.steps, isPaidIn(search))
     if (search.maxUsd !== undefined && estimate.costUsd === undefined)
       throw usageError(
@@ -148,11 +137,15 @@ async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
         'Give its price in retake.config.ts (`retake docs config`), or limit with --max-forks.',
       )
     for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
-    if (flag(values, 'dry-run')) return sayEstimate(tape, estimate, values)
-    if (!flag(values, 'yes')) await confirmCost(estimate)
+    if (options.flag('dry-run')) {
+      if (options.json) printJson({ run: tape.run.id, estimate })
+      return 0
+    }
+    if (!options.flag('yes')) await confirmCost(estimate)
     const found = await withProgress(search)
     writeFindings(tape.path, found)
-    print(found, values)
+    const evidence = options.flag('evidence')
+    options.print(found, (look) => blameLines(found, look, { evidence }))
     interruption.throwIfAny()
     return found.findings.verdict === 'attributed' ? FOUND : 1
   } finally {
@@ -191,24 +184,10 @@ async function withProgress(search: Search): Promise<FindingsFile> {
   }
 }
 
-const print = (found: FindingsFile, values: OptionValues): void =>
-  printResult(
-    values,
-    () => found,
-    (look) => blameLines(found, look, { evidence: flag(values, 'evidence') }),
-  )
-
-function sayPassing(tape: Tape, reason: string, values: OptionValues): number {
-  printResult(
-    values,
-    () => ({ run: tape.run.id, verdict: 'passes', reason, forks: 0 }),
-    () => [`nothing to blame: the run passes (${printable(reason)}). No fork was run.`],
-  )
-  return 0
-}
-
-function sayEstimate(tape: Tape, estimate: Estimate, values: OptionValues): number {
-  if (flag(values, 'json')) printJson({ run: tape.run.id, estimate })
+function sayPassing(tape: Tape, reason: string, options: Options): number {
+  options.print({ run: tape.run.id, verdict: 'passes', reason, forks: 0 }, () => [
+    `nothing to blame: the run passes (${printable(reason)}). No fork was run.`,
+  ])
   return 0
 }
 

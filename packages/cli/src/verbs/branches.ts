@@ -1,5 +1,5 @@
 import { cutTo, type Look, lookOf, printable, printJson } from '../terminal/terminal.js'
-import { DIR_OPTION, flag, text, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { openOwnTape } from '@retake/tape/node'
 import { type BranchNode, branchTree, editText, howText } from '../runs/branch-tree.js'
 import { RunStore } from '../runs/run-store.js'
@@ -12,11 +12,11 @@ export default {
 much was saved by serving steps from the tape.`,
   options: { ...DIR_OPTION, '--json': 'print the tree as JSON' },
   examples: ['retake branches last'],
-  run(values, [name = '']) {
-    const file = new RunStore(text(values, 'dir')).find(name)
+  run(options, [name = '']) {
+    const file = options.store.find(name)
     const { id } = openOwnTape(file).run
     const { root, unreadable } = branchTree(new RunStore(path.dirname(file)), id)
-    if (flag(values, 'json')) printJson(root, 2)
+    if (options.json) printJson(root, 2)
     else {
       const look = lookOf(process.stdout)
       console.log(treeLines(root, id, look).join('\n'))
@@ -25,7 +25,7 @@ much was saved by serving steps from the tape.`,
       process.stderr.write(
         `${plural(unreadable.length, 'tape')} of this folder cannot be read and may belong here: ${unreadable.join(', ')}\n`,
       )
-    return Promise.resolve(0)
+    return 0
   },
 } satisfies Verb
 

@@ -1,10 +1,6 @@
 import {
   DIR_OPTION,
-  flag,
-  number,
-  openRun,
-  type OptionValues,
-  printResult,
+  type Options,
   TRUST_OPTION,
   usageError,
   type Verb,
@@ -193,11 +189,11 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
     'retake chaos last --seeds 500',
     'retake chaos last --seed 17 --keep',
   ],
-  async run(values, [name = '']) {
-    const seeds = seedsOf(values)
-    const jobs = number(values, 'jobs', { least: 1, most: 256 }) ?? availableParallelism()
-    const oracle = await givenOracle(values)
-    const tape = openRun(values, name)
+  async run(options, [name = '']) {
+    const seeds = seedsOf(options)
+    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const oracle = await givenOracle(options)
+    const tape = options.openRun(name)
     const progress = new Progress('')
     try {
       progress.say('the recorded order')
@@ -211,16 +207,12 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
             `${tried} of ${seeds.length} orders${changed > 0 ? `, ${changed} changed` : ''}`,
           ),
       })
-      const kept = flag(values, 'keep') ? await saveTapes(tape, found, seeds) : new Map()
+      const kept = options.flag('keep') ? await saveTapes(tape, found, seeds) : new Map()
       progress.stop()
       // `last` may be another run by now.
       const again = name === 'last' ? tape.run.id : name
       const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
-      printResult(
-        values,
-        () => foundJson(found, context),
-        (look) => raceLines(found, context, look),
-      )
+      options.print(foundJson(found, context), (look) => raceLines(found, context, look))
       return found.races.length > 0 ? FOUND : 0
     } finally {
       progress.stop()
@@ -296,9 +288,9 @@ function foundJson(found: Races, { tape, name, kept }: RaceContext): object {
   }
 }
 
-function seedsOf(values: OptionValues): number[] {
-  const seed = number(values, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER })
-  const count = number(values, 'seeds', { least: 1, most: SEEDS_MAX })
+function seedsOf(options: Options): number[] {
+  const seed = options.number('seed', { least: 0, most: Number.MAX_SAFE_INTEGER })
+  const count = options.number('seeds', { least: 1, most: SEEDS_MAX })
   if (seed !== undefined && count !== undefined)
     throw usageError('Use either --seed or --seeds.', 'One seed is one order.')
   if (seed !== undefined) return [seed]

@@ -1,5 +1,6 @@
+import { serveUntilSignal } from '../ui/serve-ui.js'
 import { painter, printJson, widthOf } from '../terminal/terminal.js'
-import { flag, type OptionValues, type Verb } from '../command-line/verb.js'
+import { type Options, type Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine'
@@ -7,18 +8,15 @@ import type { Stop } from '@retake/engine/inspect'
 import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { continueAgent, continuedLines } from '../agent/continue-agent.js'
-import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
+import { copyShipped, type ShippedFolder, recordShipped } from '../demo/shipped-folder.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
 import { lookAtStep, probeAgent } from '../debug/probe-agent.js'
-import { recordAgent, recordingLine } from '../agent/record-agent.js'
+import { recordingLine } from '../agent/record-agent.js'
 import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import { hasScreen, openBrowser } from '../terminal/open-browser.js'
 import { viewRun } from '../runs/view-run.js'
-import { nextSignal } from './proxy.js'
 import type { RunStore } from '../runs/run-store.js'
-import { localRuns } from '../ui/local-runs.js'
-import { serveUi } from '../ui/serve-ui.js'
 
 export default {
   arguments: '',
@@ -33,8 +31,8 @@ opens at the step that went wrong, with the scripted model running, until Ctrl-C
     '--json': 'print only the results, as JSON',
   },
   examples: ['retake demo'],
-  async run(values) {
-    const say = flag(values, 'json') ? () => {} : (text: string) => console.log(text)
+  async run(options) {
+    const say = options.json ? () => {} : (text: string) => console.log(text)
     const { paint } = look()
     say(`${paint('bold', 'Retake demo')}: a refund agent with a bug. No key, no network.`)
     const folder = copyShipped('demo', [AGENT, 'shop.json'])
@@ -46,7 +44,7 @@ opens at the step that went wrong, with the scripted model running, until Ctrl-C
     const branch = await forkAt(wrong, first.tape, say)
     const flipped = branch.output.includes('DENIED')
     const proven = second.identical && third.divergences.length > 0 && flipped
-    if (flag(values, 'json'))
+    if (options.json)
       printJson({
         run: first.tape.run.id,
         ...second,
@@ -61,7 +59,7 @@ opens at the step that went wrong, with the scripted model running, until Ctrl-C
       return 1
     }
     const shown = { store: folder.store, run: first.tape.run.id, step: wrong.label }
-    if (wantsViewer(values)) await openIt(shown, first.tape, say)
+    if (wantsViewer(options)) await openIt(shown, first.tape, say)
     else say(`${ending()}\n${whereToLook(shown)}`)
     return 0
   },
@@ -86,17 +84,12 @@ async function recordIt(folder: ShippedFolder, say: Say): Promise<Recorded> {
   say(indented([`$ retake record ${folder.pathOf(AGENT)}`]))
   const output = collect(say)
   const recording = await withScriptedModel((url) =>
-    recordAgent({
-      store: folder.store,
-      entry: folder.pathOf(AGENT),
-      args: [],
+    recordShipped(folder, AGENT, {
       name: 'demo',
       env: { MODEL_URL: url },
-      stdio: ['ignore', 'pipe', 'inherit'],
       onOutput: output.take,
     }),
   )
-  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
   say(indented([recordingLine(recording, look().paint)]))
   say('')
   say(
@@ -216,24 +209,27 @@ ${look().paint('bold', 'The step that went wrong, in the viewer:')}
 
    retake ui ${run} --step ${step}`
 
-const wantsViewer = (values: OptionValues): boolean => {
-  if (flag(values, 'json') || flag(values, 'no-open')) return false
-  return flag(values, 'open') || hasScreen(process.env, process.stdout.isTTY)
+const wantsViewer = (options: Options): boolean => {
+  if (options.json || options.flag('no-open')) return false
+  return options.flag('open') || hasScreen(process.env, process.stdout.isTTY)
 }
 
-/** The model answers meanwhile, so that the run can be forked from the viewer. */
-async function openIt(shown: ShownRun, tape: Tape, say: Say): Promise<void> {
-  await withScriptedModel(
+/** Serves the viewer until Ctrl-C. The model answers meanwhile, so that the run can be forked there. */
+const openIt = ({ store, run, step }: ShownRun, tape: Tape, say: Say): Promise<void> =>
+  withScriptedModel(
     () =>
-      showInViewer(shown, (url) => {
-        say(title(6, 'See it: the viewer is open on the step that went wrong'))
-        say(indented([url, '', 'Press f to fork there, ? for all keys.']))
-        say(ending())
-        say('\nThe viewer is served until Ctrl-C.')
+      serveUntilSignal(store, {
+        page: `/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`,
+        onServed: ({ url }) => {
+          say(title(6, 'See it: the viewer is open on the step that went wrong'))
+          say(indented([url, '', 'Press f to fork there, ? for all keys.']))
+          say(ending())
+          say('\nThe viewer is served until Ctrl-C.')
+          return openBrowser(url)
+        },
       }),
     modelPort(tape),
   )
-}
 
 /** Shows what the agent writes, and remembers its digest. */
 function collect(say?: Say): { take: (chunk: Buffer) => void; digest: () => string } {
@@ -254,24 +250,4 @@ interface ShownRun {
   readonly store: RunStore
   readonly run: string
   readonly step: string
-}
-
-/** Opens the viewer on a step and leaves it open until Ctrl-C. */
-async function showInViewer(
-  { store, run, step }: ShownRun,
-  say: (url: string) => void,
-): Promise<void> {
-  const repository = localRuns(store)
-  const signal = nextSignal()
-  const server = await serveUi(repository, {
-    port: undefined,
-    host: undefined,
-    passwordFile: undefined,
-    allowHosts: [],
-  })
-  const url = server.link(`/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`)
-  say(url)
-  await openBrowser(url)
-  await signal
-  await Promise.all([server.close(), repository.close?.()])
 }

@@ -1,12 +1,9 @@
-import { painter, printJson, widthOf } from '../terminal/terminal.js'
-import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
-import type { RunView } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
 import { errors } from '@retake/engine/errors'
 import { FOUND } from '../command-line/exit-codes.js'
-import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 
 export default {
@@ -28,26 +25,31 @@ differ.`,
     'retake diff 20261115-0930 last --step 3 --full',
     'retake diff 20261115-0930 last --json | jq .first',
   ],
-  run(values, [a = '', b = '']) {
-    const only = areasOf(text(values, 'only'))
-    const store = new RunStore(text(values, 'dir'))
+  run(options, [a = '', b = '']) {
+    const only = areasOf(options.text('only'))
+    const store = options.store
     const paths = [store.find(a), store.find(b)] as const
     const tapes = [openTape(paths[0]), openTape(paths[1])] as const
     const views = [viewRun(tapes[0]), viewRun(tapes[1])] as const
-    const label = text(values, 'step')
-    if (label !== undefined) checkStep(label, views)
+    const label = options.text('step')
+    if (label !== undefined && views.every((view) => view.step(label) === undefined))
+      throw errors.NO_SUCH_STEP(views[0].id, label, views[0].recordedSteps.length)
     const whole = diffRuns(...views, {
       ...(only !== undefined && { only }),
       shared: sharedDescent(...tapes),
     })
     const found = label === undefined ? whole : onlyStep(whole, label)
-    if (flag(values, 'json'))
-      printJson(
-        { ...found, a: { ...found.a, path: paths[0] }, b: { ...found.b, path: paths[1] } },
-        2,
-      )
-    else print(found, { label, full: flag(values, 'full') })
-    return Promise.resolve(found.equal ? 0 : FOUND)
+    options.print(
+      { ...found, a: { ...found.a, path: paths[0] }, b: { ...found.b, path: paths[1] } },
+      (plain) => {
+        const look = { ...plain, full: options.flag('full') }
+        if (label === undefined) return diffLines(found, look)
+        if (found.equal) return [`Step ${label} is the same in both runs.`]
+        return found.steps.flatMap((step) => stepDiffLines(step, look))
+      },
+      2,
+    )
+    return found.equal ? 0 : FOUND
   },
 } satisfies Verb
 
@@ -60,24 +62,9 @@ function areasOf(names: string | undefined): readonly DiffArea[] | undefined {
   })
 }
 
-function checkStep(label: string, [a, b]: readonly [RunView, RunView]): void {
-  if (a.step(label) === undefined && b.step(label) === undefined)
-    throw errors.NO_SUCH_STEP(a.id, label, a.recordedSteps.length)
-}
-
 /** The part of a comparison that is about one step. */
 function onlyStep(whole: RunDiff, label: string): RunDiff {
   const steps = whole.steps.filter(({ a, b }) => (a ?? b)?.label === label)
   const { first: _, ...rest } = whole
   return { ...rest, equal: steps.length === 0, steps, toolLists: [], output: [], outcome: [] }
-}
-
-function print(
-  found: RunDiff,
-  { label, full }: { label: string | undefined; full: boolean },
-): void {
-  const look = { paint: painter(process.stdout), width: widthOf(process.stdout), full }
-  if (label === undefined) console.log(diffLines(found, look).join('\n'))
-  else if (found.equal) console.log(`Step ${label} is the same in both runs.`)
-  else console.log(found.steps.flatMap((step) => stepDiffLines(step, look)).join('\n'))
 }

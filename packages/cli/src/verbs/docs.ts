@@ -1,5 +1,5 @@
 import { type Look, lookOf, printJson, table, widthOf, wrap } from '../terminal/terminal.js'
-import { flag, type Verb } from '../command-line/verb.js'
+import { type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -114,12 +114,12 @@ it means, why it happens, how to fix it.`,
     'retake docs UNKNOWN_RUN',
     'retake docs policy | less',
   ],
-  run(values, [name]) {
+  run(options, [name]) {
     const pages = pageNames('').map(readPage)
-    if (name !== undefined) printPage(findPage(name), flag(values, 'json'))
-    else if (flag(values, 'json')) for (const page of pages) printJson({ ...page, text: undefined })
+    if (name !== undefined) printPage(findPage(name), options.json)
+    else if (options.json) for (const page of pages) printJson({ ...page, text: undefined })
     else printNames(pages)
-    return Promise.resolve(0)
+    return 0
   },
 } satisfies Verb
 

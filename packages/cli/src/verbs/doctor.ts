@@ -1,4 +1,4 @@
-import { flag, NODE_OPTION, texts, usageError, type Verb } from '../command-line/verb.js'
+import { NODE_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { fromHere, type Look, lookOf, printable, Progress, table } from '../terminal/terminal.js'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -218,7 +218,7 @@ For JavaScript and TypeScript. To check another command, record it with
   options: { ...NODE_OPTION, '--json': 'print everything as JSON' },
   examples: ['retake doctor agent.ts', 'retake doctor agent.mjs --order 1182'],
   agentFollows: true,
-  async run(values, [entry = '', ...args]) {
+  async run(options, [entry = '', ...args]) {
     if (entry === '--')
       throw usageError(
         'Only JavaScript and TypeScript programs can be examined.',
@@ -235,7 +235,7 @@ For JavaScript and TypeScript. To check another command, record it with
           store,
           entry,
           args,
-          nodeArgs: texts(values, 'node-arg'),
+          nodeArgs: options.texts('node-arg'),
           stdio: ['ignore', 'ignore', stderr],
           withSites: true,
           databases: path.join(folder, databases),
@@ -259,7 +259,7 @@ For JavaScript and TypeScript. To check another command, record it with
         replayed: await replayAgent(tape, { stdio: 'ignore' }),
       }
       progress.stop()
-      if (flag(values, 'json')) console.log(diagnosisJson(diagnosis))
+      if (options.json) console.log(diagnosisJson(diagnosis))
       else {
         const look = lookOf(process.stdout)
         console.log(diagnosisLines(diagnosis, look).join('\n'))

@@ -1,10 +1,6 @@
 import {
   DIR_OPTION,
-  flag,
   NODE_OPTION,
-  openRun,
-  text,
-  texts,
   TRUST_OPTION,
   usageError,
   type Verb,
@@ -37,20 +33,20 @@ effects fails, and its error is printed for that hit.`,
     `retake eval last --at src/agent.ts:42 'messages.length'`,
     `retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
   ],
-  async run(values, [name = '', expression = '']) {
-    const at = text(values, 'at') ?? ''
-    const json = flag(values, 'json')
+  async run(options, [name = '', expression = '']) {
+    const at = options.text('at') ?? ''
+    const json = options.json
     const checked = checkExpression(expression)
-    const tape = openRun(values, name)
+    const tape = options.openRun(name)
     const line = findSourceLine(at, tape.details.cwd)
     warnOfChangedSources(tape)
     const print = printer(tape, json)
     return explainingDivergence(tape, json, async () => {
       const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
-        watchLine(tape, texts(values, 'node-arg'), {
+        watchLine(tape, options.texts('node-arg'), {
           ...line,
           expression: checked,
-          allowSideEffects: flag(values, 'allow-side-effects'),
+          allowSideEffects: options.flag('allow-side-effects'),
           limits: json ? IN_FULL : undefined,
           onHit: print,
           ...(known && { known }),

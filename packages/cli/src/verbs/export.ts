@@ -1,18 +1,10 @@
-import {
-  DIR_OPTION,
-  REDACT_OPTION,
-  text,
-  texts,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { DIR_OPTION, REDACT_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type EventLine, eventLines, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { givenPatterns } from '../report/patterns.js'
 import { redactRun } from '../report/redact-run.js'
-import { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '<run>',
@@ -26,12 +18,12 @@ export default {
     `retake export last --jsonl | jq 'select(.type == "request") | .body.messages'`,
     `retake export last --jsonl | grep '"type":"draw"'`,
   ],
-  async run(values, [name = '']) {
-    if (values['jsonl'] !== true && values['json'] !== true) {
+  async run(options, [name = '']) {
+    if (!options.flag('jsonl') && !options.json) {
       throw usageError('Missing option --jsonl.', 'It is the only format.')
     }
-    const file = new RunStore(text(values, 'dir')).find(name)
-    const patterns = givenPatterns(texts(values, 'redact'), openTape(file))
+    const file = options.store.find(name)
+    const patterns = givenPatterns(options.texts('redact'), openTape(file))
     const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
     try {
       const tape = openTape(redacted?.files.at(-1) ?? file)

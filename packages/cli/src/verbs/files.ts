@@ -7,7 +7,7 @@ import {
   type Style,
   table,
 } from '../terminal/terminal.js'
-import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import {
   discardOverlay,
@@ -17,7 +17,6 @@ import {
   overlayOf,
 } from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
-import { RunStore } from '../runs/run-store.js'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { plural, unifiedDiff } from '@retake/tape/present'
 
@@ -93,24 +92,24 @@ This command shows how it differs from the files on disk.`,
     'retake files last --keep ./from-the-fork',
     'retake files last --discard',
   ],
-  run(values, [name = '', to]) {
-    const isApplied = flag(values, 'keep')
+  run(options, [name = '', to]) {
+    const isApplied = options.flag('keep')
     if (to !== undefined && !isApplied)
       throw usageError(`Unexpected argument "${to}".`, 'Only --keep takes a folder.')
-    const tape = new RunStore(text(values, 'dir')).find(name)
+    const tape = options.store.find(name)
     const { id } = openOwnTape(tape).run
     const folder = overlayOf(path.resolve(tape))
     const changes = overlayChanges(folder)
-    const shown = flag(values, 'diff') && !flag(values, 'json') ? 'content' : 'list'
-    if (!flag(values, 'json')) print(id, changes, shown)
+    const shown = options.flag('diff') && !options.json ? 'content' : 'list'
+    if (!options.json) print(id, changes, shown)
     const kept = isApplied ? keepOverlay(folder, to) : []
-    const discarded = flag(values, 'discard')
+    const discarded = options.flag('discard')
     if (discarded) discardOverlay(folder)
-    if (flag(values, 'json')) {
+    if (options.json) {
       const where = to === undefined ? {} : { to: path.resolve(to) }
       printJson({ branch: id, folder, changes, kept, ...where, discarded }, 2)
     } else describe(kept, { isApplied, to, discarded })
-    return Promise.resolve(0)
+    return 0
   },
 } satisfies Verb
 

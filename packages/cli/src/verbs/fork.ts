@@ -1,12 +1,4 @@
-import {
-  flag,
-  openRun,
-  type OptionValues,
-  text,
-  texts,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ForkOptions, planFork } from '@retake/engine'
 import { answerPayload, fileNotJson, parseSet, type Payload, type Tape } from '@retake/tape'
@@ -125,37 +117,37 @@ of the parent never changes.`,
     'retake fork last --at e17 --set value=0.5',
   ],
   stdoutIsAgents: true,
-  async run(values, [name = '']) {
-    const at = text(values, 'at') ?? ''
-    if (flag(values, 'edit') && text(values, 'response') !== undefined)
+  async run(options, [name = '']) {
+    const at = options.text('at') ?? ''
+    if (options.flag('edit') && options.text('response') !== undefined)
       throw usageError('--edit and --response exclude each other.', BOTH_WHOLE)
-    const options = readOptions(values, at)
-    const tape = openRun(values, name)
+    const wanted = readOptions(options, at)
+    const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
-    const edited = flag(values, 'edit') ? await editPayload(tape, options) : {}
-    return continueVerb(tape, planFork(tape, { ...options, ...edited }), 'forked', values)
+    const edited = options.flag('edit') ? await editPayload(tape, wanted) : {}
+    return continueVerb(tape, planFork(tape, { ...wanted, ...edited }), 'forked', options)
   },
 } satisfies Verb
 
 const BOTH_WHOLE = 'Each of them replaces the whole answer of the step.'
 
-function readOptions(values: OptionValues, at: string): ForkOptions {
-  const file = text(values, 'response')
-  const status = text(values, 'status')
-  const tail = text(values, 'tail') ?? 'live'
-  const branchName = text(values, 'name')
+function readOptions(options: Options, at: string): ForkOptions {
+  const file = options.text('response')
+  const status = options.text('status')
+  const tail = options.text('tail') ?? 'live'
+  const branchName = options.text('name')
   if (tail !== 'live' && tail !== 'offline')
     throw usageError(`"${tail}" is not a valid --tail.`, 'Use live or offline.')
   if (status !== undefined && !/^[1-5]\d\d$/.test(status))
     throw usageError(`"${status}" is not an HTTP status.`, 'Use a number from 100 to 599.')
   return {
     at,
-    set: readSets('set', texts(values, 'set')),
-    request: readSets('request', texts(values, 'request')),
+    set: readSets('set', options.texts('set')),
+    request: readSets('request', options.texts('request')),
     ...(file !== undefined && { response: readResponse(file) }),
     ...(status !== undefined && { status: Number(status) }),
-    force: flag(values, 'force'),
+    force: options.flag('force'),
     tail,
     ...(branchName !== undefined && { name: branchName }),
   }

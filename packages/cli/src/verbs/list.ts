@@ -1,5 +1,4 @@
-import { DIR_OPTION, flag, text, type Verb } from '../command-line/verb.js'
-import { RunStore } from '../runs/run-store.js'
+import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import {
   type Paint,
   painter,
@@ -18,19 +17,19 @@ export default {
 tape is incomplete or was changed.`,
   options: { ...DIR_OPTION, '--json': 'print one run per line as JSON' },
   examples: ['retake list', `retake list --json | jq -r 'select(.status == "failed") | .id'`],
-  run(values) {
-    const store = new RunStore(text(values, 'dir'))
+  run(options) {
+    const store = options.store
     const progress = new Progress('reading tapes')
     const runs = store.ids().map((id, index, all) => {
       progress.say(`reading tape ${index + 1} of ${all.length}`)
       return summarizeRun(id, store.pathOf(id))
     })
     progress.stop()
-    if (flag(values, 'json')) for (const run of runs) printJson(run)
+    if (options.json) for (const run of runs) printJson(run)
     else if (runs.length === 0)
       process.stderr.write('No runs yet. Record one with: retake record <file>\n')
     else print(runs)
-    return Promise.resolve(0)
+    return 0
   },
 } satisfies Verb
 

@@ -1,4 +1,4 @@
-import { DIR_OPTION, flag, openRun, usageError, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import {
   cutTo,
   fromHere,
@@ -160,19 +160,19 @@ if the value does not occur.`,
     `retake locate last call_7f3a --json | jq '.occurrences[0]'`,
     'retake locate last -- --starts-with-a-dash',
   ],
-  run(values, [name = '', wanted = '']) {
+  run(options, [name = '', wanted = '']) {
     if (wanted.trim() === '') throw usageError('The text is empty.', 'It would match everywhere.')
-    const tape = openRun(values, name)
+    const tape = options.openRun(name)
     const found = locateText(tape, viewRun(tape), wanted)
     if (found.occurrences.length === 0)
       throw cliErrors.TEXT_NOT_FOUND(tape.run.id, wanted, found.nearMisses)
-    if (flag(values, 'json')) printJson({ run: tape.run.id, path: tape.path, ...found }, 2)
+    if (options.json) printJson({ run: tape.run.id, path: tape.path, ...found }, 2)
     else {
       const look = lookOf(process.stdout)
-      console.log(locateLines(tape.run.id, found, { ...look, all: flag(values, 'all') }).join('\n'))
+      console.log(locateLines(tape.run.id, found, { ...look, all: options.flag('all') }).join('\n'))
     }
     if (tape.status === 'truncated')
       process.stderr.write('The recording was cut off; what came after is not on the tape.\n')
-    return Promise.resolve(0)
+    return 0
   },
 } satisfies Verb

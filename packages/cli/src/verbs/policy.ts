@@ -1,12 +1,4 @@
-import {
-  DIR_OPTION,
-  flag,
-  number,
-  type OptionValues,
-  text,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import {
   type Look,
   lookOf,
@@ -29,7 +21,6 @@ import { checkPolicyFile, loadPolicy } from '../policy/load-policy.js'
 import { type Suggestion, suggestRule } from '../policy/suggest-rule.js'
 import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import { RunStore } from '../runs/run-store.js'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
 import { plural } from '@retake/tape/present'
@@ -166,17 +157,17 @@ shows the evidence.`,
     'retake policy test policy.yaml --tapes test/tapes',
     'retake policy suggest last --deny-step 4 --tapes test/tapes',
   ],
-  run(values, [what, name = '']) {
-    return ACTIONS[what as keyof typeof ACTIONS](name, values)
+  run(options, [what, name = '']) {
+    return ACTIONS[what as keyof typeof ACTIONS](name, options)
   },
 } satisfies Verb
 
 const ACTIONS = { check, test, suggest }
 
-async function check(file: string, values: OptionValues): Promise<number> {
+async function check(file: string, options: Options): Promise<number> {
   const { policies, problems } = await checkPolicyFile(file)
   const rules = policies.reduce((sum, { rules: own = [] }) => sum + own.length, 0)
-  if (flag(values, 'json')) printJson({ file, ok: problems.length === 0, rules, problems })
+  if (options.json) printJson({ file, ok: problems.length === 0, rules, problems })
   else {
     for (const { place, message } of problems) console.log(`${place}  ${message}`)
     const names = policies.map(
@@ -191,14 +182,14 @@ async function check(file: string, values: OptionValues): Promise<number> {
   return problems.length === 0 ? 0 : FOUND
 }
 
-async function test(file: string, values: OptionValues): Promise<number> {
+async function test(file: string, options: Options): Promise<number> {
   const [blocked, allowed] = [
-    number(values, 'max-blocked') ?? 0,
-    number(values, 'max-allowed') ?? 0,
+    options.number('max-blocked') ?? 0,
+    options.number('max-allowed') ?? 0,
   ]
   const policies = await loadPolicy(file)
-  const result = backTest(policies, recordedRuns(tapesFolder(values)))
-  if (flag(values, 'json')) printJson(backTestJson(result))
+  const result = backTest(policies, recordedRuns(tapesFolder(options)))
+  if (options.json) printJson(backTestJson(result))
   else {
     const look = lookOf(process.stdout)
     console.log(backTestLines(result, look).join('\n'))
@@ -207,22 +198,21 @@ async function test(file: string, values: OptionValues): Promise<number> {
   return isOver ? FOUND : 0
 }
 
-function suggest(name: string, values: OptionValues): Promise<number> {
-  const label = text(values, 'deny-step')
+function suggest(name: string, options: Options): number {
+  const label = options.text('deny-step')
   if (label === undefined)
     throw usageError('Missing option --deny-step <n>.', 'For example: --deny-step 4.')
-  const file = new RunStore(text(values, 'dir')).find(name)
+  const file = options.store.find(name)
   const run = recordedRun(file)
   const steps = run.calls.filter(({ isNested }) => !isNested).map(({ step }) => step)
   if (!steps.includes(label)) throw cliErrors.STEP_NOT_A_TOOL_CALL(run.id, label, steps)
-  const passing = recordedRuns(tapesFolder(values)).filter(
+  const passing = recordedRuns(tapesFolder(options)).filter(
     ({ id, hasPassed }) => hasPassed && id !== run.id,
   )
   const suggestion = suggestRule(run, label, passing)
   if (suggestion === undefined) throw cliErrors.RULE_NOT_FOUND(run.id, label, passing.length)
-  writeSuggestion(suggestion, flag(values, 'json'))
-  return Promise.resolve(0)
+  writeSuggestion(suggestion, options.json)
+  return 0
 }
 
-const tapesFolder = (values: OptionValues): string =>
-  text(values, 'tapes') ?? new RunStore(text(values, 'dir')).folder
+const tapesFolder = (options: Options): string => options.text('tapes') ?? options.store.folder

@@ -1,12 +1,7 @@
 import {
   DIR_OPTION,
-  flag,
-  number,
-  openRun,
-  type OptionValues,
+  type Options,
   PORT,
-  text,
-  texts,
   TRUST_OPTION,
   usageError,
   type Verb,
@@ -27,9 +22,9 @@ import {
 } from '@retake/engine/proxy'
 import { givenMatchers, recordedMatchers } from '../config/define-config.js'
 import { recordingJson, recordingLine } from '../agent/record-agent.js'
-import { markRecording, RunStore } from '../runs/run-store.js'
+import { markRecording } from '../runs/run-store.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
-import { FOUND } from '../command-line/exit-codes.js'
+import { FOUND, nextSignal } from '../command-line/exit-codes.js'
 
 export default {
   arguments: 'record | replay <run>',
@@ -57,27 +52,27 @@ With one upstream every path goes there. With several, the first part of the pat
     'retake proxy record --upstream openai=https://api.openai.com --matcher dates',
     'retake proxy replay last --port 4141',
   ],
-  run(values, [what, name = '']) {
-    const port = number(values, 'port', PORT) ?? 4141
-    return what === 'record' ? recordProxy(values, port) : replayProxy(values, port, name)
+  run(options, [what, name = '']) {
+    const port = options.number('port', PORT) ?? 4141
+    return what === 'record' ? recordProxy(options, port) : replayProxy(options, port, name)
   },
 } satisfies Verb
 
 /** `retake proxy record`: passes requests on and records them until a signal comes. */
-async function recordProxy(values: OptionValues, port: number): Promise<number> {
-  const routes = parseUpstreams(texts(values, 'upstream'))
+async function recordProxy(options: Options, port: number): Promise<number> {
+  const routes = parseUpstreams(options.texts('upstream'))
   if (routes.length === 0)
     throw usageError('Missing option --upstream.', 'Requests must be forwarded somewhere.')
-  const matchers = recordedMatchers(texts(values, 'matcher'))
+  const matchers = recordedMatchers(options.texts('matcher'))
   await loadMatchers(matchers, process.cwd())
-  const store = new RunStore(text(values, 'dir'))
+  const store = options.store
   store.prepare()
   const server = await ProxyServer.listen(port)
   const id = newRunId()
   const tape = store.pathOf(id)
   const unmark = markRecording(tape)
   try {
-    const name = text(values, 'name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
+    const name = options.text('name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
     const writer = openProxyTape({
       tape,
       id,
@@ -94,7 +89,7 @@ async function recordProxy(values: OptionValues, port: number): Promise<number> 
       secrets,
       wayOut: new WayOut(process.env),
     })
-    const json = flag(values, 'json')
+    const json = options.json
     const signal = nextSignal()
     if (json) printJson({ listening: server.url, run: id, tape, routes })
     else process.stderr.write(listeningLines('recording', server.url, id, routes))
@@ -114,16 +109,16 @@ async function recordProxy(values: OptionValues, port: number): Promise<number> 
 }
 
 /** `retake proxy replay`: answers from a tape until a signal comes. Exit code 3 when something was not on it. */
-async function replayProxy(values: OptionValues, port: number, name: string): Promise<number> {
-  const tape = openRun(values, name)
+async function replayProxy(options: Options, port: number, name: string): Promise<number> {
+  const tape = options.openRun(name)
   const { proxy: taped } = tape.details
   if (taped === undefined) throw cliErrors.NOT_A_PROXY_RUN(tape.run.id)
   // Its matchers may be files, which are loaded as code.
   requireTrust(tape)
-  const names = [...(taped.matchers ?? []), ...givenMatchers(texts(values, 'matcher'))]
+  const names = [...(taped.matchers ?? []), ...givenMatchers(options.texts('matcher'))]
   const matchers = await loadMatchers(names, process.cwd())
   const server = await ProxyServer.listen(port)
-  const json = flag(values, 'json')
+  const json = options.json
   const paint = painter(process.stderr)
   const secrets = new SecretMask()
   secrets.addEnvironment(process.env)
@@ -133,7 +128,7 @@ async function replayProxy(values: OptionValues, port: number, name: string): Pr
     routes: taped.routes,
     secrets,
     matchers,
-    paced: flag(values, 'pace'),
+    paced: options.flag('pace'),
     onRequest: (what, miss) => {
       if (miss === undefined || json) return
       process.stderr.write(
@@ -172,16 +167,4 @@ function listeningLines(
   const all = routes.length === 1 && only ? [`  ${url} → ${only.upstream}`] : []
   const where = doing === 'replaying' ? ' from the tape, nothing leaves' : ''
   return [`${doing} ${run} at ${url}${where} · Ctrl-C ends it`, ...all, ...leads, ''].join('\n')
-}
-
-/** Resolves at the first signal to stop. */
-export function nextSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-    const listener = (signal: NodeJS.Signals): void => {
-      for (const each of signals) process.off(each, listener)
-      resolve(signal)
-    }
-    for (const signal of signals) process.on(signal, listener)
-  })
 }

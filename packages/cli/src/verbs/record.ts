@@ -1,12 +1,4 @@
-import {
-  DIR_OPTION,
-  flag,
-  type OptionValues,
-  text,
-  texts,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
@@ -25,7 +17,7 @@ import {
   recordCommand,
 } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { RunStore } from '../runs/run-store.js'
+import type { RunStore } from '../runs/run-store.js'
 import { painter } from '../terminal/terminal.js'
 
 export default {
@@ -60,57 +52,57 @@ Options go before the file.`,
   ],
   agentFollows: true,
   stdoutIsAgents: true,
-  async run(values, [entry = '', ...args]) {
+  async run(options, [entry = '', ...args]) {
     const recording =
       entry === '--'
-        ? await recordCommand({ ...commonOf(values), ...commandOptions(values, args) })
-        : await recordAgent({ ...commonOf(values), ...agentOptions(values, entry), args })
+        ? await recordCommand({ ...commonOf(options), ...commandOptions(options, args) })
+        : await recordAgent({ ...commonOf(options), ...agentOptions(options, entry), args })
     if (recording.signal && recording.signal !== 'SIGKILL') endTape(recording)
     const facts = recordingFacts(recording)
-    const said = flag(values, 'json')
+    const said = options.json
       ? recordingJson(recording, facts)
       : recordingLine(recording, painter(process.stderr), facts)
     process.stderr.write(`${said}\n`)
-    if (isOfCommand(recording) && !flag(values, 'json'))
+    if (isOfCommand(recording) && !options.json)
       for (const line of commandLines(recording, args)) process.stderr.write(`${line}\n`)
     if (recording.signal) return signalExitCode(recording.signal)
-    const isIncomplete = flag(values, 'strict') && facts.notCaptured.length > 0
+    const isIncomplete = options.flag('strict') && facts.notCaptured.length > 0
     return recording.code === 0 && isIncomplete ? FOUND : recording.code
   },
 } satisfies Verb
 
-function commonOf(values: OptionValues): { readonly store: RunStore; readonly name?: string } {
-  const name = text(values, 'name')
-  return { store: new RunStore(text(values, 'dir')), ...(name !== undefined && { name }) }
+function commonOf(options: Options): { readonly store: RunStore; readonly name?: string } {
+  const name = options.text('name')
+  return { store: options.store, ...(name !== undefined && { name }) }
 }
 
 function agentOptions(
-  values: OptionValues,
+  options: Options,
   entry: string,
 ): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict'> {
   const foreign =
-    ['upstream', 'matcher'].find((option) => texts(values, option).length > 0) ??
-    (flag(values, 'tls') ? 'tls' : undefined)
+    ['upstream', 'matcher'].find((option) => options.texts(option).length > 0) ??
+    (options.flag('tls') ? 'tls' : undefined)
   if (foreign !== undefined) {
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw usageError(`--${foreign} needs a command after \`--\`.`, why)
   }
-  return { entry, nodeArgs: texts(values, 'node-arg'), strict: flag(values, 'strict') }
+  return { entry, nodeArgs: options.texts('node-arg'), strict: options.flag('strict') }
 }
 
 function commandOptions(
-  values: OptionValues,
+  options: Options,
   command: readonly string[],
 ): Pick<CommandRecordingOptions, 'command' | 'upstreams' | 'matchers' | 'tls'> {
   if (command.length === 0)
     throw usageError('No command follows `--`.', 'For example: -- python agent.py.')
-  if (texts(values, 'node-arg').length > 0)
+  if (options.texts('node-arg').length > 0)
     throw usageError('--node-arg needs a file.', 'A command gets its own arguments.')
   return {
     command,
-    tls: flag(values, 'tls'),
-    upstreams: parseUpstreams(texts(values, 'upstream')),
-    matchers: recordedMatchers(texts(values, 'matcher')),
+    tls: options.flag('tls'),
+    upstreams: parseUpstreams(options.texts('upstream')),
+    matchers: recordedMatchers(options.texts('matcher')),
   }
 }
 

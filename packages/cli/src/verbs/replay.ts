@@ -1,12 +1,7 @@
 import {
   DIR_OPTION,
-  flag,
-  number,
-  openRun,
-  type OptionValues,
+  type Options,
   PORT,
-  text,
-  texts,
   TRUST_OPTION,
   usageError,
   type Verb,
@@ -25,7 +20,6 @@ import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
 import { cliErrors } from '../errors.js'
 
-/** Opens the inspector of a stopped replay; answers with its address. */
 async function openInspector(probe: Probe, port: number): Promise<URL> {
   const url = await probe.openInspector(port)
   if (!url) throw cliErrors.INSPECTOR_NOT_OPENED(port)
@@ -56,42 +50,53 @@ function inspectorLines(url: URL, cwd: string): string[] {
   ]
 }
 
-interface ReplayToStepOptions {
-  readonly step: string
-  /** The port to open the inspector at; 0 is any free one. */
-  readonly port: number | undefined
-  readonly json: boolean
-  readonly nodeArgs: readonly string[]
-}
-
 /** Runs the recorded program until a step was answered, and shows or pauses it there. */
-async function replayToStep(tape: Tape, wanted: ReplayToStepOptions): Promise<number> {
-  const { json, port, nodeArgs } = wanted
+async function replayToStep(
+  tape: Tape,
+  label: string,
+  /** The port to open the inspector at; 0 is any free one. */
+  port: number | undefined,
+  options: Options,
+): Promise<number> {
+  const { json } = options
+  const nodeArgs = options.texts('node-arg')
   const view = viewRun(tape)
-  const step = findStep(view, wanted.step)
+  const step = findStep(view, label)
   warnOfChangedSources(tape)
   const output = {
     stdout: json ? process.stderr : 'inherit',
     stderr: 'inherit',
   } as const
-  const options = { nodeArgs, ...(port !== undefined && { output }) }
-  return withProbe(tape, options, (probe, interruption) =>
-    explainingDivergence(tape, json, async () => {
-      const stop = await lookAtStep(probe, view, step)
-      const look = lookOf(process.stdout)
-      const url = port === undefined ? undefined : await openInspector(probe, port)
-      if (json) printJson(jsonOf(tape, step, stop, url), 2)
-      else {
-        const notes = stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']
-        console.log([headOf(step, look), ...notes, ...stopLines(stop, look)].join('\n'))
-      }
-      if (url === undefined) return 0
-      process.stderr.write(`\n${inspectorLines(url, tape.details.cwd ?? '.').join('\n')}\n`)
-      const end = await probe.waitForEnd()
-      if (interruption.signal) throw new Interrupted(interruption.signal)
-      checkEnd(end)
-      return end.exitCode
-    }),
+  return withProbe(
+    tape,
+    { nodeArgs, ...(port !== undefined && { output }) },
+    (probe, interruption) =>
+      explainingDivergence(tape, json, async () => {
+        const stop = await lookAtStep(probe, view, step)
+        const url = port === undefined ? undefined : await openInspector(probe, port)
+        options.print(
+          {
+            run: tape.run.id,
+            step: step.label,
+            title: step.title,
+            seq: stop.seq,
+            ...(stopJson(stop) as object),
+            ...(url && { inspector: url.href }),
+          },
+          (look) => [
+            headOf(step, look),
+            ...(stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']),
+            ...stopLines(stop, look),
+          ],
+          2,
+        )
+        if (url === undefined) return 0
+        process.stderr.write(`\n${inspectorLines(url, tape.details.cwd ?? '.').join('\n')}\n`)
+        const end = await probe.waitForEnd()
+        if (interruption.signal) throw new Interrupted(interruption.signal)
+        checkEnd(end)
+        return end.exitCode
+      }),
   )
 }
 
@@ -101,20 +106,6 @@ const headOf = (step: Step, { paint, width }: Look): string => {
   const left = width - `${label}   · ${when}`.length
   return `${paint('bold', label)}  ${cutTo(printable(step.title), left)} · ${when}`
 }
-
-const jsonOf = (
-  tape: Tape,
-  step: Step,
-  stop: Parameters<typeof stopJson>[0],
-  url: URL | undefined,
-): unknown => ({
-  run: tape.run.id,
-  step: step.label,
-  title: step.title,
-  seq: stop.seq,
-  ...(stopJson(stop) as object),
-  ...(url && { inspector: url.href }),
-})
 
 export default {
   arguments: '<run>',
@@ -148,61 +139,46 @@ your code that ran next, the call stack and the variables.`,
     'retake replay 20261115-0930 --observe',
     'retake replay last --json 2>/dev/null | jq .identical',
   ],
-  async run(values, [name = '']) {
-    const json = flag(values, 'json')
-    const step = text(values, 'step')
-    const inspect = text(values, 'inspect')
+  async run(options, [name = '']) {
+    const json = options.json
+    const step = options.text('step')
+    const inspect = options.text('inspect')
     // Chrome looks for processes at 9229 by itself.
-    const port = inspect === '' ? 9229 : number(values, 'inspect', PORT)
-    checkOptions(values, step, inspect)
-    const tape = openRun(values, name)
-    if (step !== undefined)
-      return replayToStep(tape, { step, port, json, nodeArgs: texts(values, 'node-arg') })
-    if (tape.details.command !== undefined) return replayCommandRun(tape, values)
+    const port = inspect === '' ? 9229 : options.number('inspect', PORT)
+    if (inspect !== undefined && step === undefined)
+      throw usageError(
+        '--inspect needs --step.',
+        'It pauses the program at a step, for example --step 3 --inspect.',
+      )
+    if (step !== undefined && (options.flag('observe') || options.flag('pace')))
+      throw usageError(
+        '--step cannot be combined with --observe or --pace.',
+        'A replay to a step is strict, and as fast as it can be.',
+      )
+    const tape = options.openRun(name)
+    if (step !== undefined) return replayToStep(tape, step, port, options)
+    if (tape.details.command !== undefined) return replayCommandRun(tape, options)
     const replayed = await replayAgent(tape, {
-      observe: flag(values, 'observe'),
-      pace: flag(values, 'pace'),
-      nodeArgs: texts(values, 'node-arg'),
+      observe: options.flag('observe'),
+      pace: options.flag('pace'),
+      nodeArgs: options.texts('node-arg'),
       ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
     })
-    const look = lookOf(process.stderr)
     const identical = replayed.divergences.length === 0
     const changed = changedFiles(tape)
     if (json) {
-      const { id } = tape.run
-      const receipt = {
-        run: id,
-        digest: tape.digest,
-        identical,
-        ...replayed,
-        changedFiles: changed,
-      }
-      printJson(receipt, 2)
+      const { digest } = tape
+      printJson({ run: tape.run.id, digest, identical, ...replayed, changedFiles: changed }, 2)
     } else {
       const lines = [
-        ...replayReceipt(tape, replayed, look),
+        ...replayReceipt(tape, replayed, lookOf(process.stderr)),
         ...changedFileLines(changed),
         ...ownPreloadLines(),
       ]
       process.stderr.write(`${lines.join('\n')}\n`)
     }
-    if (!identical || (changed.length > 0 && flag(values, 'strict-files'))) return FOUND
+    if (!identical || (changed.length > 0 && options.flag('strict-files'))) return FOUND
     if (replayed.signal) return signalExitCode(replayed.signal)
     return replayed.cutOff ? 0 : replayed.exitCode
   },
 } satisfies Verb
-
-function checkOptions(
-  values: OptionValues,
-  step: string | undefined,
-  inspect: string | undefined,
-): void {
-  if (inspect !== undefined && step === undefined) {
-    const why = 'It pauses the program at a step, for example --step 3 --inspect.'
-    throw usageError('--inspect needs --step.', why)
-  }
-  if (step !== undefined && (flag(values, 'observe') || flag(values, 'pace'))) {
-    const why = 'A replay to a step is strict, and as fast as it can be.'
-    throw usageError('--step cannot be combined with --observe or --pace.', why)
-  }
-}

@@ -1,11 +1,10 @@
-import { DIR_OPTION, flag, REDACT_OPTION, text, texts, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, REDACT_OPTION, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openTape } from '@retake/tape/node'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
 import { givenPatterns } from '../report/patterns.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
-import { RunStore } from '../runs/run-store.js'
 import { openBrowser } from '../terminal/open-browser.js'
 
 /** Larger files open slowly and are refused by many mail servers. */
@@ -29,16 +28,16 @@ tape itself: everything the agent sent and received.`,
     'retake report last -o refund.html --open',
     `retake report last --redact email --redact 'cus_[a-z0-9]+'`,
   ],
-  async run(values, [name = '']) {
-    const tape = new RunStore(text(values, 'dir')).find(name)
-    const file = path.resolve(text(values, 'output') ?? `${path.basename(tape, '.tape')}.html`)
-    checkReportFile(file, { force: flag(values, 'force') })
+  async run(options, [name = '']) {
+    const tape = options.store.find(name)
+    const file = path.resolve(options.text('output') ?? `${path.basename(tape, '.tape')}.html`)
+    checkReportFile(file, { force: options.flag('force') })
     const progress = new Progress('reading the tape')
     let made
     try {
       made = reportRun(tape, {
-        withSource: !flag(values, 'no-source'),
-        redact: givenPatterns(texts(values, 'redact'), openTape(tape)),
+        withSource: !options.flag('no-source'),
+        redact: givenPatterns(options.texts('redact'), openTape(tape)),
         onStage: (what) => progress.say(what),
       })
       writeReport(file, made.html)
@@ -47,14 +46,14 @@ tape itself: everything the agent sent and received.`,
     }
     const bytes = Buffer.byteLength(made.html)
     const { run, notes, rawBytes } = made
-    if (flag(values, 'json')) printJson({ run, file, bytes, rawBytes, notes })
+    if (options.json) printJson({ run, file, bytes, rawBytes, notes })
     else {
       for (const note of notes) console.error(note)
       console.log(`${fromHere(file)}  ${size(bytes)}, shows ${size(rawBytes)} of recorded data`)
       if (bytes > LARGE_BYTES)
         console.error(`It is large: many mail servers refuse it, and it opens slowly.`)
     }
-    if (flag(values, 'open')) await openBrowser(pathToFileURL(file).href)
+    if (options.flag('open')) await openBrowser(pathToFileURL(file).href)
     return 0
   },
 } satisfies Verb

@@ -1,4 +1,4 @@
-import { openRun, type Verb } from '../command-line/verb.js'
+import { type Verb } from '../command-line/verb.js'
 import { planRerun } from '@retake/engine'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 
@@ -10,8 +10,8 @@ branch writes go to a folder of their own; see \`retake files\`.`,
   options: CONTINUE_OPTIONS,
   examples: ['retake rerun last', 'retake rerun last --env OPENAI_API_KEY=$OTHER_KEY'],
   stdoutIsAgents: true,
-  run(values, [name = '']) {
-    const tape = openRun(values, name)
-    return continueVerb(tape, planRerun(tape), 'rerun', values)
+  run(options, [name = '']) {
+    const tape = options.openRun(name)
+    return continueVerb(tape, planRerun(tape), 'rerun', options)
   },
 } satisfies Verb

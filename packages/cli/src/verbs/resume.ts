@@ -1,4 +1,4 @@
-import { openRun, text, usageError, type Verb } from '../command-line/verb.js'
+import { usageError, type Verb } from '../command-line/verb.js'
 import { findInDoubt, type InDoubt, type InDoubtPolicy, planResume } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
@@ -24,9 +24,9 @@ have acted on it. It is only repeated if you say so.`,
   },
   examples: ['retake resume last', 'retake resume last --in-doubt retry'],
   stdoutIsAgents: true,
-  async run(values, [name = '']) {
-    const policy = readPolicy(text(values, 'in-doubt'))
-    const tape = openRun(values, name)
+  async run(options, [name = '']) {
+    const policy = readPolicy(options.text('in-doubt'))
+    const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
     const decisions = policy === 'ask' ? await prompt(tape) : undefined
@@ -34,7 +34,7 @@ have acted on it. It is only repeated if you say so.`,
       inDoubt: policy === 'ask' ? 'fail' : policy,
       ...(decisions && { decisions }),
     })
-    return continueVerb(tape, plan, 'resumed', values)
+    return continueVerb(tape, plan, 'resumed', options)
   },
 } satisfies Verb
 

@@ -1,11 +1,9 @@
 import { painter, printJson, widthOf } from '../terminal/terminal.js'
-import { flag, type Verb } from '../command-line/verb.js'
+import { type Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
-import { Interrupted } from '../command-line/exit-codes.js'
 import { auditRun } from './audit.js'
-import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
-import { recordAgent } from '../agent/record-agent.js'
+import { copyShipped, type ShippedFolder, recordShipped } from '../demo/shipped-folder.js'
 import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import { RunStore } from '../runs/run-store.js'
 
@@ -17,8 +15,8 @@ are the same. The programs are copied to .retake/sample each time: change one, a
 \`retake record\`. No key is needed.`,
   options: { '--json': 'print only the results, as JSON' },
   examples: ['retake sample', 'retake record .retake/sample/policy.ts'],
-  async run(values) {
-    const json = flag(values, 'json')
+  async run(options) {
+    const json = options.json
     const say = (text: string): void => {
       if (!json) console.log(text)
     }
@@ -77,16 +75,11 @@ async function record(
 ): Promise<{ readonly tape: string; readonly digest: string }> {
   say(`   $ retake record ${folder.pathOf(file)}`)
   const output = createHash('sha256')
-  const recording = await recordAgent({
-    store: folder.store,
-    entry: folder.pathOf(file),
-    args: [],
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const { tape } = await recordShipped(folder, file, {
     onOutput: (chunk) => {
       output.update(chunk)
       for (const line of chunk.toString().trimEnd().split('\n')) say(`   ${line}`)
     },
   })
-  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
-  return { tape: recording.tape, digest: output.digest('hex') }
+  return { tape, digest: output.digest('hex') }
 }

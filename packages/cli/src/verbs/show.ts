@@ -1,18 +1,15 @@
-import { DIR_OPTION, flag, openRun, text, usageError, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import {
   cutTo,
   type Look,
-  lookOf,
   type Paint,
   printable,
   printableLine,
-  printJson,
   table,
   TONE_STYLES,
 } from '../terminal/terminal.js'
 import {
   type CapturedState,
-  type NotCaptured,
   originOf,
   type RunView,
   type StateChanges,
@@ -71,7 +68,8 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
     ...headLines(view, tape, { paint, width }),
     '',
     ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare)),
-    ...notCapturedSection(view.notCaptured, { paint, width }),
+    ...(view.notCaptured.length === 0 ? [] : ['', 'Not captured:']),
+    ...view.notCaptured.flatMap((each) => notCapturedDetail(each, width)),
   ]
 }
 
@@ -95,6 +93,8 @@ function cellOf(
 
 function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const { totals } = view
+  const { integrity, detail, digest } = checkTape(tape)
+  const events = Object.values(view.counts).reduce((sum, count) => sum + count, 0)
   return [
     `${paint('bold', view.id)}  ${printableLine(view.name)}`,
     ...branchLines(tape, width),
@@ -107,24 +107,15 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
     [
       plural(totals.modelCalls, 'model call'),
       plural(totals.toolCalls, 'tool call'),
-      plural(
-        Object.values(view.counts).reduce((sum, count) => sum + count, 0),
-        'event',
-      ),
+      plural(events, 'event'),
     ].join(' · '),
     ...(totals.modelCalls > 0
       ? [`${tokensText(totals, countCalls(view.steps))} · ${costText(totals)}`]
       : []),
-    ...integrityLines(tape, paint),
-  ]
-}
-
-function integrityLines(tape: Tape, paint: Paint): string[] {
-  const { integrity, detail, digest } = checkTape(tape)
-  const isFine = integrity === 'intact' || integrity === 'recording'
-  return [
     `digest ${digest}`,
-    ...(isFine ? [] : [`${paint('red', integrity)}: ${printableLine(detail)}`]),
+    ...(integrity === 'intact' || integrity === 'recording'
+      ? []
+      : [`${paint('red', integrity)}: ${printableLine(detail)}`]),
   ]
 }
 
@@ -132,11 +123,6 @@ function endOf(view: RunView, tape: Tape): string {
   const status = statusOf(view, tape)
   const reason = runEnd({ status, exit: view.exit })
   return reason === undefined ? status : `${status}: ${printable(reason)}`
-}
-
-function notCapturedSection(list: readonly NotCaptured[], { width }: Look): string[] {
-  if (list.length === 0) return []
-  return ['', 'Not captured:', ...list.flatMap((each) => notCapturedDetail(each, width))]
 }
 
 /** More changes than this are only counted; `--json` has all of them. */
@@ -205,28 +191,28 @@ export default {
     'retake show last --step 3 --state',
     `retake show last --json | jq '.steps[] | select(.kind == "model") | .usage'`,
   ],
-  run(values, [name = '']) {
-    const tape = openRun(values, name)
+  run(options, [name = '']) {
+    const tape = options.openRun(name)
     const view = viewRun(tape)
-    const label = text(values, 'step')
+    const label = options.text('step')
     const step = label === undefined ? undefined : findStep(view, label)
-    if (flag(values, 'state') && step === undefined)
+    if (options.flag('state') && step === undefined)
       throw usageError('--state needs --step.', 'State is captured at steps.')
-    const found = step && flag(values, 'state') ? stateAt(tape, step) : undefined
-    if (flag(values, 'json')) {
-      const json = step
-        ? { ...(stepJson(step) as object), ...originJson(tape, step), ...found }
-        : runJson(view, tape)
-      printJson(json, 2)
-    } else {
-      const look = lookOf(process.stdout)
-      const lines = step
-        ? stepLines(step, look, stepBranchLines(tape, step, look.width))
-        : runLines(view, tape, look)
-      const state = found ? stateLines(found.state, found.since, look) : []
-      console.log([...lines, ...state].join('\n'))
-    }
-    return Promise.resolve(0)
+    const found = step && options.flag('state') ? stateAt(tape, step) : undefined
+    const json = step
+      ? { ...(stepJson(step) as object), ...originJson(tape, step), ...found }
+      : runJson(view, tape)
+    options.print(
+      json,
+      (look) => [
+        ...(step
+          ? stepLines(step, look, stepBranchLines(tape, step, look.width))
+          : runLines(view, tape, look)),
+        ...(found ? stateLines(found.state, found.since, look) : []),
+      ],
+      2,
+    )
+    return 0
   },
 } satisfies Verb
 

@@ -1,13 +1,4 @@
-import {
-  DIR_OPTION,
-  flag,
-  NODE_OPTION,
-  number,
-  openRun,
-  texts,
-  TRUST_OPTION,
-  type Verb,
-} from '../command-line/verb.js'
+import { DIR_OPTION, NODE_OPTION, TRUST_OPTION, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import { fromHere, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
@@ -31,11 +22,11 @@ what changed since the step before.`,
     '--json': 'print the file and the number of states as JSON',
   },
   examples: ['retake snapshot last', 'retake snapshot last --every 10'],
-  async run(values, [name = '']) {
-    const every = number(values, 'every', { least: 1 }) ?? 1
-    const json = flag(values, 'json')
-    const tape = openRun(values, name)
-    return withProbe(tape, { nodeArgs: texts(values, 'node-arg') }, (probe) =>
+  async run(options, [name = '']) {
+    const every = options.number('every', { least: 1 }) ?? 1
+    const json = options.json
+    const tape = options.openRun(name)
+    return withProbe(tape, { nodeArgs: options.texts('node-arg') }, (probe) =>
       explainingDivergence(tape, json, async () => {
         const view = viewRun(tape)
         const states = await captureStates(probe, view, every)

@@ -1,17 +1,7 @@
-import {
-  DIR_OPTION,
-  flag,
-  NODE_OPTION,
-  number,
-  openRun,
-  text,
-  texts,
-  TRUST_OPTION,
-  type Verb,
-} from '../command-line/verb.js'
+import { Interruption } from '../command-line/exit-codes.js'
+import { DIR_OPTION, NODE_OPTION, TRUST_OPTION, type Verb } from '../command-line/verb.js'
 import { Timeline } from '@retake/engine/inspect'
 import { movedHere, warnOfChangedSources } from '../agent/source-code.js'
-import { Interrupted } from '../command-line/exit-codes.js'
 import { plural } from '@retake/tape/present'
 import { startOf } from '../agent/replay-agent.js'
 import { spawnProbe } from '../debug/probe-agent.js'
@@ -19,7 +9,6 @@ import { StepPrompt } from '../debug/step-prompt.js'
 import { viewRun } from '../runs/view-run.js'
 
 const MEBIBYTE = 2 ** 20
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export default {
   arguments: '<run>',
@@ -46,14 +35,14 @@ command. Expressions cannot change anything.`,
     `echo 'reverse-continue total < 0' | retake step last --at 40`,
     String.raw`printf 'jump 3\nprint messages.length\n' | retake step last --json`,
   ],
-  async run(values, [name = '']) {
-    const keyframes = number(values, 'keyframes', { least: 0, most: 64 })
-    const memory = number(values, 'memory', { least: 1, most: 2 ** 30 })
-    const tape = openRun(values, name)
+  async run(options, [name = '']) {
+    const keyframes = options.number('keyframes', { least: 0, most: 64 })
+    const memory = options.number('memory', { least: 1, most: 2 ** 30 })
+    const tape = options.openRun(name)
     // Fails early if the program cannot be started.
     startOf(tape, movedHere(tape))
     warnOfChangedSources(tape)
-    const nodeArgs = texts(values, 'node-arg')
+    const nodeArgs = options.texts('node-arg')
     const timeline = new Timeline({
       tape,
       steps: viewRun(tape).recordedSteps,
@@ -61,40 +50,24 @@ command. Expressions cannot change anything.`,
       ...(keyframes !== undefined && { keyframes }),
       ...(memory !== undefined && { memoryBytes: memory * MEBIBYTE }),
     })
-    const at = text(values, 'at')
+    const at = options.text('at')
     if (process.stdin.isTTY)
       process.stderr.write(
         `${tape.run.id}  ${plural(timeline.count, 'step')} · help lists the commands\n`,
       )
-    return untilSignal(async (signal) => {
-      try {
-        const first = at === undefined ? {} : { first: `jump ${at}` }
-        return await new StepPrompt(timeline, {
-          json: flag(values, 'json'),
-          signal,
-          ...first,
-        }).run()
-      } finally {
-        await timeline.close()
-      }
-    })
+    const interruption = new Interruption()
+    try {
+      const prompt = new StepPrompt(timeline, {
+        json: options.json,
+        signal: interruption.signal,
+        ...(at !== undefined && { first: `jump ${at}` }),
+      })
+      const code = await prompt.run()
+      interruption.throwIfAny()
+      return code
+    } finally {
+      await timeline.close()
+      interruption.stop()
+    }
   },
 } satisfies Verb
-
-/** Runs something that a signal to this process ends. */
-async function untilSignal(run: (signal: AbortSignal) => Promise<number>): Promise<number> {
-  const ending = new AbortController()
-  let came: NodeJS.Signals | undefined
-  const listener = (signal: NodeJS.Signals): void => {
-    came = signal
-    ending.abort()
-  }
-  for (const signal of SIGNALS) process.on(signal, listener)
-  try {
-    const code = await run(ending.signal)
-    if (came) throw new Interrupted(came)
-    return code
-  } finally {
-    for (const signal of SIGNALS) process.off(signal, listener)
-  }
-}

@@ -1,6 +1,5 @@
-import { DIR_OPTION, flag, text, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { openTape } from '@retake/tape/node'
-import { RunStore } from '../runs/run-store.js'
 import { rememberTrust, startLine } from '../agent/trust.js'
 import { printJson } from '../terminal/terminal.js'
 
@@ -14,16 +13,16 @@ Trust covers program, arguments, flags, folder and environment. It is stored out
 project, in $XDG_STATE_HOME/retake or ~/.local/state/retake.`,
   options: { ...DIR_OPTION, '--json': 'print one run per line as JSON' },
   examples: ['retake trust last', 'retake trust test/tapes/refund.tape'],
-  run(values, names) {
-    const store = new RunStore(text(values, 'dir'))
+  run(options, names) {
+    const store = options.store
     const tapes = names.map((name) => openTape(store.find(name)))
     for (const tape of tapes) {
       rememberTrust(tape)
       const { id } = tape.run
       const starts = startLine(tape)
-      if (flag(values, 'json')) printJson({ run: id, tape: tape.path, starts })
+      if (options.json) printJson({ run: id, tape: tape.path, starts })
       else process.stderr.write(`trusted ${id}: it starts ${starts}\n`)
     }
-    return Promise.resolve(0)
+    return 0
   },
 } satisfies Verb

@@ -1,11 +1,8 @@
+import { serveUntilSignal } from '../ui/serve-ui.js'
 import {
   DIR_OPTION,
-  flag,
-  number,
-  type OptionValues,
+  type Options,
   PORT,
-  text,
-  texts,
   TRUST_OPTION,
   usageError,
   type Verb,
@@ -14,11 +11,8 @@ import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { fromHere } from '../terminal/terminal.js'
-import { nextSignal } from './proxy.js'
 import { RunStore } from '../runs/run-store.js'
-import { localRuns } from '../ui/local-runs.js'
 import { openBrowser } from '../terminal/open-browser.js'
-import { serveUi } from '../ui/serve-ui.js'
 
 export default {
   arguments: '[run]',
@@ -41,37 +35,29 @@ with one run, until Ctrl-C. Only the printed address gives access; each start cr
     'retake ui last --step 4',
     'RETAKE_PASSWORD=… retake ui --host 0.0.0.0 --allow-host viewer.example.com',
   ],
-  async run(values, [name]) {
-    const { store, page } = whatToOpen(values, name)
-    const repository = localRuns(store)
-    const signal = nextSignal()
-    const server = await serveUi(repository, {
-      port: number(values, 'port', PORT),
-      host: text(values, 'host'),
-      passwordFile: text(values, 'password-file'),
-      allowHosts: texts(values, 'allow-host'),
+  async run(options, [name]) {
+    const { store, page } = whatToOpen(options, name)
+    await serveUntilSignal(store, {
+      page,
+      port: options.number('port', PORT),
+      host: options.text('host'),
+      passwordFile: options.text('password-file'),
+      allowHosts: options.texts('allow-host'),
+      onServed: async ({ url, port }) => {
+        console.log(options.json ? JSON.stringify({ url, port }) : url)
+        if (options.json) return
+        process.stderr.write(`serving the viewer of ${fromHere(store.folder)} · Ctrl-C ends it\n`)
+        if (!options.flag('no-open')) await openBrowser(url)
+      },
     })
-    // While the browser starts, which takes as long.
-    if (page === '/') repository.runs().catch(() => {})
-    const url = server.link(page)
-    console.log(flag(values, 'json') ? JSON.stringify({ url, port: server.port }) : url)
-    if (!flag(values, 'json')) {
-      process.stderr.write(`serving the viewer of ${fromHere(store.folder)} · Ctrl-C ends it\n`)
-      if (!flag(values, 'no-open')) await openBrowser(url)
-    }
-    await signal
-    await Promise.all([server.close(), repository.close?.()])
     return 0
   },
 } satisfies Verb
 
 /** The folder whose runs are shown, and the page to begin with. */
-function whatToOpen(
-  values: OptionValues,
-  name: string | undefined,
-): { store: RunStore; page: string } {
-  const step = text(values, 'step')
-  const store = new RunStore(text(values, 'dir'))
+function whatToOpen(options: Options, name: string | undefined): { store: RunStore; page: string } {
+  const step = options.text('step')
+  const store = options.store
   if (name === undefined) {
     if (step !== undefined)
       throw usageError(

@@ -1,4 +1,4 @@
-import { DIR_OPTION, flag, text, TRUST_OPTION, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, TRUST_OPTION, type Verb } from '../command-line/verb.js'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
@@ -17,7 +17,7 @@ import {
 } from '../terminal/terminal.js'
 import { notCapturedLines } from '../agent/divergence.js'
 import { explain } from '../command-line/print-error.js'
-import { RunStore } from '../runs/run-store.js'
+import type { RunStore } from '../runs/run-store.js'
 import { requireTrust } from '../agent/trust.js'
 import {
   annotations,
@@ -54,12 +54,12 @@ job gets a table of all tapes.`,
     'retake verify test/tapes --junit retake.xml',
     'retake verify .retake/runs --integrity-only --json',
   ],
-  async run(values, names) {
-    const store = new RunStore(text(values, 'dir'))
+  async run(options, names) {
+    const store = options.store
     const files = names.flatMap((name) => tapesOf(name, store))
-    const junit = text(values, 'junit')
+    const junit = options.text('junit')
     if (junit !== undefined) prepareReport(junit)
-    const replay = !flag(values, 'integrity-only')
+    const replay = !options.flag('integrity-only')
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
     const verdicts: Verdict[] = []
@@ -70,18 +70,18 @@ job gets a table of all tapes.`,
         const started = performance.now()
         const result = await verifyTape(file, {
           replay,
-          allowCutOff: flag(values, 'allow-cut-off'),
-          strictFiles: flag(values, 'strict-files'),
+          allowCutOff: options.flag('allow-cut-off'),
+          strictFiles: options.flag('strict-files'),
         })
         verdicts.push(verdictOf(result, performance.now() - started, replay))
-        if (flag(values, 'json')) printJson(result)
+        if (options.json) printJson(result)
       }
     } finally {
       progress.stop()
     }
     if (junit !== undefined) writeReport(junit, junitReport(verdicts, startedAt))
-    if (!flag(values, 'json')) print(verdicts.map(({ verified }) => verified))
-    if (isGithub(process.env)) reportToGithub(verdicts, flag(values, 'json'))
+    if (!options.json) print(verdicts.map(({ verified }) => verified))
+    if (isGithub(process.env)) reportToGithub(verdicts, options.json)
     return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
 } satisfies Verb
