@@ -1,10 +1,19 @@
-import { onStopSignal } from '../command-line/exit-codes.js'
+import { type Explained } from '../command-line/print-error.js'
+import { project } from '../config/define-config.js'
+import { onStopSignal, Interrupted } from '../command-line/exit-codes.js'
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isatty } from 'node:tty'
-import { type DeferredPreloads, PRELOADS_VARIABLE, type ProcessTask } from '@retake/engine'
+import {
+  type DeferredPreloads,
+  PRELOADS_VARIABLE,
+  type ProcessTask,
+  RetakeError,
+  TASK_VARIABLE,
+} from '@retake/engine'
 import type { Preload } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'
@@ -104,26 +113,27 @@ export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): st
       ]
 }
 
-export interface AgentProcess {
-  /** Retake's own flags for Node; they come last, after every preload of the user's, and are hidden from the agent. */
-  readonly retakeFlags: readonly string[]
-  /** Flags of the run. */
-  readonly nodeArgs: readonly string[]
-  /** Flags for this process only; not part of the run. */
-  readonly ownNodeArgs?: readonly string[]
-  /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
-  readonly preloads?: readonly Preload[]
+/** A program and how it is started. */
+export interface Start {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
+  /** Contains current secrets: see `ServedEnvironment`. */
   readonly env: NodeJS.ProcessEnv
+  /** Flags of the run. */
+  readonly nodeArgs: readonly string[]
+  /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
+  readonly preloads?: readonly Preload[]
+}
+
+export interface AgentOptions {
   readonly stdio: StdioOptions
   /** Gets what the agent writes to stdout, when that is a pipe. */
-  readonly onOutput?: (chunk: Buffer) => void
+  readonly onOutput?: ((chunk: Buffer) => void) | undefined
   /** Killed after this; without it an agent may run for ever. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Stops it: first with a signal, then by killing it. */
-  readonly stopped?: AbortSignal
+  readonly stopped?: AbortSignal | undefined
 }
 
 export interface AgentEnd {
@@ -143,11 +153,7 @@ const STOP_MS = 2000
  * Flags that bring Retake into a process, and its TypeScript loader if the agent is written in
  * TypeScript and the user names no loader of their own.
  */
-export function preloadFlags({
-  entry,
-  nodeArgs,
-  env,
-}: Pick<AgentProcess, 'entry' | 'nodeArgs' | 'env'>): string[] {
+function preloadFlags({ entry, nodeArgs, env }: Start): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
   const own = (name: string): string => cliEntry(name).href
   const isTypeScript = /\.[cm]?ts$/.test(entry)
@@ -166,26 +172,119 @@ export function preloadFlags({
 /** Systems take at most 128 kB in one variable. */
 const VARIABLE_LENGTH = 30_000
 
-/** A task as text for its variable. The plan of a fork may contain a whole conversation, a recording many files. */
-export function handedOver(task: ProcessTask, folder: string): string {
-  const text = JSON.stringify(task)
-  if (text.length <= VARIABLE_LENGTH) return text
-  const file = path.join(folder, 'task.json')
-  writeFileSync(file, text, { mode: 0o600 })
-  return `@${file}`
+type OwnTask<T> = T extends ProcessTask ? Omit<T, 'failure' | 'flagCount' | 'pureAddons'> : never
+
+/**
+ * A process that runs an agent under Retake, and a temporary folder for what it reports.
+ * `remove` the folder when it has ended.
+ */
+export class TaskProcess {
+  readonly #folder: string
+  readonly #cwd: string
+  readonly #args: readonly string[]
+  readonly #env: NodeJS.ProcessEnv
+
+  constructor(
+    start: Start,
+    /** Gets the path of a file in the folder; the report is `report.json`. */
+    taskOf: (inside: (name: string) => string) => OwnTask<ProcessTask>,
+    options: {
+      /** Flags for this process only; not part of the run. */
+      readonly nodeArgs?: readonly string[] | undefined
+      /** It is served from a tape, and may only read and compute. */
+      readonly isServed?: boolean
+      readonly isInspected?: boolean
+    } = {},
+  ) {
+    // Resolved, because the permission to write is given for the real path.
+    this.#folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
+    this.#cwd = start.cwd
+    const inside = (name: string): string => path.join(this.#folder, name)
+    // Last, after every preload of the user's; they are hidden from the agent.
+    const retakeFlags = [
+      ...(options.isServed ? permissionFlags(this.#folder, start, options.isInspected) : []),
+      ...preloadFlags(start),
+    ]
+    const task: ProcessTask = {
+      ...taskOf(inside),
+      failure: inside('failure.json'),
+      flagCount: retakeFlags.length,
+      pureAddons: project().pureAddons,
+    }
+    const { args, env } = nodeCommand(start, [...(options.nodeArgs ?? []), ...retakeFlags])
+    this.#args = args
+    this.#env = {
+      ...env,
+      ...(options.isServed && loaderEnvironment(this.#folder, start)),
+      [TASK_VARIABLE]: this.#handedOver(JSON.stringify(task)),
+    }
+  }
+
+  /** The plan of a fork may contain a whole conversation, a recording many files. */
+  #handedOver(task: string): string {
+    if (task.length <= VARIABLE_LENGTH) return task
+    const file = path.join(this.#folder, 'task.json')
+    writeFileSync(file, task, { mode: 0o600 })
+    return `@${file}`
+  }
+
+  spawn({ stdio, timeoutMs }: AgentOptions): ChildProcess {
+    return spawn(process.execPath, this.#args, {
+      cwd: this.#cwd,
+      env: this.#env,
+      stdio,
+      ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: 'SIGKILL' }),
+    })
+  }
+
+  /**
+   * Runs it to its end. Signals that reach this process are for the agent: it may clean up,
+   * and this process waits until it has ended. Throws what stopped Retake itself.
+   */
+  async run(options: AgentOptions): Promise<AgentEnd> {
+    const child = this.spawn(options)
+    if (options.onOutput) child.stdout?.on('data', options.onOutput)
+    const end = await endOf(child, cliErrors.AGENT_NOT_STARTED, stopWhen(options.stopped, child))
+    this.throwFailure()
+    return end
+  }
+
+  /** Throws the error that stopped Retake inside the agent's process, if there was one. */
+  throwFailure(): void {
+    const failure = this.read('failure.json') as Explained | undefined
+    if (failure) throw new RetakeError(failure.code, failure.what, failure.why, failure.fix)
+  }
+
+  /** What the process has written; undefined when it was killed before it could. */
+  read(name: string, changed: (text: string) => string = (text) => text): unknown {
+    try {
+      return JSON.parse(changed(readFileSync(path.join(this.#folder, name), 'utf8'))) as unknown
+    } catch {
+      return undefined
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** Why a process that ended without a report has none. */
+export function withoutReport({ code, signal, interruptedBy }: AgentEnd): Error {
+  if (interruptedBy) return new Interrupted(interruptedBy)
+  return cliErrors.REPLAY_WITHOUT_REPORT(
+    signal ? `was killed by ${signal}` : `exited with code ${code}`,
+  )
 }
 
 /** Arguments and environment of the process: without flags whose modules are loaded inside the run. */
-export function nodeCommand(
-  agent: Pick<
-    AgentProcess,
-    'nodeArgs' | 'ownNodeArgs' | 'retakeFlags' | 'entry' | 'args' | 'env' | 'preloads'
-  >,
+function nodeCommand(
+  { nodeArgs, preloads, env, entry, args }: Start,
+  ownFlags: readonly string[],
 ): { readonly args: string[]; readonly env: NodeJS.ProcessEnv } {
-  const { nodeArgs, ownNodeArgs = [], preloads, env } = agent
   const flags = preloads === undefined ? nodeArgs : takePreloads(nodeArgs).flags
-  const args = [...flags, ...ownNodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args]
-  if (preloads === undefined) return { args, env }
+  const all = [...flags, ...ownFlags, entry, ...args]
+  if (preloads === undefined) return { args: all, env }
   const { NODE_OPTIONS: nodeOptions, ...others } = env
   const handedOn: DeferredPreloads = {
     modules: preloads,
@@ -194,7 +293,7 @@ export function nodeCommand(
   }
   const rest = takeFromNodeOptions(nodeOptions ?? '').text
   return {
-    args,
+    args: all,
     env: {
       ...others,
       ...(rest !== '' && { NODE_OPTIONS: rest }),
@@ -204,20 +303,36 @@ export function nodeCommand(
 }
 
 /**
- * Runs an agent to its end. Signals that reach this process are for the agent:
- * it may clean up, and this process waits until it has ended.
+ * A second guard below the engine, where Node has one: the replayed process may
+ * read and compute, but write only its report, start nothing, and on newer
+ * Nodes reach no network. Nodes that cannot allow the inspector under this guard
+ * are looked into without it: the engine's own guard stays. A TypeScript loader of the
+ * user's own may start its compiler.
  */
-export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
-  const { args, env } = nodeCommand(agent)
-  const child = spawn(process.execPath, args, {
-    cwd: agent.cwd,
-    env,
-    stdio: agent.stdio,
-    ...(agent.timeoutMs !== undefined && { timeout: agent.timeoutMs, killSignal: 'SIGKILL' }),
-  })
-  if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
-  return endOf(child, cliErrors.AGENT_NOT_STARTED, stopWhen(agent.stopped, child))
+function permissionFlags(writable: string, start: Start, isInspected = false): string[] {
+  const known = process.allowedNodeEnvironmentFlags
+  if (!known.has('--permission')) return []
+  if (isInspected && !known.has('--allow-inspector')) return []
+  return [
+    '--permission',
+    '--allow-fs-read=*',
+    `--allow-fs-write=${writable}`,
+    '--allow-worker',
+    '--allow-addons',
+    '--allow-wasi',
+    ...(hasTypeScriptLoader(start.nodeArgs, start.env) ? ['--allow-child-process'] : []),
+    ...(isInspected ? ['--allow-inspector'] : []),
+    // Otherwise Node warns about the flags above on the agent's stderr.
+    '--disable-warning=SecurityWarning',
+  ]
 }
+
+/**
+ * A TypeScript loader of the user's own caches what it compiles where temporary files go. The
+ * engine restores the recorded values of these variables before the agent starts.
+ */
+const loaderEnvironment = (writable: string, { nodeArgs, env }: Start): NodeJS.ProcessEnv =>
+  hasTypeScriptLoader(nodeArgs, env) ? { TMPDIR: writable, TEMP: writable, TMP: writable } : {}
 
 /** Waits for a process to end, handing on the signals that reach this one; then calls `release`. */
 export function endOf(

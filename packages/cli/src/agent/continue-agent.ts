@@ -1,25 +1,18 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import type { StdioOptions } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import {
   type ContinuePlan,
   type ContinueReport,
   type Divergence,
   containsSecret,
   isSurrounding,
-  type ProcessTask,
-  TASK_VARIABLE,
   trustedRunsFile,
   withSurroundings,
 } from '@retake/engine'
 import { environmentOnTape, hasReadsOnly, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
-import { project } from '../config/define-config.js'
-import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
-import { type AgentEnd, handedOver, preloadFlags, runAgent } from './agent-process.js'
+import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
+import { type AgentEnd, type AgentOptions, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
-import { throwFailure } from './record-agent.js'
 import { markRecording } from '../runs/run-store.js'
 import { startOf } from './replay-agent.js'
 import { trustInThisProcess } from './trust.js'
@@ -173,14 +166,10 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
   ]
 }
 
-export interface ContinueOptions {
+export interface ContinueOptions extends Partial<AgentOptions> {
   readonly nodeArgs?: readonly string[]
   /** Variables that differ from the recorded ones. */
   readonly env?: Readonly<Record<string, string>>
-  readonly stdio?: StdioOptions
-  readonly onOutput?: (chunk: Buffer) => void
-  /** Stops the process; what it recorded stays. */
-  readonly stopped?: AbortSignal
 }
 
 /** Result of a process that was first served from a tape and then live. */
@@ -197,41 +186,30 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
-  const { env: _env, ...start } = startOf(tape)
-  const surroundings = liveEnvironment(tape, options.env ?? {}, plan)
+  const start = { ...startOf(tape), env: liveEnvironment(tape, options.env ?? {}, plan) }
   const target = plan.branch?.path ?? plan.source
   const unmark = markRecording(target)
-  const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
-  try {
-    const retakeFlags = preloadFlags({ ...start, env: surroundings })
-    const report = path.join(temporary, 'report.json')
-    const failure = path.join(temporary, 'failure.json')
-    const task: ProcessTask = {
+  const child = new TaskProcess(
+    start,
+    (inside) => ({
       mode: 'continue',
       plan,
-      report,
-      failure,
+      report: inside('report.json'),
       // The forks of a search for causes are thrown away.
       ...(plan.pinned === undefined && { trustedRuns: trustedRunsFile() }),
-      flagCount: retakeFlags.length,
-      pureAddons: project().pureAddons,
-    }
-    const end = await runAgent({
-      ...start,
-      retakeFlags,
-      ownNodeArgs: options.nodeArgs ?? [],
-      env: { ...surroundings, [TASK_VARIABLE]: handedOver(task, temporary) },
-      stdio: options.stdio ?? 'inherit',
-      ...(options.onOutput && { onOutput: options.onOutput }),
-      ...(options.stopped && { stopped: options.stopped }),
-    })
-    throwFailure(failure)
-    if (end.signal && end.signal !== 'SIGKILL') endTape(target, end.signal)
+    }),
+    { nodeArgs: options.nodeArgs },
+  )
+  try {
+    const end = await child.run({ stdio: 'inherit', ...options })
+    if (end.signal && existsSync(target)) endTape(target, end.signal)
     if (existsSync(target)) trustInThisProcess(openOwnTape(target))
-    return { ...readReport(report, end), ...end, tape: target }
+    const report = child.read('report.json')
+    if (report === undefined) throw withoutReport(end)
+    return { ...(report as ContinueReport & Continued), ...end, tape: target }
   } finally {
     unmark()
-    rmSync(temporary, { recursive: true, force: true })
+    child.remove()
   }
 }
 
@@ -245,24 +223,9 @@ export function checkContinuable(
   liveEnvironment(tape, env, plan)
 }
 
-function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code'> {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch {
-    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    throw cliErrors.REPLAY_WITHOUT_REPORT(
-      end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
-    )
-  }
-  return JSON.parse(text) as Omit<Continued, 'tape' | 'code'>
-}
-
-/** The agent was stopped before it could finish its tape; this adds how it ended. */
-function endTape(file: string, signal: NodeJS.Signals): void {
-  // It never went live.
-  if (!existsSync(file)) return
-  if (openOwnTape(file).status !== 'truncated') return
+/** An agent that a signal stopped could not finish its tape: this adds how it ended. */
+export function endTape(file: string, signal: NodeJS.Signals): void {
+  if (signal === 'SIGKILL' || openOwnTape(file).status !== 'truncated') return
   const writer = TapeWriter.reopen(file)
   writer.append({ type: 'end', signal })
   writer.seal()

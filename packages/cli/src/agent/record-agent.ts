@@ -1,33 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import {
-  type CallSites,
-  isTrustedRun,
-  newRunId,
-  type ProcessTask,
-  RetakeError,
-  TASK_VARIABLE,
-  trustedRunsFile,
-} from '@retake/engine'
+import { type CallSites, isTrustedRun, newRunId, trustedRunsFile } from '@retake/engine'
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { project } from '../config/define-config.js'
 import { Interrupted } from '../command-line/exit-codes.js'
-import {
-  type AgentEnd,
-  handedOver,
-  preloadFlags,
-  runAgent,
-  takeFromNodeOptions,
-  takePreloads,
-} from './agent-process.js'
+import { type AgentEnd, takeFromNodeOptions, takePreloads, TaskProcess } from './agent-process.js'
 import { cliErrors } from '../errors.js'
-import type { Explained } from '../command-line/print-error.js'
 import { codeOf } from './source-code.js'
 import { markRecording, RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
-import type { NotCaptured } from '@retake/tape'
 import { duration, plural } from '@retake/tape/present'
 import { fromHere, type Paint } from '../terminal/terminal.js'
 import { notCapturedLines } from './divergence.js'
@@ -69,22 +50,14 @@ const exitOf = ({ code, signal }: Recording): string[] => {
   return code === 0 ? [] : [`exit code ${code}`]
 }
 
-interface RecordingFacts {
-  readonly steps: number
-  readonly ms: number
-  readonly cutOff: boolean
-  /** The run is remembered as recorded on this machine, so it may be started again. */
-  readonly trusted: boolean
-  readonly notCaptured: readonly NotCaptured[]
-}
-
-export function recordingFacts({ tape: file }: Recording): RecordingFacts {
+export function recordingFacts({ tape: file }: Recording) {
   const tape = openTape(file)
   const view = viewRun(tape)
   return {
     steps: view.recordedSteps.length,
     ms: view.durationMs,
     cutOff: view.status === 'truncated',
+    /** The run is remembered as recorded on this machine, so it may be started again. */
     trusted: isTrustedRun(tape),
     notCaptured: view.notCaptured,
   }
@@ -115,65 +88,43 @@ export interface RecordingOptions {
 
 /** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
 export async function recordAgent(options: RecordingOptions): Promise<Recording> {
-  const { store, entry, args } = options
+  const { store, entry, args, nodeArgs = [], databases, strict, withSites = false } = options
   checkEntry(entry)
   store.prepare()
   const id = newRunId()
   const tape = store.pathOf(id)
   const unmark = markRecording(tape)
-  const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
-  try {
-    const env = { ...process.env, ...options.env }
-    const nodeArgs = options.nodeArgs ?? []
-    const retakeFlags = preloadFlags({ entry, nodeArgs, env })
-    const failure = path.join(temporary, 'failure.json')
-    const sites = options.withSites ? path.join(temporary, 'sites.json') : undefined
-    const task: ProcessTask = {
+  const env = { ...process.env, ...options.env }
+  const preloads = [
+    ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
+    ...takePreloads(nodeArgs).preloads,
+  ]
+  const child = new TaskProcess(
+    { entry, args, cwd: process.cwd(), env, nodeArgs, preloads },
+    (inside) => ({
       mode: 'record',
       id,
       name: options.name ?? path.basename(entry).replace(/\.[cm]?[jt]s$/, ''),
       tape,
       entry,
       args,
-      failure,
       trustedRuns: trustedRunsFile(),
-      ...(sites !== undefined && { sites }),
-      ...(options.databases !== undefined && { databases: options.databases }),
+      ...(withSites && { sites: inside('sites.json') }),
+      ...(databases !== undefined && { databases }),
       code: codeOf(path.resolve(entry)),
-      ...(options.strict === true && { strict: true }),
-      flagCount: retakeFlags.length,
-      pureAddons: project().pureAddons,
-    }
-    const end = await runAgent({
-      retakeFlags,
-      nodeArgs,
-      preloads: [
-        ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
-        ...takePreloads(nodeArgs).preloads,
-      ],
-      entry,
-      args,
-      cwd: process.cwd(),
-      env: { ...env, [TASK_VARIABLE]: handedOver(task, temporary) },
-      stdio: options.stdio ?? 'inherit',
-      ...(options.onOutput && { onOutput: options.onOutput }),
-    })
-    throwFailure(failure)
+      ...(strict === true && { strict }),
+    }),
+  )
+  try {
+    const end = await child.run({ stdio: options.stdio ?? 'inherit', onOutput: options.onOutput })
     if (!existsSync(tape)) throw notStarted(end)
     trustInThisProcess(openOwnTape(tape))
-    return { ...end, id, tape, ...(sites !== undefined && { sites: readSites(sites) }) }
+    // An agent that was killed could not write them.
+    const sites = withSites && { sites: (child.read('sites.json') ?? []) as CallSites }
+    return { ...end, id, tape, ...sites }
   } finally {
     unmark()
-    rmSync(temporary, { recursive: true, force: true })
-  }
-}
-
-function readSites(file: string): CallSites {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as CallSites
-  } catch {
-    // The agent was killed before it could write the file.
-    return []
+    child.remove()
   }
 }
 
@@ -202,16 +153,4 @@ const COMMANDS: Readonly<Record<string, string>> = {
   '.py': 'python',
   '.rb': 'ruby',
   '.sh': 'sh',
-}
-
-/** Throws the error that stopped Retake inside the agent's process, if there was one. */
-export function throwFailure(file: string): void {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch {
-    return
-  }
-  const { code, what, why, fix } = JSON.parse(text) as Explained
-  throw new RetakeError(code, what, why, fix)
 }

@@ -1,28 +1,21 @@
-import type { StdioOptions } from 'node:child_process'
 import {
   type Divergence,
   type MovedRoot,
   movedTape,
-  type ProcessTask,
   type ReplayReport,
-  TASK_VARIABLE,
   withSurroundings,
 } from '@retake/engine'
-import { hasReadsOnly, type Preload, type RunDetails, type Tape } from '@retake/tape'
-import { Interrupted } from '../command-line/exit-codes.js'
-import { type AgentProcess, hasTypeScriptLoader, preloadFlags, runAgent } from './agent-process.js'
+import { hasReadsOnly, type RunDetails, type Tape } from '@retake/tape'
+import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
 import type { Isolation } from './run-in-sandbox.js'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceReport } from './divergence.js'
 import { movedHere } from './source-code.js'
 import { type Look, printable } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
-import { tmpdir } from 'node:os'
-import { project } from '../config/define-config.js'
-import { throwFailure } from './record-agent.js'
 import { requireTrust } from './trust.js'
 
 /** More differences than this are only counted; `--json` has all of them. */
@@ -88,16 +81,14 @@ function cutOffLines(tape: Tape, { paint }: Look): string[] {
   ]
 }
 
-export interface ReplayOptions {
+export interface ReplayOptions extends Partial<AgentOptions> {
   readonly observe?: boolean
   readonly pace?: boolean
   readonly nodeArgs?: readonly string[]
-  readonly stdio?: StdioOptions
-  readonly onOutput?: (chunk: Buffer) => void
-  /** Replays in a copy of the recorded folder; what is reported names the recorded one. */
+  /** Replays in a copy of the recorded folder; what is reported names the recorded one. Default: this checkout, if the folder is gone. */
   readonly root?: MovedRoot
-  /** Killed after this: `REPLAY_WITHOUT_REPORT`. */
-  readonly timeoutMs?: number
+  /** Descriptor of the pipe through which the process is looked into. */
+  readonly inspectFd?: number
 }
 
 export interface Replayed extends Omit<ReplayReport, 'divergences'> {
@@ -114,26 +105,17 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
 
 /** Runs the recorded program again, served from its tape; in another checkout, the program that is here. */
 export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Promise<Replayed> {
-  const command = replayCommand(tape, options)
+  const child = new ReplayProcess(tape, options)
   try {
-    const end = await runAgent({
-      ...command.start,
-      stdio: options.stdio ?? ['ignore', 'inherit', 'inherit'],
-      ...(options.onOutput && { onOutput: options.onOutput }),
-      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-    })
-    const report = command.report()
-    if (report !== undefined)
-      return {
-        ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
-        ...(end.signal && { signal: end.signal }),
-      }
-    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    throw cliErrors.REPLAY_WITHOUT_REPORT(
-      end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
-    )
+    const end = await child.run({ stdio: ['ignore', 'inherit', 'inherit'], ...options })
+    const report = child.report()
+    if (report === undefined) throw withoutReport(end)
+    return {
+      ...withLocalSites(report as Replayed, options.root ? undefined : movedHere(tape)),
+      ...(end.signal && { signal: end.signal }),
+    }
   } finally {
-    command.remove()
+    child.remove()
   }
 }
 
@@ -148,72 +130,36 @@ function withLocalSites(replayed: Replayed, root: MovedRoot | undefined): Replay
   return { ...replayed, divergences }
 }
 
-interface ReplayCommandOptions {
-  readonly observe?: boolean
-  readonly pace?: boolean
-  readonly nodeArgs?: readonly string[]
-  /** Descriptor of the pipe through which the process is looked into. */
-  readonly inspectFd?: number
-  /** Replays in a copy of the recorded folder; what is reported names the recorded one. Default: this checkout, if the folder is gone. */
-  readonly root?: MovedRoot
-}
+/** The recorded program as a process that is served from its tape. */
+export class ReplayProcess extends TaskProcess {
+  readonly #root: MovedRoot | undefined
 
-/** How to start the recorded program again, served from its tape; `remove` when it has ended. */
-interface ReplayCommand {
-  readonly start: Omit<AgentProcess, 'stdio' | 'onOutput'>
-  /** Throws what stopped Retake itself; undefined when the process ended without a report. */
-  report(): ReplayReport | undefined
-  remove(): void
-}
-
-export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
-  const root = options.root ?? movedHere(tape)
-  const start = startOf(tape, root)
-  // Resolved, because the permission to write is given for the real path.
-  const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
-  const report = path.join(temporary, 'report.json')
-  const failure = path.join(temporary, 'failure.json')
-  const isInspected = options.inspectFd !== undefined
-  const retakeFlags = [...permissionFlags(temporary, start, isInspected), ...preloadFlags(start)]
-  const task: ProcessTask = {
-    mode: 'replay',
-    tape: path.resolve(tape.path),
-    observe: options.observe ?? false,
-    pace: options.pace ? 'recorded' : 'full',
-    report,
-    failure,
-    flagCount: retakeFlags.length,
-    pureAddons: project().pureAddons,
-    ...(options.inspectFd !== undefined && { inspect: { fd: options.inspectFd } }),
-    ...(root && { root }),
+  constructor(tape: Tape, options: ReplayOptions = {}) {
+    const { observe = false, pace = false, nodeArgs, inspectFd } = options
+    const root = options.root ?? movedHere(tape)
+    super(
+      startOf(tape, root),
+      (inside) => ({
+        mode: 'replay',
+        tape: path.resolve(tape.path),
+        observe,
+        pace: pace ? 'recorded' : 'full',
+        report: inside('report.json'),
+        ...(inspectFd !== undefined && { inspect: { fd: inspectFd } }),
+        ...(root && { root }),
+      }),
+      { nodeArgs, isServed: true, isInspected: inspectFd !== undefined },
+    )
+    this.#root = root
   }
-  return {
-    start: {
-      ...start,
-      retakeFlags,
-      ownNodeArgs: options.nodeArgs ?? [],
-      env: {
-        ...start.env,
-        ...loaderEnvironment(temporary, start),
-        [TASK_VARIABLE]: JSON.stringify(task),
-      },
-    },
-    report: () => {
-      throwFailure(failure)
-      return readReport(report, root)
-    },
-    remove: () => rmSync(temporary, { recursive: true, force: true }),
-  }
-}
 
-interface Start {
-  readonly entry: string
-  readonly args: readonly string[]
-  readonly cwd: string
-  /** The environment of the program. It contains current secrets: see `ServedEnvironment`. */
-  readonly env: NodeJS.ProcessEnv
-  readonly nodeArgs: readonly string[]
-  readonly preloads?: readonly Preload[]
+  /** Undefined when the process ended without a report. */
+  report(): ReplayReport | undefined {
+    const root = this.#root
+    return this.read('report.json', (text) =>
+      root ? text.replaceAll(root.current, root.recorded) : text,
+    ) as ReplayReport | undefined
+  }
 }
 
 /** Advice about steps and branches does not apply to a run that was recorded through the proxy. */
@@ -246,55 +192,4 @@ function environmentFor(tape: Tape, { env }: RunDetails): NodeJS.ProcessEnv {
 function isMissingEnvFile(flag: string, cwd: string): boolean {
   const file = /^--env-file(?:-if-exists)?=(.*)$/s.exec(flag)?.[1]
   return file !== undefined && !existsSync(path.resolve(cwd, file))
-}
-
-/**
- * A second guard below the engine, where Node has one: the replayed process may
- * read and compute, but write only its report, start nothing, and on newer
- * Nodes reach no network. Nodes that cannot allow the inspector under this guard
- * are looked into without it: the engine's own guard stays. A TypeScript loader of the
- * user's own may start its compiler.
- */
-export function permissionFlags(
-  writable: string,
-  { nodeArgs, env }: Pick<AgentProcess, 'nodeArgs' | 'env'>,
-  isInspected = false,
-): string[] {
-  const known = process.allowedNodeEnvironmentFlags
-  if (!known.has('--permission')) return []
-  if (isInspected && !known.has('--allow-inspector')) return []
-  return [
-    '--permission',
-    '--allow-fs-read=*',
-    `--allow-fs-write=${writable}`,
-    '--allow-worker',
-    '--allow-addons',
-    '--allow-wasi',
-    ...(hasTypeScriptLoader(nodeArgs, env) ? ['--allow-child-process'] : []),
-    ...(isInspected ? ['--allow-inspector'] : []),
-    // Otherwise Node warns about the flags above on the agent's stderr.
-    '--disable-warning=SecurityWarning',
-  ]
-}
-
-/**
- * A TypeScript loader of the user's own caches what it compiles where temporary files go. The
- * engine restores the recorded values of these variables before the agent starts.
- */
-export function loaderEnvironment(
-  writable: string,
-  { nodeArgs, env }: Pick<AgentProcess, 'nodeArgs' | 'env'>,
-): NodeJS.ProcessEnv {
-  if (!hasTypeScriptLoader(nodeArgs, env)) return {}
-  return { TMPDIR: writable, TEMP: writable, TMP: writable }
-}
-
-function readReport(file: string, root?: MovedRoot): ReplayReport | undefined {
-  try {
-    const text = readFileSync(file, 'utf8')
-    const moved = root ? text.replaceAll(root.current, root.recorded) : text
-    return JSON.parse(moved) as ReplayReport
-  } catch {
-    return undefined
-  }
 }

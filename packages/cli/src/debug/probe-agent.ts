@@ -1,4 +1,5 @@
-import { spawn, type StdioOptions } from 'node:child_process'
+import { withoutReport } from '../agent/agent-process.js'
+import type { StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
 import {
   type Ended,
@@ -9,9 +10,8 @@ import {
 } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { FOUND, Interrupted, onStopSignal } from '../command-line/exit-codes.js'
-import { nodeCommand } from '../agent/agent-process.js'
 import { cliErrors } from '../errors.js'
-import { replayCommand, type Replayed, replayReceipt } from '../agent/replay-agent.js'
+import { type Replayed, replayReceipt, ReplayProcess } from '../agent/replay-agent.js'
 import { cliRoot } from '../package-root.js'
 import { lookOf, printJson } from '../terminal/terminal.js'
 import { momentOf } from '../runs/view-run.js'
@@ -40,10 +40,7 @@ function endedBefore(view: RunView, step: Step, end: Ended): Error {
 
 /** Throws when the replay did not come to the end that was recorded. */
 export function checkEnd({ report, signal, exitCode }: Ended): void {
-  if (report === undefined)
-    throw cliErrors.REPLAY_WITHOUT_REPORT(
-      signal ? `was killed by ${signal}` : `exited with code ${exitCode}`,
-    )
+  if (report === undefined) throw withoutReport({ code: exitCode, ...(signal && { signal }) })
   if (report.divergences.length > 0) throw new DivergedOnTheWay(report as Replayed)
 }
 
@@ -123,23 +120,21 @@ export function spawnProbe(
   tape: Tape,
   { nodeArgs = [], output }: ProbeAgentOptions = {},
 ): ProbeProcess {
-  const command = replayCommand(tape, { nodeArgs, inspectFd: PIPE_FD })
-  const { start } = command
+  const replay = new ReplayProcess(tape, { nodeArgs, inspectFd: PIPE_FD })
   const { stdout = 'ignore', stderr = 'ignore' } = output ?? {}
-  const stdio: StdioOptions = ['ignore', stdout, stderr, 'pipe'] as StdioOptions
-  const { args, env } = nodeCommand(start)
-  const child = spawn(process.execPath, args, { cwd: start.cwd, env, stdio })
+  const child = replay.spawn({ stdio: ['ignore', stdout, stderr, 'pipe'] as StdioOptions })
   const ended = new Promise<ProbeEnd>((resolve, reject) => {
     child.on('error', (cause) => reject(cliErrors.AGENT_NOT_STARTED(cause)))
     child.on('exit', (code, signal) => {
       try {
-        const report = command.report()
+        replay.throwFailure()
+        const report = replay.report()
         resolve({ exitCode: code ?? 1, ...(signal && { signal }), ...(report && { report }) })
       } catch (error) {
         reject(error)
       }
     })
-  }).finally(() => command.remove())
+  }).finally(() => replay.remove())
   return {
     pipe: child.stdio[PIPE_FD] as Duplex,
     ended,
@@ -149,7 +144,7 @@ export function spawnProbe(
     kill: () => {
       child.kill('SIGKILL')
       // Now, because this process may be about to end as well.
-      command.remove()
+      replay.remove()
     },
   }
 }

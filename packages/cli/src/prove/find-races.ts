@@ -1,22 +1,12 @@
-import {
-  type ChaosReport,
-  type Divergence,
-  newRunId,
-  type ProcessTask,
-  type Swap,
-  TASK_VARIABLE,
-} from '@retake/engine'
+import { type ChaosReport, type Divergence, newRunId, type Swap } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { Judgement, Oracle, RunOutcome } from '../oracle/oracle.js'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { project } from '../config/define-config.js'
 import { Interrupted } from '../command-line/exit-codes.js'
-import { preloadFlags, runAgent } from '../agent/agent-process.js'
-import { throwFailure } from '../agent/record-agent.js'
-import { loaderEnvironment, permissionFlags, startOf } from '../agent/replay-agent.js'
+import { TaskProcess } from '../agent/agent-process.js'
+import { startOf } from '../agent/replay-agent.js'
 
 /** A program that takes longer than this in one order is stuck in a loop of its own. */
 const TIMEOUT_MS = 60_000
@@ -34,69 +24,54 @@ interface TriedOrder extends Omit<ChaosReport, 'divergences'> {
   readonly outcome: Outcome
 }
 
-interface TryOptions {
-  /** Gets the path and the id of the tape before it is removed. */
-  readonly onTape?: (file: string, id: string) => void
-}
-
 /** Runs the recorded program once, with its own answers in this order. Nothing reaches the outside. */
 export async function tryOrder(
   tape: Tape,
   order: Order,
-  { onTape }: TryOptions = {},
+  /** Gets the path and the id of the tape before it is removed. */
+  onTape?: (file: string, id: string) => void,
 ): Promise<TriedOrder> {
-  const start = startOf(tape)
-  // Resolved, because the permission to write is given for the real path.
-  const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
-  try {
-    const inside = (name: string): string => path.join(temporary, name)
-    const id = newRunId()
-    const retakeFlags = [...permissionFlags(temporary, start), ...preloadFlags(start)]
-    const task: ProcessTask = {
+  const id = newRunId()
+  let file = ''
+  const child = new TaskProcess(
+    startOf(tape),
+    (inside) => ({
       mode: 'chaos',
       source: path.resolve(tape.path),
       order,
       id,
       name: `${tape.run.name} (seed ${order.seed})`,
-      tape: inside(`${id}.tape`),
+      tape: (file = inside(`${id}.tape`)),
       report: inside('report.json'),
-      failure: inside('failure.json'),
-      flagCount: retakeFlags.length,
-      pureAddons: project().pureAddons,
-    }
-    const end = await runAgent({
-      ...start,
-      retakeFlags,
-      env: {
-        ...start.env,
-        ...loaderEnvironment(temporary, start),
-        [TASK_VARIABLE]: JSON.stringify(task),
-      },
-      stdio: 'ignore',
-      timeoutMs: TIMEOUT_MS,
-    })
+    }),
+    { isServed: true },
+  )
+  try {
+    const end = await child.run({ stdio: 'ignore', timeoutMs: TIMEOUT_MS })
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    throwFailure(inside('failure.json'))
-    const { divergences, ...report } = readReport(task.report, end.code)
+    // Without a report the process was killed: it never came to an end.
+    const { divergences, ...report } = (child.read('report.json') ?? {
+      ...NOTHING_REPORTED,
+      exitCode: end.code,
+    }) as ChaosReport
     const divergence = divergences[0] as Divergence | undefined
-    if (onTape !== undefined && existsSync(task.tape)) onTape(task.tape, id)
-    const outcome = existsSync(task.tape) ? outcomeOf(openTape(task.tape)) : NOTHING
+    if (existsSync(file)) onTape?.(file, id)
+    const outcome = existsSync(file) ? outcomeOf(openTape(file)) : NOTHING
     return { ...order, ...report, divergence, outcome }
   } finally {
-    rmSync(temporary, { recursive: true, force: true })
+    child.remove()
   }
 }
 
 const NOTHING: Outcome = { stdout: [] }
-
-/** Without a report the process was killed: it never came to an end. */
-function readReport(file: string, exitCode: number): ChaosReport {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ChaosReport
-  } catch {
-    const nothing = { divergences: [], picks: 0, swaps: [], unasked: [], cutShort: [] }
-    return { ...nothing, exitCode, contacts: {}, wallMs: 0 }
-  }
+const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
+  divergences: [],
+  picks: 0,
+  swaps: [],
+  unasked: [],
+  cutShort: [],
+  contacts: {},
+  wallMs: 0,
 }
 
 /** Outcome of a run that must not depend on the order of deliveries. */

@@ -252,18 +252,12 @@ async function saveTapes(
   const kept = new Map<number, string>()
   const wanted = seeds.length === 1 ? seeds : races.map((race) => race.order.seed)
   for (const seed of wanted) {
-    await tryOrder(
-      tape,
-      { seed },
-      {
-        onTape: (file, id) => {
-          const to = path.join(path.dirname(path.resolve(tape.path)), path.basename(file))
-          moveFile(file, to)
-          trustRecording(to, trustedRunsFile())
-          kept.set(seed, id)
-        },
-      },
-    )
+    await tryOrder(tape, { seed }, (file, id) => {
+      const to = path.join(path.dirname(path.resolve(tape.path)), path.basename(file))
+      moveFile(file, to)
+      trustRecording(to, trustedRunsFile())
+      kept.set(seed, id)
+    })
   }
   return kept
 }

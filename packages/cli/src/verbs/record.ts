@@ -1,7 +1,7 @@
+import { endTape } from '../agent/continue-agent.js'
 import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
-import { openTape, TapeWriter } from '@retake/tape/node'
 import { recordedMatchers } from '../config/define-config.js'
 import {
   recordAgent,
@@ -57,7 +57,7 @@ Options go before the file.`,
       entry === '--'
         ? await recordCommand({ ...commonOf(options), ...commandOptions(options, args) })
         : await recordAgent({ ...commonOf(options), ...agentOptions(options, entry), args })
-    if (recording.signal && recording.signal !== 'SIGKILL') endTape(recording)
+    if (recording.signal) endTape(recording.tape, recording.signal)
     const facts = recordingFacts(recording)
     const said = options.json
       ? recordingJson(recording, facts)
@@ -133,12 +133,4 @@ function nodeFile(command: readonly string[]): string | undefined {
   const [program = '', ...args] = command[0] === 'npx' ? command.slice(1) : command
   if (!/^(node|nodejs|tsx|ts-node)(\.exe|\.cmd)?$/.test(path.basename(program))) return undefined
   return args.find((arg) => /^[^-].*\.[cm]?[jt]s$/.test(arg))
-}
-
-/** The agent was stopped before it could finish its tape. Everything it did is there: this adds how it ended. */
-function endTape({ tape, signal }: Recording): void {
-  if (openTape(tape).status !== 'truncated' || signal === undefined) return
-  const writer = TapeWriter.reopen(tape)
-  writer.append({ type: 'end', signal })
-  writer.seal()
 }
