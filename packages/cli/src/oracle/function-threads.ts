@@ -1,13 +1,7 @@
+import { usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import {
-  undecided,
-  type Check,
-  type Judge,
-  type Judgement,
-  type RunOutcome,
-  type WrongOracle,
-} from './oracle.js'
+import { undecided, type Check, type Judge, type Judgement, type RunOutcome } from './oracle.js'
 import { fromHere } from '../terminal/terminal.js'
 import { hashOfCode } from '../agent/source-code.js'
 import { cliEntry } from '../package-root.js'
@@ -28,7 +22,7 @@ export type FromThread =
   | { readonly judgement: Judgement }
   | { readonly threw: string }
 /** How a thread came to its end, or was given up on, instead of an answer. */
-export type ThreadSaid = FromThread | { readonly gone: string }
+type ThreadSaid = FromThread | { readonly gone: string }
 
 /** A file that takes longer than this to load is stuck. */
 const LOAD_MS = 30_000
@@ -36,15 +30,12 @@ const LOAD_MS = 30_000
 const THREADS_MAX = Math.max(2, availableParallelism())
 
 /** Threads that run a function of the user's, each one call at a time, so that every call can be ended. */
-export class FunctionThreads {
-  readonly #location: FunctionLocation
+class FunctionThreads {
   readonly #idle: Worker[] = []
   readonly #waiting: (() => void)[] = []
   #count = 0
 
-  constructor(location: FunctionLocation) {
-    this.#location = location
-  }
+  constructor(readonly location: FunctionLocation) {}
 
   /** A thread that has loaded the function, for one call; or the reason why it cannot load it. */
   async take(): Promise<Worker | { readonly broken: string }> {
@@ -72,7 +63,7 @@ export class FunctionThreads {
 
   #start(): Worker {
     const worker = new Worker(cliEntry('function-thread'), {
-      workerData: this.#location,
+      workerData: this.location,
       execArgv: [],
     })
     // It may also break while it is idle.
@@ -88,7 +79,7 @@ export class FunctionThreads {
 }
 
 /** Next message of a thread. */
-export function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> {
+function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> {
   return new Promise((resolve) => {
     const end = (said: ThreadSaid): void => {
       worker.off('message', end)
@@ -113,36 +104,32 @@ export function threadAnswer(worker: Worker, signal: AbortSignal): Promise<Threa
  * while it lasts, so that one that hangs, even in a loop, can be ended. What it prints
  * goes to stderr.
  */
-export async function functionCheck(
-  location: FunctionLocation,
-  wrong: WrongOracle,
-): Promise<Check> {
+export async function functionCheck(location: FunctionLocation): Promise<Check> {
   const threads = new FunctionThreads(location)
   const take = async (): Promise<Worker> => {
     const worker = await threads.take()
     if ('broken' in worker)
-      throw wrong(`The oracle ${fromHere(location.file)} cannot be used.`, worker.broken)
+      throw usageError(`The oracle ${fromHere(location.file)} cannot be used.`, worker.broken)
     return worker
   }
   // Mistakes are reported before anything runs.
   threads.release(await take())
-  return {
-    key: hashOfCode([location.file]),
-    async prepare(): Promise<Judge> {
-      const worker = await take()
-      return async (outcome, signal) => {
-        const answer = threadAnswer(worker, signal)
-        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-        worker.postMessage({ outcome } satisfies ToThread)
-        const said = await answer
-        if ('gone' in said) {
-          await worker.terminate()
-          return undecided(`the oracle broke: ${said.gone}`)
-        }
-        threads.release(worker)
-        if ('judgement' in said) return said.judgement
-        return undecided(`the oracle threw: ${'threw' in said ? said.threw : 'nothing'}`)
+  const prepare = async (): Promise<Judge> => {
+    const worker = await take()
+    return async (outcome, signal) => {
+      const answer = threadAnswer(worker, signal)
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      worker.postMessage({ outcome } satisfies ToThread)
+      const said = await answer
+      if ('gone' in said) {
+        await worker.terminate()
+        return undecided(`the oracle broke: ${said.gone}`)
       }
-    },
+      threads.release(worker)
+      if ('judgement' in said) return said.judgement
+      return undecided(`the oracle threw: ${'threw' in said ? said.threw : 'nothing'}`)
+    }
   }
+  const judge: Judge = async (outcome, signal) => (await prepare())(outcome, signal)
+  return { key: hashOfCode([location.file]), prepare, judge }
 }

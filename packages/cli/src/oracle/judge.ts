@@ -1,11 +1,6 @@
+import { usageError } from '../command-line/verb.js'
 import { clipText, messageText, type Tape } from '@retake/tape'
-import {
-  type Check,
-  type Judgement,
-  retryAfterMs,
-  type Verdict,
-  type WrongOracle,
-} from './oracle.js'
+import { type Check, type Judgement, retryAfterMs, judged, undecided } from './oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cliErrors } from '../errors.js'
@@ -21,34 +16,28 @@ const TRIES = 6
 const FIRST_WAIT_MS = 500
 const REFUSAL_MAX = 200
 
-/** The answer of the judge, or the reason why there is none. */
-type JudgeSaid = { readonly text: string } | { readonly silent: string }
-
 /**
- * Asks once, and again after a while when the endpoint is busy, broken or not reached.
+ * Sends a request, and again after a while when the endpoint is busy, broken or not reached.
  * Throws when it refuses: that would be the same for every run. The key is in no message.
  */
 async function requestVerdict(
   endpoint: JudgeEndpoint,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
-): Promise<JudgeSaid> {
-  let silent = ''
-  for (let attempt = 0; attempt < TRIES; attempt++) {
+): Promise<{ readonly text: string } | Silence> {
+  for (let attempt = 1; ; attempt++) {
     const answer = await request(endpoint, messages, signal)
-    if ('text' in answer) return answer
-    silent = answer.silent
-    if (answer.isFinal === true) return { silent }
-    const backOffMs = FIRST_WAIT_MS * 2 ** attempt
-    if (attempt < TRIES - 1) await wait(answer.waitMs ?? backOffMs, undefined, { signal })
+    if ('text' in answer || answer.isFinal === true || attempt === TRIES) return answer
+    const backOffMs = FIRST_WAIT_MS * 2 ** (attempt - 1)
+    await wait(answer.waitMs ?? backOffMs, undefined, { signal })
   }
-  return { silent }
 }
 
+/** The reason why there is no answer. */
 interface Silence {
   readonly silent: string
-  readonly waitMs?: number
-  /** Asking again would not help. */
+  readonly waitMs?: number | undefined
+  /** Sending it again would not help. */
   readonly isFinal?: boolean
 }
 
@@ -79,7 +68,7 @@ async function request(
   const { status } = response
   if (status === 408 || status === 429 || status >= 500) {
     const waitMs = retryAfterMs(response.headers.get('retry-after'), Date.now())
-    return { silent: `the judge answered ${status}`, ...(waitMs !== undefined && { waitMs }) }
+    return { silent: `the judge answered ${status}`, waitMs }
   }
   if (status !== 200)
     throw cliErrors.JUDGE_REFUSED(url, status, hidden(clipText(body.trim(), REFUSAL_MAX)))
@@ -136,14 +125,6 @@ export class Agreement {
   }
 }
 
-/** Input of a judge. */
-interface JudgeInput {
-  /** Task of the agent, if known. */
-  readonly task?: string
-  readonly criterion: string
-  readonly output: string
-}
-
 /** Longer texts lose their middle: a judge sees how they begin and end. */
 const TEXT_MAX = 100_000
 
@@ -158,7 +139,10 @@ export interface ChatMessage {
   readonly content: string
 }
 
-function judgePrompt({ task, criterion, output }: JudgeInput, first: FirstOption): ChatMessage[] {
+function judgePrompt(
+  { task, criterion, output }: { task: string | undefined; criterion: string; output: string },
+  first: FirstOption,
+): ChatMessage[] {
   const [a, b] = first === 'meets' ? [MEETS, FAILS] : [FAILS, MEETS]
   const user = [
     ...(task === undefined ? [] : ['The agent was asked:', quoted('task', task), '']),
@@ -230,76 +214,67 @@ const OPTIONS: readonly FirstOption[] = ['meets', 'fails']
  */
 export function judgeCheck(
   criterion: string,
-  { judge, task }: { readonly judge: JudgeOptions; readonly task?: string },
-  wrong: WrongOracle,
+  judge: JudgeOptions,
+  task: string | undefined,
 ): Check {
   if (criterion.trim() === '')
-    throw wrong(
+    throw usageError(
       '"judge:" has no criterion.',
       "For example: --oracle 'judge:The customer learns why the refund was refused.'",
     )
-  const endpoint = endpointOf(judge, wrong)
+  const endpoint = endpointOf(judge)
   return {
     key: `${endpoint.url} ${endpoint.model}`,
     timeoutMs: TIMEOUT_MS,
-    prepare:
-      () =>
-      async ({ stdout, result }, signal) => {
-        const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
-        const question = { criterion, output, ...(task !== undefined && { task }) }
-        const said = await Promise.all(
-          OPTIONS.map((first) => requestVerdict(endpoint, judgePrompt(question, first), signal)),
-        )
-        const votes = said.map((each, index) =>
-          'text' in each ? voteOf(each.text, OPTIONS[index] ?? 'meets') : 'undefined',
-        )
-        return { ...verdictOf(votes, said.map(brokenText)), votes }
-      },
+    judge: async ({ stdout, result }, signal) => {
+      const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
+      const votes = await Promise.all(
+        OPTIONS.map(async (first) => {
+          const prompt = judgePrompt({ criterion, output, task }, first)
+          return voteOf(await requestVerdict(endpoint, prompt, signal), first)
+        }),
+      )
+      return { ...verdictOf(votes), votes: votes.map(({ verdict }) => verdict) }
+    },
   }
 }
 
-function endpointOf({ url, model, apiKeyEnv }: JudgeOptions, wrong: WrongOracle): JudgeEndpoint {
+function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): JudgeEndpoint {
   if (url === undefined || model === undefined)
-    throw wrong(
+    throw usageError(
       'It is not said which model judges.',
       'Give --judge-url and --judge-model, or `judge: { url, model }` in retake.config.ts.',
     )
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw wrong(
+    throw usageError(
       `"${url}" is not the address of a judge.`,
       'For example: http://127.0.0.1:11434/v1.',
     )
   const key = process.env[apiKeyEnv ?? DEFAULT_KEY_VARIABLE]
   if (apiKeyEnv !== undefined && !key)
-    throw wrong(
+    throw usageError(
       `The variable ${apiKeyEnv} is not set.`,
       'The configuration names it as the key of the judge.',
     )
   return { url, model, ...(key && { key }) }
 }
 
-function voteOf(answer: string, first: FirstOption): Verdict {
-  const letter = readLetter(answer)
-  if (letter === undefined) return 'undefined'
-  return (letter === 'A') === (first === 'meets') ? 'pass' : 'fail'
+/** What the judge voted for, given the option that came first. */
+function voteOf(said: { readonly text: string } | Silence, first: FirstOption): Judgement {
+  if ('silent' in said) return undecided(said.silent)
+  const letter = readLetter(said.text)
+  const shown = JSON.stringify(clipText(said.text.trim(), SHOWN_MAX))
+  if (letter === undefined) return undecided(`the judge answered ${shown}, neither A nor B`)
+  return judged((letter === 'A') === (first === 'meets'), '')
 }
 
-const brokenText = (said: Awaited<ReturnType<typeof requestVerdict>>): string =>
-  'silent' in said
-    ? said.silent
-    : readLetter(said.text) === undefined
-      ? `the judge answered ${JSON.stringify(clipText(said.text.trim(), SHOWN_MAX))}, neither A nor B`
-      : ''
-
-function verdictOf(votes: readonly Verdict[], broken: readonly string[]): Judgement {
-  const [one = 'undefined', other] = votes
-  const silent = broken.find((text) => text !== '')
-  if (silent !== undefined) return { verdict: 'undefined', reason: silent }
-  if (one === other) return { verdict: one, reason: `the judge says ${one}, in both orders` }
-  return {
-    verdict: 'undefined',
-    reason: 'the judge says the opposite when its options are swapped',
-  }
+function verdictOf(votes: readonly Judgement[]): Judgement {
+  const silent = votes.find(({ verdict }) => verdict === 'undefined')
+  const [one, other] = votes
+  if (silent !== undefined) return silent
+  if (one === undefined || one.verdict !== other?.verdict)
+    return undecided('the judge says the opposite when its options are swapped')
+  return { ...one, reason: `the judge says ${one.verdict}, in both orders` }
 }
 
 /** Task of an agent: the first user message to a model. */

@@ -70,8 +70,9 @@ export type Judge = (outcome: RunOutcome, signal: AbortSignal) => Judgement | Pr
 
 /** One form of oracle, before the timeout and the check for broken runs are added. */
 export interface Check {
+  readonly judge: Judge
   /** Gets ready for one judgement; how long that takes is not the oracle's fault. */
-  prepare(): Judge | Promise<Judge>
+  readonly prepare?: () => Promise<Judge>
   /** It may also judge a run that did not come to its end. */
   readonly judgesBroken?: boolean
   /** Other dependencies beside its text, for `Oracle.key`. */
@@ -79,9 +80,6 @@ export interface Check {
   /** How long it may take unless the user says so. */
   readonly timeoutMs?: number
 }
-
-/** Says that an oracle on the command line or in a configuration is wrong. */
-export type WrongOracle = (what: string, why: string) => Error
 
 /** Reads the outcome of a run from its tape. */
 export function readOutcome(tape: Tape): RunOutcome {
