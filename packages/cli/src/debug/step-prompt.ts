@@ -9,13 +9,11 @@ import {
 } from '../terminal/terminal.js'
 import { createInterface, type Interface } from 'node:readline'
 import type {
-  Evaluation,
   Moment,
   NotFound,
   Position,
   StackLine,
   Timeline,
-  Variable,
   Watched,
 } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from '../command-line/print-error.js'
@@ -25,84 +23,163 @@ import { closestName } from '@retake/engine/errors'
 import { cliErrors } from '../errors.js'
 import { Script } from 'node:vm'
 
-/** Result of a command of `retake step`. Plain JSON. */
-type StepResult =
-  | { readonly kind: 'position'; readonly position: Position }
-  | NotFound
-  | { readonly kind: 'value'; readonly expression: string; readonly evaluation: Evaluation }
-  | { readonly kind: 'locals'; readonly variables: readonly Variable[] }
-  | { readonly kind: 'stack'; readonly stack: readonly StackLine[] }
-  | { readonly kind: 'watches'; readonly watches: readonly Watched[] }
-  | { readonly kind: 'steps'; readonly current: number; readonly steps: readonly Moment[] }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'quit' }
+/** Result of a command of `retake step`: as JSON, and as lines of text. */
+interface StepResult {
+  readonly json: object
+  readonly lines: (look: Look) => string[]
+}
+
+interface StepContext {
+  readonly timeline: Timeline
+  /** Text after the name; may be empty. */
+  readonly argument: string
+  readonly options: { readonly signal: AbortSignal }
+}
+
+interface StepCommand {
+  readonly aliases?: readonly string[]
+  /** `[expr]` may be left out, `<expr>` may not. */
+  readonly argument?: string
+  readonly help: string
+  readonly run: (context: StepContext) => StepResult | Promise<StepResult>
+}
 
 /** Steps shown before and after the current one. */
 const AROUND = 5
 
-/** Does what one command says. */
-async function runStepCommand(
-  timeline: Timeline,
-  { name, argument }: StepCommand,
-  signal?: AbortSignal,
-): Promise<StepResult> {
-  const options = signal ? { signal } : {}
-  switch (name) {
-    case 'next':
-      return at(await timeline.next(options))
-    case 'back':
-      return at(await timeline.back(options))
-    case 'lane':
-      return at(await followLane(timeline, argument, options))
-    case 'jump':
-      return at(await timeline.jump(argument, options))
-    case 'continue': {
+const COMMANDS: Readonly<Record<string, StepCommand>> = {
+  next: {
+    aliases: ['n'],
+    help: 'to the step that is answered next',
+    run: async ({ timeline, options }) => at(await timeline.next(options), timeline),
+  },
+  back: {
+    aliases: ['b'],
+    help: 'to the step that was answered before',
+    run: async ({ timeline, options }) => at(await timeline.back(options), timeline),
+  },
+  lane: {
+    argument: '[back] [N]',
+    help: 'the same in this lane, or in lane N',
+    run: async (context) => at(await followLane(context), context.timeline),
+  },
+  continue: {
+    aliases: ['c'],
+    argument: '[expr]',
+    help: 'to the next step where it is true, or to the end',
+    run: async ({ timeline, argument, options }) => {
       const condition = argument === '' ? undefined : checkExpression(argument)
-      return found(await timeline.continue(condition, options), argument)
-    }
-    case 'reverse-continue':
-      return found(await timeline.reverseContinue(checkExpression(argument), options), argument)
-    case 'print': {
+      return at(await timeline.continue(condition, options), timeline, argument)
+    },
+  },
+  'reverse-continue': {
+    aliases: ['rc'],
+    argument: '<expr>',
+    help: 'to the last step before where it was true',
+    run: async ({ timeline, argument, options }) =>
+      at(await timeline.reverseContinue(checkExpression(argument), options), timeline, argument),
+  },
+  jump: {
+    aliases: ['j'],
+    argument: '<N>',
+    help: 'to step N',
+    run: async ({ timeline, argument, options }) =>
+      at(await timeline.jump(argument, options), timeline),
+  },
+  print: {
+    aliases: ['p'],
+    argument: '<expr>',
+    help: 'the value here',
+    run: async ({ timeline, argument, options }) => {
       const evaluation = await timeline.print(checkExpression(argument), options)
-      return { kind: 'value', expression: argument, evaluation }
-    }
-    case 'locals':
-      return { kind: 'locals', variables: await timeline.locals() }
-    case 'stack':
-      return { kind: 'stack', stack: await timeline.stack() }
-    case 'watch':
+      return {
+        json: { kind: 'value', expression: argument, evaluation },
+        lines: ({ paint }) => [
+          evaluation.ok
+            ? printable(evaluation.value.text)
+            : paint('red', printable(evaluation.message)),
+        ],
+      }
+    },
+  },
+  locals: {
+    help: 'the variables here',
+    run: async ({ timeline }) => {
+      const variables = await timeline.locals()
+      return {
+        json: { kind: 'locals', variables },
+        lines: (look) =>
+          variables.length === 0 ? ['no variables'] : variableLines(variables, look),
+      }
+    },
+  },
+  stack: {
+    aliases: ['bt'],
+    help: 'who called, and who waits',
+    run: async ({ timeline }) => {
+      const stack = await timeline.stack()
+      return { json: { kind: 'stack', stack }, lines: (look) => stackLines(stack, look) }
+    },
+  },
+  watch: {
+    aliases: ['w'],
+    argument: '[expr]',
+    help: 'show it at every stop, or what is watched',
+    run: async ({ timeline, argument, options }) => {
       if (argument !== '') await timeline.watch(watchable(argument), options)
       return watchesOf(timeline)
-    case 'unwatch':
-      if (!(await timeline.unwatch(watchable(argument))))
-        throw cliErrors.WRONG_STEP_COMMAND(
-          `"${argument}" is not watched.`,
-          '`watch` shows what is.',
-        )
-      return watchesOf(timeline)
-    case 'list':
-      return stepsAround(timeline)
-    case 'help':
-    case 'quit':
-      return { kind: name }
+    },
+  },
+  unwatch: {
+    argument: '<expr>',
+    help: 'no longer',
+    run: async ({ timeline, argument }) => {
+      if (await timeline.unwatch(watchable(argument))) return watchesOf(timeline)
+      throw cliErrors.WRONG_STEP_COMMAND(`"${argument}" is not watched.`, '`watch` shows what is.')
+    },
+  },
+  list: {
+    aliases: ['l'],
+    help: 'the steps around',
+    run: ({ timeline }) => {
+      const { index: current } = timeline
+      const steps = timeline.moments(current - AROUND, current + AROUND + 1)
+      return {
+        json: { kind: 'steps', current, steps },
+        lines: (look) => listLines(steps, current, look),
+      }
+    },
+  },
+  help: {
+    aliases: ['h', '?'],
+    help: 'this',
+    run: () => ({ json: { kind: 'help' }, lines: helpLines }),
+  },
+  quit: {
+    aliases: ['q', 'exit'],
+    help: 'end',
+    run: () => ({ json: { kind: 'quit' }, lines: () => [] }),
+  },
+}
+
+const at = (result: Position | NotFound, timeline: Timeline, condition = ''): StepResult =>
+  result.kind === 'not found'
+    ? { json: { ...result, condition }, lines: ({ width }) => wrap(notFoundText(result), width) }
+    : {
+        json: { kind: 'position', position: result },
+        lines: (look) => positionLines(result, timeline, look),
+      }
+
+function watchesOf({ position }: Timeline): StepResult {
+  const watches = position.kind === 'stop' ? position.watches : []
+  return {
+    json: { kind: 'watches', watches },
+    lines: (look) =>
+      watches.length === 0 ? ['nothing is watched here'] : watchLines(watches, look),
   }
 }
 
-const at = (position: Position): StepResult => ({ kind: 'position', position })
-
-const found = (result: Position | NotFound, condition: string): StepResult =>
-  result.kind === 'not found' ? { ...result, condition } : at(result)
-
-const watchesOf = ({ position }: Timeline): StepResult => ({
-  kind: 'watches',
-  watches: position.kind === 'stop' ? position.watches : [],
-})
-
-function followLane(
-  timeline: Timeline,
-  argument: string,
-  options: { readonly signal?: AbortSignal },
-): Promise<Position> {
+function followLane({ timeline, argument, options }: StepContext): Promise<Position> {
   const [, back, lane] = /^(back\b)?\s*(\d+)?$/.exec(argument) ?? []
   if (argument !== '' && back === undefined && lane === undefined)
     throw cliErrors.WRONG_STEP_COMMAND(
@@ -113,108 +190,40 @@ function followLane(
   return back === undefined ? timeline.nextInLane(all) : timeline.backInLane(all)
 }
 
-const stepsAround = (timeline: Timeline): StepResult => ({
-  kind: 'steps',
-  current: timeline.index,
-  steps: timeline.moments(timeline.index - AROUND, timeline.index + AROUND + 1),
-})
-
 /** `{ a, b }` is an object here, not a block. */
 const watchable = (expression: string): string => {
   checkExpression(expression)
   return expression.startsWith('{') ? `(${expression})` : expression
 }
 
-interface StepCommand {
-  readonly name: StepCommandName
-  /** Text after the name; may be empty. */
-  readonly argument: string
-}
-
-interface Definition {
-  readonly name: string
-  readonly aliases: readonly string[]
-  readonly argument?: { readonly name: string; readonly isRequired: boolean }
-  readonly help: string
-}
-
-const optional = (name: string) => ({ name, isRequired: false })
-const required = (name: string) => ({ name, isRequired: true })
-
-const DEFINITIONS = [
-  { name: 'next', aliases: ['n'], help: 'to the step that is answered next' },
-  { name: 'back', aliases: ['b'], help: 'to the step that was answered before' },
-  {
-    name: 'lane',
-    aliases: [],
-    argument: optional('[back] [N]'),
-    help: 'the same in this lane, or in lane N',
-  },
-  {
-    name: 'continue',
-    aliases: ['c'],
-    argument: optional('[expr]'),
-    help: 'to the next step where it is true, or to the end',
-  },
-  {
-    name: 'reverse-continue',
-    aliases: ['rc'],
-    argument: required('<expr>'),
-    help: 'to the last step before where it was true',
-  },
-  { name: 'jump', aliases: ['j'], argument: required('<N>'), help: 'to step N' },
-  { name: 'print', aliases: ['p'], argument: required('<expr>'), help: 'the value here' },
-  { name: 'locals', aliases: [], help: 'the variables here' },
-  { name: 'stack', aliases: ['bt'], help: 'who called, and who waits' },
-  {
-    name: 'watch',
-    aliases: ['w'],
-    argument: optional('[expr]'),
-    help: 'show it at every stop, or what is watched',
-  },
-  { name: 'unwatch', aliases: [], argument: required('<expr>'), help: 'no longer' },
-  { name: 'list', aliases: ['l'], help: 'the steps around' },
-  { name: 'help', aliases: ['h', '?'], help: 'this' },
-  { name: 'quit', aliases: ['q', 'exit'], help: 'end' },
-] as const satisfies readonly Definition[]
-
-type StepCommandName = (typeof DEFINITIONS)[number]['name']
-
-/** Reads one line of `retake step`. */
-function parseStepCommand(line: string): StepCommand {
+/** Finds the command of a line, and what follows its name. */
+function parseStepCommand(line: string): { command: StepCommand; argument: string } {
   const [, typed = '', argument = ''] = /^(\S*)\s*([^]*)$/.exec(line.trim()) ?? []
-  const all: readonly Definition[] = DEFINITIONS
-  const found = all.find(({ name, aliases }) => name === typed || aliases.includes(typed))
-  if (found === undefined) {
-    const close = closestName(
-      typed,
-      all.map(({ name }) => name),
-    )
+  const [name, command] =
+    Object.entries(COMMANDS).find(
+      ([each, { aliases = [] }]) => each === typed || aliases.includes(typed),
+    ) ?? []
+  if (command === undefined) {
+    const close = closestName(typed, Object.keys(COMMANDS))
     throw cliErrors.WRONG_STEP_COMMAND(
       `There is no command "${typed}" here.`,
       close === undefined ? 'No command has a similar name.' : `Did you mean ${close}?`,
     )
   }
-  if (found.argument === undefined && argument !== '')
-    throw cliErrors.WRONG_STEP_COMMAND(
-      `${found.name} takes no arguments.`,
-      `"${argument}" follows it.`,
-    )
-  if (found.argument?.isRequired && argument === '')
-    throw cliErrors.WRONG_STEP_COMMAND(
-      `${found.name} needs ${found.argument.name}.`,
-      'Nothing follows it.',
-    )
-  return { name: found.name as StepCommandName, argument }
+  if (command.argument === undefined && argument !== '')
+    throw cliErrors.WRONG_STEP_COMMAND(`${name} takes no arguments.`, `"${argument}" follows it.`)
+  if (command.argument?.startsWith('<') && argument === '')
+    throw cliErrors.WRONG_STEP_COMMAND(`${name} needs ${command.argument}.`, 'Nothing follows it.')
+  return { command, argument }
 }
 
-/** Rows for a table: how it is written, and what it does. */
-const stepCommandHelp = (): string[][] =>
-  DEFINITIONS.map((definition: Definition) => {
-    const { name, aliases, argument, help } = definition
+function helpLines({ width }: Look): string[] {
+  const rows = Object.entries(COMMANDS).map(([name, { aliases = [], argument, help }]) => {
     const names = [...aliases.slice(0, 1), name].join(', ')
-    return [`  ${names}${argument ? ` ${argument.name}` : ''}`, help]
+    return [`  ${names}${argument === undefined ? '' : ` ${argument}`}`, help]
   })
+  return [...table(rows, width), '', 'An empty line repeats the last command.']
+}
 
 /**
  * An expression as it is evaluated: in parentheses where that parses, so that
@@ -237,41 +246,6 @@ function parses(code: string): unknown {
     return undefined
   } catch (error) {
     return error
-  }
-}
-
-/** Result of a command of `retake step` as lines of text. */
-function stepResultLines(result: StepResult, timeline: Timeline, look: Look): string[] {
-  switch (result.kind) {
-    case 'position':
-      return positionLines(result.position, timeline, look)
-    case 'not found':
-      return wrap(notFoundText(result), look.width)
-    case 'value': {
-      const { evaluation } = result
-      if (!evaluation.ok) return [look.paint('red', printable(evaluation.message))]
-      return [printable(evaluation.value.text)]
-    }
-    case 'locals':
-      return result.variables.length === 0
-        ? ['no variables']
-        : variableLines(result.variables, look)
-    case 'stack':
-      return stackLines(result.stack, look)
-    case 'watches':
-      return result.watches.length === 0
-        ? ['nothing is watched here']
-        : watchLines(result.watches, look)
-    case 'steps':
-      return listLines(result.steps, result.current, look)
-    case 'help':
-      return [
-        ...table(stepCommandHelp(), look.width),
-        '',
-        'An empty line repeats the last command.',
-      ]
-    case 'quit':
-      return []
   }
 }
 
@@ -423,11 +397,15 @@ export class StepPrompt {
     this.#motion = motion
     const signal = AbortSignal.any([motion.signal, this.#options.signal])
     try {
-      const command = parseStepCommand(line)
-      const result = await runStepCommand(this.#timeline, command, signal)
-      if (this.#options.json) printJson({ command: line.trim(), ...result })
-      else this.#say(stepResultLines(result, this.#timeline, this.#look()))
-      return result.kind !== 'quit'
+      const timeline = this.#timeline
+      const { command, argument } = parseStepCommand(line)
+      const { json, lines } = await command.run({ timeline, argument, options: { signal } })
+      if (this.#options.json) printJson({ command: line.trim(), ...json })
+      else {
+        const text = lines(lookOf(process.stdout))
+        if (text.length > 0) console.log(text.join('\n'))
+      }
+      return command !== COMMANDS['quit']
     } catch (error) {
       if (signal.aborted) return this.#givenUp()
       return this.#fail(line, error)
@@ -448,13 +426,5 @@ export class StepPrompt {
     if (this.#options.json) printJson({ command: line.trim(), error: explained })
     else process.stderr.write(errorLines(explained))
     return true
-  }
-
-  #look(): Look {
-    return lookOf(process.stdout)
-  }
-
-  #say(lines: readonly string[]): void {
-    if (lines.length > 0) console.log(lines.join('\n'))
   }
 }
