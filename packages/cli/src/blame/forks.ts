@@ -1,12 +1,13 @@
+import type { Interventions } from './interventions.js'
+import type { Search } from './search-run.js'
 import { createHash, randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
-import type { FreeAnswer, PinnedPlan } from '@retake/engine'
-import type { Step, Tape } from '@retake/tape'
+import type { PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
-import { type Oracle, readOutcome } from '../oracle/oracle.js'
+import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
 import type { ForkRun } from './fork-run.js'
 import { blameFolder, canonical, stepRanges, stepValue } from './findings.js'
@@ -40,12 +41,10 @@ export class StoredForks {
 
   constructor(tapeFile: string, run: string, question: string) {
     this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
-    for (const line of linesOf(this.file)) {
-      const read = parsed(line)
+    const lines = existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n') : []
+    for (const { key, fork } of lines.flatMap(parsed))
       // Forks without a verdict are run again: the reason may be gone.
-      if (read !== undefined && read.fork.outcome !== 'undefined')
-        this.#known.set(read.key, read.fork)
-    }
+      if (fork.outcome !== 'undefined') this.#known.set(key, fork)
   }
 
   get size(): number {
@@ -72,21 +71,13 @@ export const coalitionKey = ({ pinned, mode }: Coalition, draw: number): string 
 export const shortHash = (requestSha: unknown): string =>
   createHash('sha256').update(JSON.stringify(requestSha)).digest('hex').slice(0, 12)
 
-function linesOf(file: string): string[] {
+/** None for a line that a crash has torn. */
+function parsed(line: string): { key: string; fork: StoredFork }[] {
   try {
-    return readFileSync(file, 'utf8').split('\n')
+    const read = JSON.parse(line) as { key: string; fork: StoredFork }
+    return typeof read.key === 'string' && Array.isArray(read.fork.values) ? [read] : []
   } catch {
     return []
-  }
-}
-
-function parsed(line: string): { key: string; fork: StoredFork } | undefined {
-  try {
-    const read = JSON.parse(line) as { key?: unknown; fork?: StoredFork }
-    const isWhole = typeof read.key === 'string' && Array.isArray(read.fork?.values)
-    return isWhole ? (read as { key: string; fork: StoredFork }) : undefined
-  } catch {
-    return undefined
   }
 }
 
@@ -100,32 +91,25 @@ export interface ForkJob {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Runs forks, several at a time. It does not judge, store or retry. */
-export interface ForkPool {
-  /** Maximum number of concurrent forks. */
-  readonly size: number
-  /** Waits for its turn. An aborted signal ends it: the promise is rejected then. */
-  run(job: ForkJob, signal: AbortSignal): Promise<ForkRun>
-}
+type RunFork = (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
 
-/** Runs forks as processes of this machine, at most `size` at a time, in order. */
-export class LocalForkPool implements ForkPool {
-  readonly size: number
-  readonly #runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
+/** Runs forks as processes of this machine, at most `size` at a time, in order. It does not judge, store or retry. */
+export class LocalForkPool {
   readonly #waiting: (() => void)[] = []
   #busy = 0
 
-  constructor(size: number, runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>) {
-    this.size = size
-    this.#runFork = runFork
-  }
+  constructor(
+    readonly size: number,
+    private readonly runFork: RunFork,
+  ) {}
 
+  /** Waits for its turn. An aborted signal ends it: the promise is rejected then. */
   async run(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
     if (this.#busy >= this.size) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#busy += 1
     try {
       signal.throwIfAborted()
-      return await this.#runFork(job, signal)
+      return await this.runFork(job, signal)
     } finally {
       // The next in line takes over this place.
       const next = this.#waiting.shift()
@@ -145,14 +129,12 @@ const TRIES_MAX = 6
  * differently. After six times the fork counts as one without a verdict.
  */
 export class RateLimitPause {
-  readonly #signal: AbortSignal
-  readonly #onPause: ((ms: number) => void) | undefined
   #until = 0
 
-  constructor(signal: AbortSignal, onPause?: (ms: number) => void) {
-    this.#signal = signal
-    this.#onPause = onPause
-  }
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly onPause?: (ms: number) => void,
+  ) {}
 
   async retrying(run: () => Promise<ForkRun>): Promise<ForkRun> {
     let turnedAway: Spent = { tokens: 0, costUsd: 0 }
@@ -172,13 +154,13 @@ export class RateLimitPause {
     // Waits as long as the provider requests, within limits.
     const wanted = Math.min(retryAfterMs ?? grown, 10 * LONGEST_MS)
     const ms = wanted + randomInt(0, Math.ceil(grown / 4))
-    this.#onPause?.(ms)
+    this.onPause?.(ms)
     this.#until = Math.max(this.#until, Date.now() + ms)
   }
 
   async #wait(): Promise<void> {
     for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
-      await setTimeout(left, undefined, { signal: this.#signal })
+      await setTimeout(left, undefined, { signal: this.signal })
   }
 }
 
@@ -194,26 +176,13 @@ function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
   }
 }
 
-export interface ProcessForksOptions {
-  readonly tape: Tape
-  /** The steps that are searched, in order. */
-  readonly steps: readonly Step[]
-  readonly oracle: Oracle
-  readonly pool: ForkPool
-  readonly stored: StoredForks
-  /** By label, how a free step is answered; live unless named. */
-  readonly answers?: Readonly<Record<string, FreeAnswer>>
-  /** File of a module that answers free steps. */
-  readonly simulator?: string
-  readonly seed: number
-  readonly env?: Readonly<Record<string, string>>
-  readonly timeoutMs: number
-  /** Ends everything that is under way. */
-  readonly signal: AbortSignal
-  /** Folder for the tapes of forks; they are thrown away unless set. */
-  readonly tapesFolder?: string
-  readonly onPause?: (ms: number) => void
-}
+export type ProcessForksOptions = Pick<
+  Search,
+  'tape' | 'steps' | 'oracle' | 'pool' | 'seed' | 'timeoutMs' | 'signal' | 'tapesFolder' | 'onPause'
+> &
+  Partial<Pick<Search, 'env'> & Pick<Interventions, 'answers' | 'simulator'>> & {
+    readonly stored: StoredForks
+  }
 
 /**
  * Forks of a recorded run, each a process of its own, judged by an oracle. What a
@@ -237,15 +206,13 @@ export class ProcessForks implements ForkSource {
   isCostKnown = true
   /** Known cost of the new forks. */
   spentUsd = 0
-  readonly #options: ProcessForksOptions
   readonly #underWay = new Map<string, Promise<Fork>>()
   readonly #pause: RateLimitPause
   readonly #closing = new AbortController()
   readonly #signal: AbortSignal
   #replay: Promise<void> | undefined
 
-  constructor(options: ProcessForksOptions) {
-    this.#options = options
+  constructor(private readonly options: ProcessForksOptions) {
     this.stepCount = options.steps.length
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
@@ -266,31 +233,29 @@ export class ProcessForks implements ForkSource {
   }
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
+    const { steps, answers } = this.options
+    const { mode } = coalition
+    const pinned = coalition.pinned.flatMap((index) => steps[index]?.label ?? [])
     const isReplay = coalition.pinned.length === this.stepCount
     return this.#once(coalitionKey(coalition, draw), () =>
-      isReplay ? this.#judgeReplay() : this.#runLive(this.#planOf(coalition, draw)),
+      isReplay
+        ? this.#judgeReplay()
+        : this.#runLive(
+            { pinned, mode, ...(answers && { answers }) },
+            `${mode} ${stepRanges(coalition.pinned)} ${draw}`,
+          ),
     )
   }
 
   /** Forks with another request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
+    const { steps, answers: { [at]: _, ...answers } = {} } = this.options
     const requestSha = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
     const key = `asked ${at} ${requestSha} #${draw}`
-    return this.#once(key, () => this.#runLive(this.#requestPlan(at, request, key)))
-  }
-
-  #requestPlan(at: string, request: unknown, key: string): PinnedPlan {
-    const { steps, answers = {}, simulator, seed } = this.#options
     const labels = steps.map(({ label }) => label)
-    const { [at]: _, ...others } = answers
-    return {
-      pinned: labels.slice(0, labels.indexOf(at)),
-      mode: 'free',
-      answers: others,
-      requests: { [at]: request },
-      ...(simulator !== undefined && { simulator }),
-      seed: seedOf(`${seed} ${key}`),
-    }
+    const pinned = labels.slice(0, labels.indexOf(at))
+    const requests = { [at]: request }
+    return this.#once(key, () => this.#runLive({ pinned, mode: 'free', answers, requests }, key))
   }
 
   /** Repeating a fork that ran before costs nothing. */
@@ -303,7 +268,7 @@ export class ProcessForks implements ForkSource {
   }
 
   async #forkOnce(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
-    const stored = this.#options.stored.find(key)
+    const stored = this.options.stored.find(key)
     const fork = stored ?? (await this.#runAndStore(key, run))
     if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
     this.forced += fork.forced
@@ -326,18 +291,16 @@ export class ProcessForks implements ForkSource {
     const fork = await run()
     this.#signal.throwIfAborted()
     this.newForks += 1
-    this.#options.stored.add(key, fork)
+    this.options.stored.add(key, fork)
     return fork
   }
 
   /** With everything pinned it is a replay with the same outcome each time, so only the oracle runs again. */
   async #judgeReplay(): Promise<StoredFork> {
-    const { tape, oracle } = this.#options
+    const { tape, oracle } = this.options
     await this.#checkProgram()
-    const { verdict, reason } = await oracle(readOutcome(tape), this.#signal)
     return {
-      outcome: verdict,
-      ...(verdict === 'undefined' && { why: reason }),
+      ...verdictOf(await oracle(readOutcome(tape), this.#signal)),
       values: this.recorded,
       liveSteps: 0,
       forced: 0,
@@ -348,56 +311,47 @@ export class ProcessForks implements ForkSource {
 
   /** Once, also where all replays are stored: forks of another program must not be added to them. */
   #checkProgram(): Promise<void> {
-    this.#replay ??= replayRun(this.#options)
+    this.#replay ??= replayRun(this.options)
     return this.#replay
   }
 
-  async #runLive(plan: PinnedPlan): Promise<StoredFork> {
-    const { pool, tape, env = {}, timeoutMs } = this.#options
-    const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
+  /** Two forks whose `key` differs have seeds that differ. */
+  async #runLive(plan: Omit<PinnedPlan, 'seed' | 'simulator'>, key: string): Promise<StoredFork> {
+    const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
+    const seed = createHash('sha256').update(`${this.options.seed} ${key}`).digest().readUInt32BE(0)
+    const job = {
+      tape: path.resolve(tape.path),
+      plan: { ...plan, seed, ...(simulator !== undefined && { simulator }) },
+      timeoutMs,
+      env,
+    }
     await this.#checkProgram()
     const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
       if (run.changed !== undefined)
         throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
-      const judged = await this.#judge(run)
-      const kept = this.#saveTape(run)
-      return { ...judged, ...(kept !== undefined && { tape: kept }) }
+      const { liveSteps, forced, tokens, costUsd } = run
+      const judgement =
+        run.broke === undefined
+          ? await oracle(run.outcome, this.#signal)
+          : ({ verdict: 'undefined', reason: run.broke } as const)
+      const saved = this.#saveTape(run)
+      return {
+        ...verdictOf(judgement),
+        values: steps.map(({ label }) => run.values[label] ?? null),
+        liveSteps,
+        forced,
+        tokens,
+        ...(costUsd !== undefined && { costUsd }),
+        ...(saved !== undefined && { tape: saved }),
+      }
     } finally {
       run.remove()
     }
   }
 
-  async #judge(run: ForkRun): Promise<StoredFork> {
-    const { steps, oracle } = this.#options
-    const { verdict, reason } =
-      run.broke === undefined
-        ? await oracle(run.outcome, this.#signal)
-        : { verdict: 'undefined' as const, reason: run.broke }
-    return {
-      outcome: verdict,
-      ...(verdict === 'undefined' && { why: reason }),
-      values: steps.map(({ label }) => run.values[label] ?? null),
-      liveSteps: run.liveSteps,
-      forced: run.forced,
-      tokens: run.tokens,
-      ...(run.costUsd !== undefined && { costUsd: run.costUsd }),
-    }
-  }
-
-  #planOf({ pinned, mode }: Coalition, draw: number): PinnedPlan {
-    const { steps, answers, simulator, seed } = this.#options
-    return {
-      pinned: pinned.flatMap((index) => steps[index]?.label ?? []),
-      mode,
-      ...(answers && { answers }),
-      ...(simulator !== undefined && { simulator }),
-      seed: seedOf(`${seed} ${mode} ${stepRanges(pinned)} ${draw}`),
-    }
-  }
-
   #saveTape({ tape }: ForkRun): string | undefined {
-    const { tapesFolder } = this.#options
+    const { tapesFolder } = this.options
     if (tapesFolder === undefined || tape === undefined) return undefined
     mkdirSync(tapesFolder, { recursive: true })
     const target = path.join(tapesFolder, path.basename(tape))
@@ -406,8 +360,10 @@ export class ProcessForks implements ForkSource {
   }
 }
 
-/** Two forks that differ in anything have seeds that differ. */
-const seedOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE(0)
+const verdictOf = ({ verdict, reason }: Judgement): Pick<StoredFork, 'outcome' | 'why'> => ({
+  outcome: verdict,
+  ...(verdict === 'undefined' && { why: reason }),
+})
 
 /** A limit for forks that may hang; a replay has nothing to wait for. */
 const REPLAY_MS = 120_000

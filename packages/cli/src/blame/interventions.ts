@@ -168,14 +168,15 @@ const wrong = (text: string, why: string): Error =>
  * which, their diff decides: by kind, name and neighbors.
  */
 class SiblingAnswers {
-  readonly #sibling: Tape
   /** By label here, the label there; steps that do not differ are not in it. */
   readonly #differing = new Map<string, string>()
   readonly #missing = new Set<string>()
   readonly #name: string
 
-  constructor(tape: Tape, sibling: Tape) {
-    this.#sibling = sibling
+  constructor(
+    tape: Tape,
+    private readonly sibling: Tape,
+  ) {
     this.#name = sibling.run.id
     for (const { change, a, b } of diffRuns(viewRun(tape), viewRun(sibling)).steps) {
       if (a !== undefined && b !== undefined) this.#differing.set(a.label, b.label)
@@ -187,10 +188,10 @@ class SiblingAnswers {
   answer(step: Step): FreeAnswer {
     if (this.#missing.has(step.label)) throw new DoesNotFit(`run ${this.#name} has no such step`)
     const label = this.#differing.get(step.label)
-    const there = label === undefined ? undefined : viewRun(this.#sibling).step(label)
+    const there = label === undefined ? undefined : viewRun(this.sibling).step(label)
     if (there === undefined || there.kind !== step.kind || there.toolName !== step.toolName)
       throw new DoesNotFit(`run ${this.#name} has the same there`)
-    return answerOf(this.#sibling, there)
+    return answerOf(this.sibling, there)
   }
 }
 

@@ -8,7 +8,7 @@ import { checkContinuable } from '../agent/continue-agent.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { type ForkPool, LocalForkPool } from './forks.js'
+import { LocalForkPool } from './forks.js'
 import { runFork } from './fork-run.js'
 import { planInterventions } from './interventions.js'
 import { type Search, searchedSteps } from './search-run.js'
@@ -93,7 +93,7 @@ function readLimits(options: Options): Pick<Search, 'seed' | 'maxForks' | 'maxUs
 }
 
 /** Processes of this machine. */
-export function readPool(options: Options): ForkPool {
+export function readPool(options: Options): LocalForkPool {
   const jobs = options.number('jobs', { least: 1, most: 256 })
   const size = jobs ?? project().blame.jobs ?? availableParallelism()
   // Each fork listens for the signals that end this command.

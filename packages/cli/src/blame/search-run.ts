@@ -16,7 +16,7 @@ import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import type { FindingsFile, SearchedStep } from './findings.js'
-import { type ForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
+import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import type { Interventions } from './interventions.js'
 import path from 'node:path'
 import { cost, plural } from '@retake/tape/present'
@@ -238,7 +238,7 @@ export interface Search {
   readonly interventions: Interventions
   readonly env: Readonly<Record<string, string>>
   readonly seed: number
-  readonly pool: ForkPool
+  readonly pool: LocalForkPool
   readonly maxForks: number
   readonly maxUsd?: number
   readonly timeoutMs: number

@@ -7,7 +7,7 @@ import { duration } from '@retake/tape/present'
 import { Interruption } from '../command-line/exit-codes.js'
 import { copyShippedAside, type ShippedFolder, recordShipped } from '../demo/shipped-folder.js'
 import { makeOracle } from '../oracle/make-oracle.js'
-import type { ForkPool } from './forks.js'
+import type { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
 import { searchedSteps, searchRun } from './search-run.js'
 import { type Options } from '../command-line/verb.js'
@@ -30,7 +30,7 @@ type Validated = Awaited<ReturnType<typeof validateFault>>
  * compares. In the control nothing is to blame: whoever is named there is innocent.
  */
 async function validateBlame(
-  pool: ForkPool,
+  pool: LocalForkPool,
   signal: AbortSignal,
   onFault: () => void,
 ): Promise<Validated[]> {
@@ -56,7 +56,7 @@ async function validateFault(
   folder: ShippedFolder,
   name: string,
   planted: Planted,
-  pool: ForkPool,
+  pool: LocalForkPool,
   signal: AbortSignal,
 ) {
   const recording = await recordShipped(folder, 'agent.mjs', { args: [name] })

@@ -161,24 +161,20 @@ function endOf({ exit, status }: RunSide): string {
 
 /** How two values that differ are printed: the first run's with `-`, the second's with `+`. */
 class DifferenceLines {
-  readonly #look: DiffLook
-
-  constructor(look: DiffLook) {
-    this.#look = look
-  }
+  constructor(private readonly look: DiffLook) {}
 
   /** The path, then both values. */
   field(diff: ValueDiff): string[] {
-    const { paint, width } = this.#look
+    const { paint, width } = this.look
     const path = cutTo(printable(diff.path), width - 2)
     return [`  ${paint('cyan', path)}`, ...this.sides(diff.a, diff.b)]
   }
 
   /** A line for each value that is there; two values are cut to where they differ. */
   sides(a: unknown, b: unknown): string[] {
-    if (this.#look.full) return [...this.#inFull('-', 'red', a), ...this.#inFull('+', 'green', b)]
+    if (this.look.full) return [...this.#inFull('-', 'red', a), ...this.#inFull('+', 'green', b)]
     const [left, right] = [shownValue(a), shownValue(b)]
-    const [before, now] = excerpts(left ?? '', right ?? '', this.#look.width - 4)
+    const [before, now] = excerpts(left ?? '', right ?? '', this.look.width - 4)
     return [
       ...(left === undefined ? [] : [this.#line('-', 'red', before)]),
       ...(right === undefined ? [] : [this.#line('+', 'green', now)]),
@@ -190,11 +186,11 @@ class DifferenceLines {
     if (text === undefined) return []
     return printable(text)
       .split('\n')
-      .map((line) => `  ${this.#look.paint(style, `${sign} ${line}`)}`)
+      .map((line) => `  ${this.look.paint(style, `${sign} ${line}`)}`)
   }
 
   #line(sign: string, style: Style, { before, differs, after }: Excerpt): string {
-    const { paint } = this.#look
+    const { paint } = this.look
     const marked = differs && paint('bold', paint(style, differs))
     return `  ${paint(style, `${sign} ${before}`)}${marked}${after && paint(style, after)}`
   }

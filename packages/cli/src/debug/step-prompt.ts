@@ -333,20 +333,18 @@ export interface StepPromptOptions {
  * that failed.
  */
 export class StepPrompt {
-  readonly #timeline: Timeline
-  readonly #options: StepPromptOptions
   readonly #isTerminal = process.stdin.isTTY
   #motion: AbortController | undefined
   #lastLine = ''
   #exitCode = 0
 
-  constructor(timeline: Timeline, options: StepPromptOptions) {
-    this.#timeline = timeline
-    this.#options = options
-  }
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly options: StepPromptOptions,
+  ) {}
 
   async run(): Promise<number> {
-    const { first, signal } = this.#options
+    const { first, signal } = this.options
     if (first !== undefined && !(await this.#command(first))) return this.#exitCode
     if (first !== undefined && this.#exitCode !== 0) return this.#exitCode
     const lines = createInterface({
@@ -368,7 +366,7 @@ export class StepPrompt {
 
   #promptNext(lines: Interface): void {
     if (!this.#isTerminal) return
-    const { position } = this.#timeline
+    const { position } = this.timeline
     const where =
       'moment' in position && position.moment ? `step ${position.moment.label}` : position.kind
     lines.setPrompt(`${where}> `)
@@ -395,12 +393,12 @@ export class StepPrompt {
   async #command(line: string): Promise<boolean> {
     const motion = new AbortController()
     this.#motion = motion
-    const signal = AbortSignal.any([motion.signal, this.#options.signal])
+    const signal = AbortSignal.any([motion.signal, this.options.signal])
     try {
-      const timeline = this.#timeline
+      const timeline = this.timeline
       const { command, argument } = parseStepCommand(line)
       const { json, lines } = await command.run({ timeline, argument, options: { signal } })
-      if (this.#options.json) printJson({ command: line.trim(), ...json })
+      if (this.options.json) printJson({ command: line.trim(), ...json })
       else {
         const text = lines(lookOf(process.stdout))
         if (text.length > 0) console.log(text.join('\n'))
@@ -416,14 +414,14 @@ export class StepPrompt {
 
   #givenUp(): boolean {
     process.stderr.write('given up; still where you were\n')
-    return !this.#options.signal.aborted
+    return !this.options.signal.aborted
   }
 
   #fail(line: string, error: unknown): boolean {
     const explained = explain(error)
     if (explained === undefined) throw error
     if (!this.#isTerminal) this.#exitCode = exitCodeOf(error)
-    if (this.#options.json) printJson({ command: line.trim(), error: explained })
+    if (this.options.json) printJson({ command: line.trim(), error: explained })
     else process.stderr.write(errorLines(explained))
     return true
   }

@@ -10,19 +10,16 @@ const MARGIN = 16 << 10
  * repeats the one before it: equal parts are scanned only once.
  */
 export class RangeFinder {
-  readonly #patterns: readonly Pattern[]
   #text = ''
   #ranges: readonly Range[] = []
 
-  constructor(patterns: readonly Pattern[]) {
-    this.#patterns = patterns
-  }
+  constructor(private readonly patterns: readonly Pattern[]) {}
 
   find(text: string): readonly Range[] {
-    if (text.length < LONG) return findRanges(text, this.#patterns)
+    if (text.length < LONG) return findRanges(text, this.patterns)
     const from = this.#knownUntil(text)
     const known = this.#ranges.filter(([, end]) => end <= from)
-    const rest = findRanges(text.slice(from), this.#patterns)
+    const rest = findRanges(text.slice(from), this.patterns)
     const found = rest.map(([start, end]): Range => [start + from, end + from])
     this.#text = text
     this.#ranges = joinRanges([...known, ...found])

@@ -127,13 +127,10 @@ interface Entry {
  * and nowhere else.
  */
 export class Jobs {
-  readonly #notify: (job: Job) => void
   readonly #entries = new Map<string, Entry>()
   #isClosed = false
 
-  constructor(notify: (job: Job) => void) {
-    this.#notify = notify
-  }
+  constructor(private readonly notify: (job: Job) => void) {}
 
   /** Newest first. */
   list(): readonly Job[] {
@@ -225,7 +222,7 @@ export class Jobs {
 
   #update(entry: Entry, change: Partial<Job>): void {
     entry.job = { ...entry.job, ...change }
-    this.#notify(entry.job)
+    this.notify(entry.job)
   }
 
   #forgetOldest(): void {

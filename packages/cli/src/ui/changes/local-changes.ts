@@ -46,19 +46,16 @@ interface Remembered<T> {
  * changes. Of each tape is remembered what was read, until the file is another one.
  */
 export class Branches {
-  readonly #store: RunStore
   readonly #runs = new Map<string, Remembered<ReturnType<typeof readRun>>>()
   readonly #nodes = new Map<string, Remembered<OwnNode>>()
 
-  constructor(store: RunStore) {
-    this.#store = store
-  }
+  constructor(private readonly store: RunStore) {}
 
   treeOf(id: string): BranchNodeView {
-    const ids = this.#store.ids()
-    if (!ids.includes(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
+    const ids = this.store.ids()
+    if (!ids.includes(id)) throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
     this.#forgetOthers(ids)
-    const { root, unreadable } = branchTree(this.#store, id, this.#reader)
+    const { root, unreadable } = branchTree(this.store, id, this.#reader)
     return { ...nodeView(root), ...(unreadable.length > 0 && { unreadable }) }
   }
 
@@ -68,7 +65,7 @@ export class Branches {
   }
 
   #forgetOthers(ids: readonly string[]): void {
-    const files = new Set(ids.map((id) => this.#store.pathOf(id)))
+    const files = new Set(ids.map((id) => this.store.pathOf(id)))
     for (const known of [this.#runs, this.#nodes])
       for (const file of known.keys()) if (!files.has(file)) known.delete(file)
   }

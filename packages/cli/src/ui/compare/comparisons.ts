@@ -24,18 +24,15 @@ interface Cached {
  * is cached until one of its tapes changes.
  */
 export class Comparisons {
-  readonly #store: RunStore
   readonly #cached = new Map<string, Cached>()
   readonly #threads = new Set<Worker>()
   readonly #waiting: (() => void)[] = []
   #isClosed = false
 
-  constructor(store: RunStore) {
-    this.#store = store
-  }
+  constructor(private readonly store: RunStore) {}
 
   async compare(a: string, b: string): Promise<RunComparison> {
-    const tapes = [openStored(this.#store, a), openStored(this.#store, b)]
+    const tapes = [openStored(this.store, a), openStored(this.store, b)]
     const key = `${a} ${b}`
     const known = this.#cached.get(key)
     if (known && !known.stamps.areOld()) return known.compared
@@ -62,7 +59,7 @@ export class Comparisons {
     if (this.#threads.size >= THREADS_MAX)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
-    const workerData: CompareTask = { folder: this.#store.folder, a, b, prices: project().prices }
+    const workerData: CompareTask = { folder: this.store.folder, a, b, prices: project().prices }
     const thread = new Worker(cliEntry('compare-worker'), { workerData })
     this.#threads.add(thread)
     try {

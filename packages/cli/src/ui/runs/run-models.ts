@@ -53,7 +53,6 @@ const ID = /^[\w-][\w.-]*$/
  * most: what is handed out may be a moment old.
  */
 export class RunModels {
-  readonly #store: RunStore
   /** Least recently used first. */
   readonly #cached = new Map<string, ReadRun>()
   readonly #parents = new Map<string, string | undefined>()
@@ -62,9 +61,7 @@ export class RunModels {
   /** Told when a run is another one than the last time it was read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
 
-  constructor(store: RunStore) {
-    this.#store = store
-  }
+  constructor(private readonly store: RunStore) {}
 
   /** Throws when it is gone or cannot be read. */
   open(id: string): ReadRun {
@@ -79,7 +76,7 @@ export class RunModels {
   /** Runs that were read and have changed since, each with the milliseconds until it may be read again. */
   outdated(): { readonly id: string; readonly restMs: number }[] {
     return [...this.#cached].flatMap(([id, cached]) => {
-      const file = this.#store.pathOf(id)
+      const file = this.store.pathOf(id)
       if (stampOf(file) === undefined || isCurrent(cached, this.#stamp(id))) return []
       return [{ id, restMs: Math.max(0, restUntil(cached) - performance.now()) }]
     })
@@ -87,15 +84,15 @@ export class RunModels {
 
   /** The files of a run: its own, and those of its ancestors. */
   #stamp(id: string): string {
-    if (!ID.test(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
-    const own = stampOf(this.#store.pathOf(id))
+    if (!ID.test(id)) throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
+    const own = stampOf(this.store.pathOf(id))
     if (own === undefined) {
       this.#cached.delete(id)
-      throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
+      throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
     }
     let text = own.text
     for (const parent of this.#ancestors(id))
-      text += `, ${stampOf(this.#store.pathOf(parent))?.text ?? 'gone'}`
+      text += `, ${stampOf(this.store.pathOf(parent))?.text ?? 'gone'}`
     return text
   }
 
@@ -113,7 +110,7 @@ export class RunModels {
     // A run that cannot be read any more is not cached.
     this.#cached.delete(id)
     const start = performance.now()
-    const file = this.#store.pathOf(id)
+    const file = this.store.pathOf(id)
     const tape = openTape(file)
     const model = new RunModel(tape, {
       status: (view) => statusOf(view, tape),
@@ -138,7 +135,7 @@ export class RunModels {
       this.#parents.set(child, next)
       if (next === undefined) return
       child = next
-      next = openOwnTape(this.#store.pathOf(child)).run.parent?.run
+      next = openOwnTape(this.store.pathOf(child)).run.parent?.run
     }
   }
 

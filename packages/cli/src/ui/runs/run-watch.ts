@@ -21,13 +21,10 @@ const SLICE_MS = 20
  * it has changed. One that is being recorded may be a moment behind.
  */
 export class RunCards {
-  readonly #store: RunStore
   readonly #entries = new Map<string, Entry>()
   #reading: Promise<readonly Card[]> | undefined
 
-  constructor(store: RunStore) {
-    this.#store = store
-  }
+  constructor(private readonly store: RunStore) {}
 
   /** Newest first. Concurrent calls share one read. */
   list(): Promise<readonly Card[]> {
@@ -51,7 +48,7 @@ export class RunCards {
   }
 
   async #read(): Promise<readonly Card[]> {
-    const stamps = stampsOf(this.#store)
+    const stamps = stampsOf(this.store)
     for (const id of this.#entries.keys()) if (!stamps.has(id)) this.#entries.delete(id)
     let sliceStart = performance.now()
     for (const [id, stamp] of stamps) {
@@ -70,14 +67,14 @@ export class RunCards {
     if (entry === undefined) return false
     const isOpen = 'status' in entry.card && entry.card.status === 'recording'
     // A process that was killed leaves its tape as it is.
-    const hasEnded = isOpen && !isRecording(this.#store.pathOf(id), 'function')
+    const hasEnded = isOpen && !isRecording(this.store.pathOf(id), 'function')
     if (entry.stamp === stamp.text && !hasEnded) return true
     return isOpen && performance.now() < entry.restUntil
   }
 
   #summarize(id: string, stamp: TapeStamp): Entry {
     const start = performance.now()
-    const { path: _path, ...summary } = summarizeRun(id, this.#store.pathOf(id))
+    const { path: _path, ...summary } = summarizeRun(id, this.store.pathOf(id))
     const now = performance.now()
     // The file's name is its address; a copy of a tape still says the name it had.
     const card = { ...summary, id } as Card
@@ -107,10 +104,6 @@ type Notify = (change: RepositoryChange) => void
  * Reads only runs that are looked at, and no faster than their size allows.
  */
 export class RunWatch {
-  readonly #store: RunStore
-  readonly #models: RunModels
-  readonly #otherFindings: () => readonly string[]
-  readonly #behind: (stamps: ReadonlyMap<string, TapeStamp>) => string
   #reportedBehind = ''
   readonly #listeners = new Set<Notify>()
   #known: ReadonlyMap<string, TapeStamp> = new Map()
@@ -122,15 +115,11 @@ export class RunWatch {
    * `behind`: lines of the list of which the same is true, as a text; empty when there are none.
    */
   constructor(
-    store: RunStore,
-    models: RunModels,
-    otherFindings: () => readonly string[] = () => [],
-    behind: (stamps: ReadonlyMap<string, TapeStamp>) => string = () => '',
+    private readonly store: RunStore,
+    private readonly models: RunModels,
+    private readonly otherFindings: () => readonly string[] = () => [],
+    private readonly behind: (stamps: ReadonlyMap<string, TapeStamp>) => string = () => '',
   ) {
-    this.#store = store
-    this.#models = models
-    this.#otherFindings = otherFindings
-    this.#behind = behind
     models.onChange = (run, version) => {
       this.notify({ type: 'grew', run, ...version })
       if (version.status !== 'recording') this.notify({ type: 'runs' })
@@ -151,7 +140,7 @@ export class RunWatch {
   }
 
   #start(): void {
-    this.#known = stampsOf(this.#store)
+    this.#known = stampsOf(this.store)
     this.#watchFolder()
     this.#look()
   }
@@ -177,7 +166,7 @@ export class RunWatch {
   #watchFolder(): void {
     if (this.#system !== undefined) return
     try {
-      const system = watch(this.#store.folder, { persistent: false }, () =>
+      const system = watch(this.store.folder, { persistent: false }, () =>
         this.#soon('gather', GATHER_MS, () => this.#look()),
       )
       system.on('error', () => {
@@ -192,7 +181,7 @@ export class RunWatch {
 
   #look(): void {
     const before = this.#known
-    const now = (this.#known = stampsOf(this.#store))
+    const now = (this.#known = stampsOf(this.store))
     const gone = [...before.keys()].filter((id) => !now.has(id))
     const come = [...now.keys()].filter((id) => !before.has(id))
     for (const run of gone) this.notify({ type: 'gone', run })
@@ -204,7 +193,7 @@ export class RunWatch {
     )
       this.#soon('list', LIST_MS, () => this.notify({ type: 'runs' }))
     // They are in another folder, which is not watched: polling is enough.
-    for (const run of this.#otherFindings()) this.notify({ type: 'blame', run })
+    for (const run of this.otherFindings()) this.notify({ type: 'blame', run })
     this.#readOutdated()
     this.#soon('look', LOOK_MS, () => {
       this.#watchFolder()
@@ -215,15 +204,15 @@ export class RunWatch {
   /** Some lines of the list are stale, and this was not reported yet. */
   #isBehind(stamps: ReadonlyMap<string, TapeStamp>): boolean {
     const notified = this.#reportedBehind
-    this.#reportedBehind = this.#behind(stamps)
+    this.#reportedBehind = this.behind(stamps)
     return this.#reportedBehind !== '' && this.#reportedBehind !== notified
   }
 
   /** Reports a run that is back after it was reported as gone, even if it is unchanged. */
   #notifyBack(run: string): void {
-    if (!this.#models.wasRead(run)) return
+    if (!this.models.wasRead(run)) return
     try {
-      const { tape, status } = this.#models.open(run).model
+      const { tape, status } = this.models.open(run).model
       this.notify({ type: 'grew', run, events: tape.count, status })
     } catch {
       // Not readable, or not yet: a request for it gets the error.
@@ -232,11 +221,11 @@ export class RunWatch {
 
   /** One at a time; the models report what they find. */
   #readOutdated(): void {
-    const [next] = this.#models.outdated().toSorted((a, b) => a.restMs - b.restMs)
+    const [next] = this.models.outdated().toSorted((a, b) => a.restMs - b.restMs)
     if (next === undefined) return
     this.#soon('read', next.restMs, () => {
       try {
-        this.#models.open(next.id)
+        this.models.open(next.id)
       } catch {
         // Gone, or not readable any more: a request for it gets the error.
         this.notify({ type: 'runs' })

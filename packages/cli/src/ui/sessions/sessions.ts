@@ -91,7 +91,6 @@ const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
  * that the page never mixes two versions.
  */
 class RunSession {
-  readonly #tape: Tape
   readonly #tapeFile: FileStamps
   readonly #files: readonly string[]
   #sources: FileStamps
@@ -103,9 +102,8 @@ class RunSession {
   #isClosed = false
 
   /** Throws when the recorded program cannot be started here. */
-  constructor(tape: Tape) {
+  constructor(private readonly tape: Tape) {
     startOf(tape, movedHere(tape))
-    this.#tape = tape
     this.#tapeFile = new FileStamps([tape.path])
     this.#files = sourceFiles(tape)
     this.#sources = new FileStamps(this.#files)
@@ -123,7 +121,7 @@ class RunSession {
 
   /** Files of the agent that were saved after the recording. */
   changedSources(): string[] {
-    return changedSources(this.#tape).map(fromHere)
+    return changedSources(this.tape).map(fromHere)
   }
 
   /** Whoever gives up before it is their turn has not moved it: pages go fast past many steps. */
@@ -159,7 +157,7 @@ class RunSession {
   }
 
   #start(): Timeline {
-    const tape = this.#tape
+    const tape = this.tape
     return new Timeline({
       tape,
       steps: viewRun(tape).recordedSteps,
