@@ -4,6 +4,7 @@
  *
  * - append: promised when `append` returns
  * - barrier: promised when `barrier` returns
+ * - process: like barrier, with durability process, which never syncs
  * - reopen: like append, on a tape that may have been killed before
  * - unsafe: a writer with a bug: it promises what is only on its way to the file
  */
@@ -42,7 +43,11 @@ function unsafeWriter() {
 
 function safeWriter() {
   if (mode === 'reopen' && existsSync(path)) return TapeWriter.reopen(path)
-  return TapeWriter.create(path, crashRun, {})
+  return TapeWriter.create(
+    path,
+    { ...crashRun, ...(mode === 'process' && { durability: mode }) },
+    {},
+  )
 }
 
 const writer = mode === 'unsafe' ? unsafeWriter() : safeWriter()
@@ -54,7 +59,7 @@ setImmediate(function burst() {
     const seq = writer.append(event, body)
     if (seq !== next) throw new Error(`event ${next} got number ${seq}`)
     next++
-    if (mode === 'barrier') writer.barrier()
+    if (mode === 'barrier' || mode === 'process') writer.barrier()
     promise(seq)
   }
   if (next < end) setImmediate(burst)

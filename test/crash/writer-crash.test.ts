@@ -24,7 +24,7 @@ const timeoutMs = 400_000
 /** Before a merge, a seventh of the kills of a soak. */
 const killCount = (soak: number): number => (isSoak ? soak : Math.ceil(soak / 7))
 
-type Mode = 'append' | 'barrier' | 'reopen' | 'unsafe'
+type Mode = 'append' | 'barrier' | 'process' | 'reopen' | 'unsafe'
 
 /** Runs a child until it is killed; answers with the last event it promised, -1 for none. */
 function runAndKill(mode: Mode, path: string, seed: string): Promise<number> {
@@ -98,6 +98,7 @@ describe('kills at random moments', () => {
   test.each([
     ['append', killCount(200)],
     ['barrier', killCount(100)],
+    ['process', killCount(50)],
   ] as const)(
     'lose nothing that %s promised (%i of them)',
     async (mode, times) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { makeProgram, runAgent } from './agent.mjs'
 import {
   connect,
@@ -20,6 +21,9 @@ const tools = Object.fromEntries(
   TOOLS.map((name) => [name, retake.tool(name, (args) => current.world.callTool(name, args))]),
 )
 
+/** Which of several runs something belongs to. */
+const currentRun = new AsyncLocalStorage()
+
 /**
  * One cycle: a random agent is recorded against a random world and replayed, then one of the
  * other ways to run it again is tried. Throws where something is not as promised.
@@ -38,7 +42,7 @@ export async function warmUp() {
 }
 
 const SCENARIOS =
-  'fork forkOfFork offline resume resume rerun changedCode pin reorder answer'.split(' ')
+  'fork forkOfFork offline resume resume together rerun changedCode pin reorder answer'.split(' ')
 
 class Cycle {
   constructor(seed) {
@@ -48,6 +52,7 @@ class Cycle {
     this.overrides = new Map()
     this.replayed = 0
     this.program = makeProgram(this.random)
+    this.durability = this.random.chance(0.3) ? 'process' : 'machine'
     installMachine(seed)
   }
 
@@ -141,6 +146,32 @@ class Cycle {
         assert.equal(new Set(world.contacts).size, world.contacts.length, 'something was repeated')
       await this.replays(first.path, output)
       return
+    }
+  }
+
+  /**
+   * Several runs in one process share their syncs. It is killed at any system call: each tape
+   * is how its run begins, and has whatever that run sent.
+   */
+  async together() {
+    const programs = [1, 2, 3].map(() => makeProgram(this.random))
+    installMachine(this.seed)
+    await this.recordTogether(programs)
+    const whole = tapePaths().map((path) => openTape(path))
+    const { calls } = current.disk
+    installMachine(this.seed)
+    this.kill(this.random.between(1, calls))
+    const { result, sent } = await this.recordTogether(programs)
+    const losesPages = this.durability === 'process' && this.random.chance(0.5)
+    const isPowerCut = this.random.chance(0.5)
+    if (!current.disk.isDead) return valueOf(result)
+    current.disk.restart({ isPowerCut, losesPages, random: this.random })
+    for (const [run, path] of tapePaths().entries()) {
+      const mayBeLost = isPowerCut && this.durability === 'process'
+      if (isReadable(path)) isPrefixOf(openTape(path), whole[run])
+      if (mayBeLost) continue
+      if (isReadable(path)) this.hasAllContacts(openTape(path), { contacts: sent[run] })
+      else assert.deepEqual(sent[run], [], 'a request left before its tape was there')
     }
   }
 
@@ -246,16 +277,43 @@ class Cycle {
   async record() {
     startProcess(this.seed)
     this.connect()
-    return this.succeeds(() => retake.record({ name: 'simulated', dir: RUNS }, this.agent()))
+    return this.succeeds(() => retake.record(this.options, this.agent()))
+  }
+
+  get options() {
+    return { name: 'simulated', dir: RUNS, durability: this.durability }
+  }
+
+  /** Records programs in one process. Whatever a run sends is on its tape before, and on disk. */
+  async recordTogether(programs) {
+    const sent = programs.map(() => [])
+    const paths = []
+    const world = connect(new World(this.seed, { loop }))
+    world.onContact = (key) => {
+      const run = currentRun.getStore()
+      sent[run].push(key)
+      this.isOnTape(paths[run], key)
+    }
+    const result = await this.run(() =>
+      Promise.all(
+        programs.map((program, run) =>
+          currentRun.run(run, () => {
+            const recorded = retake.record(this.options, () => runAgent(program, { tools }))
+            paths[run] = tapePaths().at(-1)
+            return recorded
+          }),
+        ),
+      ),
+    )
+    if (!current.disk.isDead) valueOf(result)
+    return { result, sent }
   }
 
   async recordUntilKilled(calls) {
     installMachine(this.seed)
     const world = this.connect()
     this.kill(this.random.between(1, calls))
-    const result = await this.run(() =>
-      retake.record({ name: 'simulated', dir: RUNS }, this.agent()),
-    )
+    const result = await this.run(() => retake.record(this.options, this.agent()))
     this.revive(result)
     const path = [...current.disk.files.keys()].find((name) => name.endsWith('.tape'))
     if (isReadable(path)) return { world, path }
@@ -274,7 +332,8 @@ class Cycle {
       if ('uncaught' in result) throw result.uncaught
       return false
     }
-    current.disk.restart({ isPowerCut: this.random.chance(0.5), random: this.random })
+    const isPowerCut = this.durability === 'machine' && this.random.chance(0.5)
+    current.disk.restart({ isPowerCut, random: this.random })
     return true
   }
 
@@ -294,10 +353,23 @@ class Cycle {
 
   /** Nothing leaves the process before everything it could depend on is safe. */
   isCommitted() {
+    if (this.durability === 'process') return
     for (const name of current.disk.files.keys())
       // The agent might catch an error.
       if (name.endsWith('.tape') && !current.disk.isSynced(name))
         loop.fail(new Error('a request left before its tape was synced'))
+  }
+
+  /** The same for one of several runs, whose tape may go on during a sync. */
+  isOnTape(path, key) {
+    const { disk } = current
+    const name = `${RUNS}/copy.bytes`
+    const bytes =
+      this.durability === 'machine' ? disk.syncedBytes(path) : Buffer.from(disk.find(path).bytes)
+    disk.place(name, bytes)
+    const isKnown = isReadable(name) && this.knownKeys(openTape(name)).has(key)
+    disk.files.delete(name)
+    if (!isKnown) loop.fail(new Error('a request left before it was on disk'))
   }
 
   isUntouched({ contacts }) {
@@ -306,18 +378,17 @@ class Cycle {
 
   /** What a killed run left is how the run that was not killed begins. */
   isPrefix(path) {
-    const killed = openTape(path)
-    assert.ok(killed.count <= this.tape.count)
-    for (let seq = 0; seq < killed.count; seq += 1) {
-      isSame(killed.event(seq), this.tape.event(seq))
-      assert.equal(killed.bodySha(seq), this.tape.bodySha(seq))
-    }
+    isPrefixOf(openTape(path), this.tape)
   }
 
   /** Whatever reached the outside is on the tape, even if its answer is not. */
   hasAllContacts(tape, world) {
-    const known = new Set(readRun(tape).recordedSteps.map((step) => this.keyOf(step, tape)))
+    const known = this.knownKeys(tape)
     for (const key of world.contacts) assert.ok(known.has(key), `${key} is not on the tape`)
+  }
+
+  knownKeys(tape) {
+    return new Set(readRun(tape).recordedSteps.map((step) => this.keyOf(step, tape)))
   }
 
   /** The report says of each pinned step whether it was asked something else than then. */
@@ -385,6 +456,18 @@ function valueOf(result) {
   if (result.isHanging) throw new Error('the run waits for ever')
   throw result.error ?? result.uncaught ?? new Error('the run was killed')
 }
+
+/** What a killed run left is how the run that was not killed begins. */
+function isPrefixOf(killed, whole) {
+  assert.ok(killed.count <= whole.count)
+  for (let seq = 0; seq < killed.count; seq += 1) {
+    isSame(killed.event(seq), whole.event(seq))
+    assert.equal(killed.bodySha(seq), whole.bodySha(seq))
+  }
+}
+
+/** In the order of their runs. */
+const tapePaths = () => [...current.disk.files.keys()].filter((name) => name.endsWith('.tape'))
 
 function isReadable(path) {
   try {

@@ -32,16 +32,22 @@ export class Disk {
   }
 
   /** A new process starts. After a power cut only synced bytes are there, and what the disk wrote by itself. */
-  restart({ isPowerCut, random }) {
+  restart({ isPowerCut, losesPages = false, random }) {
     for (const [name, file] of this.files) {
       // Their owner is gone: Retake would find that out by its process number.
       if (/\.lock/.test(name)) this.files.delete(name)
-      else if (isPowerCut) file.loseUnsynced(random)
+      else if (isPowerCut) file.loseUnsynced(random, losesPages)
       if (isPowerCut && !file.isLinked) this.files.delete(name)
     }
     this.isDead = false
     this.#death = undefined
     this.#open.clear()
+  }
+
+  /** What would be in a file after a power cut, at least. */
+  syncedBytes(name) {
+    const file = this.files.get(name)
+    return file?.isLinked ? file.synced : Buffer.alloc(0)
   }
 
   /** True if every byte of every tape would survive a power cut. */
@@ -92,8 +98,25 @@ export class Disk {
   sync(descriptor) {
     const { file, name } = this.#of(descriptor)
     this.#change()
-    if (!isFolder(name)) return file.sync()
-    for (const [path, one] of this.files) if (path.startsWith(name)) one.isLinked = true
+    if (isFolder(name)) this.#link(name)
+    else file.wasSynced(Buffer.from(file.bytes))
+  }
+
+  /** Begins a sync and returns how it ends: only what was there at the beginning is certain to be on disk. */
+  beginSync(descriptor) {
+    const { file, name } = this.#of(descriptor)
+    this.#change()
+    const bytes = isFolder(name) ? undefined : Buffer.from(file.bytes)
+    return () => {
+      if (this.isDead) return false
+      if (bytes === undefined) this.#link(name)
+      else if (bytes.length >= file.synced.length) file.wasSynced(bytes)
+      return true
+    }
+  }
+
+  #link(folder) {
+    for (const [path, file] of this.files) if (path.startsWith(folder)) file.isLinked = true
   }
 
   link(from, to) {
@@ -106,6 +129,13 @@ export class Disk {
     this.find(name)
     this.#change()
     this.files.delete(name)
+  }
+
+  /** Puts a file there, without a system call of the process. */
+  place(name, bytes) {
+    const file = new SimulatedFile()
+    file.write(bytes, 0)
+    this.files.set(name, file)
   }
 
   stat(descriptor) {
@@ -140,12 +170,14 @@ export class Disk {
   }
 }
 
+const PAGE_BYTES = 512
+
 class SimulatedFile {
   /** The name itself survives a power cut. */
   isLinked = false
   #memory = Buffer.alloc(1 << 14)
   #size = 0
-  #synced = Buffer.alloc(0)
+  synced = Buffer.alloc(0)
   #isSynced = true
 
   get bytes() {
@@ -170,19 +202,22 @@ class SimulatedFile {
     this.#isSynced = false
   }
 
-  sync() {
-    if (!this.#isSynced) this.#synced = Buffer.from(this.bytes)
-    this.#isSynced = true
+  wasSynced(bytes) {
+    this.synced = bytes
+    this.#isSynced = bytes.equals(this.bytes)
   }
 
-  /** The disk may have written some of the rest on its own. */
-  loseUnsynced(random) {
-    const { length } = this.#synced
-    const isLonger = this.bytes.subarray(0, length).equals(this.#synced)
+  /** The disk may have written some of the rest on its own, and pages of it in any order. */
+  loseUnsynced(random, losesPages) {
+    const { length } = this.synced
+    const isLonger = this.bytes.subarray(0, length).equals(this.synced)
     const survives = random.between(0, Math.max(0, this.#size - length))
-    if (!isLonger) this.#memory.set(this.#synced)
+    if (!isLonger) this.#memory.set(this.synced)
     this.#size = isLonger ? length + survives : length
-    this.sync()
+    if (losesPages)
+      for (let page = length; page < this.#size; page += PAGE_BYTES)
+        if (random.chance(0.3)) this.#memory.fill(0, page, Math.min(page + PAGE_BYTES, this.#size))
+    this.wasSynced(Buffer.from(this.bytes))
   }
 }
 
@@ -193,8 +228,11 @@ const systemError = (code, what) => Object.assign(new Error(`${code}: ${what}`),
 
 const isSimulated = (file) => typeof file === 'string' && file.startsWith(ROOT)
 
-/** Puts the disk below `ROOT`. Must run before Retake loads, because Retake takes these functions then. */
-export function mount(current) {
+/**
+ * Puts the disk below `ROOT`. Must run before Retake loads, because Retake takes these
+ * functions then. `later` calls back after some time.
+ */
+export function mount(current, later) {
   const isOurs = (file) =>
     isSimulated(file) || (typeof file === 'number' && file >= FIRST_DESCRIPTOR)
   const replace = (name, own) => {
@@ -214,6 +252,12 @@ export function mount(current) {
   replace('ftruncateSync', (disk, fd, size) => disk.truncate(fd, size))
   replace('fdatasyncSync', (disk, fd) => disk.sync(fd))
   replace('fsyncSync', (disk, fd) => disk.sync(fd))
+  const syncLater = (disk, fd, callback) => {
+    const end = disk.beginSync(fd)
+    later(() => end() && callback(null))
+  }
+  replace('fdatasync', syncLater)
+  replace('fsync', syncLater)
   replace('fstatSync', (disk, fd) => disk.stat(fd))
   replace('linkSync', (disk, from, to) => disk.link(from, to))
   replace('unlinkSync', (disk, file) => disk.unlink(file))

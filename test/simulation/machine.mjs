@@ -35,8 +35,18 @@ export function installMachine(seed) {
 /** A process starts on this machine: its clocks and random numbers follow from the seed. */
 export function startProcess(seed) {
   random = new Seeded(seed)
+  syncs = 0
   loop.clear()
   loop.nowMs = 0
+  // A killed process has no writers any more.
+  for (const writer of writers) {
+    try {
+      writer.close()
+    } catch {
+      // Its file was closed with the process.
+    }
+  }
+  writers.clear()
 }
 
 /** Connects the machine to an outside world. */
@@ -68,7 +78,11 @@ for (const name of ['clearTimeout', 'clearInterval', 'clearImmediate']) {
   globalThis[name] = loop.clearEntry
 }
 process.on('unhandledRejection', (error) => loop.fail(error))
-mount(() => disk)
+let syncs = 0
+mount(
+  () => disk,
+  (callback) => loop.setTimeout(callback, 1 + (syncs++ % 4)),
+)
 const { readFileSync } = fs
 const processFacts = new Map()
 fs.readFileSync = (file, ...args) => {
@@ -83,5 +97,15 @@ for (const name of Object.keys(process.env)) if (name !== 'HOME') delete process
 syncBuiltinESMExports()
 
 export const retake = await import('@retake/engine')
-export const { openTape } = await import('@retake/tape/node')
+const { openTape, TapeWriter } = await import('@retake/tape/node')
+export { openTape }
+const writers = new Set()
+for (const name of ['create', 'reopen']) {
+  const native = TapeWriter[name]
+  TapeWriter[name] = (...args) => {
+    const writer = native.apply(TapeWriter, args)
+    writers.add(writer)
+    return writer
+  }
+}
 export const { readRun } = await import('@retake/tape')

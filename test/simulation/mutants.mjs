@@ -46,6 +46,24 @@ export const MUTANTS = [
     mutant: '',
   },
   {
+    name: 'a request leaves before the sync that it shares',
+    file: 'engine/dist/sessions/record-session.js',
+    line: 'this.#startWhenDurable(operation);',
+    mutant: 'outsideRuns(() => this.#answers.start(operation));',
+  },
+  {
+    name: 'a sync releases those that came after it began',
+    file: 'tape/dist/node/tape-file.js',
+    line: 'one.end <= this.#synced',
+    mutant: 'true',
+  },
+  {
+    name: 'a shared sync forgets the name of the file',
+    file: 'tape/dist/node/tape-file.js',
+    line: 'syncFolderLater(dirname(this.path), syncFile);',
+    mutant: 'syncFile();',
+  },
+  {
     name: 'the writer that continues a tape forgets what is on it',
     file: 'tape/dist/node/tape-writer.js',
     line: 'encoder.skip(frames.frame(seq), () => tape.body(seq));',

@@ -34,6 +34,7 @@ export type {
   ContinuedResult,
   Divergence,
   DivergenceKind,
+  Durability,
   ForkOptions,
   InDoubtPolicy,
   Mismatch,

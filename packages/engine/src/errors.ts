@@ -100,7 +100,7 @@ export const errors = errorTable({
   RECORD_OPTIONS_INVALID: (why: string) => [
     'record() was called with invalid options.',
     why,
-    "Call it as record({ name: 'my agent' }, agent); `dir` and `root` are optional.",
+    "Call it as record({ name: 'my agent' }, agent); `dir`, `root` and `durability` are optional.",
   ],
   RUNS_FOLDER_NOT_WRITABLE: (folder: string, cause: unknown) => [
     `The folder ${folder} cannot be written to.`,

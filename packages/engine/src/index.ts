@@ -51,6 +51,7 @@ export type {
 } from './process-task.js'
 export { eachWithin, scopesFrom, within } from './framework-scopes.js'
 export { record, runOfError } from './record.js'
+export type { Durability } from '@retake/tape/format'
 export type { RecordedRun, RecordOptions, RecordResult } from './record.js'
 export { replay } from './replay.js'
 export type { ReplayFunctionOptions } from './replay.js'

@@ -1,4 +1,4 @@
-import type { Preload, RecordedCode, RecordedError } from '@retake/tape/format'
+import type { Durability, Preload, RecordedCode, RecordedError } from '@retake/tape/format'
 import type { OrderOptions, Swap } from './player/turns.js'
 import type { ContinuePlan, SettledDoubt } from './player/plan.js'
 import type { PinnedReport } from './player/plan.js'
@@ -36,6 +36,8 @@ export interface RecordTask {
   readonly code?: RecordedCode
   /** Exit when the program starts to listen, because such a run cannot be replayed. */
   readonly strict?: boolean
+  /** `machine` unless set. */
+  readonly durability?: Durability
 }
 
 /** Where in the agent's code values were drawn and timers armed, with how often. */

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { TapeError } from '@retake/tape/format'
+import { type Durability, TapeError } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { closestName } from './closest-name.js'
@@ -21,6 +21,12 @@ export interface RecordOptions {
   readonly dir?: string
   /** The project's folder. With the one of `replay`, it makes paths on the tape hold on other machines. */
   readonly root?: string
+  /**
+   * What the tape survives while it is written. `machine` (default): a power cut; everything is
+   * synced to disk before a request leaves, a tool runs or its result is shown. `process`: the
+   * death of the process only; nothing waits for the disk.
+   */
+  readonly durability?: Durability
 }
 
 /** A recording. Its tape exists from the start of the run. */
@@ -74,16 +80,25 @@ const failedRuns = new WeakMap<object, RecordedRun>()
 export const runOfError = (error: unknown): RecordedRun | undefined =>
   typeof error === 'object' && error !== null ? failedRuns.get(error) : undefined
 
-const OPTIONS: readonly string[] = ['name', 'dir', 'root'] satisfies (keyof RecordOptions)[]
+const OPTIONS: readonly string[] = [
+  'name',
+  'dir',
+  'root',
+  'durability',
+] satisfies (keyof RecordOptions)[]
 
 /** Validates before anything is written, because JavaScript callers have no type checker. */
 function checkRecordOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw errors.RECORD_OPTIONS_INVALID(`The options are ${describeValue(options)}, not an object.`)
-  const { name } = options as Partial<RecordOptions>
+  const { name, durability } = options as Partial<Record<keyof RecordOptions, unknown>>
   if (typeof name !== 'string' || name.trim() === '')
     throw errors.RECORD_OPTIONS_INVALID(
       `\`name\` is ${describeValue(name)}, not the name of a run.`,
+    )
+  if (durability !== undefined && durability !== 'machine' && durability !== 'process')
+    throw errors.RECORD_OPTIONS_INVALID(
+      `\`durability\` is ${describeValue(durability)}, not 'machine' or 'process'.`,
     )
   const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key))
   if (unknown === undefined) return
@@ -128,7 +143,10 @@ function runsFolder(given: string | undefined): string {
   }
 }
 
-function createTape({ id, name, path: file }: RecordedRun, { root }: RecordOptions): TapeWriter {
+function createTape(
+  { id, name, path: file }: RecordedRun,
+  { root, durability = 'machine' }: RecordOptions,
+): TapeWriter {
   return TapeWriter.create(
     file,
     {
@@ -139,6 +157,7 @@ function createTape({ id, name, path: file }: RecordedRun, { root }: RecordOptio
       scope: 'function',
       node: process.version,
       flags: RECORDER_FLAGS,
+      durability,
     },
     {
       platform: `${process.platform} ${process.arch}`,

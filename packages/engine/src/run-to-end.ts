@@ -11,7 +11,12 @@ export interface EndingSession extends Session {
   /** Behaviours of the recorder that this run follows. */
   readonly flags: readonly string[]
   finish(end: RunEnd): void
+  /** The same without blocking other runs. */
+  finishLater?(end: RunEnd): Promise<void>
 }
+
+const finish = (session: EndingSession, end: RunEnd): Promise<void> | void =>
+  session.finishLater === undefined ? session.finish(end) : session.finishLater(end)
 
 /** An agent that has returned. The run is over when the streams it returned are. */
 export interface ReturnedRun<T> {
@@ -57,10 +62,10 @@ async function callAgent<T>(
     }
     end = encodeBody(output)
   } catch (error) {
-    session.finish({ error: recordError(error) })
+    await finish(session, { error: recordError(error) })
     throw error
   }
-  session.finish(end)
+  await finish(session, end)
   return { output }
 }
 
@@ -74,6 +79,9 @@ async function finishAfter(
   streams: ReturnedStreams,
 ): Promise<{ readonly error: unknown } | undefined> {
   const failure = await streams.closed()
-  session.finish(failure ? { error: recordError(failure.error) } : encodeBody(streams.recorded))
+  await finish(
+    session,
+    failure ? { error: recordError(failure.error) } : encodeBody(streams.recorded),
+  )
   return failure
 }

@@ -48,7 +48,7 @@ function callTool(
     const operation = session.perform({
       event: { type: 'call', kind: 'tool', name, as, ...(site !== undefined && { site }) },
       body,
-      durable: true,
+      durable: 'deferrable',
       start: (live, edited) => void execute(live, name, run, edited ? argumentsOf(edited) : args),
       deliver: ({ event, body: result, native }) => {
         operation.close()

@@ -38,7 +38,7 @@ export class RunScript {
         flags: [],
       },
       details,
-      { now: () => this.#now, isDurable: false },
+      { now: () => this.#now },
     )
   }
 

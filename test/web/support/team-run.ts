@@ -26,7 +26,7 @@ export function writeTeamRun(folder: string, id = 'team'): void {
       flags: [],
     },
     { entry: 'team.ts', args: [] },
-    { now: () => now, isDurable: false },
+    { now: () => now },
   )
   const at = (ms: number): void => {
     now = ms

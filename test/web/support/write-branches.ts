@@ -41,7 +41,7 @@ export function writeBranch(folder: string, branch: WrittenBranch): void {
       parent: { run: branch.parent, seq, chain: parent.chainAt(seq - 1) },
     },
     { branch: branch.details },
-    { now: () => ++now, isDurable: false },
+    { now: () => ++now },
   )
   writer.append({ type: 'output', stream: 'stdout' }, Buffer.from(`${branch.says}\n`))
   writer.append({ type: 'end', exitCode: branch.exitCode ?? 0 })

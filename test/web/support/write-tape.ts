@@ -32,7 +32,7 @@ export function writeTape(
       flags: [],
     },
     details,
-    { now: () => clock.now, isDurable: false },
+    { now: () => clock.now },
   )
   write(new TapeScript(writer, clock))
   clock.now++

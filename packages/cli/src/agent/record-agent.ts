@@ -9,6 +9,7 @@ import { cliErrors } from '../errors.js'
 import { codeOf } from './source-code.js'
 import { markRecording, RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
+import type { Durability } from '@retake/tape'
 import { duration, plural } from '@retake/tape/present'
 import { fromHere, type Paint } from '../terminal/terminal.js'
 import { notCapturedLines } from './divergence.js'
@@ -84,6 +85,8 @@ export interface RecordingOptions {
   readonly databases?: string
   /** Wants the call sites of values and timers, too. */
   readonly withSites?: boolean
+  /** What the tape survives while it is written; `machine` unless set. */
+  readonly durability?: Durability
 }
 
 /** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
@@ -113,6 +116,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       ...(databases !== undefined && { databases }),
       code: codeOf(path.resolve(entry)),
       ...(strict === true && { strict }),
+      ...(options.durability && { durability: options.durability }),
     }),
   )
   try {

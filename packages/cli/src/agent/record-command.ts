@@ -15,6 +15,7 @@ import {
   SecretMask,
   WayOut,
 } from '@retake/engine/proxy'
+import type { Durability } from '@retake/tape'
 import { openOwnTape, type TapeWriter } from '@retake/tape/node'
 import type { AgentEnd } from './agent-process.js'
 import {
@@ -73,6 +74,8 @@ export interface CommandRecordingOptions {
   readonly store: RunStore
   readonly command: readonly string[]
   readonly name?: string
+  /** What the tape survives while it is written; `machine` unless set. */
+  readonly durability?: Durability
   readonly upstreams: readonly Route[]
   readonly matchers: readonly string[]
   readonly port?: number
@@ -112,6 +115,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       id,
       name: options.name ?? nameOf(command),
       command,
+      durability: options.durability,
       proxy: {
         port: server.port,
         routes,

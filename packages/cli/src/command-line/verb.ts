@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { closestName, RetakeError } from '@retake/engine/errors'
-import type { Tape } from '@retake/tape'
+import type { Durability, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { type Look, lookOf, printJson } from '../terminal/terminal.js'
@@ -27,6 +27,10 @@ type OptionValues = Readonly<Record<string, string | boolean | (string | boolean
 
 export const DIR_OPTION: OptionTable = {
   '--dir <folder>': 'folder of the tapes (default: .retake/runs)',
+}
+export const DURABILITY_OPTION: OptionTable = {
+  '--durability <machine|process>':
+    'what the tape survives while it is written: a power cut, or only the death of the process, without waiting for the disk (default: machine)',
 }
 export const TRUST_OPTION: OptionTable = {
   '--trust': 'also start programs of runs that were recorded elsewhere',
@@ -238,6 +242,17 @@ export class Options {
         if (at > 0) return [given.slice(0, at), given.slice(at + 1)]
         throw usageError(`"${given}" does not set a variable.`, 'Write it as --env NAME=value.')
       }),
+    )
+  }
+
+  /** The value of `DURABILITY_OPTION`. */
+  durability(): { readonly durability?: Durability } {
+    const durability = this.text('durability')
+    if (durability === undefined) return {}
+    if (durability === 'machine' || durability === 'process') return { durability }
+    throw usageError(
+      `--durability is ${JSON.stringify(durability)}.`,
+      'It takes `machine` or `process`.',
     )
   }
 

@@ -1,5 +1,5 @@
 import { openTape } from '@retake/tape/node'
-import type { NotCaptured } from '@retake/tape'
+import type { Durability, NotCaptured } from '@retake/tape'
 import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { checkTape, type Integrity } from '../runs/run-summary.js'
 import { explain, type Explained } from '../command-line/print-error.js'
@@ -24,6 +24,8 @@ export interface Verified {
   /** Names the run, for comparing. */
   readonly digest?: string
   readonly signature?: string
+  /** Set if the tape was not synced while it was written. */
+  readonly durability?: Durability
   readonly error?: Explained
   readonly replayed?: Replayed
   /** Files that were served as recorded although they have changed since. */

@@ -30,7 +30,7 @@ function redacted(
     node: 'v20',
     flags: [],
   } as const
-  const writer = TapeWriter.create(file, run, details, { isDurable: false })
+  const writer = TapeWriter.create(file, run, details)
   for (const [event, body] of events)
     writer.append(event, typeof body === 'string' ? Buffer.from(body) : body)
   writer.seal()

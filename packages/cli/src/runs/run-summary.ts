@@ -1,6 +1,7 @@
 import { isBeingWritten, openTape } from '@retake/tape/node'
 import {
   type BranchDetails,
+  type Durability,
   type RunView,
   type SignatureState,
   type Tape,
@@ -73,12 +74,15 @@ interface CheckedTape {
   /** Names the run; recomputed, not read off the tape. */
   readonly digest: string
   readonly signature: SignatureState
+  /** Set if the tape was not synced while it was written. */
+  readonly durability?: Durability
 }
 
 /** Checks every byte and every link of a tape, and that its end is present. */
 export function checkTape(tape: Tape): CheckedTape {
   const { count: events, digest, problem, signature } = tape.verify()
-  const common = { events, digest, signature }
+  const { durability } = tape.run
+  const common = { events, digest, signature, ...(durability && { durability }) }
   if (problem !== undefined)
     return { ...common, integrity: 'damaged', detail: `event ${problem.seq}: ${problem.message}` }
   if (tape.isComplete) return { ...common, integrity: 'intact', detail: `${events} events` }
@@ -86,5 +90,9 @@ export function checkTape(tape: Tape): CheckedTape {
     return { ...common, integrity: 'recording', detail: `${events} events so far` }
   const missing =
     tape.status === 'sealed' ? 'the index after its seal is incomplete' : 'it has no seal'
-  return { ...common, integrity: 'cut off', detail: `${events} events, then ${missing}` }
+  const unsynced =
+    durability === 'process'
+      ? '; not synced (durability process): a power cut may have lost more'
+      : ''
+  return { ...common, integrity: 'cut off', detail: `${events} events, then ${missing}${unsynced}` }
 }

@@ -48,7 +48,7 @@ function begin(id: string, parent?: ParentLink): TapeWriter {
     node: 'v20',
     flags: [],
   } as const
-  return TapeWriter.create(file, { ...run, ...(parent && { parent }) }, {}, { isDurable: false })
+  return TapeWriter.create(file, { ...run, ...(parent && { parent }) }, {})
 }
 
 const say = (tape: TapeWriter, text: string): number =>

@@ -1,5 +1,6 @@
 import {
   DIR_OPTION,
+  DURABILITY_OPTION,
   type Options,
   PORT,
   TRUST_OPTION,
@@ -42,6 +43,7 @@ With one upstream every path goes there. With several, the first part of the pat
     '--name <name>': 'name of the run in lists (record)',
     '--matcher <name|file>...':
       'what may differ between requests: dates, uuids, json-order, or a file, see `retake docs proxy`; repeatable',
+    ...DURABILITY_OPTION,
     '--pace': 'replay with the recorded pauses (replay)',
     ...TRUST_OPTION,
     ...DIR_OPTION,
@@ -77,6 +79,7 @@ async function recordProxy(options: Options, port: number): Promise<number> {
       tape,
       id,
       name,
+      ...options.durability(),
       proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
     })
     trustRecording(tape, trustedRunsFile())

@@ -1,5 +1,11 @@
 import { endTape } from '../agent/continue-agent.js'
-import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
+import {
+  DIR_OPTION,
+  DURABILITY_OPTION,
+  type Options,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { recordedMatchers } from '../config/define-config.js'
@@ -17,7 +23,6 @@ import {
   recordCommand,
 } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import type { RunStore } from '../runs/run-store.js'
 import { painter } from '../terminal/terminal.js'
 
 export default {
@@ -40,6 +45,7 @@ Options go before the file.`,
     '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',
     '--matcher <name|file>...': 'for a command: what may differ between requests; repeatable',
     '--tls': 'for a command: record HTTPS, too, by making it trust certificates of this run',
+    ...DURABILITY_OPTION,
     '--strict':
       'exit with 3 if something was not captured and the agent itself ended with 0; stop a program that listens',
     '--json': 'print the result as one line of JSON on stderr',
@@ -71,9 +77,13 @@ Options go before the file.`,
   },
 } satisfies Verb
 
-function commonOf(options: Options): { readonly store: RunStore; readonly name?: string } {
+function commonOf(options: Options): Pick<RecordingOptions, 'store' | 'name' | 'durability'> {
   const name = options.text('name')
-  return { store: options.store, ...(name !== undefined && { name }) }
+  return {
+    store: options.store,
+    ...(name !== undefined && { name }),
+    ...options.durability(),
+  }
 }
 
 function agentOptions(

@@ -103,6 +103,7 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
       localTime(view.startedAt),
       duration(view.durationMs),
       `Node ${view.node.slice(1)}`,
+      ...(tape.run.durability === 'process' ? ['durability process'] : []),
     ].join(' · '),
     [
       plural(totals.modelCalls, 'model call'),
@@ -242,6 +243,7 @@ function runJson(view: RunView, tape: Tape): unknown {
     id,
     path: tape.path,
     name,
+    durability: tape.run.durability ?? 'machine',
     ...(tape.run.parent && { parent: tape.run.parent }),
     ...(tape.details.branch && { branch: tape.details.branch, facts: branchFacts(tape, view) }),
     startedAt,

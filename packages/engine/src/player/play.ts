@@ -210,6 +210,7 @@ function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWrit
       node: process.version,
       flags: tape.run.flags,
       parent: { run: tape.run.id, seq: at, chain: tape.chainAt(at - 1) },
+      ...(tape.run.durability && { durability: tape.run.durability }),
     },
     details,
     { now: () => natives.performanceNow() - start },

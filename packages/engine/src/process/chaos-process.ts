@@ -37,10 +37,11 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
       scope: 'process',
       node: process.version,
       flags: source.run.flags,
+      // For one look only; and under the permission model, on which a replay runs, nothing can be synced.
+      durability: 'process',
     },
     { ...source.details, branch: { kind: 'chaos', edits: [], seed: order.seed } },
-    // For one look only; and under the permission model, on which a replay runs, nothing can be synced.
-    { now: elapsed(), isDurable: false },
+    { now: elapsed() },
   )
   stopOnFailure(writer, task.failure)
   const answers = new TapeSource(source, {

@@ -29,6 +29,7 @@ export function recordProcess(task: RecordTask & CommonTask, preloads: readonly 
       scope: 'process',
       node: process.version,
       flags: RECORDER_FLAGS,
+      durability: task.durability ?? 'machine',
     },
     {
       entry: task.entry,

@@ -28,6 +28,7 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
   const append = writer.append.bind(writer)
   const buffer = writer.buffer.bind(writer)
   const barrier = writer.barrier.bind(writer)
+  const whenDurable = writer.whenDurable.bind(writer)
   const seal = writer.seal.bind(writer)
   const flush = writer.flush.bind(writer)
   const guard = <T>(write: () => T): T => {
@@ -40,6 +41,10 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
   writer.append = (event, body, json) => guard(() => append(event, body, json))
   writer.buffer = (event, body, json) => guard(() => buffer(event, body, json))
   writer.barrier = () => guard(barrier)
+  writer.whenDurable = (then) =>
+    guard(() =>
+      whenDurable((failure) => (failure === undefined ? then() : stopWith(failure, file))),
+    )
   writer.flush = () => guard(flush)
   writer.seal = (options) => guard(() => seal(options))
 }

@@ -1,4 +1,4 @@
-import { close, fdatasync, openSync } from 'node:fs'
+import type { TapeWriter } from '@retake/tape/node'
 
 interface Waiting {
   readonly resolve: () => void
@@ -10,23 +10,17 @@ const GATHER_MS = 3
 
 /**
  * Output-commit rule for many requests at once: whatever was appended while one
- * sync is under way shares the next one. It runs beside the event loop, through a
- * descriptor of its own, so that answers keep flowing meanwhile. A sync that
- * failed is not tried again: every later one fails, too.
+ * sync is under way shares the next one. It runs beside the event loop, so that
+ * answers keep flowing meanwhile.
  */
 export class CommitQueue {
-  readonly #fd: number
-  readonly #flush: () => void
+  readonly #writer: Pick<TapeWriter, 'whenDurable'>
   #waiting: Waiting[] = []
   #isSyncing = false
-  #isClosing = false
   #startedAt = 0
-  #failure: Error | undefined
 
-  /** For a tape that exists already; `flush` writes what its writer holds. */
-  constructor(tape: string, flush: () => void) {
-    this.#fd = openSync(tape, 'r+')
-    this.#flush = flush
+  constructor(writer: Pick<TapeWriter, 'whenDurable'>) {
+    this.#writer = writer
   }
 
   /** Resolves when everything appended so far is on disk. */
@@ -38,35 +32,23 @@ export class CommitQueue {
     })
   }
 
-  /** Takes effect when nothing is waiting any more. */
-  close(): void {
-    this.#isClosing = true
-    this.#sync()
-  }
-
   #sync(): void {
-    if (this.#isSyncing) return
-    if (this.#waiting.length === 0) {
-      if (this.#isClosing) close(this.#fd, () => {})
-      return
-    }
+    if (this.#isSyncing || this.#waiting.length === 0) return
     const synced = this.#waiting
     this.#waiting = []
     this.#isSyncing = true
     this.#startedAt = performance.now()
     try {
-      this.#flush()
+      this.#writer.whenDurable((failure) => this.#settle(synced, failure))
     } catch (error) {
-      return this.#settle(synced, error as Error)
+      this.#settle(synced, error as Error)
     }
-    fdatasync(this.#fd, (error) => this.#settle(synced, error))
   }
 
-  #settle(synced: readonly Waiting[], error: Error | null): void {
-    this.#failure ??= error ?? undefined
+  #settle(synced: readonly Waiting[], failure: Error | undefined): void {
     for (const { resolve, reject } of synced) {
-      if (this.#failure) reject(this.#failure)
-      else resolve()
+      if (failure === undefined) resolve()
+      else reject(failure)
     }
     const restMs = GATHER_MS - (performance.now() - this.#startedAt)
     if (this.#waiting.length > 0 && restMs > 0) setTimeout(() => this.#next(), restMs)

@@ -1,4 +1,4 @@
-import type { ProxyDetails } from '@retake/tape/format'
+import type { Durability, ProxyDetails } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'
@@ -13,10 +13,13 @@ export interface ProxyTapeOptions {
   readonly proxy: ProxyDetails
   /** What is run with the proxy, so that a replay can run it again. */
   readonly command?: readonly string[]
+  /** `machine` unless set. */
+  readonly durability?: Durability | undefined
 }
 
 /** A new tape for what a program asks through a proxy. */
-export function openProxyTape({ tape, id, name, proxy, command }: ProxyTapeOptions): TapeWriter {
+export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
+  const { tape, id, name, proxy, command, durability = 'machine' } = options
   return TapeWriter.create(
     tape,
     {
@@ -27,6 +30,7 @@ export function openProxyTape({ tape, id, name, proxy, command }: ProxyTapeOptio
       scope: 'process',
       node: process.version,
       flags: [],
+      durability,
     },
     {
       ...(command !== undefined && {

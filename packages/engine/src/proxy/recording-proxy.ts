@@ -69,7 +69,7 @@ export class RecordingProxy {
       () => this.#open.size >= BUSY_EXCHANGES,
       options.client,
     )
-    this.#commits = new CommitQueue(options.writer.path, () => options.writer.flush())
+    this.#commits = new CommitQueue(options.writer)
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.#refused(what),
@@ -128,7 +128,6 @@ export class RecordingProxy {
     this.#stopped = true
     this.wayOut.close()
     await this.#options.server.close()
-    this.#commits.close()
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

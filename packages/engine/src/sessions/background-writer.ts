@@ -1,11 +1,20 @@
 import type { NewEvent } from '@retake/tape/format'
-import type { TapeWriter } from '@retake/tape/node'
+import type { SealOptions, TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 
 /** Receives the events of a session: a `TapeWriter` immediately, a `BackgroundWriter` later. */
 export type EventWriter = Pick<
   TapeWriter,
-  'path' | 'append' | 'buffer' | 'flush' | 'barrier' | 'seal' | 'close'
+  | 'path'
+  | 'append'
+  | 'buffer'
+  | 'flush'
+  | 'barrier'
+  | 'isAlone'
+  | 'whenDurable'
+  | 'seal'
+  | 'sealLater'
+  | 'close'
 >
 
 /** How long events stay in memory at most, while the event loop turns. */
@@ -41,12 +50,21 @@ export class BackgroundWriter implements EventWriter {
     return this.append(event, body, json)
   }
 
-  barrier(): void {
-    // Nothing waits for the disk.
+  /** Nothing waits for the disk. */
+  readonly isAlone = true
+
+  barrier(): void {}
+
+  whenDurable(then: () => void): void {
+    then()
   }
 
-  seal(options?: Parameters<TapeWriter['seal']>[0]): void {
+  seal(options?: SealOptions): void {
     this.#writer.seal(options)
+  }
+
+  sealLater(options: SealOptions, then: (failure?: Error) => void): void {
+    this.#writer.sealLater(options, then)
   }
 
   close(): void {

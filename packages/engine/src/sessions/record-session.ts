@@ -8,7 +8,7 @@ import type {
   RecordedError,
   WriteEvent,
 } from '@retake/tape/format'
-import { ENVIRONMENT_READS, environmentNote } from '@retake/tape/format'
+import { ENVIRONMENT_READS, environmentNote, recordError } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { withScopes } from '../framework-scopes.js'
@@ -78,6 +78,10 @@ export class RecordSession implements Session {
   readonly databases: Overlay | undefined
   readonly environment: RecordedEnvironment | undefined
   readonly #queue: Completed[] = []
+  /** A delivery waits for the disk. */
+  #isPaused = false
+  /** The one that has waited. */
+  #durable: Turn | undefined
   /** Boundaries that were noted, with how often they were used since. */
   readonly #noted = new Map<
     string,
@@ -153,14 +157,45 @@ export class RecordSession implements Session {
   }
 
   perform(action: Action): Operation {
-    const seq = this.#begin(action)
+    const isDeferred = this.#isDeferred(action)
+    const seq = this.#append(withScopes(action.event), action.body)
+    if (isDurable(action) && !isDeferred) this.#barrier()
     const operation = new Operation(seq, action, this.#owner, this.local)
-    outsideRuns(() => this.#answers.start(operation))
+    if (isDeferred) this.#startWhenDurable(operation)
+    else outsideRuns(() => this.#answers.start(operation))
     return operation
   }
 
+  /** True if waiting for the disk would delay other runs. */
+  #isDeferred({ durable }: Action): boolean {
+    return (
+      durable === 'deferrable' && !this.writer.isAlone && !this.closed && this.#answers === outside
+    )
+  }
+
+  /** One that was aborted in the meantime is not started: it is on the tape without an answer. */
+  #startWhenDurable(operation: Operation): void {
+    this.writer.whenDurable((failure) => {
+      if (operation.closed) return
+      if (failure !== undefined) return this.#fail(operation, failure)
+      operation.inContext(() => outsideRuns(() => this.#answers.start(operation)))
+    })
+  }
+
+  /** The tape cannot be written any more. The agent gets the error, as from a barrier. */
+  #fail(operation: Operation, failure: Error): void {
+    const error = recordError(failure)
+    const event: NewDelivery =
+      operation.action.event.type === 'call'
+        ? { type: 'result', error }
+        : { type: 'deliver', part: 'error', error }
+    operation.deliver({ event, body: EMPTY, native: failure })
+  }
+
   performSync(call: SyncCall): Delivery {
-    return this.answerSync(this.#begin(call), call)
+    const seq = this.#append(withScopes(call.event), call.body)
+    if (call.durable === true) this.#barrier()
+    return this.answerSync(seq, call)
   }
 
   /** The answer to a call that is on the tape already, made now. */
@@ -183,7 +218,7 @@ export class RecordSession implements Session {
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#recordsWrites) return
-    const isSynced = operation.action.durable === true && this.local === 'live'
+    const isSynced = isDurable(operation.action) && this.local === 'live'
     if (this.#isUnsynced && isSynced) this.#barrier()
     const wasUnsynced = this.#isUnsynced
     const site = callSite()
@@ -249,11 +284,25 @@ export class RecordSession implements Session {
   /** Ends the run: the tape gets its last event and its seal. Later calls are no longer recorded. */
   finish(end: RunEnd): void {
     if (this.closed) return
-    const { body, ...fields } = end
+    this.#end(end)
+    this.writer.seal({ privateKey: this.#signingKey })
+  }
+
+  /** Like `finish`, but does not make other runs wait for the disk: resolves when the tape is sealed. */
+  async finishLater(end: RunEnd): Promise<void> {
+    if (this.closed || this.writer.isAlone) return this.finish(end)
+    this.#end(end)
+    await new Promise<void>((resolve, reject) =>
+      this.writer.sealLater({ privateKey: this.#signingKey }, (failure) =>
+        failure === undefined ? resolve() : reject(failure),
+      ),
+    )
+  }
+
+  #end({ body, ...fields }: RunEnd): void {
     this.#countNotes()
     this.#append({ type: 'end', ...this.#masked(fields) }, body)
     this.close()
-    this.writer.seal(this.#signingKey && { privateKey: this.#signingKey })
   }
 
   /** Stops recording without an end: the tape stays a truncated one. */
@@ -286,12 +335,6 @@ export class RecordSession implements Session {
           text: `${name} was changed from outside the run after the run had read it`,
         }),
     })
-  }
-
-  #begin(call: SyncCall | Action): number {
-    const seq = this.#append(withScopes(call.event), call.body)
-    if (call.durable === true) this.#barrier()
-    return seq
   }
 
   /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */
@@ -350,17 +393,42 @@ export class RecordSession implements Session {
     return JSON.parse(this.secrets.text(json)) as RecordedError
   }
 
+  /** The next delivery, once it is as durable as it must be. */
   #takeTurn(): Turn | undefined {
+    if (this.#isPaused) return undefined
+    if (this.#durable !== undefined) {
+      const turn = this.#durable
+      this.#durable = undefined
+      return turn
+    }
     let next = this.#queue.shift()
     while (next?.operation.closed === true) next = this.#queue.shift()
     if (next === undefined) return undefined
     const { operation, event, body, native } = next
     this.#appendAnswer(operation.action, event, operation.id, body)
-    if (event.type === 'result' && operation.action.durable === true) this.#barrier()
+    const turn = { operation, delivery: { event, body, native } }
+    if (event.type === 'result' && isDurable(operation.action)) {
+      if (this.#isDeferred(operation.action)) return this.#pauseFor(turn)
+      this.#barrier()
+    }
     this.#answers.delivering?.(operation, event)
-    return { operation, delivery: { event, body, native } }
+    return turn
+  }
+
+  /** Nothing else is delivered before it: the order is on the tape. */
+  #pauseFor(turn: Turn): undefined {
+    this.#isPaused = true
+    this.writer.whenDurable((failure) => {
+      this.#isPaused = false
+      if (failure !== undefined) return this.#fail(turn.operation, failure)
+      this.#durable = turn
+      this.#gate.request()
+    })
+    return undefined
   }
 }
+
+const isDurable = ({ durable }: Action): boolean => Boolean(durable)
 
 /** True if a write begins a JSON-RPC request, as clients of MCP servers send them. */
 function startsServerRequest(bytes: Uint8Array): boolean {

@@ -37,8 +37,11 @@ export type NewDelivery = DeliveryEvent extends infer E
 export interface Action {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array
-  /** The effect leaves the process: everything before it must be on disk first. */
-  readonly durable?: boolean
+  /**
+   * The effect leaves the process: everything before it must be on disk first. `deferrable`:
+   * `start` may come after `perform` has returned, so that other runs need not wait for the disk.
+   */
+  readonly durable?: boolean | 'deferrable'
   /** Deterministic work: runs again on replay, only its completion waits for its turn. */
   readonly reexecuted?: boolean
   /** Runs until it is closed, like a watcher: a run that goes live restarts it. */
@@ -108,7 +111,12 @@ export class Operation {
   }
 
   deliver(delivery: Delivery): void {
-    this.#context.runInAsyncScope(() => this.action.deliver(delivery))
+    this.inContext(() => this.action.deliver(delivery))
+  }
+
+  /** Does something in the async context of the agent's call. */
+  inContext(work: () => void): void {
+    this.#context.runInAsyncScope(work)
   }
 }
 

@@ -78,7 +78,7 @@ export class NestedSession implements Session {
       as,
       body: bodyToText(as, body),
     }
-    const seq = this.keep(GUARD_NOTES.call, jsonBytes(note), durable)
+    const seq = this.keep(GUARD_NOTES.call, jsonBytes(note), durable !== false)
     const operation = new Operation(seq, action, this)
     outsideRuns(() => action.start(operation))
     return operation
@@ -93,7 +93,7 @@ export class NestedSession implements Session {
       ...(as && { as, body: bodyToText(as, body) }),
       ...(error && { error }),
     }
-    this.keep(GUARD_NOTES.result, jsonBytes(note), operation.action.durable)
+    this.keep(GUARD_NOTES.result, jsonBytes(note), Boolean(operation.action.durable))
     // Never before `perform` has returned.
     natives.queueMicrotask(() => operation.deliver({ event, body, native }))
   }

@@ -38,7 +38,16 @@ export interface RunEvent extends EventBase {
   readonly flags: readonly string[]
   /** Set on a branch: the run it goes on from. */
   readonly parent?: ParentLink
+  /** Set if the tape was not synced while it was written; missing for `machine`. */
+  readonly durability?: Durability
 }
+
+/**
+ * What a tape survives while it is written. `machine`: a power cut, because everything is
+ * synced to disk before an effect leaves the process. `process`: the death of the process,
+ * because everything is written to the operating system before then.
+ */
+export type Durability = 'machine' | 'process'
 
 /** A branch begins with the first `seq` events of another run and stores only what follows. */
 export interface ParentLink {

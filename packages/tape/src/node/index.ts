@@ -1,7 +1,7 @@
 export { nodePlatform } from './node-platform.js'
 export { openFileSource } from './file-source.js'
 export { openOwnTape, openTape } from './open-tape.js'
-export { TapeWriter, type TapeWriterOptions } from './tape-writer.js'
+export { TapeWriter, type SealOptions, type TapeWriterOptions } from './tape-writer.js'
 export { packTape } from './pack-tape.js'
 export { isBeingWritten, isLocked, TapeLock } from './tape-lock.js'
 export { looseTape } from './pack-tape.js'

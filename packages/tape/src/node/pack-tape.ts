@@ -44,7 +44,7 @@ export function packTape(source: string, target: string): void {
     throw tapeCorrupt(source, before.problem, before.problem.message)
   }
   const partial = `${target}.${process.pid}.partial`
-  const file = TapeFile.create(partial)
+  const file = TapeFile.create(partial, 'machine')
   try {
     for (const piece of packFrames(nodePlatform, layout.frames, layout.seed)) file.append([piece])
     file.sync()

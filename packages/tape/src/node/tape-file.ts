@@ -6,10 +6,13 @@ import {
   tapeMissing,
   tapeWriteFailed,
 } from '../format/errors.js'
+import type { Durability } from '../format/events.js'
 import {
   closeSync,
   constants,
+  fdatasync,
   fdatasyncSync,
+  fsync,
   fsyncSync,
   ftruncateSync,
   openSync,
@@ -26,26 +29,35 @@ import {
 export class TapeFile {
   readonly path: string
   readonly #fd: number
-  readonly #isDurable: boolean
+  readonly #durability: Durability
   #end: number
-  #dirty = false
+  /** Everything before this offset is on disk; -1 if not even the length of the file is. */
+  #synced: number
+  /** The name of the file is known to be on disk: whoever created it may have been killed before. */
+  #isNamed = false
+  #isSyncing = false
+  #waiting: { readonly end: number; readonly settle: (failure?: TapeError) => void }[] = []
   #syncs = 0
   #dead: TapeError | undefined
 
-  private constructor(path: string, fd: number, end: number, isDurable = true) {
+  private constructor(
+    path: string,
+    fd: number,
+    { end, synced, durability }: { end: number; synced: number; durability: Durability },
+  ) {
     this.path = path
     this.#fd = fd
     this.#end = end
-    this.#isDurable = isDurable
+    this.#synced = synced
+    this.#durability = durability
   }
 
-  /** Creates a file that must not exist yet, readable by its owner only. One that is not durable is never synced. */
-  static create(path: string, isDurable = true): TapeFile {
+  /** Creates a file that must not exist yet, readable by its owner only. */
+  static create(path: string, durability: Durability): TapeFile {
     const { O_CREAT, O_EXCL, O_RDWR } = constants
     try {
       const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
-      if (isDurable) syncFolder(dirname(path))
-      return new TapeFile(path, fd, 0, isDurable)
+      return new TapeFile(path, fd, { end: 0, synced: 0, durability })
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
       throw code === 'EEXIST' ? tapeExists(path, error) : tapeWriteFailed(path, error)
@@ -53,7 +65,7 @@ export class TapeFile {
   }
 
   /** Opens a file to go on at `end`; what stands behind it is cut off. */
-  static continueAt(path: string, end: number): TapeFile {
+  static continueAt(path: string, end: number, durability: Durability): TapeFile {
     let fd: number
     try {
       fd = openSync(path, constants.O_RDWR)
@@ -61,8 +73,7 @@ export class TapeFile {
       const code = (error as NodeJS.ErrnoException).code
       throw code === 'ENOENT' ? tapeMissing(path, error) : tapeWriteFailed(path, error)
     }
-    const file = new TapeFile(path, fd, end)
-    file.#dirty = true
+    const file = new TapeFile(path, fd, { end, synced: -1, durability })
     try {
       ftruncateSync(fd, end)
     } catch (error) {
@@ -89,7 +100,6 @@ export class TapeFile {
   /** The pieces are in the file when this returns, though maybe not on disk. */
   append(pieces: readonly Uint8Array[]): void {
     this.check()
-    this.#dirty = true
     try {
       this.#end += this.#writeAll(pieces)
     } catch (error) {
@@ -97,23 +107,67 @@ export class TapeFile {
     }
   }
 
-  /** Everything appended is on disk when this returns, if the file is durable. */
+  /** Everything appended is as durable as the file promises when this returns. */
   sync(): void {
     this.check()
-    if (!this.#dirty || !this.#isDurable) return
+    if (this.#isDurable) return
     try {
+      if (!this.#isNamed) syncFolder(dirname(this.path))
       fdatasyncSync(this.#fd)
     } catch (error) {
       throw this.#poison(error)
     }
-    this.#dirty = false
-    this.#syncs++
+    this.#wasSynced(this.#end)
   }
 
+  /**
+   * The same without blocking the event loop: calls `then` when everything appended so far is
+   * on disk, or with the failure. Whatever is appended during one sync shares the next one.
+   */
+  syncLater(then: (failure?: TapeError) => void): void {
+    this.check()
+    if (this.#isDurable) return then()
+    this.#waiting.push({ end: this.#end, settle: then })
+    if (!this.#isSyncing) this.#syncNow()
+  }
+
+  /** Syncs that are under way are completed first. */
   close(): void {
     if (this.#dead?.code === 'TAPE_CLOSED') return
     this.#dead = tapeClosed(this.path)
-    closeSync(this.#fd)
+    if (!this.#isSyncing) closeSync(this.#fd)
+  }
+
+  get #isDurable(): boolean {
+    return this.#durability === 'process' || this.#synced === this.#end
+  }
+
+  #wasSynced(end: number): void {
+    this.#isNamed = true
+    this.#synced = Math.max(this.#synced, end)
+    this.#syncs++
+  }
+
+  #syncNow(): void {
+    this.#isSyncing = true
+    const end = this.#end
+    const syncFile = (): void => fdatasync(this.#fd, (error) => this.#syncEnded(end, error))
+    if (this.#isNamed) syncFile()
+    else syncFolderLater(dirname(this.path), syncFile)
+  }
+
+  #syncEnded(end: number, error: Error | null): void {
+    this.#isSyncing = false
+    const isClosed = this.#dead?.code === 'TAPE_CLOSED'
+    if (error === null) this.#wasSynced(end)
+    const failure = error === null ? undefined : isClosed ? this.#dead : this.#poison(error)
+    const isSettled = (one: { readonly end: number }): boolean =>
+      failure !== undefined || one.end <= this.#synced
+    const settled = this.#waiting.filter(isSettled)
+    this.#waiting = this.#waiting.filter((one) => !isSettled(one))
+    if (this.#waiting.length > 0) this.#syncNow()
+    else if (isClosed) closeSync(this.#fd)
+    for (const { settle } of settled) settle(failure)
   }
 
   #writeAll(pieces: readonly Uint8Array[]): number {
@@ -166,4 +220,19 @@ function syncFolder(path: string): void {
   } catch {
     // A folder that may be written but not read, or a file system without this call: record anyway.
   }
+}
+
+/** The same without blocking the event loop. */
+function syncFolderLater(path: string, then: () => void): void {
+  if (process.platform === 'win32') return then()
+  let fd: number
+  try {
+    fd = openSync(path, 'r')
+  } catch {
+    return then()
+  }
+  fsync(fd, () => {
+    closeSync(fd)
+    then()
+  })
 }

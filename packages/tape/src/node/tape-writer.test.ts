@@ -48,14 +48,51 @@ test('what is appended can be read back, event by event and body by body', () =>
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('a tape that need not be durable is whole, and never synced', () => {
+test('a tape of durability process says so, is whole, and is never synced', () => {
   const path = freshPath()
-  const writer = TapeWriter.create(path, run, {}, { isDurable: false })
+  const writer = TapeWriter.create(path, { ...run, durability: 'process' }, {})
   writer.append({ type: 'timer', kind: 'timeout', ms: 5 })
   writer.barrier()
   writer.seal()
   expect(writer.syncs).toBe(0)
+  expect(openTape(path).run.durability).toBe('process')
   expect(openTape(path).verify()).toMatchObject({ ok: true, count: 3 })
+})
+
+test('a tape that is continued has the durability it was created with', () => {
+  const path = freshPath()
+  TapeWriter.create(path, { ...run, durability: 'process' }, {}).close()
+  const writer = TapeWriter.reopen(path)
+  writer.append({ type: 'timer', kind: 'timeout', ms: 5 })
+  writer.seal()
+  expect(writer.syncs).toBe(0)
+  expect(openTape(path).status).toBe('sealed')
+})
+
+test('callers that wait for the disk at the same time share a sync', async () => {
+  const writer = TapeWriter.create(freshPath(), run, {})
+  const waiting = Array.from({ length: 20 }, (_, ms) => {
+    writer.append({ type: 'timer', kind: 'timeout', ms })
+    return new Promise<void>((resolve, reject) =>
+      writer.whenDurable((failure) => (failure ? reject(failure) : resolve())),
+    )
+  })
+  const sealed = new Promise<void>((resolve) => writer.sealLater({}, () => resolve()))
+  await Promise.all([...waiting, sealed])
+  expect(writer.syncs).toBe(2)
+})
+
+test('a tape is alone until another one is synced by the same process', () => {
+  const [first, unsynced] = [freshPath(), freshPath()].map((path, index) =>
+    TapeWriter.create(path, index === 0 ? run : { ...run, durability: 'process' }, {}),
+  )
+  expect(first?.isAlone).toBe(true)
+  const second = TapeWriter.create(freshPath(), run, {})
+  expect(first?.isAlone).toBe(false)
+  second.close()
+  expect(first?.isAlone).toBe(true)
+  first?.close()
+  unsynced?.close()
 })
 
 test('a seal can be signed, and the tape says by which key', () => {

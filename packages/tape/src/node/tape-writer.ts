@@ -14,17 +14,21 @@ import { TapeLock } from './tape-lock.js'
 export interface TapeWriterOptions {
   /** Milliseconds since the run started. */
   readonly now?: () => number
-  /**
-   * False for a tape that nobody needs after the machine has died: it is never
-   * synced, which Node's permission model does not allow. True unless set.
-   */
-  readonly isDurable?: boolean
 }
+
+export interface SealOptions {
+  /** Private ed25519 key that signs the seal. */
+  readonly privateKey?: KeyObject | undefined
+}
+
+/** Writers in this process that sync and are not closed. */
+const syncing = new Set<TapeWriter>()
 
 /**
  * Writes one tape. `append` returns when the event is written to the file: it
  * survives the death of the process. After `barrier` it survives the death of
- * the machine. One tape has one writer: `TapeLock` refuses a second one.
+ * the machine, unless the run record says that it need not. One tape has one
+ * writer: `TapeLock` refuses a second one.
  */
 export class TapeWriter {
   readonly path: string
@@ -48,11 +52,15 @@ export class TapeWriter {
     details: RunDetails,
     options: TapeWriterOptions = {},
   ): TapeWriter {
-    const file = TapeFile.create(path, options.isDurable)
+    const { durability = 'machine' } = run
+    const file = TapeFile.create(path, durability)
     const now = options.now ?? clockFrom(0)
     const writer = new TapeWriter(file, TapeLock.take(path), new RecordEncoder(nodePlatform), now)
-    const { type, ...rest } = run
-    writer.append({ type, format: TAPE_FORMAT, ...rest }, Buffer.from(JSON.stringify(details)))
+    const { type, durability: _, ...rest } = run
+    const said = durability === 'machine' ? {} : { durability }
+    const event = { type, format: TAPE_FORMAT, ...rest, ...said } as const
+    writer.append(event, Buffer.from(JSON.stringify(details)))
+    if (durability === 'machine') syncing.add(writer)
     return writer
   }
 
@@ -77,7 +85,7 @@ export class TapeWriter {
     if (layout.status === 'sealed') throw tapeSealed(path)
     const { frames, end } = layout
     const tape = new Tape(nodePlatform, layout, path)
-    const { format } = tape.run
+    const { format, durability = 'machine' } = tape.run
     if (format !== TAPE_FORMAT) throw tapeFromPast(path, format, TAPE_FORMAT)
     const encoder = new RecordEncoder(nodePlatform)
     for (let seq = 0; seq < frames.count; seq++) {
@@ -85,7 +93,10 @@ export class TapeWriter {
     }
     for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.body(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
-    return new TapeWriter(TapeFile.continueAt(path, end), lock, encoder, now)
+    const file = TapeFile.continueAt(path, end, durability)
+    const writer = new TapeWriter(file, lock, encoder, now)
+    if (durability === 'machine') syncing.add(writer)
+    return writer
   }
 
   /** Writes an event and answers with its number. The body is not kept after the call. `json` is what goes on the tape as the event, where it was written out already. */
@@ -121,6 +132,20 @@ export class TapeWriter {
     this.#file.sync()
   }
 
+  /**
+   * Like `barrier` without blocking the event loop: calls `then` when everything appended so
+   * far is on disk, or with the failure. Callers that wait at the same time share a sync.
+   */
+  whenDurable(then: (failure?: Error) => void): void {
+    this.#flush()
+    this.#file.syncLater(then)
+  }
+
+  /** No other tape is synced by this process: waiting for the disk delays nobody else. */
+  get isAlone(): boolean {
+    return syncing.size <= 1
+  }
+
   /** Number of events on the tape, and so the number of the next one. */
   get count(): number {
     return this.#encoder.seq
@@ -132,16 +157,24 @@ export class TapeWriter {
   }
 
   /** Finishes the tape: seal, index, sync, close. With a private ed25519 key the seal is signed. */
-  seal(options: { readonly privateKey?: KeyObject } = {}): void {
-    const { privateKey } = options
-    const sign = privateKey && ed25519Signer(privateKey)
-    this.#file.append(this.#encoder.encodeSeal(this.elapsed(), sign))
+  seal(options: SealOptions = {}): void {
+    this.#appendSeal(options)
     this.#file.sync()
     this.close()
   }
 
+  /** The same without blocking the event loop; calls `then` when the tape is sealed and on disk. */
+  sealLater(options: SealOptions, then: (failure?: Error) => void): void {
+    this.#appendSeal(options)
+    this.#file.syncLater((failure) => {
+      this.close()
+      then(failure)
+    })
+  }
+
   /** Closes the file without a seal; `reopen` can go on. */
   close(): void {
+    syncing.delete(this)
     try {
       this.#flush()
     } catch {
@@ -149,6 +182,11 @@ export class TapeWriter {
     }
     this.#file.close()
     this.#lock.release()
+  }
+
+  #appendSeal({ privateKey }: SealOptions): void {
+    const signer = privateKey && ed25519Signer(privateKey)
+    this.#file.append(this.#encoder.encodeSeal(this.elapsed(), signer))
   }
 
   #encode(event: NewEvent, body: Uint8Array | undefined, json: string | undefined): number {

@@ -205,12 +205,7 @@ describe('events that nobody would write', () => {
       fc.property(fc.array(fc.tuple(event, body), { maxLength: 14 }), (events) => {
         const file = path.join(folder, `odd-${count++}.tape`)
         const run = { type: 'run', id: 'r', name: 'n', startedAt: 0, scope: 'process' } as const
-        const writer = TapeWriter.create(
-          file,
-          { ...run, node: 'v20', flags: [] },
-          {},
-          { isDurable: false },
-        )
+        const writer = TapeWriter.create(file, { ...run, node: 'v20', flags: [] }, {})
         for (const [each, text] of events) {
           const present = Object.entries(each).filter(([, value]) => value !== undefined)
           writer.append(Object.fromEntries(present) as unknown as NewEvent, Buffer.from(text))

@@ -21,7 +21,7 @@ afterEach(() => {
 function writeRun(id: string, startedAt: number, file = id): void {
   const run = { id, name: id, startedAt, scope: 'process', node: 'v20', flags: [] } as const
   const path = join(folder, `${file}.tape`)
-  const writer = TapeWriter.create(path, { type: 'run', ...run }, {}, { isDurable: false })
+  const writer = TapeWriter.create(path, { type: 'run', ...run }, {})
   writer.append({ type: 'end', exitCode: 0 })
   writer.seal()
 }
@@ -63,7 +63,7 @@ test('a list that was read while a run rested is told when the run has come to i
   const path = join(folder, 'long.tape')
   const run = { id: 'long', name: 'long', startedAt: 1, scope: 'process', node: 'v20' } as const
   const head = { type: 'run', ...run, flags: [] } as const
-  const writer = TapeWriter.create(path, head, {}, { isDurable: false })
+  const writer = TapeWriter.create(path, head, {})
   // Reading it takes a while, and it rests for ten times as long.
   for (let seq = 0; seq < 30_000; seq += 1)
     writer.append({ type: 'draw', kind: 'Math.random', value: 0.5 })

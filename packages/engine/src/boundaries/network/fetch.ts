@@ -59,7 +59,7 @@ function exchange(
         ...(site !== undefined && { site }),
       },
       ...(body.bytes && { body: body.bytes }),
-      durable: true,
+      durable: 'deferrable',
       start: (operation, edited) => {
         if (edited) headers.delete('content-length')
         void answer.goLive(operation, edited ? { bytes: edited } : body)

@@ -27,7 +27,7 @@ async function stepWith(coding: string, body: Buffer) {
     node: 'v20',
     flags: [],
   } as const
-  const writer = TapeWriter.create(path, { type: 'run', ...run }, {}, { isDurable: false })
+  const writer = TapeWriter.create(path, { type: 'run', ...run }, {})
   const socket = writer.append({ type: 'socket', kind: 'tcp', host: 'h', port: 80 })
   writer.append({
     type: 'request',
