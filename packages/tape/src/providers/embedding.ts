@@ -1,4 +1,4 @@
-import { errorMessage, optionalText, type JsonRecord } from '../values/json-shape.js'
+import { defined, errorMessage, type JsonRecord, optionalText } from '../values/json-shape.js'
 import type { DecodedResponse } from './provider.js'
 import { tokensOf } from './reply.js'
 import { NO_USAGE } from './usage.js'
@@ -8,15 +8,13 @@ export const decodeEmbedding = (
   answer: JsonRecord,
   isThere: boolean,
   input: number | undefined,
-): DecodedResponse => {
-  const error = errorMessage(isThere ? { error: answer['error'] } : answer)
-  return {
+): DecodedResponse =>
+  defined({
     messages: [],
-    ...(input !== undefined && { usage: { ...NO_USAGE, input } }),
-    ...(isThere && { finishReason: optionalText(answer['finishReason']) ?? 'embedded' }),
-    ...(error !== undefined && { error }),
-  }
-}
+    usage: input === undefined ? undefined : { ...NO_USAGE, input },
+    finishReason: isThere ? (optionalText(answer['finishReason']) ?? 'embedded') : undefined,
+    error: errorMessage(isThere ? { error: answer['error'] } : answer),
+  })
 
 const DIMENSIONS = 64
 

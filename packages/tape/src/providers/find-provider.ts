@@ -1,4 +1,4 @@
-import { errorMessage } from '../values/json-shape.js'
+import { defined, errorMessage } from '../values/json-shape.js'
 import * as list from './list.js'
 import { openai } from './openai/index.js'
 import type { AnswerFormat, ArrivedRequest, ModelApi, Provider } from './provider.js'
@@ -20,10 +20,8 @@ export const unknownHttp: ModelApi = {
   api: 'http',
   matches: () => true,
   decodeRequest: () => ({ stream: false, messages: [] }),
-  decodeResponse: ({ status, json }) => {
-    const error = status >= 400 ? errorMessage(json) : undefined
-    return { messages: [], ...(error !== undefined && { error }) }
-  },
+  decodeResponse: ({ status, json }) =>
+    defined({ messages: [], error: status >= 400 ? errorMessage(json) : undefined }),
 }
 
 /** The API of a request, with the provider that answers; `unknownHttp` if no model does. */

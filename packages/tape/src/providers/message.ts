@@ -1,13 +1,5 @@
 import { listOf, recordsOf } from '../values/json-shape.js'
 
-/** Content of a tool result: text when it is only text. */
-export const resultContent = (content: unknown): unknown => {
-  const parts = listOf(content)
-  const texts = recordsOf(content).map((part) => part['text'])
-  const isOnlyText = parts.length > 0 && texts.every((text) => typeof text === 'string')
-  return isOnlyText && texts.length === parts.length ? texts.join('') : content
-}
-
 /**
  * A conversation in one shape, whatever the provider. Meant for reading: what
  * a decoder does not know becomes an `other` part, so nothing disappears, but
@@ -46,30 +38,68 @@ export interface ToolResultPart {
 
 export const textPart = (text: string): MessagePart => ({ type: 'text', text })
 
+/** Reasoning and text, each only if there is some. */
+export const saidParts = ({ reasoning = '', text = '' }): MessagePart[] => [
+  ...(reasoning === '' ? [] : [{ type: 'reasoning', text: reasoning } as const]),
+  ...(text === '' ? [] : [textPart(text)]),
+]
+
+export const otherPart = (kind: string, value: unknown): MessagePart => ({
+  type: 'other',
+  kind,
+  value,
+})
+
+/** One message, or none if it has no content. */
+export const turnOf = (role: Message['role'], parts: readonly MessagePart[]): Message[] =>
+  parts.length === 0 ? [] : [{ role, parts }]
+
 /** Neighbours of text, or of reasoning, as one: a stream cuts them anywhere. */
 export const mergeParts = (parts: readonly MessagePart[]): MessagePart[] => {
   const merged: MessagePart[] = []
   for (const part of parts) {
     const last = merged.at(-1)
-    if (part.type === 'text' && last?.type === 'text')
-      merged[merged.length - 1] = textPart(last.text + part.text)
-    else if (part.type === 'reasoning' && last?.type === 'reasoning')
-      merged[merged.length - 1] = { type: 'reasoning', text: last.text + part.text }
+    if (
+      (part.type === 'text' || part.type === 'reasoning') &&
+      (last?.type === 'text' || last?.type === 'reasoning') &&
+      last.type === part.type
+    )
+      merged[merged.length - 1] = { type: part.type, text: last.text + part.text }
     else merged.push(part)
   }
   return merged
+}
+
+/** Messages in which neighbours of one of these roles are one. */
+export const joinTurns = (
+  messages: readonly Message[],
+  roles: readonly Message['role'][],
+): Message[] => {
+  const turns: Message[] = []
+  for (const { role, parts } of messages) {
+    const last = turns.at(-1)
+    if (last?.role === role && roles.includes(role))
+      turns[turns.length - 1] = { role, parts: [...last.parts, ...parts] }
+    else turns.push({ role, parts })
+  }
+  return turns
 }
 
 /** A turn of the user. Where results of tools travel in it, they are shown as a message of the tool. */
 export const userTurn = (parts: readonly MessagePart[]): Message[] => {
   const results = parts.filter(({ type }) => type === 'tool_result')
   const others = parts.filter(({ type }) => type !== 'tool_result')
-  return [
-    ...(results.length === 0 ? [] : [{ role: 'tool', parts: results } as const]),
-    ...(others.length === 0 && results.length > 0
-      ? []
-      : [{ role: 'user', parts: others } as const]),
-  ]
+  return results.length === 0
+    ? [{ role: 'user', parts }]
+    : [{ role: 'tool', parts: results }, ...turnOf('user', others)]
+}
+
+/** Content of a tool result: text when it is only text. */
+export const resultContent = (content: unknown): unknown => {
+  const parts = listOf(content)
+  const texts = recordsOf(content).map((part) => part['text'])
+  const isOnlyText = parts.length > 0 && texts.every((text) => typeof text === 'string')
+  return isOnlyText && texts.length === parts.length ? texts.join('') : content
 }
 
 /** All text of a message, in one string. */
@@ -79,3 +109,30 @@ export const messageText = (message: Message): string =>
 /** Tool calls in messages, in order. */
 export const toolCallsIn = (messages: readonly Message[]): ToolCallPart[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
+
+/**
+ * Ids for calls and results whose API gives them none. The second call of
+ * `lookup` in a conversation is `lookup#2`, and so is the second result of it:
+ * results come in the order of their calls.
+ */
+export class CallNumbers {
+  readonly #counts = new Map<string, number>()
+
+  call(id: string, name: string): string {
+    return id === '' ? this.#next('call', name) : id
+  }
+
+  result(id: string, name: string): string {
+    return id === '' ? this.#next('result', name) : id
+  }
+
+  #next(kind: string, name: string): string {
+    const key = `${kind} ${name}`
+    const count = (this.#counts.get(key) ?? 0) + 1
+    this.#counts.set(key, count)
+    return `${name}#${count}`
+  }
+}
+
+/** True for an id that `CallNumbers` made, so it is not part of any request. */
+export const isNumberedCall = (id: string): boolean => /#\d+$/.test(id)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { findApi } from './find-provider.js'
-import { messagesApi } from './anthropic/decode.js'
+import { messagesApi } from './anthropic/messages.js'
 import { openaiChat } from './openai/chat.js'
 import { openaiResponses } from './openai/responses.js'
 import { toolCallsIn } from './message.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { messagesApi } from './anthropic/decode.js'
+import { messagesApi } from './anthropic/messages.js'
 import { bedrockConverse } from './bedrock/converse.js'
 import { bedrockInvoke } from './bedrock/invoke.js'
 import { gemini } from './google/gemini.js'

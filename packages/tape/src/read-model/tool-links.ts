@@ -1,4 +1,4 @@
-import { isNumberedCall } from '../providers/call-numbers.js'
+import { isNumberedCall } from '../providers/message.js'
 import type { ToolCallPart } from '../providers/message.js'
 import { stableStringify } from '../values/stable-stringify.js'
 import { toWire } from '../values/to-wire.js'

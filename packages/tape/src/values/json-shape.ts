@@ -57,3 +57,15 @@ const detailMessage = (detail: unknown): string | undefined => {
   const texts = recordsOf(detail).map(({ msg }) => textOf(msg))
   return optionalText(detail) ?? (texts.length === 0 ? undefined : texts.join('; '))
 }
+
+/** Fields that are set: those without a value are left out, as optional properties require. */
+export type Defined<T> = {
+  [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key]
+} & {
+  [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>
+}
+
+export const defined = <T extends object>(fields: T): Defined<T> =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Defined<T>

@@ -1,17 +1,384 @@
-import { converseAnswers, scriptedConverse } from './encode.js'
-import { assembleConverse, isException } from './converse-stream.js'
-import { decodeBlocks, decodeConversation } from './content.js'
-import { bedrockPath } from './path.js'
-import { decodeConverseUsage } from './usage.js'
+import { eventFrameBytes } from '../../http/event-frames.js'
+import type { SseEvent } from '../../http/sse.js'
 import {
+  countOf,
+  defined,
   errorMessage,
-  optionalText,
-  parseJson,
-  recordOf,
+  isRecord,
   type JsonRecord,
 } from '../../values/json-shape.js'
-import type { DecodedResponse, ProviderAnswer, ModelApi } from '../provider.js'
-import type { SseEvent } from '../../http/sse.js'
+import { optionalText, parseArguments, parseJson, recordOf } from '../../values/json-shape.js'
+import { recordsOf, textOf } from '../../values/json-shape.js'
+import { appendText, draftAt, type Draft, inOrder } from '../assemble.js'
+import { type Check, ifPresent, list, oneOf, record, text, usage } from '../check.js'
+import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
+import { turnOf, userTurn } from '../message.js'
+import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
+import type { StreamEvent, StreamOptions } from '../provider.js'
+import { callId, type CutText, type Finish, hasText, type Reply } from '../reply.js'
+import { replyId, textPieces } from '../reply.js'
+import { unpricedTier, type Usage } from '../usage.js'
+import { scriptedFormat } from '../wire-answer.js'
+
+const PATH = /\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/
+
+interface BedrockPath {
+  /** Id of a model, a profile or an ARN. */
+  readonly model: string
+  readonly action: 'converse' | 'invoke'
+  readonly stream: boolean
+}
+
+/** Parses the path of a request to Bedrock; the id in it is escaped. */
+export const bedrockPath = (url: URL): BedrockPath | undefined => {
+  // An ARN has slashes, which some clients escape and some do not.
+  const path = url.pathname.replace(/(\/model\/arn[^/]*)\/([^/]+)(?=\/[^/]+$)/, '$1%2F$2')
+  const [, id = '', action = ''] = PATH.exec(path) ?? []
+  if (id === '') return undefined
+  return {
+    model: unescape(id),
+    action: action.startsWith('converse') ? 'converse' : 'invoke',
+    stream: action.endsWith('stream'),
+  }
+}
+
+const unescape = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Messages of Bedrock's Converse API, which Nova also takes when it is invoked. */
+export const decodeConversation = (body: JsonRecord): Message[] => [
+  ...turnOf('system', decodeBlocks(body['system'])),
+  ...recordsOf(body['messages']).flatMap((message): Message[] => {
+    const parts = decodeBlocks(message['content'])
+    return message['role'] === 'assistant' ? [{ role: 'assistant', parts }] : userTurn(parts)
+  }),
+]
+
+/** Marks of where the cache ends are not content. */
+const decodeBlocks = (content: unknown): MessagePart[] =>
+  typeof content === 'string'
+    ? [textPart(content)]
+    : recordsOf(content)
+        .filter((block) => !('cachePoint' in block))
+        .map(decodeBlock)
+
+const decodeBlock = (block: JsonRecord): MessagePart => {
+  const { text: said, toolUse, toolResult, reasoningContent, image } = block
+  if (typeof said === 'string') return textPart(said)
+  // Calls that the provider runs itself, such as Nova's code interpreter, need no answer.
+  if (recordOf(toolUse)['type'] === 'server_tool_use') return otherPart('server_tool_use', block)
+  if (textOf(recordOf(toolResult)['type']).endsWith('_result'))
+    return otherPart('server_tool_result', block)
+  if (isRecord(toolUse)) {
+    const { toolUseId, name, input } = toolUse
+    return { type: 'tool_call', id: textOf(toolUseId), name: textOf(name), args: input ?? {} }
+  }
+  if (isRecord(toolResult)) {
+    const { toolUseId, content, status } = toolResult
+    return {
+      type: 'tool_result',
+      id: textOf(toolUseId),
+      content: resultOf(content),
+      ...(status === 'error' && { isError: true }),
+    }
+  }
+  if (isRecord(reasoningContent))
+    return { type: 'reasoning', text: textOf(recordOf(reasoningContent['reasoningText'])['text']) }
+  if (isRecord(image)) {
+    const { uri } = recordOf(recordOf(image['source'])['s3Location'])
+    return { type: 'image', source: optionalText(uri) ?? `image/${textOf(image['format'])}` }
+  }
+  return otherPart(Object.keys(block)[0] ?? 'block', block)
+}
+
+/** Text when it is only text, the value when it is one JSON value. */
+const resultOf = (content: unknown): unknown => {
+  const blocks = recordsOf(content)
+  if (blocks.length > 0 && blocks.every((block) => typeof block['text'] === 'string'))
+    return blocks.map((block) => textOf(block['text'])).join('')
+  const [only] = blocks
+  return blocks.length === 1 && only !== undefined && 'json' in only ? only['json'] : content
+}
+
+/** Also the body that Nova answers with when it is invoked. */
+export const decodeConverse = (answer: JsonRecord): DecodedResponse => {
+  const message = recordOf(recordOf(answer['output'])['message'])
+  const isWhole = answer['output'] !== undefined
+  return defined({
+    messages: turnOf('assistant', decodeBlocks(message['content'])),
+    usage: decodeUsage(answer),
+    finishReason: optionalText(answer['stopReason']),
+    error: errorMessage(isWhole ? { error: answer['error'] } : answer),
+  })
+}
+
+/** The tokens of a Converse answer. Cached tokens are counted beside the input. */
+const decodeUsage = (answer: JsonRecord): Usage | undefined => {
+  const given = recordOf(answer['usage'])
+  const input = countOf(given['inputTokens'])
+  const output = countOf(given['outputTokens'])
+  if (input === undefined || output === undefined) return undefined
+  const cached = (key: string): number =>
+    countOf(given[`${key}Tokens`]) ?? countOf(given[`${key}TokenCount`]) ?? 0
+  const cachedInput = cached('cacheReadInput')
+  const cacheWrite = cached('cacheWriteInput')
+  const total = countOf(given['totalTokens'])
+  // Some models leave cached tokens out of the total.
+  const sums = [input + output, input + cachedInput + cacheWrite + output]
+  const isOdd = total !== undefined && !sums.includes(total)
+  const hourly = recordsOf(given['cacheDetails'])
+    .filter(({ ttl }) => ttl === '1h')
+    .reduce((sum, { inputTokens }) => sum + (countOf(inputTokens) ?? 0), 0)
+  const content = recordOf(recordOf(answer['output'])['message'])['content']
+  const ranTools = recordsOf(content).some(
+    ({ toolUse }) => recordOf(toolUse)['type'] === 'server_tool_use',
+  )
+  const latency = recordOf(answer['performanceConfig'])['latency']
+  return {
+    input,
+    cachedInput,
+    cacheWrite,
+    cacheWriteLong: Math.min(cacheWrite, hourly),
+    output,
+    reasoning: 0,
+    unpriced: [
+      ...unpricedTier({ service_tier: recordOf(answer['serviceTier'])['type'] }),
+      ...(latency === 'optimized' ? ['optimized latency'] : []),
+      ...(recordOf(answer['trace'])['guardrail'] === undefined ? [] : ['guardrail']),
+      ...(ranTools ? ['tools run by the provider'] : []),
+    ],
+    ...(isOdd && { mismatch: `a total of ${total} where input and output make ${sums[1]}` }),
+  }
+}
+
+/** The failure that Bedrock reports in the middle of a stream. */
+const streamFailure = (events: readonly SseEvent[]): SseEvent | undefined =>
+  events.find(({ event }) => event === 'error' || /exception$/i.test(event))
+
+export const streamError = (events: readonly SseEvent[]): string | undefined => {
+  const failed = streamFailure(events)
+  return failed && (errorMessage(parseJson(failed.data)) ?? failed.event)
+}
+
+/** Sent when a message stops; all else about it comes after, with the counts. */
+const AT_STOP = ['stopReason', 'additionalModelResponseFields']
+
+const restreamConverse = (
+  answer: JsonRecord,
+  { cut = textPieces }: StreamOptions,
+): StreamEvent[] => {
+  const { output, error, ...rest } = answer
+  const { role, content } = recordOf(recordOf(output)['message'])
+  const events: StreamEvent[] = [
+    { event: 'messageStart', data: { role } },
+    ...recordsOf(content).flatMap((block, index) => blockEvents(block, index, cut)),
+  ]
+  if (isRecord(error)) {
+    const { type, ...data } = error
+    const event = typeof type === 'string' ? type : 'modelStreamErrorException'
+    return [...events, { event, data }]
+  }
+  const pick = (isAtStop: boolean): JsonRecord =>
+    Object.fromEntries(Object.entries(rest).filter(([key]) => AT_STOP.includes(key) === isAtStop))
+  const data = pick(false)
+  events.push({ event: 'messageStop', data: pick(true) })
+  return Object.keys(data).length > 0 ? [...events, { event: 'metadata', data }] : events
+}
+
+const blockEvents = (block: JsonRecord, contentBlockIndex: number, cut: CutText): StreamEvent[] => {
+  const { start, deltas } = streamedBlock(block, cut)
+  return [
+    ...(start === undefined
+      ? []
+      : [{ event: 'contentBlockStart', data: { contentBlockIndex, start } }]),
+    ...deltas.map((delta) => ({
+      event: 'contentBlockDelta',
+      data: { contentBlockIndex, delta },
+    })),
+    { event: 'contentBlockStop', data: { contentBlockIndex } },
+  ]
+}
+
+/** Only a call of a tool is announced; a kind that is not known comes whole. */
+const streamedBlock = (
+  block: JsonRecord,
+  cut: CutText,
+): { start?: JsonRecord; deltas: readonly JsonRecord[] } => {
+  const { text: said, toolUse, reasoningContent } = block
+  if (typeof said === 'string')
+    return { deltas: (said === '' ? [''] : cut(said)).map((piece) => ({ text: piece })) }
+  if (isRecord(toolUse)) {
+    const { input, ...known } = toolUse
+    const pieces = cut(JSON.stringify(input ?? {}))
+    return {
+      start: { toolUse: known },
+      deltas: pieces.map((piece) => ({ toolUse: { input: piece } })),
+    }
+  }
+  const { text: thinking, ...signed } = recordOf(recordOf(reasoningContent)['reasoningText'])
+  if (typeof thinking !== 'string') return { deltas: [block] }
+  const pieces: JsonRecord[] = cut(thinking).map((piece) => ({ text: piece }))
+  if (Object.keys(signed).length > 0) pieces.push(signed)
+  const parts = pieces.length === 0 ? [{ text: '' }] : pieces
+  return { deltas: parts.map((part) => ({ reasoningContent: part })) }
+}
+
+/** Adds the events of a stream, by name, up to the answer that Converse would have given whole. */
+export const assembleConverse = (events: readonly (readonly [string, unknown])[]): JsonRecord => {
+  const blocks = new Map<number, Draft>()
+  const answer: Draft = {}
+  let role = 'assistant'
+  for (const [name, given] of events) {
+    const value = recordOf(given)
+    const index = countOf(value['contentBlockIndex']) ?? 0
+    if (name === 'messageStart') role = textOf(value['role'])
+    else if (name === 'contentBlockStart') blocks.set(index, { ...recordOf(value['start']) })
+    else if (name === 'contentBlockDelta')
+      extendBlock(
+        draftAt(blocks, index, () => ({})),
+        recordOf(value['delta']),
+      )
+    else if (name === 'messageStop' || name === 'metadata') Object.assign(answer, value)
+  }
+  const content = inOrder(blocks).map(([, block]) => closeBlock(block))
+  // Padding says nothing.
+  const { p: _, ...ended } = answer
+  return { output: { message: { role, content } }, ...ended }
+}
+
+const extendBlock = (block: Draft, delta: JsonRecord): void => {
+  const { text: said, toolUse, reasoningContent } = delta
+  if (typeof said === 'string') appendText(block, 'text', said)
+  else if (toolUse !== undefined) {
+    const call: Draft = { ...recordOf(block['toolUse']) }
+    appendText(call, 'input', recordOf(toolUse)['input'])
+    block['toolUse'] = call
+  } else if (reasoningContent !== undefined) extendReasoning(block, recordOf(reasoningContent))
+  else Object.assign(block, delta)
+}
+
+/** A thought comes as text in pieces, then its signature; or redacted as a whole. */
+const extendReasoning = (block: Draft, { text: said, ...others }: JsonRecord): void => {
+  if (others['redactedContent'] !== undefined) {
+    block['reasoningContent'] = others
+    return
+  }
+  const known = recordOf(recordOf(block['reasoningContent'])['reasoningText'])
+  const reasoningText = { ...known, ...others, text: textOf(known['text']) + textOf(said) }
+  block['reasoningContent'] = { reasoningText }
+}
+
+/** Input that streamed in as text is parsed; input that came whole stays. */
+const closeBlock = (block: JsonRecord): JsonRecord => {
+  const toolUse = recordOf(block['toolUse'])
+  return typeof toolUse['input'] === 'string'
+    ? { ...block, toolUse: { ...toolUse, input: parseArguments(toolUse['input']) } }
+    : block
+}
+
+/** An event of Bedrock, such as `contentBlockDelta`, or an exception, as its server sends it. */
+const bedrockFrame = ({ event = '', data }: StreamEvent): Uint8Array => {
+  const isFailure = /exception$/i.test(event)
+  return eventFrameBytes(
+    {
+      [isFailure ? ':exception-type' : ':event-type']: event,
+      ':content-type': 'application/json',
+      ':message-type': isFailure ? 'exception' : 'event',
+    },
+    JSON.stringify(data),
+  )
+}
+
+const STOP_REASONS = [
+  'end_turn',
+  'tool_use',
+  'max_tokens',
+  'stop_sequence',
+  'guardrail_intervened',
+  'content_filtered',
+  'malformed_model_output',
+  'malformed_tool_use',
+  'model_context_window_exceeded',
+]
+
+const parsedInput: Check = (input, path) =>
+  input === undefined || typeof input === 'string' ? [`${path} is not JSON`] : []
+
+const checkMessage = record({
+  role: oneOf('assistant'),
+  content: list(
+    ifPresent({ text, toolUse: record({ toolUseId: text, name: text, input: parsedInput }) }),
+  ),
+})
+
+const checkConverse = record({ stopReason: oneOf(...STOP_REASONS) }, (document) => {
+  const { output, stopReason, usage: spent } = document
+  const message = isRecord(output) ? output['message'] : output
+  const { content } = recordOf(message)
+  const isCalling = recordsOf(content).some((block) => 'toolUse' in block)
+  return [
+    ...checkMessage(message, 'output.message'),
+    ...(stopReason === 'tool_use' && isRecord(message) && !isCalling
+      ? ['stopReason is "tool_use", but no block is one']
+      : []),
+    ...(spent === undefined ? [] : usage('inputTokens', 'outputTokens')(spent, 'usage')),
+  ]
+})
+
+const FINISH: Readonly<Record<Finish, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool: 'tool_use',
+  filter: 'content_filtered',
+}
+
+/** A whole answer of Converse; Nova returns the same when it is invoked. */
+const encodeConverse = (reply: Reply): JsonRecord => {
+  const { input, cachedInput, cacheWrite, output } = reply.usage
+  const thought = { reasoningContent: { reasoningText: { text: reply.reasoning } } }
+  const content = [
+    ...(reply.reasoning === '' ? [] : [thought]),
+    ...(hasText(reply) ? [{ text: reply.text }] : []),
+    ...reply.toolCalls.map(({ name, args }, index) => ({
+      toolUse: { toolUseId: callId(reply, index, 'tooluse_'), name, input: args },
+    })),
+  ]
+  return {
+    output: { message: { role: 'assistant', content } },
+    stopReason: FINISH[reply.finish],
+    usage: {
+      inputTokens: input,
+      outputTokens: output,
+      totalTokens: input + cachedInput + cacheWrite + output,
+      cacheReadInputTokens: cachedInput,
+      cacheWriteInputTokens: cacheWrite,
+    },
+    metrics: { latencyMs: 400 },
+  }
+}
+
+const namedEvents = (events: readonly SseEvent[]) =>
+  events.map(({ event, data }) => [event, parseJson(data)] as const)
+
+export const converseAnswers: AnswerFormat = {
+  assemble: (events) => {
+    const failed = streamFailure(events)
+    const error = failed && { type: failed.event, ...recordOf(parseJson(failed.data)) }
+    return { ...assembleConverse(namedEvents(events)), ...defined({ error }) }
+  },
+  restream: restreamConverse,
+  check: checkConverse,
+  encode: encodeConverse,
+  outputFields: ['output', 'stopReason'],
+  frame: bedrockFrame,
+  streamType: 'application/vnd.amazon.eventstream',
+  expectsStream: ({ url }) => /\/converse-stream(?:\?|$)/.test(url),
+}
 
 /** Bedrock's Converse API: one shape for all models, streamed and not. */
 export const bedrockConverse: ModelApi = {
@@ -23,46 +390,30 @@ export const bedrockConverse: ModelApi = {
 
   decodeRequest: ({ url, json }) => {
     const path = bedrockPath(url)
-    return {
-      ...(path !== undefined && { model: path.model }),
+    return defined({
+      model: path?.model,
       stream: path?.stream === true,
       messages: decodeConversation(recordOf(json())),
-    }
+    })
   },
 
-  decodeResponse: (answer) => decodeConverse(documentOf(answer)),
+  decodeResponse: ({ json, events }) =>
+    decodeConverse(
+      events === undefined
+        ? recordOf(json)
+        : {
+            ...assembleConverse(namedEvents(events)),
+            ...defined({ error: streamError(events) }),
+          },
+    ),
 
   answers: converseAnswers,
-  scripted: [scriptedConverse],
-}
-
-/** Also the body that Nova answers with when it is invoked. */
-export const decodeConverse = (answer: JsonRecord): DecodedResponse => {
-  const message = recordOf(recordOf(answer['output'])['message'])
-  const parts = decodeBlocks(message['content'])
-  const usage = decodeConverseUsage(answer)
-  const finishReason = optionalText(answer['stopReason'])
-  const isWhole = answer['output'] !== undefined
-  const error = isWhole ? errorMessage({ error: answer['error'] }) : errorMessage(answer)
-  return {
-    messages: parts.length === 0 ? [] : [{ role: 'assistant', parts }],
-    ...(usage !== undefined && { usage }),
-    ...(finishReason !== undefined && { finishReason }),
-    ...(error !== undefined && { error }),
-  }
-}
-
-const documentOf = ({ json, events }: ProviderAnswer): JsonRecord => {
-  if (events === undefined) return recordOf(json)
-  const error = streamError(events)
-  return {
-    ...assembleConverse(events.map(({ event, data }) => [event, recordOf(parseJson(data))])),
-    ...(error !== undefined && { error }),
-  }
-}
-
-/** What Bedrock says in the middle of a stream that fails. */
-export const streamError = (events: readonly SseEvent[]): string | undefined => {
-  const failed = events.find(({ event }) => isException(event))
-  return failed && (errorMessage(parseJson(failed.data)) ?? failed.event)
+  scripted: [
+    scriptedFormat({
+      format: 'bedrock-converse',
+      path: /\/model\/.+\/converse(-stream)?$/,
+      answers: converseAnswers,
+      headers: (reply) => ({ 'x-amzn-requestid': replyId(reply, 'req-') }),
+    }),
+  ],
 }

@@ -1,6 +1,7 @@
 import type { Provider, ProviderAddress } from '../provider.js'
+import { replyId } from '../reply.js'
+import { jsonAnswer, retryHeaders } from '../wire-answer.js'
 import { bedrockConverse } from './converse.js'
-import { bedrockFailure } from './encode.js'
 import { bedrockInvoke } from './invoke.js'
 import { type PriceTable, REGIONAL, tokenPrice } from '../price.js'
 
@@ -45,6 +46,17 @@ const address: ProviderAddress = {
   testVariables: { AWS_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' },
 }
 
+const EXCEPTIONS: Readonly<Record<number, string>> = {
+  400: 'ValidationException',
+  403: 'AccessDeniedException',
+  404: 'ResourceNotFoundException',
+  408: 'ModelTimeoutException',
+  424: 'ModelErrorException',
+  429: 'ThrottlingException',
+  500: 'InternalServerException',
+  503: 'ServiceUnavailableException',
+}
+
 /** AWS Bedrock, which serves models of others in two APIs of its own. */
 export const bedrock: Provider = {
   name: 'bedrock',
@@ -53,5 +65,15 @@ export const bedrock: Provider = {
   address,
   prices: BEDROCK_PRICES,
   modelPrefixes: ['bedrock'],
-  failure: bedrockFailure,
+  failure: (error, request) => {
+    const { status, message } = error
+    const fallback = status >= 500 ? 'InternalServerException' : 'ValidationException'
+    const headers = {
+      // The class of an error is in a header.
+      'x-amzn-errortype': error.code ?? EXCEPTIONS[status] ?? fallback,
+      'x-amzn-requestid': replyId(request, 'req-'),
+      ...retryHeaders(error),
+    }
+    return jsonAnswer({ message }, headers, status)
+  },
 }

@@ -1,17 +1,11 @@
-import { CallNumbers } from '../call-numbers.js'
 import { countTokens, decodeEmbedding, embeddingVector } from '../embedding.js'
-import {
-  countOf,
-  isRecord,
-  recordOf,
-  recordsOf,
-  textOf,
-  type JsonRecord,
-} from '../../values/json-shape.js'
+import { countOf, defined, isRecord, type JsonRecord } from '../../values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import { CallNumbers, type Message } from '../message.js'
 import type { ModelApi } from '../provider.js'
 import { tokensOf, type ReplyRequest } from '../reply.js'
 import { jsonAnswer } from '../wire-answer.js'
-import { decodeParts } from './content.js'
+import { decodeParts } from './gemini.js'
 
 const PATH = /\/([^/:]+):(embedContent|batchEmbedContents)$/
 
@@ -27,14 +21,14 @@ export const geminiEmbeddings: ModelApi = {
     const body = recordOf(json())
     const model = PATH.exec(url.pathname)?.[1]
     const requests = Array.isArray(body['requests']) ? recordsOf(body['requests']) : [body]
-    return {
-      ...(model !== undefined && { model }),
+    return defined({
+      model,
       stream: false,
-      messages: requests.map(({ content }) => ({
+      messages: requests.map(({ content }): Message => ({
         role: 'user',
         parts: decodeParts(recordOf(content)['parts'], new CallNumbers()),
       })),
-    }
+    })
   },
 
   decodeResponse: ({ json }) => {

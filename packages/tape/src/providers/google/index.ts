@@ -1,8 +1,7 @@
 import type { Provider } from '../provider.js'
 import { tokensOf } from '../reply.js'
 import { geminiEmbeddings } from './embeddings.js'
-import { googleFailure } from './encode.js'
-import { gemini } from './gemini.js'
+import { gemini, googleFailure } from './gemini.js'
 import { OVER_200K, type PriceTable, tokenPrice } from '../price.js'
 
 /**

@@ -1,14 +1,12 @@
-import { openaiDialect, plainUsage, type ChatDialect } from '../openai/chat-dialect.js'
-import { OPENAI_PATHS } from '../openai/chat-dialect.js'
+import { defined } from '../../values/json-shape.js'
+import { type ChatDialect, OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
+import { plainUsage } from '../openai/chat-dialect.js'
 import { tokenPrice, type PriceTable } from '../price.js'
 import type { Provider } from '../provider.js'
 
 const dialect: ChatDialect = {
   ...openaiDialect,
-  say: ({ reasoning, text }) => ({
-    ...(text !== undefined && { content: text }),
-    ...(reasoning !== undefined && { reasoning }),
-  }),
+  say: ({ reasoning, text }) => defined({ content: text, reasoning }),
   usage: (usage) => ({
     queue_time: 0.01,
     ...plainUsage(usage),

@@ -1,6 +1,286 @@
-import type { Provider } from '../provider.js'
-import { ollamaApi } from './decode.js'
-import { ollamaFailure } from './encode.js'
+import type { SseEvent } from '../../http/sse.js'
+import { readJsonLines } from '../../http/stream-reading.js'
+import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
+import { type JsonRecord, listOf, optionalText, parseJson } from '../../values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import { counts, list, object, oneOf, optional, record, text } from '../check.js'
+import { countTokens, embeddingVector, textsIn } from '../embedding.js'
+import { CallNumbers, type Message, type MessagePart, saidParts } from '../message.js'
+import { textPart, turnOf } from '../message.js'
+import { roleOf } from '../openai/chat.js'
+import type { AnswerFormat, ModelApi, Provider, ProviderAnswer } from '../provider.js'
+import type { ProviderRequest, StreamEvent, StreamOptions } from '../provider.js'
+import { type Finish, type Reply, type ReplyRequest, textPieces } from '../reply.js'
+import { NO_USAGE, type Usage } from '../usage.js'
+import { jsonAnswer, retryHeaders, scriptedFormat } from '../wire-answer.js'
+
+const PATH = /\/api\/(chat|generate|embed)$/
+
+/** An old server says that it is done, but not why. */
+const doneReason = ({ done, done_reason }: JsonRecord): string | undefined =>
+  done === true ? (optionalText(done_reason) ?? 'stop') : undefined
+
+const piecesOf = ({ json, events, text }: ProviderAnswer): readonly JsonRecord[] => {
+  if (isRecord(json)) return [json]
+  const lines = events ?? readJsonLines([{ at: 0, bytes: new TextEncoder().encode(text ?? '') }])
+  return lines.map(({ data }) => parseJson(data)).filter(isRecord)
+}
+
+const requestMessages = (body: JsonRecord, numbers: CallNumbers): Message[] => {
+  const { messages, prompt, system, input } = body
+  if (Array.isArray(messages))
+    return recordsOf(messages).map((message) => decodeMessage(message, numbers))
+  const inputs = typeof input === 'string' ? [input] : listOf(input).map(textOf)
+  return [
+    ...turnOf('system', saidParts({ text: textOf(system) })),
+    ...[...(typeof prompt === 'string' ? [prompt] : []), ...inputs].map(
+      (text) => ({ role: 'user', parts: [textPart(text)] }) as const,
+    ),
+  ]
+}
+
+const decodeMessage = (message: JsonRecord, numbers: CallNumbers): Message => {
+  const role = roleOf(message['role'])
+  if (role === 'tool') {
+    const name = textOf(message['tool_name'] ?? message['name'])
+    const id = numbers.result(textOf(message['tool_call_id']), name)
+    return { role, parts: [{ type: 'tool_result', id, content: message['content'] }] }
+  }
+  const images = listOf(message['images']).map((): MessagePart => ({
+    type: 'image',
+    source: 'inline',
+  }))
+  return { role, parts: [...spokenParts([message]), ...images, ...callsOf(message, numbers)] }
+}
+
+const answerParts = (
+  pieces: readonly JsonRecord[],
+  request: ProviderRequest | undefined,
+): MessagePart[] => {
+  const messages = pieces.map((piece) =>
+    isRecord(piece['message'])
+      ? piece['message']
+      : { content: piece['response'], thinking: piece['thinking'] },
+  )
+  const numbers = new CallNumbers()
+  // The numbers of calls continue those in the conversation before.
+  if (request !== undefined && messages.some(({ tool_calls }) => Array.isArray(tool_calls)))
+    requestMessages(recordOf(request.json()), numbers)
+  return [...spokenParts(messages), ...messages.flatMap((message) => callsOf(message, numbers))]
+}
+
+/** Thoughts, then what was said. */
+const spokenParts = (messages: readonly JsonRecord[]): MessagePart[] =>
+  saidParts({
+    reasoning: messages.map(({ thinking }) => textOf(thinking)).join(''),
+    text: messages.map(({ content }) => textOf(content)).join(''),
+  })
+
+/** Arguments come parsed and whole. */
+const callsOf = (message: JsonRecord, numbers: CallNumbers): MessagePart[] =>
+  recordsOf(message['tool_calls']).map((call) => {
+    const { name: called, arguments: args } = recordOf(call['function'])
+    const name = textOf(called)
+    return { type: 'tool_call', id: numbers.call(textOf(call['id']), name), name, args: args ?? {} }
+  })
+
+/** Reading the prompt is not counted when all of it was in the cache. */
+const decodeUsage = (last: JsonRecord): Usage | undefined => {
+  const input = countOf(last['prompt_eval_count'])
+  const output = countOf(last['eval_count'])
+  if (input === undefined && output === undefined) return undefined
+  return { ...NO_USAGE, input: input ?? 0, output: output ?? 0 }
+}
+
+/** Texts that come in pieces: of a chat inside its message, of a completion beside the model. */
+const STREAMED = ['thinking', 'content', 'response'] as const
+
+/** Adds the lines of a stream up to the answer that Ollama gives to a request without `stream`. */
+const assembleOllama = (events: readonly SseEvent[]): JsonRecord => {
+  const lines = events.map(({ data }) => parseJson(data)).filter(isRecord)
+  const last = lines.at(-1) ?? {}
+  if (!lines.some(({ message }) => isRecord(message))) return { ...last, ...added(lines) }
+  const messages = lines.map(({ message }) => recordOf(message))
+  const calls = messages.flatMap(({ tool_calls }) => listOf(tool_calls))
+  const about = Object.assign({}, ...messages) as JsonRecord
+  const message = {
+    ...about,
+    ...added(messages),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  }
+  return { ...last, message }
+}
+
+/** The texts of the pieces, joined; those that no piece has are left out. */
+const added = (pieces: readonly JsonRecord[]): JsonRecord =>
+  Object.fromEntries(
+    STREAMED.filter((key) => pieces.some((piece) => typeof piece[key] === 'string')).map((key) => [
+      key,
+      pieces.map((piece) => textOf(piece[key])).join(''),
+    ]),
+  )
+
+/** An answer of Ollama as lines of JSON: thoughts, text, calls, and a last line with the counts. */
+const restreamOllama = (answer: JsonRecord, { cut = textPieces }: StreamOptions): StreamEvent[] => {
+  const { message, error, ...rest } = answer
+  const { model, created_at } = rest
+  const head = { model, ...defined({ created_at }) }
+  const lines: JsonRecord[] = []
+  if (isRecord(message)) {
+    const { thinking, content, tool_calls: calls, ...about } = message
+    const line = (said: JsonRecord): JsonRecord => ({
+      ...head,
+      message: { ...about, ...said },
+      done: false,
+    })
+    for (const piece of cut(textOf(thinking))) lines.push(line({ content: '', thinking: piece }))
+    for (const piece of cut(textOf(content))) lines.push(line({ content: piece }))
+    if (recordsOf(calls).length > 0) lines.push(line({ content: '', tool_calls: calls }))
+    const unsaid = thinking === '' ? { thinking } : {}
+    lines.push({ ...rest, message: { ...about, content: '', ...unsaid } })
+  } else {
+    const { thinking, response, ...ended } = rest
+    for (const piece of cut(textOf(thinking)))
+      lines.push({ ...head, response: '', thinking: piece, done: false })
+    for (const piece of cut(textOf(response))) lines.push({ ...head, response: piece, done: false })
+    const isText = typeof response === 'string'
+    const unsaid = { ...(thinking === '' && { thinking }), ...(isText && { response: '' }) }
+    lines.push({ ...ended, ...unsaid })
+  }
+  if (error !== undefined && error !== null) lines.splice(-1, 1, { error })
+  return lines.map((data) => ({ data }))
+}
+
+const checkMessage = record({
+  role: oneOf('assistant'),
+  content: (content, path) => (content === undefined ? [] : text(content, path)),
+  tool_calls: optional(list(record({ function: record({ name: text, arguments: object }) }))),
+})
+
+const checkSaid = record(
+  { model: text, done: oneOf(true), prompt_eval_count: counts, eval_count: counts },
+  ({ message, response }) =>
+    response !== undefined && message === undefined
+      ? text(response, 'response')
+      : checkMessage(message, 'message'),
+)
+
+const checkOllama = (answer: unknown): string[] =>
+  recordOf(answer)['embeddings'] === undefined ? checkSaid(answer) : []
+
+const FINISH: Readonly<Record<Finish, string>> = {
+  stop: 'stop',
+  length: 'length',
+  tool: 'stop',
+  filter: 'stop',
+}
+
+const encodeOllama = (reply: Reply, { path }: ReplyRequest): JsonRecord => {
+  const { reasoning, toolCalls, usage: spent } = reply
+  const thinking = reasoning === '' ? {} : { thinking: reasoning }
+  const calls = toolCalls.map(({ name, args, id }) =>
+    defined({ id, function: { name, arguments: args } }),
+  )
+  // A completion cannot call tools.
+  const said = /\/api\/generate(\?|$)/.test(path)
+    ? { response: reply.text, ...thinking }
+    : {
+        message: {
+          role: 'assistant',
+          content: reply.text,
+          ...thinking,
+          ...(calls.length > 0 && { tool_calls: calls }),
+        },
+      }
+  return {
+    model: reply.model,
+    created_at: new Date(reply.created * 1000).toISOString(),
+    ...said,
+    done: true,
+    done_reason: FINISH[reply.finish],
+    total_duration: 500_000_000,
+    load_duration: 10_000_000,
+    prompt_eval_count: spent.input + spent.cachedInput + spent.cacheWrite,
+    prompt_eval_duration: 90_000_000,
+    eval_count: spent.output,
+    eval_duration: 400_000_000,
+  }
+}
+
+const ollamaAnswers: AnswerFormat = {
+  assemble: assembleOllama,
+  restream: restreamOllama,
+  check: checkOllama,
+  encode: encodeOllama,
+  outputFields: ['message', 'response'],
+  frame: ({ data }) => `${JSON.stringify(data)}\n`,
+  streamType: 'application/x-ndjson',
+  expectsStream: ({ url, json }) => !url.endsWith('/embed') && recordOf(json)['stream'] !== false,
+}
+
+/** Ollama's own API, which streams lines of JSON by default. */
+const ollamaApi: ModelApi = {
+  provider: 'ollama',
+  api: 'ollama',
+
+  matches: ({ method, url, mentions }) => {
+    const [, action] = PATH.exec(url.pathname) ?? []
+    if (method !== 'POST' || action === undefined || !mentions('model')) return false
+    // A web application's own `/api/chat` talks to a browser, in the AI SDK's messages.
+    if (mentions('parts')) return false
+    return mentions({ chat: 'messages', generate: 'prompt', embed: 'input' }[action] ?? '')
+  },
+
+  decodeRequest: (request) => {
+    const body = recordOf(request.json())
+    return defined({
+      model: filledText(body['model']),
+      stream: body['stream'] !== false && !request.url.pathname.endsWith('/embed'),
+      messages: requestMessages(body, new CallNumbers()),
+    })
+  },
+
+  decodeResponse: (answer, request) => {
+    const pieces = piecesOf(answer)
+    const last = pieces.at(-1) ?? {}
+    return defined({
+      model: filledText(last['model']),
+      messages: turnOf('assistant', answerParts(pieces, request)),
+      usage: decodeUsage(last),
+      finishReason: last['embeddings'] === undefined ? doneReason(last) : 'embedded',
+      error: pieces
+        .map((piece) => errorMessage({ error: piece['error'] }))
+        .find((error) => error !== undefined),
+    })
+  },
+
+  answers: ollamaAnswers,
+  scripted: [
+    scriptedFormat({
+      format: 'ollama',
+      path: /\/api\/(chat|generate)$/,
+      answers: ollamaAnswers,
+    }),
+    // Today's `/api/embed`, and the former `/api/embeddings`.
+    {
+      format: 'ollama-embeddings',
+      path: /\/api\/embed(dings)?$/,
+      isComputed: () => true,
+      answer: (reply, { path, body }) => {
+        if (path.includes('/api/embeddings'))
+          return jsonAnswer({ embedding: embeddingVector(String(body['prompt'])) })
+        const texts = textsIn(body['input'])
+        return jsonAnswer({
+          model: reply.model,
+          embeddings: texts.map((text) => embeddingVector(text, body['dimensions'])),
+          total_duration: 20_000_000,
+          load_duration: 1_000_000,
+          prompt_eval_count: countTokens(texts),
+        })
+      },
+    },
+  ],
+}
 
 const MODELS = ['llama3.2:latest', 'qwen3:8b', 'nomic-embed-text:latest']
 
@@ -16,7 +296,7 @@ export const ollama: Provider = {
     whenSet: ['OLLAMA_BASE_URL', 'OLLAMA_API_BASE'],
     paths: /^\/api\/(chat|generate|embed|embeddings|tags|show)$/,
   },
-  failure: ollamaFailure,
+  failure: (error) => jsonAnswer({ error: error.message }, retryHeaders(error), error.status),
   answerListing: ({ method, path, body }) => {
     if (method === 'POST')
       return path.endsWith('/api/show')

@@ -1,8 +1,7 @@
-import type { JsonRecord } from '../../values/json-shape.js'
+import { defined, type JsonRecord } from '../../values/json-shape.js'
 import { callId, type Reply, type ScriptedUsage } from '../reply.js'
-import type { UsagePosition } from './chat-stream.js'
 
-/** Shared by everybody who is compatible with OpenAI: decides only where one of them is routed. */
+/** Paths of all servers compatible with OpenAI; only decides where one of them is routed. */
 export const OPENAI_PATHS =
   /^(\/openai)?(\/v\d+)?\/(chat\/completions|responses|completions|embeddings|models|files|images|audio|moderations|batches)(\/|$)/
 
@@ -14,7 +13,7 @@ export interface ChatDialect {
   readonly say: (said: { readonly reasoning?: string; readonly text?: string }) => JsonRecord
   readonly usage: (usage: ScriptedUsage) => JsonRecord
   /** Where a stream reports its usage. */
-  readonly streamUsage: 'own chunk if requested' | 'x_groq' | Extract<UsagePosition, 'last chunk'>
+  readonly streamUsage: 'own chunk if requested' | 'x_groq' | 'last chunk'
   /** True if a streamed tool call arrives in one chunk instead of with its arguments in pieces. */
   readonly hasWholeCalls: boolean
   /** Further fields of every document and chunk. */
@@ -35,11 +34,8 @@ export const plainUsage = (usage: ScriptedUsage): JsonRecord => {
 export const openaiDialect: ChatDialect = {
   idPrefix: 'chatcmpl-',
   callId: (reply, index) => callId(reply, index, 'call_'),
-  say: ({ reasoning, text }) => ({
-    ...(text !== undefined && { content: text }),
-    // OpenAI hides its reasoning; this is the field of DeepSeek, vLLM and others.
-    ...(reasoning !== undefined && { reasoning_content: reasoning }),
-  }),
+  // OpenAI hides its reasoning; this is the field of DeepSeek, vLLM and others.
+  say: ({ reasoning, text }) => defined({ content: text, reasoning_content: reasoning }),
   usage: (usage) => ({
     ...plainUsage(usage),
     prompt_tokens_details: {

@@ -1,20 +1,10 @@
-import { assembleChat } from './chat-stream.js'
-import { decodeCompletion } from './chat.js'
-import {
-  filledText,
-  listOf,
-  parseJson,
-  recordOf,
-  recordsOf,
-  textOf,
-} from '../../values/json-shape.js'
-import type { JsonRecord } from '../../values/json-shape.js'
-import { textPart, type Message } from '../message.js'
+import { defined, type JsonRecord, listOf, parseJson } from '../../values/json-shape.js'
+import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'
+import { type Message, otherPart, textPart } from '../message.js'
 import type { ModelApi } from '../provider.js'
-import { headerCost } from './chat-usage.js'
+import { assembleChat, decodeCompletion, requestedModel } from './chat.js'
 
 const PATH = /(?<!\/chat)\/completions$/
-const DEPLOYMENT = /\/deployments\/([^/]+)\//
 
 /**
  * Completions of a prompt, as OpenAI had them before chat. vLLM and other servers
@@ -27,18 +17,15 @@ export const openaiCompletions: ModelApi = {
   matches: ({ method, url, mentions }) =>
     method === 'POST' &&
     PATH.test(url.pathname) &&
-    (mentions('model', 'prompt') || (DEPLOYMENT.test(url.pathname) && mentions('prompt'))),
+    (mentions('model', 'prompt') || (url.pathname.includes('/deployments/') && mentions('prompt'))),
 
-  decodeRequest: ({ url, json }) => {
-    const body = recordOf(json())
-    const model = filledText(body['model']) ?? DEPLOYMENT.exec(url.pathname)?.[1]
-    const { prompt } = body
-    const prompts = Array.isArray(prompt) && !prompt.every(isToken) ? prompt : [prompt]
-    return {
-      ...(model !== undefined && { model }),
+  decodeRequest: (request) => {
+    const body = recordOf(request.json())
+    return defined({
+      model: requestedModel(request, body),
       stream: body['stream'] === true,
-      messages: prompts.map(promptMessage),
-    }
+      messages: promptMessages(body['prompt']),
+    })
   },
 
   decodeResponse: ({ json, events, headers }) => {
@@ -46,23 +33,18 @@ export const openaiCompletions: ModelApi = {
       events === undefined
         ? asChat(recordOf(json), 'message')
         : assembleChat(events.map((event) => ({ ...event, data: deltaText(event.data) })))
-    const decoded = decodeCompletion(document)
-    const costUsd = decoded.costUsd ?? headerCost(headers)
-    return { ...decoded, ...(costUsd !== undefined && { costUsd }) }
+    return decodeCompletion(document, headers)
   },
 }
 
-const isToken = (item: unknown): boolean => typeof item === 'number'
-
-/** A prompt is text, or tokens that stand for it. */
-const promptMessage = (prompt: unknown): Message => ({
-  role: 'user',
-  parts: [
-    typeof prompt === 'string'
-      ? textPart(prompt)
-      : { type: 'other', kind: 'tokens', value: listOf(prompt) },
-  ],
-})
+/** A message for each prompt, which is text, or tokens that represent it. */
+export const promptMessages = (given: unknown): Message[] => {
+  const isOne = !Array.isArray(given) || given.every((item) => typeof item === 'number')
+  return (isOne ? [given] : listOf(given)).map((prompt) => ({
+    role: 'user',
+    parts: [typeof prompt === 'string' ? textPart(prompt) : otherPart('tokens', prompt)],
+  }))
+}
 
 const deltaText = (data: string): string => {
   const chunk = parseJson(data)

@@ -1,10 +1,11 @@
 import { toBase64 } from '../../format/bytes.js'
+import { countOf, defined, filledText, listOf, recordOf } from '../../values/json-shape.js'
 import { countTokens, decodeEmbedding, embeddingVector, textsIn } from '../embedding.js'
-import { countOf, filledText, listOf, recordOf, textOf } from '../../values/json-shape.js'
-import { textPart, type Message } from '../message.js'
 import type { ModelApi } from '../provider.js'
 import { replyId } from '../reply.js'
 import { jsonAnswer } from '../wire-answer.js'
+import { requestedModel } from './chat.js'
+import { promptMessages } from './completions.js'
 
 /** OpenAI's embeddings, which Azure, Mistral, vLLM and others also speak. */
 export const openaiEmbeddings: ModelApi = {
@@ -14,25 +15,23 @@ export const openaiEmbeddings: ModelApi = {
   matches: ({ method, url, mentions }) =>
     method === 'POST' && url.pathname.endsWith('/embeddings') && mentions('input'),
 
-  decodeRequest: ({ url, json }) => {
-    const body = recordOf(json())
-    const model = filledText(body['model']) ?? /\/deployments\/([^/]+)\//.exec(url.pathname)?.[1]
-    const { input } = body
-    return {
-      ...(model !== undefined && { model }),
-      stream: false,
-      messages: (Array.isArray(input) ? input : [input]).map(inputMessage),
-    }
+  decodeRequest: (request) => {
+    const body = recordOf(request.json())
+    const model = requestedModel(request, body)
+    return defined({ model, stream: false, messages: promptMessages(body['input']) })
   },
 
   decodeResponse: ({ json }) => {
     const answer = recordOf(json)
     const usage = recordOf(answer['usage'])
     const input = countOf(usage['prompt_tokens']) ?? countOf(usage['total_tokens'])
-    const model = filledText(answer['model'])
-    const decoded = decodeEmbedding(answer, listOf(answer['data']).length > 0, input)
-    return { ...(model !== undefined && { model }), ...decoded }
+    const isThere = listOf(answer['data']).length > 0
+    return defined({
+      model: filledText(answer['model']),
+      ...decodeEmbedding(answer, isThere, input),
+    })
   },
+
   scripted: [
     {
       format: 'openai-embeddings',
@@ -57,16 +56,6 @@ export const openaiEmbeddings: ModelApi = {
     },
   ],
 }
-
-/** Input may be text, or tokens that stand for it. */
-const inputMessage = (input: unknown): Message => ({
-  role: 'user',
-  parts: [
-    typeof input === 'string'
-      ? textPart(textOf(input))
-      : { type: 'other', kind: 'tokens', value: input },
-  ],
-})
 
 const asBase64 = (vector: readonly number[]): string =>
   toBase64(new Uint8Array(Float32Array.from(vector).buffer))

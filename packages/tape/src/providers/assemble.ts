@@ -1,0 +1,30 @@
+import type { SseEvent } from '../http/sse.js'
+import { type JsonRecord, parseJson, recordOf, textOf } from '../values/json-shape.js'
+
+/** A document that grows with the events of a stream. */
+export type Draft = Record<string, unknown>
+
+/** The JSON of each event; what is no object reads as an empty one. */
+export const eventData = (events: readonly SseEvent[]): JsonRecord[] =>
+  events.map(({ data }) => recordOf(parseJson(data)))
+
+/** Adds a piece to a text that is streamed. */
+export const appendText = (draft: Draft, key: string, piece: unknown): void => {
+  draft[key] = textOf(draft[key]) + textOf(piece)
+}
+
+/** Sets a field, but does not replace a value by null. */
+export const setUnlessNull = (draft: Draft, key: string, value: unknown): void => {
+  if (value !== null || !Object.hasOwn(draft, key)) draft[key] = value
+}
+
+/** The draft with an index, made when it is first needed. */
+export const draftAt = <T>(drafts: Map<number, T>, index: number, make: () => T): T => {
+  const draft = drafts.get(index) ?? make()
+  drafts.set(index, draft)
+  return draft
+}
+
+/** Drafts by rising index, whatever order they came in. */
+export const inOrder = <T>(drafts: ReadonlyMap<number, T>): [index: number, draft: T][] =>
+  [...drafts].toSorted(([left], [right]) => left - right)

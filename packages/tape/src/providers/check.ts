@@ -1,0 +1,100 @@
+import { isRecord, type JsonRecord, parseJson } from '../values/json-shape.js'
+
+/** Lists what is wrong with a value of an answer, a line each, named by path. */
+export type Check = (value: unknown, path: string) => string[]
+
+const lacks = (path: string, value: unknown, what: string): string[] => [
+  `${path} ${value === undefined ? 'is missing' : what}`,
+]
+
+export const text: Check = (value, path) =>
+  typeof value === 'string' ? [] : lacks(path, value, 'is not a string')
+
+/** Arguments of a tool call: JSON, as text. */
+export const jsonText: Check = (value, path) => {
+  if (typeof value !== 'string') return [`${path} is not a string; arguments are JSON in a string`]
+  return parseJson(value) === undefined ? [`${path} does not hold JSON`] : []
+}
+
+export const object: Check = (value, path) => (isRecord(value) ? [] : [`${path} is not an object`])
+
+export const oneOf =
+  (...allowed: readonly unknown[]): Check =>
+  (value, path) => {
+    if (allowed.includes(value)) return []
+    const names = allowed.map((one) => JSON.stringify(one)).join(', ')
+    return [`${path} is ${JSON.stringify(value) ?? 'missing'}; it can be ${names}`]
+  }
+
+/** Absent, null, or as checked. */
+export const optional =
+  (check: Check): Check =>
+  (value, path) =>
+    value === undefined || value === null ? [] : check(value, path)
+
+type Fields = Readonly<Record<string, Check>>
+
+/** An object with these fields; `more` looks at several of them together. */
+export const record =
+  (
+    fields: Fields,
+    more: (record: JsonRecord, at: (key: string) => string) => string[] = () => [],
+  ) =>
+  (value: unknown, path = ''): string[] => {
+    if (!isRecord(value)) return lacks(path || 'the answer', value, 'is not an object')
+    const at = (key: string): string => (path === '' ? key : `${path}.${key}`)
+    const checked = Object.entries(fields).flatMap(([key, check]) => check(value[key], at(key)))
+    return [...checked, ...more(value, at)]
+  }
+
+/** An object whose fields depend on its type; one of another type only needs a type. */
+export const byType =
+  (fields: Readonly<Record<string, Fields>>): Check =>
+  (value, path) =>
+    record(
+      (isRecord(value) && Object.hasOwn(fields, String(value['type']))
+        ? fields[String(value['type'])]
+        : undefined) ?? { type: text },
+    )(value, path)
+
+/** Checks that have a field are made only if the object has it. */
+export const ifPresent = (fields: Fields): Check =>
+  record({}, (given, at) =>
+    Object.entries(fields).flatMap(([key, check]) =>
+      key in given ? check(given[key], at(key)) : [],
+    ),
+  )
+
+export const list =
+  (check: Check): Check =>
+  (value, path) =>
+    Array.isArray(value)
+      ? value.flatMap((item, index) => check(item, `${path}.${index}`))
+      : lacks(path, value, 'is not a list')
+
+export const filledList =
+  (check: Check): Check =>
+  (value, path) =>
+    Array.isArray(value) && value.length === 0 ? [`${path} is empty`] : list(check)(value, path)
+
+/** Every number in it counts tokens. */
+export const counts: Check = (value, path) => {
+  if (isRecord(value))
+    return Object.entries(value).flatMap(([key, member]) => counts(member, `${path}.${key}`))
+  return typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0)
+    ? [`${path} is ${value}, which is no count`]
+    : []
+}
+
+/** Counts of tokens, of which these must be there. */
+export const usage = (...required: readonly string[]): Check => {
+  const present = record(
+    Object.fromEntries(
+      required.map((key) => [
+        key,
+        (value, path) => (typeof value === 'number' ? [] : lacks(path, value, 'is no count')),
+      ]),
+    ),
+  )
+  return (value, path) => [...present(value, path), ...counts(value, path)]
+}
