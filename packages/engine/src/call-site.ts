@@ -28,12 +28,18 @@ const isNodesOwn =
  * outside Retake, Node and node_modules, following awaits. Undefined when the
  * whole stack is library code.
  */
-export function callSite(): string | undefined {
-  if (!isPlain()) return agentFrame(framesOf(capture(ALL_FRAMES, callSite)))
+export function callSite(callee: Function = callSite): string | undefined {
+  if (!isPlain()) return agentFrame(framesOf(capture(ALL_FRAMES, callee)))
   return (
-    agentFrame(framesOf(capture(NEAR_FRAMES, callSite))) ??
-    agentFrame(framesOf(capture(ALL_FRAMES, callSite)))
+    agentFrame(framesOf(capture(NEAR_FRAMES, callee))) ??
+    agentFrame(framesOf(capture(ALL_FRAMES, callee)))
   )
+}
+
+/** The call site as a field of an event, if it is known. */
+export function siteField(): { readonly site?: string } {
+  const site = callSite(siteField)
+  return site === undefined ? {} : { site }
 }
 
 /**

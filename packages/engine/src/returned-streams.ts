@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { encodeBody, fromWire, toWire } from '@retake/tape/format'
-import { asFromNetwork } from './boundaries/network/network-response.js'
+import { asFromNetwork } from './boundaries/network/fetch.js'
 import { maskHeaders } from './headers.js'
 import { natives } from './natives.js'
 import type { Delivery, Operation, Session } from './sessions/session.js'

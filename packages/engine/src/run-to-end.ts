@@ -1,10 +1,10 @@
 import { encodeBody, recordError } from '@retake/tape/format'
 import { hasFlag } from './recorder-flags.js'
 import { ReturnedStreams } from './returned-streams.js'
-import { runAgent } from './run-agent.js'
 import { insideRun } from './scope.js'
 import type { RunEnd } from './sessions/record-session.js'
 import type { Session } from './sessions/session.js'
+import { natives } from './natives.js'
 
 /** A session that can be brought to an end. */
 export interface EndingSession extends Session {
@@ -84,4 +84,22 @@ async function finishAfter(
     failure ? { error: recordError(failure.error) } : encodeBody(streams.recorded),
   )
   return failure
+}
+
+/**
+ * Calls the agent in a turn of its own. Record and replay share this place, and
+ * nothing of their callers is on the stack: agents print stack traces and send
+ * them to models, so a trace must not tell one from the other.
+ */
+function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    natives.setImmediate(() => insideRun(session, start))
+    function start(): void {
+      new Promise<T>((settle) => settle(agent())).then(
+        // Not `resolve` itself: V8 would follow it to whoever awaits.
+        (output) => resolve(output),
+        (error: unknown) => reject(error as Error),
+      )
+    }
+  })
 }

@@ -32,6 +32,12 @@ export function currentSession(): Session | undefined {
   return session !== undefined && isReleased(session) ? undefined : session
 }
 
+/** A value from outside the program, drawn by the current run if there is one. */
+export function drawn<T>(kind: string, native: () => T): T {
+  const session = currentSession()
+  return session ? session.draw(kind, native) : native()
+}
+
 const runOf = (store: Session | ToolWork | null): Session | undefined =>
   store instanceof ToolWork ? store.run : (store ?? undefined)
 

@@ -1,5 +1,6 @@
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
-import { callSite } from './call-site.js'
+import type { ErrorClasses } from '@retake/tape/format'
+import { siteField } from './call-site.js'
 import { errors } from './errors.js'
 import { currentSession, insideTool } from './scope.js'
 import type { Operation, Session } from './sessions/session.js'
@@ -24,66 +25,81 @@ export function tool<Args extends unknown[], Result>(
   return async (...args) => {
     const session = currentSession()
     if (session === undefined) return await run(...args)
-    return (await callTool(
-      session,
+    return (await performTool(session, {
       name,
-      run as (...args: unknown[]) => unknown,
-      args,
-      options,
-    )) as Result
+      durable: 'deferrable',
+      // A lone array stays wrapped: `f([1, 2])` is not `f(1, 2)`.
+      input: args.length === 1 && !Array.isArray(args[0]) ? args[0] : args,
+      run: async (edited) => {
+        const result = await run(...(edited ? (argumentsOf(edited) as Args) : args))
+        if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result)
+          throw errors.TOOL_RESULT_NOT_RECORDABLE(name, 'an asynchronous iterator')
+        return result
+      },
+      lossNote: { name: `tool ${name}`, consequence: 'replay serves the result without it' },
+      errorClasses: options.errors,
+    })) as Result
   }
 }
 
-function callTool(
-  session: Session,
-  name: string,
-  run: (...args: unknown[]) => unknown,
-  args: unknown[],
-  options: ToolOptions,
-): Promise<unknown> {
-  const site = callSite()
-  // A lone array stays wrapped: `f([1, 2])` is not `f(1, 2)`.
-  const { as, body } = encodeBody(args.length === 1 && !Array.isArray(args[0]) ? args[0] : args)
+/** Arguments as stored on a tape. */
+function argumentsOf(body: Uint8Array): unknown[] {
+  const value = decodeBody('json', body)
+  return Array.isArray(value) ? value : [value]
+}
+
+export interface ToolCall {
+  readonly name: string
+  readonly title?: string
+  readonly input: unknown
+  readonly durable: true | 'deferrable'
+  /** Makes the real call, outside the run. `edited` replaces `input` if a fork changes the request. */
+  run(edited?: Uint8Array): Promise<unknown>
+  /** For a result that cannot be stored completely. */
+  readonly lossNote: { readonly name: string; readonly consequence?: string }
+  readonly errorClasses?: ErrorClasses | undefined
+}
+
+/** A call whose input and result go on tape; on replay it is not made. */
+export function performTool(session: Session, call: ToolCall): Promise<unknown> {
+  const { as, body } = encodeBody(call.input)
   return new Promise((resolve, reject) => {
     const operation = session.perform({
-      event: { type: 'call', kind: 'tool', name, as, ...(site !== undefined && { site }) },
+      event: {
+        type: 'call',
+        kind: 'tool',
+        name: call.name,
+        as,
+        ...(call.title !== undefined && { title: session.secrets.text(call.title) }),
+        ...siteField(),
+      },
       body,
-      durable: 'deferrable',
-      start: (live, edited) => void execute(live, name, run, edited ? argumentsOf(edited) : args),
+      durable: call.durable,
+      start: (live, edited) => void execute(live, call, edited),
       deliver: ({ event, body: result, native }) => {
         operation.close()
         if (event.type !== 'result') return
-        if (event.error) reject(native ?? rebuildError(event.error, options.errors))
+        if (event.error) reject(native ?? rebuildError(event.error, call.errorClasses))
         else resolve(event.as === undefined ? undefined : decodeBody(event.as, result))
       },
     })
   })
 }
 
-/** Arguments as they stand on a tape. */
-function argumentsOf(body: Uint8Array): unknown[] {
-  const value = decodeBody('json', body)
-  return Array.isArray(value) ? value : [value]
-}
-
 async function execute(
   operation: Operation,
-  name: string,
-  run: (...args: unknown[]) => unknown,
-  args: unknown[],
+  call: ToolCall,
+  edited: Uint8Array | undefined,
 ): Promise<void> {
+  const { session } = operation
   try {
-    const result = await insideTool(operation.session, () => run(...args))
-    if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
-      throw errors.TOOL_RESULT_NOT_RECORDABLE(name, 'an asynchronous iterator')
-    }
+    const result = await insideTool(session, () => call.run(edited))
     const { as, body } = encodeBody(result, {
       onLoss: (path, what) =>
-        operation.session.note({
+        session.note({
           kind: 'boundary',
-          name: `tool ${name}`,
           text: `${what} in its result is not stored (at ${path || 'the top'})`,
-          consequence: 'replay serves the result without it',
+          ...call.lossNote,
         }),
     })
     operation.complete({ type: 'result', as }, body)

@@ -1,7 +1,7 @@
 import buffer from 'node:buffer'
 import { calledByRunner } from '../call-site.js'
 import { natives } from '../natives.js'
-import { currentSession } from '../scope.js'
+import { currentSession, drawn } from '../scope.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -17,8 +17,7 @@ export function patchClock(): Undo {
 
 /** Milliseconds since the epoch, drawn from the current run if there is one. */
 export function now(): number {
-  const session = currentSession()
-  return session ? session.draw('Date.now', nativeNow) : nativeNow()
+  return drawn('Date.now', nativeNow)
 }
 
 const nativeNow = (): number => natives.dateNow.call(natives.Date)
@@ -63,10 +62,7 @@ function patchPerformance(): Undo {
   const measure = perf.measure.bind(perf)
   return undoAll([
     replace(perf, 'now', performanceNow),
-    replaceGetter(perf, 'timeOrigin', () => {
-      const session = currentSession()
-      return session ? session.draw('performance.timeOrigin', () => timeOrigin) : timeOrigin
-    }),
+    replaceGetter(perf, 'timeOrigin', () => drawn('performance.timeOrigin', () => timeOrigin)),
     replace(perf, 'mark', (name: string, options?: Parameters<typeof perf.mark>[1]) =>
       currentSession() === undefined || options?.startTime !== undefined
         ? mark(name, options)
@@ -82,11 +78,10 @@ function patchPerformance(): Undo {
 }
 
 function patchHrtime(): Undo {
-  const bigint = (): bigint => {
-    const session = currentSession()
-    if (session === undefined) return natives.hrtimeBigint()
-    return BigInt(session.draw('process.hrtime', () => natives.hrtimeBigint().toString()))
-  }
+  const bigint = (): bigint =>
+    currentSession()
+      ? BigInt(drawn('process.hrtime', () => natives.hrtimeBigint().toString()))
+      : natives.hrtimeBigint()
   const native = process.hrtime.bind(process)
   const hrtime = (previous?: [number, number]): [number, number] => {
     // Node itself says what is wrong with a wrong argument.
@@ -117,11 +112,8 @@ function patchDateTimeFormat(realm: Realm): Undo {
   return undoAll([
     replaceGetter(prototype, 'format', function (this: Intl.DateTimeFormat) {
       const native = format?.call(this) as (date?: Date | number) => string
-      let wrapper = bound.get(this)
-      if (wrapper === undefined) {
-        wrapper = (date) => native(date === undefined ? now() : date)
-        bound.set(this, wrapper)
-      }
+      const wrapper = bound.get(this) ?? ((date) => native(date === undefined ? now() : date))
+      bound.set(this, wrapper)
       return wrapper
     }),
     replace(prototype, 'formatToParts', function (this: Intl.DateTimeFormat, date?: Date | number) {

@@ -1,5 +1,6 @@
 import { recordError } from '@retake/tape/format'
 import type { Operation } from '../sessions/session.js'
+import type { EventEmitter } from 'node:events'
 
 /** What went wrong outside, for the tape as data; the agent, while it is recorded, gets the very error. */
 export function deliverError(operation: Operation, error: unknown): void {
@@ -8,4 +9,16 @@ export function deliverError(operation: Operation, error: unknown): void {
     undefined,
     error,
   )
+}
+
+/** The error of Node for an operation that was aborted. */
+export function abortError(signal: AbortSignal | undefined): Error {
+  const error = new Error('The operation was aborted', { cause: signal?.reason })
+  return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
+}
+
+/** Tells the operation of a connection when its real counterpart fails, and when it is gone. */
+export function reportEnding(real: EventEmitter, operation: Operation): void {
+  real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
+  real.on('error', (error) => deliverError(operation, error))
 }

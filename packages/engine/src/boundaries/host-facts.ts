@@ -1,7 +1,7 @@
 import os from 'node:os'
 import { fromWire, toWire } from '@retake/tape/format'
 import { calledByRunner } from '../call-site.js'
-import { currentSession } from '../scope.js'
+import { currentSession, drawn } from '../scope.js'
 import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -73,6 +73,5 @@ function captureProperty(name: 'pid' | 'ppid'): Undo {
 }
 
 function drawValue<T>(kind: string, native: () => T): T {
-  const session = currentSession()
-  return session ? (fromWire(session.draw(kind, () => toWire(native()))) as T) : native()
+  return currentSession() ? (fromWire(drawn(kind, () => toWire(native()))) as T) : native()
 }

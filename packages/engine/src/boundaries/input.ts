@@ -1,10 +1,12 @@
 import tty from 'node:tty'
-import { currentProcessRun, currentSession } from '../scope.js'
-import type { Session } from '../sessions/session.js'
-import { describeInput, TapeInput } from './input-stream.js'
-import type { InputFacts } from './input-stream.js'
-import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { currentProcessRun, currentSession, outsideRuns } from '../scope.js'
+import type { Delivery, Operation, Session } from '../sessions/session.js'
+import { dressLike, replace, replaceGetter, type Undo, undoAll } from './patch.js'
+import fs from 'node:fs'
+import { Readable } from 'node:stream'
+import { rebuildError } from '@retake/tape/format'
+import { siteField } from '../call-site.js'
+import { deliverError } from './deliver-error.js'
 
 /**
  * `process.stdin`: inside a run, a stream whose chunks come through the gate, from
@@ -49,4 +51,151 @@ let recordedFacts: InputFacts | undefined
 /** Makes the stdin of this process look like that of the recorded one. */
 export function imitateInput(facts: InputFacts): void {
   recordedFacts = facts
+}
+
+/** What programs ask about their stdin. */
+export interface InputFacts {
+  readonly isTTY?: boolean
+  /** Redirected from a file: the stream is never closed. */
+  readonly isFile?: boolean
+}
+
+/** Native, and copied before they are patched. */
+const { fstatSync } = fs
+const { isatty } = tty
+
+/**
+ * Looks at the descriptor, never at `process.stdin`: making that stream turns a
+ * pipe non-blocking, and `readFileSync(0)` would then fail where it used to wait.
+ */
+export function describeInput(): InputFacts {
+  if (isatty(0)) return { isTTY: true }
+  try {
+    const stat = fstatSync(0)
+    return stat.isFile() || stat.isCharacterDevice() ? { isFile: true } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** True if input can arrive: stdin is open, and not a device like /dev/null. */
+export function hasInput(): boolean {
+  if (isatty(0)) return true
+  try {
+    return !fstatSync(0).isCharacterDevice()
+  } catch {
+    return false
+  }
+}
+
+/** `process.stdin` inside a run. Not a socket or terminal by class, but with their methods. */
+class TapeInput extends Readable {
+  readonly fd = 0
+  // Only a terminal has these.
+  declare readonly isTTY?: true
+  declare isRaw?: boolean
+  declare readonly setRawMode?: (raw: boolean) => this
+  readonly #session: Session
+  readonly #open: () => NodeJS.ReadStream
+  #operation: Operation | undefined
+  /** The real stdin, while recording. */
+  #native: NodeJS.ReadStream | undefined
+
+  constructor(session: Session, facts: InputFacts, open: () => NodeJS.ReadStream) {
+    // Node reads ahead from pipes and files, but not from a terminal.
+    super({ autoDestroy: facts.isFile !== true, ...(facts.isTTY === true && { highWaterMark: 0 }) })
+    this.#session = session
+    this.#open = open
+    if (facts.isTTY === true) {
+      Object.assign(this, {
+        isTTY: true,
+        isRaw: false,
+        setRawMode: (raw: boolean) => this.#setRawMode(raw),
+      })
+    }
+    // A paused stdin does not keep the process alive, and is asked again when it goes on.
+    this.on('pause', () => process.nextTick(() => this.#rest()))
+  }
+
+  // The real stdin may be of another kind than the recorded one: a file has no `ref`,
+  // and only a terminal has a raw mode.
+  ref(): this {
+    this.#live()?.ref?.()
+    return this
+  }
+
+  unref(): this {
+    this.#live()?.unref?.()
+    return this
+  }
+
+  override _read(): void {
+    if (this.#operation === undefined) this.#begin()
+    else this.#withNative((native) => native.resume())
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#operation?.close()
+    this.#withNative((native) => native.destroy())
+    done(error)
+  }
+
+  #begin(): void {
+    this.#operation = this.#session.perform({
+      event: { type: 'call', kind: 'input', name: 'stdin', ...siteField() },
+      // Recorded input answered the recorded prompts; a run that goes live prompts again.
+      lasting: this.isTTY === true && hasInput(),
+      start: (operation) => this.#listen(operation),
+      deliver: (delivery) => this.#receive(delivery),
+    })
+  }
+
+  #listen(operation: Operation): void {
+    const native = this.#open()
+    this.#native = native
+    // A run that goes live may have chosen the mode, or paused, while it was served.
+    if (this.isRaw === true) native.setRawMode?.(true)
+    native
+      .on('data', (chunk: Buffer | string) =>
+        operation.complete({ type: 'deliver', part: 'chunk' }, Buffer.from(chunk as string)),
+      )
+      .on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
+      .on('error', (error) => deliverError(operation, error))
+    if (!this.#state.reading) native.pause()
+  }
+
+  #receive({ event, body, native }: Delivery): void {
+    if (event.type !== 'deliver') return
+    if (event.part === 'chunk') {
+      if (!this.push(Buffer.from(body))) this.#withNative((stream) => stream.pause())
+    } else if (event.part === 'end') this.push(null)
+    else if (event.error) this.destroy((native ?? rebuildError(event.error)) as Error)
+  }
+
+  #rest(): void {
+    if (this.readableFlowing === true) return
+    this.#state.reading = false
+    this.#withNative((native) => native.pause())
+  }
+
+  #setRawMode(raw: boolean): this {
+    this.isRaw = raw
+    this.#live()?.setRawMode?.(raw)
+    return this
+  }
+
+  /** `reading`: a reader waits for more input than is available. */
+  get #state(): { reading: boolean } {
+    return (this as unknown as { _readableState: { reading: boolean } })._readableState
+  }
+
+  /** The real stream even before anything was read from it; none on replay. */
+  #live(): NodeJS.ReadStream | undefined {
+    return this.#session.local === 'tape' ? undefined : (this.#native ?? this.#open())
+  }
+
+  #withNative(work: (native: NodeJS.ReadStream) => void): void {
+    const native = this.#native
+    if (native !== undefined) outsideRuns(() => work(native))
+  }
 }

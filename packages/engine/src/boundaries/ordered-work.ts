@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { calledFrom } from '../call-site.js'
 import { currentSession, outsideRuns } from '../scope.js'
-import type { Session } from '../sessions/session.js'
+import { inTurn } from './in-turn.js'
 import { dressLike, replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -68,25 +68,6 @@ export function patchOrderedWork(): Undo {
 
 type Outcome = { readonly values: unknown[] } | { readonly error: unknown }
 
-/** Runs `work` for real in both modes and hands its outcome on in its turn. */
-function inTurn(
-  session: Session,
-  name: string,
-  work: (done: (outcome: Outcome) => void) => void,
-  hand: (outcome: Outcome) => void,
-): void {
-  const operation = session.perform({
-    event: { type: 'work', name },
-    reexecuted: true,
-    start: (live) =>
-      work((outcome) => live.complete({ type: 'deliver', part: 'fire' }, undefined, outcome)),
-    deliver: ({ native }) => {
-      operation.close()
-      hand(native as Outcome)
-    },
-  })
-}
-
 /** Node 22 compiles the parser of its own fetch beside whatever the agent does. */
 const calledByNode = (): boolean => calledFrom('node:internal/', 3)
 
@@ -102,7 +83,7 @@ function orderPromise(
     const session = currentSession()
     if (session === undefined || isNodesOwn()) return native.apply(this, args)
     return new Promise((resolve, reject) => {
-      inTurn(
+      inTurn<Outcome>(
         session,
         name,
         (done) =>
@@ -133,7 +114,7 @@ function orderCallback(target: object, method: string, name: string): Undo {
         finish(early)
       }),
     )
-    inTurn(
+    inTurn<Outcome>(
       session,
       name,
       (done) => {

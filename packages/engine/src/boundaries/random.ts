@@ -1,7 +1,7 @@
 import crypto from 'node:crypto'
 import { natives } from '../natives.js'
-import { currentSession } from '../scope.js'
-import { answerLater } from './answer-later.js'
+import { currentSession, drawn } from '../scope.js'
+import { answerLater } from './in-turn.js'
 import { dressLike, replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -12,10 +12,7 @@ export function patchRandom(): Undo {
 
 /** `Math.random` of one realm. */
 export function patchRealmRandom(realm: typeof globalThis): Undo {
-  return replace(realm.Math, 'random', () => {
-    const session = currentSession()
-    return session ? session.draw('Math.random', natives.random) : natives.random()
-  })
+  return replace(realm.Math, 'random', () => drawn('Math.random', natives.random))
 }
 
 function patchNodeCrypto(): Undo {
@@ -30,21 +27,6 @@ function patchNodeCrypto(): Undo {
     },
     randomBytes,
   )
-  const fill = (
-    kind: string,
-    target: NodeJS.ArrayBufferView | ArrayBuffer,
-    offset = 0,
-    size?: number,
-  ): void => {
-    const view = bytesOf(target)
-    const elementSize = (target as { BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1
-    const start = offset * elementSize
-    const length = size === undefined ? view.length - start : size * elementSize
-    view.set(
-      drawBytes(kind, length, () => natives.randomBytes(length)),
-      start,
-    )
-  }
   return undoAll([
     replace(crypto, 'randomBytes', patchedBytes),
     replace(crypto, 'randomFillSync', (target: Buffer, offset?: number, size?: number) => {
@@ -67,12 +49,9 @@ function patchNodeCrypto(): Undo {
       )
       return done ? answerLater('crypto.randomInt', () => done(undefined, value)) : value
     }),
-    replace(crypto, 'randomUUID', (options?: crypto.RandomUUIDOptions) => {
-      const session = currentSession()
-      return session
-        ? session.draw('crypto.randomUUID', () => randomUUID(options))
-        : randomUUID(options)
-    }),
+    replace(crypto, 'randomUUID', (options?: crypto.RandomUUIDOptions) =>
+      drawn('crypto.randomUUID', () => randomUUID(options)),
+    ),
   ])
 }
 
@@ -88,19 +67,29 @@ function patchWebCrypto(): Undo {
       if (session === undefined || !ArrayBuffer.isView(array) || array.byteLength > 65_536) {
         return getRandomValues.call(this, array)
       }
-      const view = bytesOf(array)
-      view.set(
-        drawBytes('crypto.getRandomValues', view.length, () => natives.randomBytes(view.length)),
-      )
+      fill('crypto.getRandomValues', array)
       return array
     }),
     replace(prototype, 'randomUUID', function (this: WebCrypto) {
-      const session = currentSession()
-      return session
-        ? session.draw('crypto.randomUUID', () => randomUUID.call(this))
-        : randomUUID.call(this)
+      return drawn('crypto.randomUUID', () => randomUUID.call(this))
     }),
   ])
+}
+
+function fill(
+  kind: string,
+  target: NodeJS.ArrayBufferView | ArrayBuffer,
+  offset = 0,
+  size?: number,
+): void {
+  const view = bytesOf(target)
+  const elementSize = (target as { BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1
+  const start = offset * elementSize
+  const length = size === undefined ? view.length - start : size * elementSize
+  view.set(
+    drawBytes(kind, length, () => natives.randomBytes(length)),
+    start,
+  )
 }
 
 function drawBytes(kind: string, size: number, native: () => Buffer): Buffer {

@@ -32,7 +32,7 @@ export class TapeTimer {
     readonly kind: TimerKind,
     readonly ms: number,
     callback: TimerCallback,
-    args: unknown[],
+    args: unknown[] = [],
   ) {
     const fire = (): void => {
       if (kind !== 'interval') this.#forget()

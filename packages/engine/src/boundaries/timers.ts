@@ -3,11 +3,10 @@ import { promisify } from 'node:util'
 import { calledFrom, fromHere } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
-import { replace, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
-import { TapeTimer, wholeMs } from './tape-timer.js'
-import type { TimerCallback, TimerKind } from './tape-timer.js'
-import { patchTimersPromises, waitImmediate, waitTimeout } from './timers-promises.js'
+import { replace, type Undo, undoAll } from './patch.js'
+import { abortError } from './deliver-error.js'
+import { TapeTimer, type TimerCallback, type TimerKind, wholeMs } from './tape-timer.js'
+import timersPromises from 'node:timers/promises'
 
 /**
  * Timers of every kind. While recording they wait natively and fire through the
@@ -75,7 +74,101 @@ function patchAbortTimeout(): Undo {
     const controller = new AbortController()
     const expire = (): void =>
       controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
-    new TapeTimer('timeout', wholeMs(ms), expire, []).unref()
+    new TapeTimer('timeout', wholeMs(ms), expire).unref()
     return controller.signal
   })
+}
+
+interface WaitOptions {
+  readonly signal?: AbortSignal
+  readonly ref?: boolean
+}
+
+function wait<T>(
+  kind: 'timeout' | 'immediate',
+  ms: number,
+  value: T,
+  { signal, ref }: WaitOptions = {},
+): Promise<T> {
+  if (signal?.aborted === true) return Promise.reject(abortError(signal))
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      timer.stop()
+      reject(abortError(signal))
+    }
+    const timer = new TapeTimer(kind, ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve(value)
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+    if (ref === false) timer.unref()
+  })
+}
+
+const native = {
+  timeout: timersPromises.setTimeout,
+  immediate: timersPromises.setImmediate,
+  interval: timersPromises.setInterval,
+  wait: timersPromises.scheduler.wait.bind(timersPromises.scheduler),
+  yield: timersPromises.scheduler.yield.bind(timersPromises.scheduler),
+}
+
+function waitTimeout<T>(ms?: number, value?: T, options?: WaitOptions): Promise<T | undefined> {
+  return currentSession()
+    ? wait('timeout', wholeMs(ms), value, options)
+    : native.timeout(ms, value, options)
+}
+
+function waitImmediate<T>(value?: T, options?: WaitOptions): Promise<T | undefined> {
+  return currentSession() ? wait('immediate', 0, value, options) : native.immediate(value, options)
+}
+
+/** The asynchronous iterator: ticks that nobody has read yet are counted, not lost. */
+async function* everyInterval<T>(ms: number, value: T, options?: WaitOptions): AsyncGenerator<T> {
+  const signal = options?.signal
+  if (signal?.aborted === true) throw abortError(signal)
+  let ticks = 0
+  let wake: (() => void) | undefined
+  const timer = new TapeTimer('interval', ms, () => {
+    ticks += 1
+    wake?.()
+  })
+  if (options?.ref === false) timer.unref()
+  const onAbort = (): void => {
+    timer.stop()
+    wake?.()
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    for (;;) {
+      if (signal?.aborted) throw abortError(signal)
+      if (ticks === 0) await new Promise<void>((resolve) => (wake = resolve))
+      for (; ticks > 0; ticks -= 1) yield value
+    }
+  } finally {
+    timer.stop()
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+/** `node:timers/promises`: Node's own would make timers that no patch can see. */
+function patchTimersPromises(): Undo {
+  const scheduler = Object.getPrototypeOf(timersPromises.scheduler) as object
+  return undoAll([
+    replace(timersPromises, 'setTimeout', waitTimeout),
+    replace(timersPromises, 'setImmediate', waitImmediate),
+    replace(timersPromises, 'setInterval', <T>(ms?: number, value?: T, options?: WaitOptions) =>
+      currentSession()
+        ? everyInterval(wholeMs(ms), value, options)
+        : native.interval(ms, value, options),
+    ),
+    replace(scheduler, 'wait', (ms: number, options?: WaitOptions) =>
+      currentSession()
+        ? wait('timeout', wholeMs(ms), undefined, options)
+        : native.wait(ms, options),
+    ),
+    replace(scheduler, 'yield', () =>
+      currentSession() ? wait('immediate', 0, undefined) : native.yield(),
+    ),
+  ])
 }

@@ -4,13 +4,13 @@ import dgram from 'node:dgram'
 import net from 'node:net'
 import vm from 'node:vm'
 import worker from 'node:worker_threads'
-import { callSite } from '../call-site.js'
+import { callSite, siteField } from '../call-site.js'
 import { errors } from '../errors.js'
 import { currentSession } from '../scope.js'
+import type { Session } from '../sessions/session.js'
 import { lookFirst, replaceClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
-/** Consequence for a replay, as text. */
 const VALUE_DIFFERS = 'its value differs on replay'
 const TIMING_DIFFERS = 'its timing may differ on replay'
 export const REPLAY_STOPS = 'replay stops there'
@@ -18,11 +18,20 @@ export const REPLAY_STOPS = 'replay stops there'
 /** How a listening server is named in notes and errors. */
 export const SERVER_LISTEN = 'net.Server.listen'
 
-interface Uncaptured {
+interface BoundaryNote {
   readonly name: string
-  readonly why: string
-  readonly consequence: string
+  readonly text: string
+  /** Consequence for a replay. */
+  readonly consequence?: string
 }
+
+/** Notes on the tape that something is not captured, and where the agent uses it. */
+export function noteBoundary(session: Session, note: BoundaryNote): void {
+  session.note({ kind: 'boundary', ...note, ...siteField() })
+}
+
+const RANDOM = 'its result is random; generate keys before the run or inside tool()'
+const OWN_REALM = 'a new context has its own Date and Math.random, which are not captured'
 
 /**
  * Boundaries that Retake knows but does not capture. Each use is noted on the tape
@@ -30,67 +39,37 @@ interface Uncaptured {
  */
 export function patchUncaptured(): Undo {
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
-  const random = (name: string): Uncaptured => ({
-    name,
-    why: 'its result is random; generate keys before the run or inside tool()',
-    consequence: VALUE_DIFFERS,
-  })
-  const timing = (name: string, why: string): Uncaptured => ({
-    name,
-    why,
-    consequence: TIMING_DIFFERS,
-  })
-  const refused = (name: string, why: string): Uncaptured => ({
-    name,
-    why,
-    consequence: REPLAY_STOPS,
-  })
   return undoAll([
-    ...[
-      'generateKey',
-      'generateKeyPair',
-      'generateKeyPairSync',
-      'generateKeySync',
-      'generatePrime',
-      'generatePrimeSync',
-      'createECDH',
-      'createDiffieHellman',
-      'publicEncrypt',
-    ].map((name) => report(crypto, name, random(`crypto.${name}`))),
-    report(subtle, 'generateKey', random('subtle.generateKey')),
-    ...['createContext', 'runInNewContext'].map((name) =>
-      report(vm, name, {
-        name: `vm.${name}`,
-        why: 'a new context has its own Date and Math.random, which are not captured',
-        consequence: VALUE_DIFFERS,
-      }),
-    ),
-    report(URL, 'createObjectURL', {
-      name: 'URL.createObjectURL',
-      why: 'the id in the URL is random',
-      consequence: VALUE_DIFFERS,
-    }),
-    report(Atomics, 'waitAsync', timing('Atomics.waitAsync', 'when it settles is not captured')),
+    report(crypto, 'crypto.generateKey', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.generateKeyPair', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.generateKeyPairSync', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.generateKeySync', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.generatePrime', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.generatePrimeSync', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.createECDH', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.createDiffieHellman', RANDOM, VALUE_DIFFERS),
+    report(crypto, 'crypto.publicEncrypt', RANDOM, VALUE_DIFFERS),
+    report(subtle, 'subtle.generateKey', RANDOM, VALUE_DIFFERS),
+    report(vm, 'vm.createContext', OWN_REALM, VALUE_DIFFERS),
+    report(vm, 'vm.runInNewContext', OWN_REALM, VALUE_DIFFERS),
+    report(URL, 'URL.createObjectURL', 'the id in the URL is random', VALUE_DIFFERS),
+    report(Atomics, 'Atomics.waitAsync', 'when it settles is not captured', TIMING_DIFFERS),
     reportClass(
       [globalThis],
-      timing('FinalizationRegistry', 'when its callbacks run depends on garbage collection'),
+      'FinalizationRegistry',
+      'when its callbacks run depends on garbage collection',
     ),
+    reportClass([globalThis, worker], 'MessageChannel', 'when its messages arrive is not captured'),
     reportClass(
       [globalThis, worker],
-      timing('MessageChannel', 'when its messages arrive is not captured'),
+      'BroadcastChannel',
+      'messages between threads are not captured',
     ),
-    reportClass(
-      [globalThis, worker],
-      timing('BroadcastChannel', 'messages between threads are not captured'),
+    refuse(dgram, 'dgram.createSocket', 'datagrams are not captured'),
+    refuse(cluster, 'cluster.fork', 'worker processes are not captured'),
+    refuse(net.Server.prototype, SERVER_LISTEN, 'connections from outside are not captured', () =>
+      errors.SERVER_NOT_REPLAYABLE(callSite()),
     ),
-    refuse(dgram, 'createSocket', refused('dgram.createSocket', 'datagrams are not captured')),
-    refuse(
-      net.Server.prototype,
-      'listen',
-      refused(SERVER_LISTEN, 'connections from outside are not captured'),
-      () => errors.SERVER_NOT_REPLAYABLE(callSite()),
-    ),
-    refuse(cluster, 'fork', refused('cluster.fork', 'worker processes are not captured')),
   ])
 }
 
@@ -101,49 +80,43 @@ const COMMON_IN_LIBRARIES = new Set([
   'vm.runInNewContext',
 ])
 
-function note({ name, why, consequence }: Uncaptured): void {
-  const site = callSite()
-  if (site === undefined && COMMON_IN_LIBRARIES.has(name)) return
-  currentSession()?.note({
-    kind: 'boundary',
-    name,
-    text: why,
-    consequence,
-    ...(site !== undefined && { site }),
-  })
+/** Harmless on replay, but perhaps different: it is noted and goes through. */
+function noteUse(note: BoundaryNote): void {
+  const session = currentSession()
+  if (session === undefined) return
+  if (!COMMON_IN_LIBRARIES.has(note.name) || callSite() !== undefined) noteBoundary(session, note)
 }
 
-/** Harmless on replay, but perhaps different: it is named and goes through. */
-function report(target: object, method: string, uncaptured: Uncaptured): Undo {
-  return lookFirst(target, method, () => {
-    if (currentSession() !== undefined) note(uncaptured)
-  })
+/** `name` ends in that of the method. */
+const methodOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
+
+function report(target: object, name: string, text: string, consequence: string): Undo {
+  return lookFirst(target, methodOf(name), () => noteUse({ name, text, consequence }))
 }
 
-/** Would reach the outside: named while recording, refused where a tape answers. */
+/** Would reach the outside: noted while recording, refused where a tape answers. */
 function refuse(
   target: object,
-  method: string,
-  uncaptured: Uncaptured,
+  name: string,
+  text: string,
   refusal: (name: string) => Error = errors.BOUNDARY_NOT_REPLAYABLE,
 ): Undo {
-  return lookFirst(target, method, () => {
+  return lookFirst(target, methodOf(name), () => {
     const session = currentSession()
-    if (session?.local === 'tape' || (session?.remote === 'tape' && method !== 'listen'))
-      throw refusal(uncaptured.name)
-    if (session !== undefined) note(uncaptured)
+    if (session?.local === 'tape' || (session?.remote === 'tape' && name !== SERVER_LISTEN))
+      throw refusal(name)
+    noteUse({ name, text, consequence: REPLAY_STOPS })
   })
 }
 
 type Constructor = new (...args: unknown[]) => object
 
-function reportClass(targets: readonly object[], uncaptured: Uncaptured): Undo {
-  const { name } = uncaptured
+function reportClass(targets: readonly object[], name: string, text: string): Undo {
   const Native = (targets[0] as Record<string, unknown>)[name] as Constructor | undefined
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {
     construct(native, args, newTarget) {
-      if (currentSession() !== undefined) note(uncaptured)
+      noteUse({ name, text, consequence: TIMING_DIFFERS })
       return Reflect.construct(native, args, newTarget) as object
     },
   })

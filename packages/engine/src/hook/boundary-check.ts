@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import type http2 from 'node:http2'
 import type net from 'node:net'
-import type { FetchInput } from '../boundaries/network/fetch-body.js'
+import type { FetchInput } from '../boundaries/network/fetch.js'
 import type { Session } from '../sessions/session.js'
 
 /**

@@ -8,7 +8,7 @@ export { isPieces, writePiecesTo } from '../boundaries/files/file-handle.js'
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
 export type { FileFunction } from '../boundaries/files/file-natives.js'
 export { install, installAbove } from '../boundaries/install.js'
-export type { FetchInput } from '../boundaries/network/fetch-body.js'
+export type { FetchInput } from '../boundaries/network/fetch.js'
 export {
   dressLike,
   lookFirst,

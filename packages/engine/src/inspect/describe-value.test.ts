@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { describeValue } from './describe-value.js'
 import { GLANCE } from './frame-reader.js'
-import { printDescribed } from './print-described.js'
+import { printDescribed } from './describe-value.js'
 
 class Cart {
   readonly items = ['tea']

@@ -1,7 +1,7 @@
 import { UNAVAILABLE } from './describe-value.js'
 import type { DescribeLimits, Described } from './describe-value.js'
 import type { RawAsyncFrame } from './inspector-tools.js'
-import { printDescribed } from './print-described.js'
+import { printDescribed } from './describe-value.js'
 import type { CallFrame } from './protocol.js'
 import type { Scripts } from './scripts.js'
 import type { Frame, Stop, Value, Variable } from './stop.js'

@@ -3,12 +3,12 @@
  * records, replays or guards does not come through it.
  */
 export { GLANCE, IN_FULL } from './frame-reader.js'
-export { printDescribed } from './print-described.js'
+export { printDescribed } from './describe-value.js'
 export { Probe } from './probe.js'
 export type { LineHit, WatchedLine, WatchLineOptions } from './line-watch.js'
 export type { Ended, EvaluateOptions, Evaluation, HaltedAtEvent } from './probe-thread.js'
-export type { ProbeEnd, ProbeProcess } from './probe-process.js'
-export type { SourceLocation } from './source-location.js'
+export type { ProbeEnd, ProbeProcess } from './probe-thread.js'
+export type { SourceLocation } from './stop.js'
 export type { Frame, Stop, Value, Variable } from './stop.js'
 export { Timeline } from './timeline/timeline.js'
 export type { LaneOptions, MotionOptions, TimelineOptions } from './timeline/timeline.js'

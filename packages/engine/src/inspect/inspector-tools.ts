@@ -1,10 +1,35 @@
 import inspector from 'node:inspector'
-import type { Tape } from '@retake/tape/format'
+import { isDelivery, isInitiation, type Tape } from '@retake/tape/format'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { describeValue, UNAVAILABLE } from './describe-value.js'
-import type { DescribeLimits, Described } from './describe-value.js'
-import { relatedTurns } from './related-turns.js'
+import {
+  type Described,
+  type DescribeLimits,
+  describeValue,
+  UNAVAILABLE,
+} from './describe-value.js'
+
+/** Work that a library does with an answer before it hands it on is found within this many events. */
+const EVENTS_MAX = 2000
+
+/**
+ * Deliveries that follow from delivery `seq`: answers to what was started in its
+ * turn, in the turns of those, and so on; `seq` itself is the first. An answer that
+ * a library unpacks or retries reaches the agent in one of these turns, while the
+ * turns between them belong to other tasks.
+ */
+function relatedTurns(tape: Tape, seq: number): number[] {
+  const turns = [seq]
+  const started = new Set<number>()
+  let isRelated = true
+  for (const event of tape.events(seq + 1, seq + EVENTS_MAX)) {
+    if (isDelivery(event)) {
+      isRelated = started.has(event.op)
+      if (isRelated) turns.push(event.seq)
+    } else if (isRelated && isInitiation(event)) started.add(event.seq)
+  }
+  return turns
+}
 
 /** What `InspectorTools` need to know of the session. */
 export interface InspectedSession extends Session {

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import type { DescribeLimits } from './describe-value.js'
 import type { Ended, Evaluation, ProbeThread } from './probe-thread.js'
 import type { Paused, ScriptLocation, ScriptParsed } from './protocol.js'
-import type { SourceLocation } from './source-location.js'
+import type { SourceLocation } from './stop.js'
 import { possibleLocations } from './user-breakpoints.js'
 
 export interface WatchLineOptions {

@@ -1,14 +1,14 @@
 import { InspectorLink, InspectorRefused } from './inspector-link.js'
-import { FrameReader, GLANCE, valueOf } from './frame-reader.js'
-import type { CallTool, ToolArgument } from './frame-reader.js'
-import type { DescribeLimits, Described } from './describe-value.js'
-import type { ProbeEnd, ProbeProcess } from './probe-process.js'
+import { type CallTool, FrameReader, GLANCE, type ToolArgument, valueOf } from './frame-reader.js'
+import type { Described, DescribeLimits } from './describe-value.js'
 import type { CallFrame, EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
 import { Scripts } from './scripts.js'
 import type { EventPosition } from './shared-slots.js'
 import type { Value } from './stop.js'
 import { UnsetVariables } from './unset-variables.js'
 import { UserBreakpoints } from './user-breakpoints.js'
+import type { Duplex } from 'node:stream'
+import type { ReplayReport } from '../process-task.js'
 
 /** The process stands before this event reaches the agent, or right after the agent started it. */
 export interface HaltedAtEvent extends EventPosition {
@@ -257,3 +257,27 @@ const argumentOf = ({ objectId, unserializableValue, value }: RemoteObject): Too
 
 /** A mistake of the caller's or of Retake's own. */
 export const misused = (how: string): Error => new Error(`The probe ${how}.`)
+
+/** How a looked-into process ended. */
+export interface ProbeEnd {
+  readonly exitCode: number
+  readonly signal?: NodeJS.Signals
+  /** What the replay had to say; missing when the process was killed. */
+  readonly report?: ReplayReport
+}
+
+/**
+ * A replay process started with `ReplayTask.inspect`, as a `Probe` needs it. The
+ * command line starts it, because it knows how an agent is started.
+ */
+export interface ProbeProcess {
+  /** The controller's end of the pipe whose other end is `InspectTask.fd`. */
+  readonly pipe: Duplex
+  readonly ended: Promise<ProbeEnd>
+  /** Undefined when it could not be started. */
+  readonly pid?: number | undefined
+  /** Starts of script URLs that are no code of the user's, besides the engine, Node and node_modules. */
+  readonly libraries?: readonly string[]
+  /** Ends it at once. */
+  kill(): void
+}

@@ -1,6 +1,6 @@
 import { LineWatch } from './line-watch.js'
 import type { WatchedLine, WatchLineOptions } from './line-watch.js'
-import type { ProbeProcess } from './probe-process.js'
+import type { ProbeProcess } from './probe-thread.js'
 import { misused, ProbeThread } from './probe-thread.js'
 import type { Ended, EvaluateOptions, Evaluation, HaltedAtEvent } from './probe-thread.js'
 import type { Paused } from './protocol.js'

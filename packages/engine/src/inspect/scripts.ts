@@ -3,7 +3,7 @@ import { SourceMap } from 'node:module'
 import type { SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
-import type { SourceLocation } from './source-location.js'
+import type { SourceLocation } from './stop.js'
 import { engineRoot } from '../package-root.js'
 
 /** Retake's own code, as the URLs of its scripts start. */

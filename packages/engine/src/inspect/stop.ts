@@ -1,5 +1,3 @@
-import type { SourceLocation } from './source-location.js'
-
 /** A value of the agent, taken while it was stopped. */
 export interface Value {
   /** `string`, `undefined`, `array`, `Map`, or the name of a class; `object` for plain ones. */
@@ -43,4 +41,14 @@ export interface Stop {
   readonly frames: readonly Frame[]
   /** Functions that wait for the innermost one, nearest first. Their variables cannot be read. */
   readonly asyncFrames: readonly Omit<Frame, 'variables'>[]
+}
+
+/** A place in source code; lines and columns count from 1. */
+export interface SourceLocation {
+  /** Path of the file as the author knows it; a URL when it is no file. */
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** Found through a source map. TypeScript whose types were only blanked out needs none. */
+  readonly mapped: boolean
 }

@@ -1,7 +1,7 @@
 import { type Step, missingClosing } from '@retake/tape'
 import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
 import { type AnswerPart, outside } from './source.js'
-import { hasInput } from '../boundaries/input-stream.js'
+import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
 import { describe } from './divergence.js'
 import { isCutOff } from './timeline.js'

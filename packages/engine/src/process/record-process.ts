@@ -3,7 +3,7 @@ import { TapeWriter } from '@retake/tape/node'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
-import type { CommonTask, RecordTask } from '../process-task.js'
+import type { CallSites, CommonTask, RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
 import { RECORDER_FLAGS } from '../recorder-flags.js'
 import { adoptProcess } from '../scope.js'
@@ -12,10 +12,11 @@ import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { trustRecording } from '../trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
-import { collectSites } from './collect-sites.js'
-import { onAgentEnd } from './process-exit.js'
+import { onAgentEnd, onProcessExit } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
+import { callSite } from '../call-site.js'
+import { writeJson } from './write-json.js'
 
 /** Records this whole process on a new tape, until it exits. */
 export function recordProcess(task: RecordTask & CommonTask, preloads: readonly Preload[]): void {
@@ -73,4 +74,24 @@ function watchForServer(writer: TapeWriter, isStrict: boolean): void {
     }
     return seq
   }
+}
+
+/** Notes where in the agent's code each value is drawn and each timer armed: the tape itself does not hold that. */
+function collectSites(writer: TapeWriter, file: string): void {
+  const counts = new Map<string, number>()
+  const append = writer.append.bind(writer)
+  writer.append = (event, body, json) => {
+    if (event.type === 'draw' || event.type === 'timer' || event.type === 'work') {
+      const key = JSON.stringify([event.type === 'work' ? event.name : event.kind, callSite()])
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+    return append(event, body, json)
+  }
+  onProcessExit(() => {
+    const sites: CallSites = [...counts].map(([key, count]) => {
+      const [name, site] = JSON.parse(key) as [string, string | null]
+      return { name, count, ...(site !== null && { site }) }
+    })
+    writeJson(file, sites)
+  })
 }

@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty'
 import { imitateInput } from '../boundaries/input.js'
-import { describeInput } from '../boundaries/input-stream.js'
-import type { InputFacts } from '../boundaries/input-stream.js'
+import { describeInput } from '../boundaries/input.js'
+import type { InputFacts } from '../boundaries/input.js'
 
 /** What programs ask about their terminal before they decide how to print. */
 interface StreamFacts {

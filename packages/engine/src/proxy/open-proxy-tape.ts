@@ -3,7 +3,7 @@ import { TapeWriter } from '@retake/tape/node'
 import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'
 import type { Route } from './routes.js'
-import { withoutSession } from './session-variables.js'
+import { withoutSession } from './base-url-variables.js'
 
 export interface ProxyTapeOptions {
   /** Path of the new tape. */

@@ -1,5 +1,28 @@
 import type { ServerResponse } from 'node:http'
-import type { RetakeError } from '../errors.js'
+import { errors, type RetakeError } from '../errors.js'
+import type { RecordedError } from '@retake/tape/format'
+
+const GONE = 'ABORT_ERR'
+
+/** How it stands on the tape that a client did not wait for the rest of its answer. */
+export const clientGone = (message: string): RecordedError => ({
+  class: 'Error',
+  name: 'AbortError',
+  message,
+  code: GONE,
+})
+
+export const isClientGone = ({ code, name }: RecordedError): boolean =>
+  code === GONE && name === 'AbortError'
+
+/** What a client is told when the provider gave no answer: the same when recording and replaying. */
+export function upstreamFailure(error: RecordedError): RetakeError {
+  const [inner] = error.errors ?? []
+  const { message, code } = error.message === '' && inner ? inner : error
+  const said =
+    code === undefined || message.includes(String(code)) ? message : `${message} (${code})`
+  return errors.UPSTREAM_FAILED(said)
+}
 
 /** Name of the note about something that was not passed on. */
 export const REFUSED = 'proxy request refused'
@@ -41,4 +64,11 @@ export function answerError(
     'x-retake': error.code,
   })
   response.end(body)
+}
+
+/** Ends an answer whose head is written in the middle: what was written still arrives, then the connection closes. */
+export function breakOff(response: ServerResponse): void {
+  response.flushHeaders()
+  if (response.socket) response.socket.destroySoon()
+  else response.destroy()
 }

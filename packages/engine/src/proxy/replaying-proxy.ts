@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Tape } from '@retake/tape/format'
+import { clipText, type RecordedError, type Tape } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../headers.js'
 import { checkIntact } from '../open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
@@ -8,21 +8,22 @@ import type { Divergence } from '../player/divergence.js'
 import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
-import { hideCredentials } from './hide-credentials.js'
+import { headerPairs, hideCredentials, type ProxyRequest, RequestQueue } from './proxy-request.js'
 import type { Matcher } from './matchers.js'
-import { explainMiss } from './proxy-miss.js'
-import { answerError, notedTunnel, REFUSED } from './proxy-error.js'
-import { headerPairs, RequestQueue } from './proxy-request.js'
-import type { ProxyRequest } from './proxy-request.js'
+import {
+  answerError,
+  breakOff,
+  isClientGone,
+  notedTunnel,
+  REFUSED,
+  upstreamFailure,
+} from './proxy-error.js'
 import type { ProxyServer } from './proxy-server.js'
-import { replayExchange } from './replayed-exchange.js'
-import { findRoute } from './routes.js'
-import type { Route } from './routes.js'
-import { TapedExchanges } from './taped-exchanges.js'
+import { findRoute, type Route } from './routes.js'
+import { type NearestRequest, type TapedExchange, TapedExchanges } from './taped-exchanges.js'
 import { errors } from '../errors.js'
 import { readTunnel, tunnelTarget } from './tunnels.js'
-
-const HTTPS_PORT = 443
+import type { Mismatch } from '../player/compare.js'
 
 export interface ReplayingProxyOptions {
   readonly server: ProxyServer
@@ -156,3 +157,153 @@ export class ReplayingProxy {
     this.#options.onRequest?.(what, divergence)
   }
 }
+
+interface Miss {
+  readonly divergence: Divergence
+  /** For the body of the answer. */
+  readonly nearest?: {
+    readonly event: number
+    readonly method: string
+    readonly url: string
+    readonly differences: readonly Mismatch[]
+  }
+}
+
+/** Says what is different about a request that the tape does not have. */
+function explainMiss({ method, url }: ProxyRequest, near: NearestRequest | undefined): Miss {
+  const summaryLine = `${method} ${url}`
+  if (near === undefined) {
+    const explanation = 'No request at all is on it.'
+    return {
+      divergence: {
+        seq: 0,
+        kind: 'unexpected',
+        summary: `${summaryLine} is not on the tape`,
+        explanation,
+        mismatches: [],
+      },
+    }
+  }
+  const { request, mismatches, isUsedUp, times } = near
+  const nearest = {
+    event: request.seq,
+    method: request.method,
+    url: request.url,
+    differences: mismatches,
+  }
+  if (isUsedUp) {
+    const often = times === 1 ? 'once' : `${times} times`
+    const explanation = `The same request was recorded ${often}, and its answer was used then.`
+    const summary = `${summaryLine} was made more often than recorded`
+    return {
+      divergence: {
+        seq: request.seq,
+        kind: 'unexpected',
+        summary,
+        explanation,
+        recorded: request,
+        mismatches: [],
+      },
+      nearest,
+    }
+  }
+  const fields = mismatches.map(({ field }) => field).join(', ')
+  return {
+    divergence: {
+      seq: request.seq,
+      kind: 'different',
+      summary: `${summaryLine} differs from what was recorded: ${fields}`,
+      explanation: `The nearest recorded request is event ${request.seq}; different: ${mismatches.slice(0, 5).map(sentence).join('; ')}.`,
+      recorded: request,
+      mismatches,
+    },
+    nearest,
+  }
+}
+
+function sentence({ field, recorded, current }: Mismatch): string {
+  return `${field} was ${short(recorded)}, is ${short(current)}`
+}
+
+function short(value: unknown): string {
+  return value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
+}
+
+/** A client that went away then, and stays now, is let go after the recorded time and this. */
+const PATIENCE_MS = 30_000
+
+/** If a piece has not been sent after this time, the client is not reading. */
+const BLOCKED_MS = 50
+
+/**
+ * Gives a recorded answer: status, headers, and each recorded piece in a write of
+ * its own. It ends as it did: whole, broken off, or open until the client goes.
+ */
+async function replayExchange(
+  tape: Tape,
+  exchange: TapedExchange,
+  response: ServerResponse,
+  { paced, order }: { readonly paced: boolean; readonly order: AnswerOrder },
+): Promise<void> {
+  const { request, parts } = exchange
+  const started = performance.now()
+  order.begin(exchange)
+  response.on('close', () => order.done(exchange))
+  for (const [index, part] of parts.entries()) {
+    if (paced) await pause(part.at - request.at - (performance.now() - started), response)
+    if (part.type === 'deliver' && part.error && isClientGone(part.error)) order.pass(exchange)
+    else await order.turn(exchange, index)
+    if (response.destroyed) return
+    if (part.type === 'response') {
+      response.sendDate = false
+      response.writeHead(part.status, part.statusText, part.headers.flat())
+      response.flushHeaders()
+    } else if (part.type === 'deliver' && part.part === 'chunk') {
+      await write(response, tape.body(part.seq), () => order.pass(exchange))
+    } else if (part.type === 'deliver' && part.part === 'end') {
+      return void response.end()
+    } else if (part.type === 'deliver' && part.error) {
+      return fail(response, part.error, part.at - request.at)
+    }
+  }
+  if (response.headersSent) breakOff(response)
+  else answerError(response, 502, errors.PROXY_ANSWER_CUT_OFF(`${request.method} ${request.url}`))
+}
+
+async function fail(response: ServerResponse, error: RecordedError, ms: number): Promise<void> {
+  if (isClientGone(error)) {
+    await pause(ms + PATIENCE_MS, response)
+    response.destroy()
+  } else if (response.headersSent) breakOff(response)
+  else answerError(response, 502, upstreamFailure(error))
+}
+
+/** Resolves when the piece has left, so that the next one is a piece of its own. */
+function write(response: ServerResponse, bytes: Uint8Array, onBlocked: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const blocked = setTimeout(onBlocked, BLOCKED_MS)
+    const left = (): void => {
+      clearTimeout(blocked)
+      response.off('close', left)
+      setImmediate(resolve)
+    }
+    response.once('close', left)
+    response.write(bytes, left)
+  })
+}
+
+/** Cut short when the client goes away. */
+function pause(ms: number, response: ServerResponse): Promise<void> {
+  if (ms <= 0 || response.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      response.off('close', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    response.on('close', done)
+  })
+}
+
+const HTTPS_PORT = 443

@@ -1,16 +1,33 @@
-import { jsonAnswer, makeReply, PROVIDERS, scriptedAt } from '@retake/tape'
-import type { Provider, ScriptedError, ScriptedFormat } from '@retake/tape'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  clientProvider,
+  jsonAnswer,
+  makeReply,
+  type Provider,
+  PROVIDERS,
+  scriptedAt,
+  type ScriptedError,
+  type ScriptedFormat,
+  type WireAnswer,
+} from '@retake/tape'
+import {
+  createServer as createHttp1Server,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
 import { errors, RetakeError } from '../errors.js'
-import { providerId, readArrived } from './arrived.js'
-import { checkScript } from './check-script.js'
-import { readModelRequest } from './model-request.js'
-import type { Arrived, ModelRequest } from './model-request.js'
-import { listenOnOnePort } from './one-port.js'
+import { type Arrived, type ModelRequest, readModelRequest } from './model-request.js'
 import { Script } from './script.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
-import { sendAnswer } from './send-answer.js'
-import { serverVariables } from './server-variables.js'
+import {
+  constants,
+  createServer as createHttp2Server,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { redirectVariables } from '../proxy/base-url-variables.js'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 export interface ModelServerOptions {
   /**
@@ -133,4 +150,196 @@ function failureOf(error: unknown): { status: number; message: string; code?: st
   if (!(error instanceof RetakeError)) return { status: 500, message: String(error) }
   const status = { MODEL_SERVER_NO_ENDPOINT: 404, MODEL_SERVER_BAD_REQUEST: 400 }[error.code] ?? 500
   return { status, message: error.message }
+}
+
+/** Writes an answer piece by piece, so that a stream arrives as one. */
+async function sendAnswer(
+  response: ServerResponse,
+  { status, headers, pieces }: WireAnswer,
+  { delayMs = 0, breakAfter }: Pick<ScriptedAnswer, 'delayMs' | 'breakAfter'> = {},
+): Promise<void> {
+  // Unreferenced: a stopped server does not keep the process alive.
+  if (delayMs > 0) await setTimeout(delayMs, undefined, { ref: false })
+  if (response.destroyed) return
+  const isStream = pieces.length > 1
+  const [only = ''] = pieces
+  response.sendDate = false
+  response.writeHead(status, {
+    ...headers,
+    ...(!isStream && { 'content-length': Buffer.byteLength(only) }),
+  })
+  for (const [index, piece] of pieces.entries()) {
+    if (index === breakAfter) return breakOff(response)
+    if (response.destroyed) return
+    response.write(piece)
+    if (isStream) await setImmediate()
+  }
+  response.end()
+}
+
+/** The client must notice: a stream of HTTP/2 that is only closed looks as if it had ended. */
+function breakOff(response: ServerResponse | Http2ServerResponse): void {
+  if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  else response.destroy()
+}
+
+/** A port of the loopback. */
+interface OnePort {
+  readonly port: number
+  /** Cuts every connection. */
+  close(): Promise<void>
+}
+
+/** How every connection begins on which the client speaks HTTP/2 without asking first. */
+const HTTP2_PREFACE = 'PRI'
+
+/**
+ * Serves HTTP/1.1 and cleartext HTTP/2 with prior knowledge on one port: AWS
+ * clients speak the latter to any `http://` address. The first bytes of a
+ * connection decide.
+ */
+function listenOnOnePort(port: number, listener: RequestListener): Promise<OnePort> {
+  const http1 = createHttp1Server({ keepAliveTimeout: 60_000, requestTimeout: 0 }, listener)
+  // The compatible half of http2 has the same requests and responses as far as they are used here.
+  const http2 = createHttp2Server(listener as unknown as Parameters<typeof createHttp2Server>[0])
+  const sockets = new Set<Socket>()
+  const sessions = new Set<ServerHttp2Session>()
+  http1.on('clientError', (_error, socket) => void socket.destroy())
+  http2.on('sessionError', () => {})
+  http2.on('session', (session) => {
+    sessions.add(session)
+    session.on('close', () => sessions.delete(session))
+  })
+
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    socket.setNoDelay(true)
+    socket.once('data', (bytes: Buffer) => {
+      socket.pause()
+      socket.unshift(bytes)
+      const isHttp2 = bytes.toString('latin1', 0, HTTP2_PREFACE.length) === HTTP2_PREFACE
+      ;(isHttp2 ? http2 : http1).emit('connection', socket)
+      if (!isHttp2) socket.resume()
+    })
+  })
+
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => reject(errors.MODEL_SERVER_PORT(port, cause)))
+    server.listen({ port, host: '127.0.0.1' }, () => {
+      server.removeAllListeners('error')
+      server.on('error', () => {})
+      resolve({ port: (server.address() as AddressInfo).port, close })
+    })
+  })
+
+  function close(): Promise<void> {
+    return new Promise((resolve) => {
+      server.close(() => resolve())
+      for (const session of sessions) session.destroy()
+      for (const socket of sockets) socket.destroy()
+    })
+  }
+}
+
+/** Stands for the base URL of providers without a public address: only its path is used. */
+const ANY_ADDRESS = 'https://anywhere.invalid'
+
+/**
+ * Variables that lead the SDKs of all known providers to a server, each below
+ * the provider's own path, with keys that open nothing.
+ */
+function serverVariables(url: string): Record<string, string> {
+  const addresses = PROVIDERS.flatMap(({ address }) => address ?? [])
+  const given = addresses.flatMap(({ base = ANY_ADDRESS, variables, whenSet = [] }) =>
+    [...variables, ...whenSet].map((variable) => [variable, base] as const),
+  )
+  const names = addresses.flatMap(({ keys = [] }) => keys)
+  const keys = Object.fromEntries(names.map((name) => [name, madeUp(name)]))
+  const { variables } = redirectVariables({ ...keys, ...Object.fromEntries(given) })
+  return Object.fromEntries([
+    ...Object.entries(variables).map(([name, path]) => [name, url + path] as const),
+    ...Object.entries(keys),
+    ...addresses.flatMap(({ testVariables = {} }) => Object.entries(testVariables)),
+  ])
+}
+
+const madeUp = (name: string): string => `made-up-${name.toLowerCase().replaceAll('_', '-')}`
+
+/** Complete by its type: a property that is added to an answer must be added here. */
+const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
+  text: true,
+  reasoning: true,
+  toolCalls: true,
+  usage: true,
+  finish: true,
+  error: true,
+  delayMs: true,
+  chunks: true,
+  breakAfter: true,
+  when: true,
+}
+
+/** Scripts are often JSON: a slip in one would be a model that says nothing. */
+function checkScript(answers: readonly ScriptedAnswer[]): void {
+  if (!Array.isArray(answers)) throw errors.SCRIPT_INVALID('`answers` is not a list.')
+  for (const [index, answer] of (answers as unknown[]).entries()) {
+    const name = `Answer ${index + 1}`
+    if (typeof answer !== 'object' || answer === null)
+      throw errors.SCRIPT_INVALID(`${name} is ${JSON.stringify(answer)}.`)
+    const unknown = Object.keys(answer).find((key) => !Object.hasOwn(KNOWN, key))
+    if (unknown !== undefined) throw errors.SCRIPT_INVALID(`${name} has "${unknown}".`)
+  }
+}
+
+const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+/** Its route at the proxy, such as `gemini`; its name if it has none. */
+const providerId = ({ name, address }: Provider): string => address?.route ?? name
+
+/** Reads a whole request. `problem` reports a body that is not a JSON object. */
+async function readArrived(
+  message: IncomingMessage,
+  number: number,
+): Promise<Arrived & { readonly problem?: RetakeError }> {
+  const { method = 'GET', url: path = '/' } = message
+  const headers = Object.fromEntries(
+    Object.entries(message.headers)
+      .filter(([name]) => !name.startsWith(':'))
+      .map(([name, value]) => [name, String(value)]),
+  )
+  const text = await readBody(message)
+  const body = text === '' ? {} : parseObject(text)
+  return {
+    number,
+    method,
+    path,
+    headers,
+    provider: providerId(clientProvider({ path: path.replace(/\?.*$/, ''), headers })),
+    body: body ?? {},
+    ...(body === undefined && { problem: errors.MODEL_SERVER_BAD_REQUEST(path) }),
+  }
+}
+
+async function readBody(message: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) throw errors.MODEL_SERVER_BAD_REQUEST(message.url ?? '/')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,13 +1,13 @@
 import { basename } from 'node:path'
+import { noteBoundary } from '../uncaptured.js'
 import { encodeBody } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
 import { disk } from '../../overlay/disk.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
 import type { Session } from '../../sessions/session.js'
 import type { CapturedCall, Outcome } from '../captured-call.js'
-import type { Encoded } from '../result-form.js'
+import type { Encoded } from '../captured-call.js'
 import { encodeData, encodingOf, isPathOrDescriptor } from './file-functions.js'
 import type { FileShape } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
@@ -66,13 +66,10 @@ const hasFunction = (option: unknown): boolean =>
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 function noteFunction(session: Session, name: string): void {
-  const site = callSite()
-  session.note({
-    kind: 'boundary',
+  noteBoundary(session, {
     name,
     text: 'what a function in its options does is not captured',
     consequence: 'the function is not called on replay',
-    ...(site !== undefined && { site }),
   })
 }
 

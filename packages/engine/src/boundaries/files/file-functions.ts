@@ -1,6 +1,6 @@
 import { outsideRuns } from '../../scope.js'
-import { plain } from '../result-form.js'
-import type { Encoded, ResultForm } from '../result-form.js'
+import { plain } from '../captured-call.js'
+import type { Encoded, ResultForm } from '../captured-call.js'
 import type { FileFunction } from './file-natives.js'
 import { entries, statFs, stats } from './file-values.js'
 

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { decodeBody, encodeBody } from '@retake/tape/format'
 import { natives } from '../../natives.js'
 import { nativeFs } from './file-natives.js'
-import type { ResultForm } from '../result-form.js'
+import type { ResultForm } from '../captured-call.js'
 
 /** What `stat` and its kin give: the numbers are stored, dates and methods follow from them. */
 export const stats = mapped(numbersOf, statsOf)

@@ -2,14 +2,15 @@ import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
+import { siteField } from '../../call-site.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { performCall } from '../captured-call.js'
+import { abortError } from '../deliver-error.js'
 import { undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
-import { plain } from '../result-form.js'
+import { plain } from '../captured-call.js'
 import { fileCall, pathText } from './file-call.js'
 import { isPath, takes } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
@@ -158,11 +159,6 @@ async function* watchLater(session: Session, args: unknown[]): AsyncGenerator {
   }
 }
 
-function abortError(signal: AbortSignal | undefined): Error {
-  const error = new Error('The operation was aborted', { cause: signal?.reason })
-  return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
-}
-
 /** A real watcher, as far as it is needed. */
 interface NativeWatcher extends EventEmitter {
   ref?(): unknown
@@ -215,14 +211,13 @@ class TapeWatcher extends EventEmitter {
     this.#watched = watched
     this.#native = watched.native
     const { name, path } = watched
-    const site = callSite()
     this.#operation = session.perform({
       event: {
         type: 'call',
         kind: 'file',
         name,
         title: session.secrets.text(path),
-        ...(site !== undefined && { site }),
+        ...siteField(),
       },
       lasting: true,
       start: (operation) => this.#listen(operation),

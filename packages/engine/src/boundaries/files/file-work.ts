@@ -1,7 +1,7 @@
 import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { answerLater } from '../answer-later.js'
+import { answerLater } from '../in-turn.js'
 import { performCall, startCall } from '../captured-call.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
 import { fileCall, outputDescriptor, trackDescriptor } from './file-call.js'

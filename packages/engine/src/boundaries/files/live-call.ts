@@ -1,4 +1,4 @@
-import { callSite } from '../../call-site.js'
+import { noteBoundary } from '../uncaptured.js'
 import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/overlay-call.js'
 import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
@@ -149,11 +149,8 @@ function noteLater(session: Session, overlay: Overlay, name: string, filePath: s
   if (later.size === 0) return
   const resolved = overlay.resolve(filePath)
   if (!later.has(resolved) || overlay.locate(resolved).in !== 'disk') return
-  const site = callSite()
-  session.note({
-    kind: 'boundary',
+  noteBoundary(session, {
     name: `fs.${name} ${filePath}`,
     text: 'the parent run wrote this file after the point the branch goes on from; the branch sees it as it is on disk today',
-    ...(site !== undefined && { site }),
   })
 }

@@ -1,8 +1,8 @@
 import path from 'node:path'
+import { noteBoundary } from '../uncaptured.js'
 import { fileURLToPath } from 'node:url'
 import { clipText, encodeBody } from '@retake/tape/format'
 import type { ErrorClasses } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
 import { errors } from '../../errors.js'
 import { beforeContact } from '../../outside-contact.js'
 import type { Overlay } from '../../overlay/overlay.js'
@@ -12,8 +12,8 @@ import { performCall } from '../captured-call.js'
 import type { CapturedCall } from '../captured-call.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
-import { plain } from '../result-form.js'
-import type { ResultForm } from '../result-form.js'
+import { plain } from '../captured-call.js'
+import type { ResultForm } from '../captured-call.js'
 import { callsOf, changesDatabase, EXECUTES, isReading, namesFile } from './sql.js'
 
 /** A native object, by the names of its methods and properties. */
@@ -367,13 +367,10 @@ const containsFunction = (arg: unknown): boolean =>
 
 /** Functions of the agent that SQLite calls in the middle of a statement. */
 function noteFunctions(session: Session, { library }: Connection, method: string): void {
-  const site = callSite()
-  session.note({
-    kind: 'boundary',
+  noteBoundary(session, {
     name: `a function handed to ${method}() of ${library.name}`,
     text: 'its results are part of the recorded answers; its other effects are not captured',
     consequence: 'the function is not called on replay',
-    ...(site !== undefined && { site }),
   })
 }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
+import { noteBoundary } from '../uncaptured.js'
 import { fileURLToPath } from 'node:url'
-import { callSite } from '../../call-site.js'
 import { errors } from '../../errors.js'
 import { currentSession, unrecordedOwner } from '../../scope.js'
 import { promiseCall } from '../captured-call.js'
@@ -113,14 +113,12 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
     createTagStore(...args: unknown[]): unknown {
       const session = currentSession()
       if (session?.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(TAG_STORE)
-      const site = callSite()
-      session?.note({
-        kind: 'boundary',
-        name: TAG_STORE,
-        text: 'statements from templates are not captured; use prepare()',
-        consequence: REPLAY_STOPS,
-        ...(site !== undefined && { site }),
-      })
+      if (session)
+        noteBoundary(session, {
+          name: TAG_STORE,
+          text: 'statements from templates are not captured; use prepare()',
+          consequence: REPLAY_STOPS,
+        })
       const real = handleOf(this).real(session ?? unrecordedOwner()) as {
         createTagStore: (...args: unknown[]) => unknown
       }

@@ -3,13 +3,10 @@ import { isIP } from 'node:net'
 import { beforeContact } from '../../outside-contact.js'
 import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { performCall, promiseCall, startCall } from '../captured-call.js'
-import type { CapturedCall } from '../captured-call.js'
-import { needsNoQuery } from './dns-arguments.js'
+import { type CapturedCall, performCall, promiseCall, startCall } from '../captured-call.js'
 import { encodeOptions } from '../files/file-call.js'
-import { dressLike, replace, undoAll } from '../patch.js'
-import type { Undo } from '../patch.js'
-import { plain } from '../result-form.js'
+import { dressLike, replace, type Undo, undoAll } from '../patch.js'
+import { plain } from '../captured-call.js'
 
 /**
  * Names and addresses: every question to the resolver goes on tape with its
@@ -109,3 +106,44 @@ function patchServers(target: object): Undo {
     }, native),
   )
 }
+
+/** Native, to try options out on an address that needs no lookup. */
+const { lookup } = dns
+
+const RECORD_TYPES = new Set('A AAAA ANY CAA CNAME MX NAPTR NS PTR SOA SRV TLSA TXT'.split(' '))
+
+/**
+ * Whether Node answers these arguments without asking anyone: it refuses them, or
+ * there is nothing to ask. Such calls go to Node itself and leave no event.
+ */
+function needsNoQuery(name: string, args: readonly unknown[]): boolean {
+  const [host, second] = args
+  if (typeof host !== 'string' || host === '') return true
+  const option = typeof second === 'function' ? undefined : second
+  switch (name) {
+    case 'lookup':
+      return isIP(host) > 0 || !isLookupOption(option)
+    case 'lookupService':
+      return isIP(host) === 0 || !isPort(second)
+    case 'resolve':
+      return option !== undefined && !RECORD_TYPES.has(option as string)
+    default:
+      return false
+  }
+}
+
+function isLookupOption(option: unknown): boolean {
+  if (option === undefined || option === 0 || option === 4 || option === 6) return true
+  try {
+    outsideRuns(() => lookup('127.0.0.1', option as object, () => {}))
+    return true
+  } catch {
+    return false
+  }
+}
+
+const isPort = (port: unknown): boolean =>
+  (typeof port === 'number' || typeof port === 'string') &&
+  Number.isInteger(Number(port)) &&
+  Number(port) >= 0 &&
+  Number(port) <= 65_535

@@ -1,16 +1,12 @@
-import { SITE_NOTE } from '@retake/tape/format'
+import { rebuildError, type ResponseEvent, SITE_NOTE } from '@retake/tape/format'
 import { callSite, findSiteLater } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
-import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
-import type { Session } from '../../sessions/session.js'
-import { replace } from '../patch.js'
-import type { Undo } from '../patch.js'
-import { FetchAnswer } from './fetch-answer.js'
-import { collectBody } from './fetch-body.js'
-import type { CollectedBody, FetchInput } from './fetch-body.js'
-import { describeRequest } from './fetch-request.js'
-import type { DescribedRequest } from './fetch-request.js'
+import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../scope.js'
+import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { replace, type Undo } from '../patch.js'
+import { deliverError } from '../deliver-error.js'
+import { inTurn } from '../in-turn.js'
 
 /** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
@@ -85,4 +81,403 @@ export function loadFetch(): void {
 /** Loads it and waits until it is ready, so that a whole-process run starts with nothing under way. */
 export async function warmUpFetch(): Promise<void> {
   await outsideRuns(() => natives.fetch('data:text/plain,').then((response) => response.text()))
+}
+
+/** What `fetch` takes first. */
+export type FetchInput = string | URL | Request
+
+interface CollectedBody {
+  /** Absent when the request has no body. */
+  readonly bytes?: Uint8Array
+  /** What to hand to native fetch instead of the bytes, when it is the same thing in a better form. */
+  readonly native?: string
+  /** The content type the body brings along. */
+  readonly contentType?: string
+  /** A form, whose boundary was swapped for a recorded one: the content type is not the one given. */
+  readonly isForm?: boolean
+}
+
+/**
+ * The bytes a request will send. Strings and buffers are known at once; streams,
+ * blobs and forms are read first, which takes its recorded turn like other work.
+ */
+function collectBody(
+  session: Session,
+  input: FetchInput,
+  init: RequestInit | undefined,
+  headers: Headers,
+): CollectedBody | Promise<CollectedBody> {
+  const body = init?.body ?? undefined
+  if (body === undefined)
+    return input instanceof Request && input.body !== null
+      ? readBody(session, input, isMultipart(headers))
+      : {}
+  if (typeof body === 'string')
+    return { bytes: Buffer.from(body), native: body, contentType: 'text/plain;charset=UTF-8' }
+  if (body instanceof URLSearchParams) {
+    return {
+      bytes: Buffer.from(String(body)),
+      contentType: 'application/x-www-form-urlencoded;charset=UTF-8',
+    }
+  }
+  if (ArrayBuffer.isView(body))
+    return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() }
+  if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body).slice() }
+  const bound = bindCheck()
+  const wrapper = outsideRuns(() => bound(() => new Response(body as never)))
+  return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
+}
+
+const isMultipart = (headers: Headers): boolean =>
+  headers.get('content-type')?.startsWith('multipart/form-data;') === true
+
+function readBody(
+  session: Session,
+  source: Request | Response,
+  isForm = false,
+): Promise<CollectedBody> {
+  const contentType = source.headers.get('content-type') ?? undefined
+  // What yields the pieces is code of whoever asked: that of a tool stays within its bounds.
+  const bound = bindCheck()
+  return new Promise((resolve, reject) => {
+    inTurn<{ readonly buffer: ArrayBuffer } | { readonly error: unknown }>(
+      session,
+      'fetch.body',
+      (done) =>
+        void bound(() => source.arrayBuffer()).then(
+          (buffer) => done({ buffer }),
+          (error: unknown) => done({ error }),
+        ),
+      (outcome) => {
+        if ('error' in outcome) return reject(outcome.error)
+        const collected = {
+          bytes: new Uint8Array(outcome.buffer),
+          ...(contentType !== undefined && { contentType }),
+        }
+        resolve(isForm ? withRecordedBoundary(session, collected) : collected)
+      },
+    )
+  })
+}
+
+/** Node draws the multipart boundary at random inside fetch, where no patch reaches: it is swapped for a recorded one. */
+function withRecordedBoundary(
+  session: Session,
+  body: { bytes: Uint8Array; contentType?: string },
+): CollectedBody {
+  const drawn = /boundary=(\S+)/.exec(body.contentType ?? '')?.[1]
+  if (drawn === undefined) return body
+  const boundary = session.draw('FormData boundary', () => drawn)
+  const text = Buffer.from(body.bytes).toString('latin1').replaceAll(drawn, boundary)
+  return {
+    bytes: Buffer.from(text, 'latin1'),
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    isForm: true,
+  }
+}
+
+/** What `fetch` was asked for, without its body. */
+interface DescribedRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly signal: AbortSignal | undefined
+  /** What native fetch is called with; the body and the signal are put in later. */
+  readonly init: RequestInit
+}
+
+/** Reads what is asked without building a `Request` for the common case: that costs more than the exchange. */
+function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
+  if (input instanceof Request) {
+    if ((init?.body ?? undefined) === undefined && input.bodyUsed)
+      throw new TypeError(
+        'Cannot construct a Request with a Request object that has already been used.',
+      )
+    const given = settingsOf(input)
+    const request =
+      init === undefined
+        ? input
+        : outsideRuns(
+            () =>
+              new Request(input.url, {
+                ...given,
+                ...withoutGaps(init),
+                body: null,
+                signal: null,
+              }),
+          )
+    return {
+      method: request.method,
+      url: new URL(request.url),
+      headers: new Headers(request.headers),
+      signal: init?.signal === null ? undefined : (init?.signal ?? input.signal),
+      init: init === undefined ? given : settingsOf(request),
+    }
+  }
+  const url = parseUrl(input)
+  const method = (init?.method ?? 'GET').toUpperCase()
+  return {
+    method,
+    url,
+    headers: new Headers(init?.headers),
+    signal: init?.signal ?? undefined,
+    init: { ...init },
+  }
+}
+
+/** What is there but undefined changes nothing. */
+const withoutGaps = (init: RequestInit): RequestInit =>
+  Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined))
+
+/** All of a request but its address, body and signal. Read one by one: to build one from another takes its body away. */
+function settingsOf(request: Request): RequestInit {
+  const { method, headers, redirect, credentials, mode, cache } = request
+  const { integrity, keepalive, referrer, referrerPolicy } = request
+  return {
+    method,
+    headers,
+    redirect,
+    credentials,
+    mode,
+    cache,
+    integrity,
+    keepalive,
+    referrer,
+    referrerPolicy,
+  } as RequestInit
+}
+
+function parseUrl(input: string | URL): URL {
+  try {
+    return new URL(input)
+  } catch (cause) {
+    throw new TypeError(`Failed to parse URL from ${String(input)}`, { cause })
+  }
+}
+
+/** What only a response from the network has, and its constructor cannot set. */
+interface NetworkFacts {
+  readonly url: string
+  readonly redirected: boolean
+  readonly type: string
+}
+
+const facts = new WeakMap<Response, NetworkFacts>()
+
+const immutable = (): never => {
+  throw new TypeError('immutable')
+}
+
+/** Made at the first response, because touching `Response` loads Node's fetch. */
+let prototypes: { readonly response: object; readonly headers: object } | undefined
+
+/**
+ * Makes a response look like one from the network: its URL is set and its
+ * headers cannot be changed. It is done by prototypes that all of them share:
+ * properties of its own would cost a response more than all the rest of it.
+ */
+export function asFromNetwork(response: Response, from: NetworkFacts): Response {
+  prototypes ??= makePrototypes()
+  facts.set(response, from)
+  Object.setPrototypeOf(response, prototypes.response)
+  Object.setPrototypeOf(response.headers, prototypes.headers)
+  return response
+}
+
+function makePrototypes(): NonNullable<typeof prototypes> {
+  const { clone } = Response.prototype
+  const fact = (name: keyof NetworkFacts): PropertyDescriptor => ({
+    get(this: Response) {
+      return facts.get(this)?.[name]
+    },
+    configurable: true,
+  })
+  const method = (value: Function): PropertyDescriptor => ({
+    value,
+    writable: true,
+    configurable: true,
+  })
+  return {
+    response: Object.create(Response.prototype, {
+      url: fact('url'),
+      redirected: fact('redirected'),
+      type: fact('type'),
+      clone: method(function (this: Response): Response {
+        const copy = clone.call(this)
+        const from = facts.get(this)
+        return from ? asFromNetwork(copy, from) : copy
+      }),
+    }),
+    headers: Object.create(Headers.prototype, {
+      append: method(immutable),
+      delete: method(immutable),
+      set: method(immutable),
+    }),
+  }
+}
+
+/** Statuses whose responses must not have a body. */
+const NULL_BODY = new Set([101, 204, 205, 304])
+
+/** One exchange as the agent sees it: a promise of a response, then a stream of its chunks. */
+class FetchAnswer {
+  operation: Operation | undefined
+  #stream: ReadableByteStreamController | undefined
+  #native: AbortController | undefined
+  #reader: ReadableStreamDefaultReader | undefined
+  /** Of the tool that the run was begun in. */
+  readonly #check = currentCheck()
+  readonly #bound = bindCheck()
+  readonly #onAbort = (): void => this.#abort()
+
+  constructor(
+    readonly request: DescribedRequest,
+    readonly resolve: (response: Response) => void,
+    readonly reject: (error: unknown) => void,
+  ) {
+    request.signal?.addEventListener('abort', this.#onAbort, { once: true })
+  }
+
+  async goLive(operation: Operation, body: CollectedBody): Promise<void> {
+    // A signal makes native fetch a good deal slower; without one only the body can be given up.
+    this.#native = this.request.signal && new AbortController()
+    try {
+      const init: RequestInit = {
+        ...this.request.init,
+        method: this.request.method,
+        headers: this.request.headers,
+        signal: this.#native?.signal ?? null,
+        ...(this.#check === undefined && privateDispatcher()),
+      }
+      delete init.body
+      if (body.bytes !== undefined)
+        init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
+      const client = this.#check ?? natives
+      const response = await this.#bound(() => client.fetch(this.request.url, init))
+      operation.complete(responseHead(operation.session, response), undefined, response)
+      if (response.body === null) return
+      const reader = response.body.getReader()
+      this.#reader = reader
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        operation.complete({ type: 'deliver', part: 'chunk' }, part.value)
+      }
+      operation.complete({ type: 'deliver', part: 'end' })
+    } catch (error) {
+      deliverError(operation, error)
+    }
+  }
+
+  deliver({ event, body, native }: Delivery): void {
+    if (event.type === 'response') return this.#head(event, native as Response | undefined)
+    if (event.type !== 'deliver') return
+    if (event.part === 'chunk') this.#chunk(body)
+    else if (event.part === 'end') {
+      this.#finish()
+      this.#stream?.close()
+    } else if (event.part === 'error' && event.error) {
+      this.#finish()
+      this.#fail(native ?? rebuildError(event.error))
+    }
+  }
+
+  /** `native` is there while recording: the agent gets its cookies, the tape does not. */
+  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: Response | undefined): void {
+    const bodiless = event.empty === true || NULL_BODY.has(event.status)
+    const stream = bodiless
+      ? null
+      : new ReadableStream(
+          {
+            type: 'bytes',
+            start: (controller) => void (this.#stream = controller),
+            cancel: () => {
+              this.#finish()
+              outsideRuns(() => this.#giveUp())
+            },
+          },
+          { highWaterMark: 0 },
+        )
+    if (event.empty === true) this.#finish()
+    const shown = native ? { ...event, headers: [...native.headers], url: native.url } : event
+    this.resolve(buildResponse(stream, shown))
+  }
+
+  /** A byte stream takes the memory of what it is given: it gets a copy. */
+  #chunk(bytes: Uint8Array): void {
+    if (bytes.length > 0) this.#stream?.enqueue(new Uint8Array(bytes))
+  }
+
+  #fail(error: unknown): void {
+    if (this.#stream) this.#stream.error(error)
+    else this.reject(error)
+  }
+
+  #finish(): void {
+    this.operation?.close()
+    this.request.signal?.removeEventListener('abort', this.#onAbort)
+  }
+
+  #abort(): void {
+    const reason: unknown = this.request.signal?.reason
+    this.#finish()
+    // Not the agent's reason: native fetch would overwrite its stack.
+    outsideRuns(() => this.#giveUp())
+    this.#fail(reason)
+  }
+
+  #giveUp(): void {
+    if (this.#native) this.#native.abort()
+    else this.#reader?.cancel().catch(() => {})
+  }
+}
+
+function responseHead(
+  session: Session,
+  response: Response,
+): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
+  return {
+    type: 'response',
+    status: response.status,
+    statusText: response.statusText,
+    headers: maskHeaders(session, response.headers),
+    url: session.secrets.text(maskUrl(response.url)),
+    ...(response.redirected && { redirected: true }),
+    ...(response.type !== 'basic' && { responseType: response.type }),
+    ...(response.body === null && { empty: true }),
+  }
+}
+
+function buildResponse(
+  stream: ReadableStream | null,
+  event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>,
+): Response {
+  const response = new Response(stream, {
+    status: event.status,
+    statusText: event.statusText,
+    headers: event.headers as [string, string][],
+  })
+  return asFromNetwork(response, {
+    url: event.url ?? '',
+    redirected: event.redirected ?? false,
+    type: event.responseType ?? 'basic',
+  })
+}
+
+let dispatcher: Pick<RequestInit, 'dispatcher'> | undefined
+
+/**
+ * Recorded requests use their own connection pool: one shared with the npm
+ * package undici could hand a connection to code that must be captured itself.
+ */
+function privateDispatcher(): Pick<RequestInit, 'dispatcher'> {
+  if (dispatcher === undefined) {
+    const shared = globalThis as unknown as Record<
+      symbol,
+      { constructor: new () => NonNullable<RequestInit['dispatcher']> } | undefined
+    >
+    const found =
+      shared[Symbol.for('undici.globalDispatcher.2')] ??
+      shared[Symbol.for('undici.globalDispatcher.1')]
+    dispatcher = found ? { dispatcher: new found.constructor() } : {}
+  }
+  return dispatcher
 }

@@ -1,14 +1,14 @@
 import EventEmitter from 'node:events'
 import Module from 'node:module'
-import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
+import { decodeBody } from '@retake/tape/format'
 import { errors } from '../../errors.js'
 import { hasFlag } from '../../recorder-flags.js'
-import { currentSession, insideTool, outsideRuns } from '../../scope.js'
-import type { Operation, Session } from '../../sessions/session.js'
+import { currentSession, outsideRuns } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { performTool, type ToolCall } from '../../tool.js'
 import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
-import { REPLAY_STOPS } from '../uncaptured.js'
+import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 
 /**
  * A `pg.Pool` or `pg.Client` that was made outside the run that uses it, as in most
@@ -201,7 +201,11 @@ function makeQuery(
     title: text.replaceAll(/\s+/g, ' ').trim().slice(0, 200),
     input: recorded,
     run: async (edited) => {
-      const config = { ...given, ...recorded, ...(edited as object | undefined) }
+      const config = {
+        ...given,
+        ...recorded,
+        ...(edited && (decodeBody('json', edited) as object)),
+      }
       Reflect.deleteProperty(config, 'callback')
       return toPlain(await run.captured(config))
     },
@@ -210,72 +214,29 @@ function makeQuery(
 }
 
 function noteShared(session: Session, name: string): void {
-  const site = callSite()
-  session.note({
-    kind: 'boundary',
+  noteBoundary(session, {
     name,
     text: 'a shared connection is captured query by query; wrap the call in tool()',
     consequence: REPLAY_STOPS,
-    ...(site !== undefined && { site }),
   })
 }
 
-interface SharedCall {
-  readonly name: string
-  readonly title?: string
+interface SharedCall extends Pick<ToolCall, 'name' | 'title' | 'run'> {
   readonly input?: unknown
-  /** Makes the real call, outside the run. `edited` replaces `input` if a fork changes the request. */
-  readonly run: (edited?: unknown) => Promise<unknown>
 }
 
-function perform(
+const perform = (
   session: Session,
-  library: PostgresLibrary,
-  { name, title, input, run }: SharedCall,
-): Promise<unknown> {
-  const site = callSite()
-  const { as, body } = encodeBody(input)
-  return new Promise((resolve, reject) => {
-    const operation = session.perform({
-      event: {
-        type: 'call',
-        kind: 'tool',
-        name,
-        as,
-        ...(title !== undefined && { title: session.secrets.text(title) }),
-        ...(site !== undefined && { site }),
-      },
-      body,
-      durable: true,
-      start: (live, edited) => void execute(live, () => run(edited && decodeBody('json', edited))),
-      deliver: ({ event, body: result, native }) => {
-        operation.close()
-        if (event.type !== 'result') return
-        if (event.error)
-          reject(native ?? rebuildError(event.error, { DatabaseError: library.DatabaseError }))
-        else resolve(event.as === undefined ? undefined : decodeBody(event.as, result))
-      },
-    })
+  { DatabaseError }: PostgresLibrary,
+  call: SharedCall,
+): Promise<unknown> =>
+  performTool(session, {
+    input: undefined,
+    ...call,
+    durable: true,
+    lossNote: { name: call.name },
+    errorClasses: { DatabaseError },
   })
-}
-
-async function execute(operation: Operation, run: () => Promise<unknown>): Promise<void> {
-  const { session, action } = operation
-  try {
-    const result = await insideTool(session, run)
-    const { as, body } = encodeBody(result, {
-      onLoss: (path, what) =>
-        session.note({
-          kind: 'boundary',
-          name: 'name' in action.event ? action.event.name : 'pg',
-          text: `${what} in its result is not stored (at ${path || 'the top'})`,
-        }),
-    })
-    operation.complete({ type: 'result', as }, body)
-  } catch (error) {
-    operation.complete({ type: 'result', error: recordError(error) }, undefined, error)
-  }
-}
 
 /** Hands the outcome to a callback, if there is one, or back as a promise. */
 function answer(

@@ -2,10 +2,11 @@ import net from 'node:net'
 import tls from 'node:tls'
 import { beforeContact } from '../../outside-contact.js'
 import { bindCheck, currentCheck, currentSession } from '../../scope.js'
-import { replace, undoAll } from '../patch.js'
-import type { Undo } from '../patch.js'
-import type { Target } from './real-connection.js'
+import { replace, type Undo, undoAll } from '../patch.js'
+import type { Target } from './tape-connection.js'
 import { TapeConnection } from './tape-connection.js'
+import http from 'node:http'
+import type { Session } from '../../sessions/session.js'
 
 /**
  * Every outgoing connection that is not seen at a higher seam: `http`, `https`,
@@ -90,3 +91,22 @@ function targetOf(kind: 'tcp' | 'tls', options: Record<string, any>): Target {
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/**
+ * HTTP agents keep connections for later requests. Each run gets its own shelf in
+ * that store: a request must not travel on a connection that another run tapes.
+ */
+export function patchHttpAgent(): Undo {
+  const poolKeys = new WeakMap<Session, string>()
+  let count = 0
+  const native = http.Agent.prototype as unknown as { getName(options?: object): string }
+  const getName = native.getName
+  return replace(native, 'getName', function (this: http.Agent, options?: object) {
+    const name = getName.call(this, options)
+    const session = currentSession()
+    if (session === undefined) return name
+    let poolKey = poolKeys.get(session)
+    if (poolKey === undefined) poolKeys.set(session, (poolKey = `:run${++count}`))
+    return name + poolKey
+  })
+}

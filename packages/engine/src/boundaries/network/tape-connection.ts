@@ -1,13 +1,112 @@
-import type net from 'node:net'
-import { fromWire, Http1Scanner, rebuildError } from '@retake/tape/format'
+import net from 'node:net'
+import { fromWire, Http1Scanner, rebuildError, toWire } from '@retake/tape/format'
 import { lostAnswer, SILENCE_MS } from '../../player/lost-answer.js'
 import { natives } from '../../natives.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
-import { RealConnection } from './real-connection.js'
-import type { Target } from './real-connection.js'
-import { SocketFacade } from './socket-facade.js'
 import { replaceBody, WrittenRequests } from './written-requests.js'
+import type tls from 'node:tls'
+import { reportEnding } from '../deliver-error.js'
+import { TapeTimer } from '../tape-timer.js'
+
+/** Where a connection leads. */
+export interface Target {
+  readonly kind: 'tcp' | 'tls' | 'pipe'
+  readonly host?: string
+  readonly port?: number
+  readonly path?: string
+}
+
+/**
+ * The real counterpart of a connection that the agent holds, once there is one; on
+ * replay there never is. What it does is reported to the operation of the connection.
+ */
+class RealConnection {
+  #socket: net.Socket | undefined
+  #isReferenced = true
+
+  constructor(
+    readonly target: Target,
+    readonly connect: () => net.Socket,
+    /** Reads what arrives before it is reported; may mask it in place. */
+    readonly read: (bytes: Uint8Array) => void,
+  ) {}
+
+  /** There is one, or was. */
+  get isThere(): boolean {
+    return this.#socket !== undefined
+  }
+
+  get isUsable(): boolean {
+    return this.#socket?.destroyed === false
+  }
+
+  /** Opens it. `isBehind`: the agent thinks that it is connected already. */
+  open(operation: Operation, isBehind: boolean): void {
+    const real = (this.#socket = this.connect())
+    if (!this.#isReferenced) real.unref()
+    if (!isBehind) {
+      real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
+        operation.complete({
+          type: 'deliver',
+          part: 'connect',
+          value: toWire(connectionFacts(real)),
+        }),
+      )
+    }
+    real.on('data', (data: Buffer) => {
+      const masked = new Uint8Array(data)
+      this.read(masked)
+      operation.complete({ type: 'deliver', part: 'chunk' }, masked, data)
+    })
+    real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
+    reportEnding(real, operation)
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#socket?.write(bytes)
+  }
+
+  end(): void {
+    this.#socket?.end()
+  }
+
+  /** Whether it keeps the process alive, also when it is opened later. */
+  setReferenced(isReferenced: boolean): void {
+    this.#isReferenced = isReferenced
+    if (isReferenced) this.#socket?.ref()
+    else this.#socket?.unref()
+  }
+
+  destroy(): void {
+    this.#socket?.on('error', () => {})
+    this.#socket?.destroy()
+  }
+
+  /** Lets go of the socket: somebody else uses it from now on. */
+  release(): net.Socket | undefined {
+    const real = this.#socket
+    real?.removeAllListeners()
+    this.#socket = undefined
+    return real
+  }
+}
+
+/** What programs read off a connected socket. */
+function connectionFacts(real: net.Socket): Record<string, unknown> {
+  const secure = real as Partial<tls.TLSSocket>
+  return {
+    remoteAddress: real.remoteAddress,
+    remotePort: real.remotePort,
+    remoteFamily: real.remoteFamily,
+    localAddress: real.localAddress,
+    localPort: real.localPort,
+    ...(secure.encrypted === true && {
+      alpnProtocol: secure.alpnProtocol,
+      authorized: secure.authorized,
+    }),
+  }
+}
 
 /**
  * One connection of the agent, which holds an ordinary `net.Socket` whose stream
@@ -198,4 +297,139 @@ export class TapeConnection {
     this.#requests.answered()
     natives.clearTimeout(this.#awaited)
   }
+}
+
+const { setTimeout: setNativeTimeout } = net.Socket.prototype
+const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.call(socket, 0)
+
+type WriteDone = (error?: Error | null) => void
+
+/** What becomes of what the agent does with its socket. */
+interface SocketUse {
+  readonly write: (bytes: Uint8Array) => void
+  readonly end: () => void
+  readonly destroy: () => void
+  /** Whether the connection keeps the process alive. */
+  readonly setReferenced: (isReferenced: boolean) => void
+  readonly bytesWritten: () => number
+}
+
+/**
+ * An ordinary `net.Socket` in the hands of the agent, with its stream methods
+ * replaced: there is no handle behind it. Its idle timeout is a timer of the run.
+ */
+class SocketFacade {
+  readonly #waitingForConnect: (() => void)[] = []
+  #idleTimer: TapeTimer | undefined
+
+  constructor(
+    readonly socket: net.Socket,
+    readonly isTls: boolean,
+    use: SocketUse,
+  ) {
+    const whenConnected = (run: () => void): void => {
+      if (socket.connecting) this.#waitingForConnect.push(run)
+      else run()
+    }
+    const setReferenced = (isReferenced: boolean): net.Socket => {
+      use.setReferenced(isReferenced)
+      return socket
+    }
+    // Set before the connection was taken over: Node's own timer would run beside the tape.
+    const early = (socket as { timeout?: number }).timeout
+    if (early) clearNativeTimeout(socket)
+    define(socket, 'connecting', true)
+    const methods: Record<string, unknown> = {
+      _read: () => {},
+      _write: (chunk: Buffer, encoding: BufferEncoding, done: WriteDone) =>
+        whenConnected(() => {
+          use.write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
+          done()
+        }),
+      _writev: null,
+      _final: (done: WriteDone) =>
+        whenConnected(() => {
+          use.end()
+          done()
+        }),
+      _destroy: (error: Error | null, done: WriteDone) => {
+        this.#idleTimer?.stop()
+        use.destroy()
+        define(socket, 'connecting', false)
+        done(error)
+        process.nextTick(() => socket.emit('close', error !== null))
+      },
+      setTimeout: (ms: number, callback?: () => void) => this.#setIdleTimeout(ms, callback),
+      ref: () => setReferenced(true),
+      unref: () => setReferenced(false),
+      setNoDelay: () => socket,
+      setKeepAlive: () => socket,
+      address: () => ({}),
+      ...(isTls && TLS_FACADE),
+    }
+    for (const [name, value] of Object.entries(methods)) define(socket, name, value)
+    defineGetter(socket, 'pending', () => socket.connecting)
+    defineGetter(socket, 'bytesWritten', use.bytesWritten)
+    if (early) this.#setIdleTimeout(early)
+  }
+
+  /** Tells the agent that it is connected, with what it can read off the socket from now on. */
+  connected(facts: Record<string, unknown>): void {
+    const { socket } = this
+    // Opened for real while the recorded opening was on its way.
+    if (!socket.connecting) return
+    define(socket, 'connecting', false)
+    for (const [name, value] of Object.entries(facts)) define(socket, name, value)
+    socket.emit('connect')
+    if (this.isTls) {
+      socket.emit('secure')
+      socket.emit('secureConnect')
+    }
+    socket.emit('ready')
+    for (const run of this.#waitingForConnect.splice(0)) run()
+  }
+
+  /** Traffic restarts the idle timer. */
+  touch(): void {
+    this.#idleTimer?.refresh()
+  }
+
+  #setIdleTimeout(ms: number, callback?: () => void): net.Socket {
+    const { socket } = this
+    this.#idleTimer?.stop()
+    this.#idleTimer = undefined
+    define(socket, 'timeout', ms)
+    if (callback) {
+      if (ms > 0) socket.once('timeout', callback)
+      else socket.removeListener('timeout', callback)
+    }
+    if (ms > 0) {
+      this.#idleTimer = new TapeTimer('timeout', Math.trunc(ms), () => socket.emit('timeout'))
+      this.#idleTimer.unref()
+    }
+    return socket
+  }
+}
+
+/** Methods of a TLS socket that clients call; they tell nothing that is captured. */
+const TLS_FACADE = {
+  encrypted: true,
+  authorized: false,
+  alpnProtocol: false,
+  getPeerCertificate: () => ({}),
+  getSession: () => undefined,
+  isSessionReused: () => false,
+  getProtocol: () => 'TLSv1.3',
+  getCipher: () => ({}),
+  setServername: () => {},
+  getTLSTicket: () => undefined,
+  getEphemeralKeyInfo: () => ({}),
+}
+
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, writable: true, configurable: true })
+}
+
+function defineGetter(target: object, key: string, get: () => unknown): void {
+  Object.defineProperty(target, key, { get, configurable: true })
 }

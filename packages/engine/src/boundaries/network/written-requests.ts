@@ -1,13 +1,13 @@
 import { Http1Scanner } from '@retake/tape/format'
 import type { Http1Request } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
+import { siteField } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { hasFlag } from '../../recorder-flags.js'
 import type { Session } from '../../sessions/session.js'
 import { WrittenBytes } from '../written-bytes.js'
 import { PostgresHandshake } from './postgres-handshake.js'
-import type { Target } from './real-connection.js'
+import type { Target } from './tape-connection.js'
 
 /** Bytes of an unfinished request leave at the latest after this long. */
 const PAUSE_MS = 20
@@ -138,7 +138,6 @@ export class WrittenRequests {
 
   #recordRequest(message: Http1Request): void {
     this.options.onRequest(message)
-    const site = callSite()
     const operation = this.session.perform({
       event: {
         type: 'request',
@@ -147,7 +146,7 @@ export class WrittenRequests {
         url: this.session.secrets.text(maskUrl(this.#urlOf(message))),
         headers: maskHeaders(this.session, message.headers),
         socket: this.options.connection(),
-        ...(site !== undefined && { site }),
+        ...siteField(),
       },
       body: message.body,
       durable: true,

@@ -2,12 +2,14 @@ import childProcess, { ChildProcess } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeContact } from '../../outside-contact.js'
 import { currentCheck, currentSession } from '../../scope.js'
-import { childStdio, fileSession } from './child-files.js'
-import { dressLike, replace, undoAll } from '../patch.js'
-import type { Undo } from '../patch.js'
-import { patchSpawnSync } from './spawn-sync.js'
+import { childStdio, commandLine, describeCommand, fileSession } from './child-command.js'
+import { dressLike, replace, type Undo, undoAll } from '../patch.js'
 import { TapeChild } from './tape-child.js'
 import { TapeTimer } from '../tape-timer.js'
+import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
+import { siteField } from '../../call-site.js'
+import type { Session } from '../../sessions/session.js'
+import type { SpawnOptions } from '../../hook/boundary-check.js'
 
 /**
  * Child processes in every form. All asynchronous ones come through
@@ -49,11 +51,8 @@ function patchTimeouts(): Undo {
       const options = args[at] as { timeout?: number; killSignal?: NodeJS.Signals } | undefined
       if (currentSession() === undefined || !options?.timeout) return native(...args)
       const child = native(...args.toSpliced(at, 1, { ...options, timeout: 0 }))
-      const timer = new TapeTimer(
-        'timeout',
-        options.timeout,
-        () => child.kill(options.killSignal ?? 'SIGTERM'),
-        [],
+      const timer = new TapeTimer('timeout', options.timeout, () =>
+        child.kill(options.killSignal ?? 'SIGTERM'),
       )
       child.once('exit', () => timer.stop())
       child.once('error', () => timer.stop())
@@ -82,4 +81,164 @@ function promiseOfExecFile(
     })
   })
   return Object.assign(promise, { child })
+}
+
+/** `process.kill`: sends a signal while recording, none on replay. */
+export function patchProcessKill(): Undo {
+  const native = process.kill
+  const kill = (pid: number, signal?: string | number): true => {
+    const session = currentSession()
+    if (session === undefined) return native.call(process, pid, signal)
+    const { body } = encodeBody({ signal: signal ?? 'SIGTERM' })
+    const { event, native: failure } = session.performSync({
+      event: { type: 'call', kind: 'process', name: 'process.kill', as: 'json', sync: true },
+      body,
+      durable: true,
+      run: () => {
+        try {
+          native.call(process, pid, signal)
+          return { event: { type: 'result' } }
+        } catch (error) {
+          return { event: { type: 'result', error: recordError(error) }, native: error }
+        }
+      },
+    })
+    if (event.type === 'result' && event.error) throw failure ?? rebuildError(event.error)
+    return true
+  }
+  return replace(process, 'kill', dressLike(kill, native))
+}
+
+interface SyncResult {
+  pid: number
+  output: unknown[]
+  stdout: any
+  stderr: any
+  status: number | null
+  signal: string | null
+  error?: Error
+}
+
+/** Child processes that the program stands still for: all forms come to `spawnSync`. */
+function patchSpawnSync(): Undo {
+  const { execFileSync, execSync, spawnSync } = childProcess
+  return undoAll([
+    replace(childProcess, 'spawnSync', (file: string, ...rest: any[]) => {
+      const session = currentSession()
+      const { args, options } = splitArguments(rest)
+      if (session) return capturedSpawnSync(session, spawnSync, file, args, options)
+      const files = fileSession()
+      if (files === undefined) return (spawnSync as Function)(file, ...rest)
+      return spawnSync(file, args, { ...options, stdio: childStdio(files, options.stdio) })
+    }),
+    replace(childProcess, 'execFileSync', (file: string, ...rest: any[]) => {
+      const session = currentSession()
+      if (session === undefined) return (execFileSync as Function)(file, ...rest)
+      const { args, options } = splitArguments(rest)
+      return outputOf(
+        capturedSpawnSync(session, spawnSync, file, args, options),
+        options,
+        [options.argv0 ?? file, ...args].join(' '),
+      )
+    }),
+    replace(childProcess, 'execSync', (command: string, options: any = {}) => {
+      const session = currentSession()
+      if (session === undefined) return execSync(command, options)
+      const shell = { ...options, shell: options.shell ?? true }
+      return outputOf(capturedSpawnSync(session, spawnSync, command, [], shell), options, command)
+    }),
+  ])
+}
+
+function splitArguments(rest: any[]): { args: string[]; options: any } {
+  const args = Array.isArray(rest[0]) ? rest[0] : []
+  const options = (Array.isArray(rest[0]) || rest[0] === undefined ? rest[1] : rest[0]) ?? {}
+  return { args, options }
+}
+
+function capturedSpawnSync(
+  session: Session,
+  native: Function,
+  file: string,
+  args: string[],
+  options: any,
+): SyncResult {
+  currentCheck()?.spawnSync(normalised(file, args, options))
+  const inherited = inheritedPipes(options.stdio)
+  const delivery = session.performSync({
+    event: {
+      type: 'call',
+      kind: 'process',
+      name: 'spawnSync',
+      title: session.secrets.text(commandLine(file, args)),
+      as: 'json',
+      sync: true,
+      ...siteField(),
+    },
+    body: encodeBody(describeCommand(file, args, options)).body,
+    durable: true,
+    run: () => {
+      const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
+      const result = native(file, args, {
+        ...options,
+        stdio: childStdio(session, stdio),
+      }) as SyncResult
+      const { as, body } = encodeBody(result)
+      return { event: { type: 'result', as }, body, native: result }
+    },
+  })
+  const { event, body, native: live } = delivery
+  const result = (live ??
+    (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
+  for (const pipe of inherited) showInherited(result, pipe)
+  return result
+}
+
+/** As Node hands a synchronous call down. */
+function normalised(file: string, args: readonly unknown[], options: any): SpawnOptions {
+  const { env = process.env, argv0 = file, shell, cwd, uid, gid } = options
+  const shellFile =
+    typeof shell === 'string' ? shell : process.platform === 'win32' ? 'cmd.exe' : '/bin/sh'
+  const pairs = Object.entries(env as Record<string, string>).map(
+    ([key, value]) => `${key}=${value}`,
+  )
+  const where = { cwd: cwd && String(cwd), uid, gid, envPairs: pairs }
+  return shell
+    ? { ...where, shell, file: shellFile, args: [shellFile, '-c', [file, ...args].join(' ')] }
+    : { ...where, file, args: [argv0, ...args] }
+}
+
+/** Which of stdout (1) and stderr (2) the child would share with us: their bytes must be captured instead. */
+function inheritedPipes(stdio: unknown): Set<1 | 2> {
+  const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
+  const inherited = new Set<1 | 2>()
+  for (const pipe of [1, 2] as const) {
+    if (Array.isArray(stdio) ? shares(stdio[pipe], pipe) : stdio === 'inherit') inherited.add(pipe)
+  }
+  return inherited
+}
+
+function pipesFor(stdio: unknown, inherited: ReadonlySet<number>): unknown[] {
+  const list = Array.isArray(stdio) ? [...stdio] : ['inherit', 'inherit', 'inherit']
+  for (const pipe of inherited) list[pipe] = 'pipe'
+  return list
+}
+
+function showInherited(result: SyncResult, pipe: 1 | 2): void {
+  const name = pipe === 1 ? 'stdout' : 'stderr'
+  const bytes: unknown = result[name]
+  if (bytes instanceof Uint8Array || typeof bytes === 'string') process[name].write(bytes)
+  result[name] = null
+  if (Array.isArray(result.output)) result.output[pipe] = null
+}
+
+/** `execSync` and `execFileSync`: the output, or an error that carries the whole result. */
+function outputOf(result: SyncResult, options: { stdio?: unknown }, command: string): unknown {
+  if (options.stdio === undefined && result.stderr?.length > 0) process.stderr.write(result.stderr)
+  if (result.error) throw Object.assign(result.error, result)
+  if (result.status !== 0) {
+    const detail = result.stderr?.length > 0 ? `\n${String(result.stderr)}` : ''
+    throw Object.assign(new Error(`Command failed: ${command}${detail}`), result)
+  }
+  return result.stdout
 }

@@ -2,11 +2,11 @@ import { ChildProcess } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import type { BodyForm } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
+import { siteField } from '../../call-site.js'
 import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
-import { commandLine, describeCommand } from './command-line.js'
+import { commandLine, describeCommand } from './child-command.js'
 import { RepeatedHandshake } from './repeated-handshake.js'
 import type { HandshakeMessage } from './repeated-handshake.js'
 import { WrittenBytes } from '../written-bytes.js'
@@ -47,7 +47,6 @@ export class TapeChild {
     this.#written = new WrittenBytes(session)
     this.#stdio = stdioKinds(options.stdio)
     const args = options.args ?? []
-    const site = callSite()
     session.secrets.learnEnvironment(options.envPairs ?? [])
     this.#operation = session.perform({
       event: {
@@ -56,7 +55,7 @@ export class TapeChild {
         name: 'spawn',
         title: session.secrets.text(commandLine(options.file, args.slice(1))),
         as: 'json',
-        ...(site !== undefined && { site }),
+        ...siteField(),
       },
       body: encodeBody(describeCommand(options.file, args.slice(1), options)).body,
       durable: true,

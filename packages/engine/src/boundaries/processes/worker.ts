@@ -4,11 +4,11 @@ import { deserialize, serialize } from 'node:v8'
 import worker from 'node:worker_threads'
 import type { WorkerOptions } from 'node:worker_threads'
 import { rebuildError } from '@retake/tape/format'
-import { callSite } from '../../call-site.js'
+import { siteField } from '../../call-site.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
-import { noteDisk } from './child-files.js'
+import { noteDisk } from './child-command.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { WrittenBytes } from '../written-bytes.js'
@@ -53,7 +53,6 @@ class TapeWorker extends EventEmitter {
   ) {
     super()
     this.#written = new WrittenBytes(session)
-    const site = callSite()
     const title = options?.eval === true ? '(code)' : String(file)
     this.#operation = session.perform({
       event: {
@@ -62,7 +61,7 @@ class TapeWorker extends EventEmitter {
         name: 'Worker',
         title,
         as: 'bytes',
-        ...(site !== undefined && { site }),
+        ...siteField(),
       },
       body: serialize({ file: String(file), workerData: options?.workerData as unknown }),
       durable: true,

@@ -2,14 +2,10 @@ import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Ended } from '../probe-thread.js'
 import type { ProbePool } from './probe-pool.js'
-import { matchKeyframes } from './match-keyframes.js'
-import type { Matched } from './match-keyframes.js'
+import { type Matched, matchKeyframes, planKeyframes } from './plan-keyframes.js'
 import type { Moments } from './moments.js'
-import { Parking } from './parking.js'
-import type { Job } from './parking.js'
-import { planKeyframes } from './plan-keyframes.js'
-import type { Runner } from './runner.js'
-import { surveyCosts } from './survey-costs.js'
+import type { Runner } from './probe-pool.js'
+import { readFile } from 'node:fs/promises'
 
 export interface KeyframeLimits {
   /** How many processes may be parked, or on their way to where they will be. */
@@ -265,4 +261,143 @@ export class Keyframes {
     this.#parking.parked.delete(runner)
     this.#pool.end(runner)
   }
+}
+
+/** A process on its way to where it will be parked. */
+interface Job {
+  readonly runner: Runner
+  readonly to: number
+  readonly done: Promise<void>
+  /** When it should be there, as `performance.now()` counts. */
+  readonly expectedAt: number
+}
+
+/** Which processes are parked where, which are on their way, and how long ways take. */
+class Parking {
+  readonly parked = new Set<Runner>()
+  readonly jobs = new Set<Job>()
+  /** Milliseconds of replay until each moment is reached; undefined until that was measured. */
+  costs: readonly number[] | undefined
+  readonly #moments: Moments
+
+  constructor(moments: Moments) {
+    this.#moments = moments
+  }
+
+  /** Parks a process where it stands, for as long as it lives. */
+  add(runner: Runner): void {
+    this.parked.add(runner)
+    void this.#removeWhenGone(runner)
+  }
+
+  get count(): number {
+    return this.parked.size + this.jobs.size
+  }
+
+  /** Moments before which a process is parked, in order. */
+  get positions(): readonly number[] {
+    return [...this.parked].map((runner) => this.indexOf(runner)).toSorted((a, b) => a - b)
+  }
+
+  /** The first moment a process has not passed. */
+  indexOf(runner: Runner): number {
+    return runner.from === Infinity ? Infinity : this.#moments.firstFrom(runner.from)
+  }
+
+  /** 0 as long as nobody knows. */
+  cost(index: number): number {
+    return this.costs?.[Math.min(index, this.costs.length - 1)] ?? 0
+  }
+
+  /** How long a process needs to a moment; a new one begins at nothing. */
+  wayMs(runner: Runner | undefined, to: number): number {
+    const isNew = runner === undefined || runner.from === 0
+    return this.cost(to) - (isNew ? 0 : this.cost(this.indexOf(runner)))
+  }
+
+  /** The one closest before a moment, which may be the user's own. */
+  nearest(index: number, own: Runner | undefined): Runner | undefined {
+    const before = [...(own ? [own] : []), ...this.parked].filter(
+      (runner) => this.indexOf(runner) <= index,
+    )
+    return before.toSorted((a, b) => b.from - a.from)[0]
+  }
+
+  /** One on its way that gets to a moment sooner than `best`, although it must arrive first. */
+  worthWaitingFor(index: number, best: Runner | undefined): Job | undefined {
+    const withoutMs = this.wayMs(best, index)
+    const waitMs = ({ expectedAt, to }: Job): number =>
+      Math.max(0, expectedAt - performance.now()) + this.cost(index) - this.cost(to)
+    return [...this.jobs]
+      .filter((job) => job.to <= index && waitMs(job) < withoutMs)
+      .toSorted((a, b) => waitMs(a) - waitMs(b))[0]
+  }
+
+  /** How much longer jumps right behind a process would take without it. */
+  gapBefore(runner: Runner): number {
+    const index = this.indexOf(runner)
+    const before = this.positions.findLast((position) => position < index)
+    return this.cost(index) - (before === undefined ? 0 : this.cost(before))
+  }
+
+  async #removeWhenGone(runner: Runner): Promise<void> {
+    await runner.gone
+    this.parked.delete(runner)
+  }
+}
+
+/** More measurements would slow down what they measure. */
+const MEASUREMENTS_MAX = 100
+
+/** How long a replay takes to reach each moment. */
+interface Survey {
+  /** Milliseconds from the start of the process, by moment. */
+  readonly costs: readonly number[]
+  /** How many moments it reached. */
+  readonly reached: number
+  /** Set when it did not reach all: the code is not what it was, or the process was killed. */
+  readonly end?: Ended
+}
+
+/** Runs a new process through the whole run, and measures on the way. */
+async function surveyCosts(moments: Moments, runner: Runner): Promise<Survey> {
+  const started = performance.now()
+  const stride = Math.ceil(moments.count / MEASUREMENTS_MAX)
+  const known: { readonly index: number; readonly ms: number }[] = []
+  for (let index = 0; index < moments.count; index = nextOf(index, stride, moments.count)) {
+    const end = await runner.park(moments.seqAt(index))
+    if (end) return { costs: interpolate(known), reached: index, end }
+    const ms = (await processorTime(runner.pid)) ?? performance.now() - started
+    known.push({ index, ms })
+  }
+  return { costs: interpolate(known), reached: moments.count }
+}
+
+/** Every `stride`th one, and the last. */
+const nextOf = (index: number, stride: number, count: number): number =>
+  index === count - 1 ? count : Math.min(index + stride, count - 1)
+
+function interpolate(
+  known: readonly { readonly index: number; readonly ms: number }[],
+): readonly number[] {
+  const costs: number[] = []
+  let before = { index: -1, ms: 0 }
+  for (const { index, ms } of known) {
+    const each = (ms - before.ms) / (index - before.index)
+    for (let offset = 1; offset <= index - before.index; offset++)
+      costs.push(before.ms + each * offset)
+    before = { index, ms }
+  }
+  return costs
+}
+
+/**
+ * Milliseconds that the main thread of a process has computed, which other work on
+ * the machine does not change much; undefined where the system does not tell.
+ */
+async function processorTime(pid: number): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined
+  const text = await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')
+  const nanoseconds = Number(text.split(' ')[0])
+  return nanoseconds > 0 ? nanoseconds / 1e6 : undefined
 }

@@ -1,5 +1,5 @@
 /** A moment at which a process should be parked; any from `first` to `last` will do. */
-export interface FrameworkScope {
+export interface Span {
   readonly first: number
   /** The best one, and where a new process is parked. */
   readonly last: number
@@ -25,14 +25,9 @@ const NEAR_SHARE = 3 / 8
  * 1, 3, 9, … moments behind the user, for going back. The even places do not move
  * with the user: a process that is parked there stays of use.
  */
-export function planKeyframes({
-  costs,
-  count,
-  current,
-  limit,
-}: KeyframePlanInput): FrameworkScope[] {
+export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): Span[] {
   const nearCount = Math.floor(limit * NEAR_SHARE)
-  const near = Array.from({ length: nearCount }, (_, order): FrameworkScope => {
+  const near = Array.from({ length: nearCount }, (_, order): Span => {
     const distance = 3 ** order
     const last = Math.min(current, count) - distance
     return { first: Math.max(0, distance === 1 ? last : last - distance), last }
@@ -43,11 +38,11 @@ export function planKeyframes({
 }
 
 /** The first moment, where all modules are loaded, and equal stretches of time from there. */
-function evenSpans(costs: readonly number[], wanted: number): FrameworkScope[] {
+function evenSpans(costs: readonly number[], wanted: number): Span[] {
   const [start, end] = [costs[0], costs.at(-1)]
   if (start === undefined || end === undefined) return []
   const spacing = (end - start) / wanted
-  const spans: FrameworkScope[] = []
+  const spans: Span[] = []
   for (let order = 0; order < wanted; order++) {
     const last = lastReached(costs, start + order * spacing)
     const first = firstReached(costs, start + (order - 1 / 4) * spacing)
@@ -67,3 +62,37 @@ const firstReached = (costs: readonly number[], ms: number): number =>
     0,
     costs.findIndex((cost) => cost >= ms),
   )
+
+/** What to do so that processes stand where they should. */
+export interface Matched<R> {
+  /** Most useful first. Without a `runner` a new process is needed. */
+  readonly moves: readonly { readonly runner?: R; readonly to: number }[]
+  /** Not needed for any place. */
+  readonly spare: readonly R[]
+}
+
+/**
+ * Gives each place a process: one that stands there, else the nearest spare one
+ * before it, else a new one. `indexOf` says which moment a process stands before.
+ */
+export function matchKeyframes<R>(
+  spans: readonly Span[],
+  parked: readonly R[],
+  indexOf: (runner: R) => number,
+): Matched<R> {
+  const spare = new Set(parked)
+  const nearest = (fits: (index: number) => boolean): R | undefined => {
+    const found = [...spare].filter((runner) => fits(indexOf(runner)))
+    const [best] = found.toSorted((a, b) => indexOf(b) - indexOf(a))
+    if (best !== undefined) spare.delete(best)
+    return best
+  }
+  const empty = spans.filter(
+    ({ first, last }) => nearest((index) => index >= first && index <= last) === undefined,
+  )
+  const moves = empty.map(({ last: to }) => {
+    const runner = nearest((index) => index <= to)
+    return runner === undefined ? { to } : { runner, to }
+  })
+  return { moves, spare: [...spare] }
+}

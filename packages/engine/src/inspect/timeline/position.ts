@@ -1,5 +1,5 @@
 import type { Evaluation } from '../probe-thread.js'
-import type { SourceLocation } from '../source-location.js'
+import type { SourceLocation } from '../stop.js'
 import type { Frame, Variable } from '../stop.js'
 import type { Moment } from './moments.js'
 

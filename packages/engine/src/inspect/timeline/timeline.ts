@@ -1,17 +1,19 @@
 import type { Tape } from '@retake/tape/format'
-import type { ProbeProcess } from '../probe-process.js'
-import type { Evaluation } from '../probe-thread.js'
+import type { Evaluation, ProbeProcess } from '../probe-thread.js'
 import type { Stop, Variable } from '../stop.js'
-import { ConditionSearch } from './condition-search.js'
+import { ConditionSearch } from './active-probe.js'
 import { ProbePool } from './probe-pool.js'
-import { Keyframes } from './keyframes.js'
-import type { KeyframeLimits } from './keyframes.js'
-import { Moments } from './moments.js'
-import type { Moment, TimelineStep } from './moments.js'
-import { positionOf } from './position-of.js'
-import type { NotFound, Position, StackLine, TimelineStatus, Watched } from './position.js'
+import { type KeyframeLimits, Keyframes } from './keyframes.js'
+import { type Moment, Moments, type TimelineStep } from './moments.js'
+import type {
+  NotFound,
+  Position,
+  StackLine,
+  StoppedPosition,
+  TimelineStatus,
+  Watched,
+} from './position.js'
 import { ActiveProbe } from './active-probe.js'
-import { Watches } from './watches.js'
 import { errors } from '../../errors.js'
 
 export interface TimelineOptions extends Partial<KeyframeLimits> {
@@ -261,5 +263,61 @@ export class Timeline {
   #stopped(): Stop {
     if (this.#stop === undefined) throw errors.NOT_AT_A_STEP(this.#position.kind)
     return this.#stop
+  }
+}
+
+function positionOf(
+  moment: Moment,
+  { isDirect, location, frames, asyncFrames }: Stop,
+  watches: readonly Watched[],
+): StoppedPosition {
+  return {
+    kind: 'stop',
+    moment,
+    isDirect,
+    location,
+    locals: frames.find(({ isUser }) => isUser)?.variables ?? [],
+    stack: [
+      ...frames.map(({ name, location: at, isUser }) => ({
+        name,
+        location: at,
+        isUser,
+        isAsync: false,
+      })),
+      ...asyncFrames.map((line) => ({ ...line, isAsync: true })),
+    ],
+    watches,
+  }
+}
+
+/** Expressions that are shown at every stop, and what they came to at the last one. */
+class Watches {
+  readonly #last = new Map<string, string | undefined>()
+
+  add(expression: string): void {
+    if (!this.#last.has(expression)) this.#last.set(expression, undefined)
+  }
+
+  remove(expression: string): boolean {
+    return this.#last.delete(expression)
+  }
+
+  async read(evaluate: (expression: string) => Promise<Evaluation>): Promise<Watched[]> {
+    const watches: Watched[] = []
+    for (const expression of this.#last.keys())
+      watches.push(this.#compare(expression, await evaluate(expression)))
+    return watches
+  }
+
+  /** At the stop where it was added there is nothing to compare it with. */
+  first(expression: string, evaluation: Evaluation): Watched {
+    return { ...this.#compare(expression, evaluation), isChanged: false }
+  }
+
+  #compare(expression: string, evaluation: Evaluation): Watched {
+    const before = this.#last.get(expression)
+    const now = JSON.stringify(evaluation)
+    this.#last.set(expression, now)
+    return { expression, evaluation, isChanged: before !== undefined && before !== now }
   }
 }

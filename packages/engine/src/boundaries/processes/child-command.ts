@@ -1,4 +1,4 @@
-import { callSite } from '../../call-site.js'
+import { noteBoundary } from '../uncaptured.js'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { descriptorsOf } from '../files/tape-descriptors.js'
@@ -25,11 +25,34 @@ export function childStdio(session: Session | undefined, stdio: unknown): unknow
 /** A process of its own knows nothing of an overlay. */
 export function noteDisk(session: Session): void {
   if (session.overlay === undefined) return
-  const site = callSite()
-  session.note({
-    kind: 'boundary',
+  noteBoundary(session, {
     name: 'files of a child',
     text: 'a process or thread that a branch starts works on the disk, not on the files of the branch',
-    ...(site !== undefined && { site }),
   })
 }
+
+/** A command as a person would type it, for titles. */
+export function commandLine(file: string, args: readonly string[]): string {
+  return [file, ...args].map(nameNode).map(quote).join(' ')
+}
+
+/** What of a command is compared on replay: never its environment, which may hold secrets. */
+export function describeCommand(
+  file: string,
+  args: readonly string[],
+  options: { cwd?: string | URL; shell?: unknown; input?: unknown },
+): object {
+  return {
+    file: nameNode(file),
+    args: args.map(nameNode),
+    ...(options.cwd !== undefined && { cwd: String(options.cwd) }),
+    ...(options.shell !== undefined && options.shell !== false && { shell: options.shell }),
+    ...(options.input !== undefined && { input: options.input }),
+  }
+}
+
+/** Node may stand elsewhere on the machine that replays. */
+const nameNode = (word: string): string => (word === process.execPath ? 'node' : word)
+
+const quote = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
