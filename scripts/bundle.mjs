@@ -23,6 +23,7 @@ const entries = {
     'packages/engine/src/index.ts',
     'packages/engine/src/errors.ts',
     'packages/engine/src/preload.ts',
+    'packages/engine/src/runs.ts',
     'packages/engine/src/hook/index.ts',
     'packages/engine/src/inspect/index.ts',
     'packages/engine/src/proxy/index.ts',
@@ -35,6 +36,7 @@ const entries = {
   cli: [
     'packages/cli/src/index.ts',
     'packages/cli/src/main.ts',
+    'packages/cli/src/preload.ts',
     'packages/cli/src/testing.ts',
     'packages/cli/src/test-runners/vitest.ts',
     'packages/cli/src/test-runners/jest-environment.ts',

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { TASK_VARIABLE } from '@retake/engine'
+import { TASK_VARIABLE } from '@retake/engine/runs'
 
 export const modelAgent = join(import.meta.dirname, 'model-agent.mjs')
 const preload = import.meta.resolve('@retake/engine/preload')

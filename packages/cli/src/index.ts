@@ -1,9 +1,9 @@
 /**
- * The library's front door. Importing it puts Retake between this program and
- * the outside, so import it before the SDKs you use; while no run is active
- * every patched function hands straight on to the native one.
+ * Entry point of the library. Importing it replaces the functions that a program may copy before
+ * its first run, so import it before the SDKs you use; the first run installs everything else.
+ * While no run is active, every replaced function calls the native one.
  */
-import { install } from '@retake/engine'
+import { installShims } from '@retake/engine'
 import './guard/json-schema.js'
 
 export { loadPolicy } from './policy/load-policy.js'
@@ -25,6 +25,7 @@ export {
   RetakeError,
   runOfError,
   tool,
+  uninstall,
   within,
 } from '@retake/engine'
 export { baselineFrom, driftScore, guard, GuardError, presets } from '@retake/guard'
@@ -97,4 +98,4 @@ export type {
 } from '@retake/tape'
 export { openTape } from '@retake/tape/node'
 
-install()
+installShims()

@@ -97,6 +97,11 @@ export const errors = errorTable({
     'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
     'Start the inner run outside, or let the outer recording include it.',
   ],
+  UNINSTALL_DURING_RUN: () => [
+    'uninstall() was called while a run is active.',
+    'Without the patches, the rest of the run would be missing from its tape, and a replay would reach the network.',
+    'Await the result of record(), replay() or guard() first, and `done` if the output contains a stream.',
+  ],
   RECORD_OPTIONS_INVALID: (why: string) => [
     'record() was called with invalid options.',
     why,

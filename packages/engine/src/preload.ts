@@ -13,7 +13,6 @@ import { install } from './boundaries/install.js'
 import { declarePureAddons } from './boundaries/native/addons.js'
 import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
-import { replayProcess } from './process/replay-process.js'
 import { stopWith } from './process/stop-with.js'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
 import type { DeferredPreloads, ProcessTask } from './process-task.js'
@@ -27,8 +26,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   await warmUpFetch()
   try {
     if (task.mode === 'record') recordProcess(task, preloads)
-    else if (task.mode === 'replay') replayProcess(task)
-    else await servePartly(task)
+    else await play(task)
   } catch (error) {
     stopWith(error, task.failure)
   }
@@ -36,10 +34,13 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   await loadPreloads(preloads)
 }
 
-/** Loaded only when needed: these read steps and edits, which recording does not. */
-async function servePartly(
-  task: Extract<ProcessTask, { readonly mode: 'chaos' | 'continue' }>,
-): Promise<void> {
+/** Loads the player only if it is needed. */
+async function play(task: Exclude<ProcessTask, { readonly mode: 'record' }>): Promise<void> {
+  if (task.mode === 'replay') {
+    const { replayProcess } = await import('./process/replay-process.js')
+    replayProcess(task)
+    return
+  }
   if (task.mode === 'chaos') {
     const { chaosProcess } = await import('./process/chaos-process.js')
     chaosProcess(task)

@@ -129,11 +129,18 @@ export function adoptProcess(session: Session | undefined): void {
   processSession = session
 }
 
-export function sessionOpened(): void {
+/** Runs that have not ended. */
+const active = new Set<Session>()
+
+export const isRunActive = (): boolean => active.size > 0
+
+export function sessionOpened(session: Session): void {
   openSessions += 1
+  active.add(session)
 }
 
-/** Only recordings: see `currentSession`. */
-export function sessionClosed(): void {
-  openSessions -= 1
+/** A run that a tape answers continues to be answered after its end: see `currentSession`. */
+export function sessionClosed(session: Session, remote: Session['remote']): void {
+  if (remote === 'live') openSessions -= 1
+  if (session.closed) active.delete(session)
 }

@@ -11,7 +11,6 @@ export type { Exchange, ExchangeRequest, ExchangeResponse } from './read-model/e
 export type { BodyDecoders } from './read-model/http-answer.js'
 export type { Lane } from './read-model/lanes.js'
 export type { FileCall } from './read-model/run-index.js'
-export { plainJson } from './read-model/plain-json.js'
 export { readRun } from './read-model/read-run.js'
 export type { NotCaptured, ReadOptions, RunView } from './read-model/run-view.js'
 export { originOf, type StepOrigin } from './read-model/step-origin.js'

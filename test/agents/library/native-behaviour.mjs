@@ -19,6 +19,7 @@ import zlib from 'node:zlib'
 
 const mode = JSON.parse(process.argv[2])
 if (mode !== 'plain') {
+  if (mode === 'imported') await import('retake')
   const { install, record, replay, tool } = await import('@retake/engine')
   if (mode !== 'imported') install()
   if (mode === 'after runs') {

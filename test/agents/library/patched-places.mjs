@@ -5,6 +5,7 @@ import cluster from 'node:cluster'
 import crypto from 'node:crypto'
 import dgram from 'node:dgram'
 import dns from 'node:dns'
+import EventEmitter from 'node:events'
 import fs from 'node:fs'
 import http from 'node:http'
 import http2 from 'node:http2'
@@ -28,12 +29,14 @@ const prototypeOf = (value) => Object.getPrototypeOf(value)
 export const places = {
   globalThis,
   AbortSignal,
+  'AbortSignal.prototype': AbortSignal.prototype,
   Atomics,
   'Blob.prototype': Blob.prototype,
   'Crypto.prototype': prototypeOf(globalThis.crypto),
   Date,
   'Date.prototype': Date.prototype,
   'DateTimeFormat.prototype': Intl.DateTimeFormat.prototype,
+  EventEmitter,
   'Event.prototype': Event.prototype,
   Math,
   'SubtleCrypto.prototype': prototypeOf(globalThis.crypto.subtle),

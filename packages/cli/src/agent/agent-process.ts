@@ -7,13 +7,9 @@ import module from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isatty } from 'node:tty'
-import {
-  type DeferredPreloads,
-  PRELOADS_VARIABLE,
-  type ProcessTask,
-  RetakeError,
-  TASK_VARIABLE,
-} from '@retake/engine'
+import type { DeferredPreloads, ProcessTask } from '@retake/engine'
+import { RetakeError } from '@retake/engine/errors'
+import { PRELOADS_VARIABLE, TASK_VARIABLE } from '@retake/engine/runs'
 import type { Preload } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'

@@ -4,10 +4,8 @@ import {
   type ContinueReport,
   type Divergence,
   containsSecret,
-  isSurrounding,
-  trustedRunsFile,
-  withSurroundings,
 } from '@retake/engine'
+import { isSurrounding, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
 import { environmentOnTape, hasReadsOnly, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'

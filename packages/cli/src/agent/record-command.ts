@@ -2,16 +2,16 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { isatty } from 'node:tty'
-import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine'
+import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import {
   CertificateAuthority,
   ClientProcess,
   loadMatchers,
   openProxyTape,
+  parseUpstreams,
   ProxyServer,
   RecordingProxy,
   redirectVariables,
-  type Route,
   SecretMask,
   WayOut,
 } from '@retake/engine/proxy'
@@ -76,7 +76,8 @@ export interface CommandRecordingOptions {
   readonly name?: string
   /** What the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
-  readonly upstreams: readonly Route[]
+  /** As `name=url`. */
+  readonly upstreams: readonly string[]
   readonly matchers: readonly string[]
   readonly port?: number
   /** Reads the HTTPS of the command with certificates of an authority made for this run. */
@@ -100,7 +101,8 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   const { store, command, matchers } = options
   const cwd = process.cwd()
   await loadMatchers(matchers, cwd)
-  const { routes, variables } = redirectVariables(process.env, options.upstreams)
+  const upstreams = parseUpstreams(options.upstreams)
+  const { routes, variables } = redirectVariables(process.env, upstreams)
   store.prepare()
   const server = await ProxyServer.listen(options.port ?? 0)
   const id = newRunId()

@@ -1,10 +1,5 @@
-import {
-  type Divergence,
-  type MovedRoot,
-  movedTape,
-  type ReplayReport,
-  withSurroundings,
-} from '@retake/engine'
+import { type Divergence, type MovedRoot, movedTape, type ReplayReport } from '@retake/engine'
+import { withSurroundings } from '@retake/engine/runs'
 import { hasReadsOnly, type RunDetails, type Tape } from '@retake/tape'
 import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'

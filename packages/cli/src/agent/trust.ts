@@ -1,4 +1,4 @@
-import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
+import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
 import { promptOnTerminal, painter, printableLine } from '../terminal/terminal.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'

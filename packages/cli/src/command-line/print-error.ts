@@ -1,5 +1,5 @@
 import { RetakeError } from '@retake/engine/errors'
-import { TapeError } from '@retake/tape'
+import { TapeError } from '@retake/tape/format'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { painter, widthOf, wrap } from '../terminal/terminal.js'
 

@@ -1,5 +1,6 @@
 /** `retake/claude-agent`: the model calls of the Claude Agent SDK's subprocess, on a tape. */
-import { currentRecording, newRunId, outsideRuns, type Recording } from '@retake/engine'
+import { currentRecording, outsideRuns, type Recording } from '@retake/engine'
+import { newRunId } from '@retake/engine/runs'
 import { requireVersion } from './adapter.js'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,5 @@
-import { type ChaosReport, type Divergence, newRunId, type Swap } from '@retake/engine'
+import type { ChaosReport, Divergence, Swap } from '@retake/engine'
+import { newRunId } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
 import type { Judgement, Oracle, RunOutcome } from '../oracle/oracle.js'
 import { existsSync } from 'node:fs'

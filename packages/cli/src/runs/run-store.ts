@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { prepareRunsFolder } from '@retake/engine'
+import { prepareRunsFolder } from '@retake/engine/runs'
 import { isLocked, openTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'

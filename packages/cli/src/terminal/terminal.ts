@@ -1,4 +1,4 @@
-import { maskKeys, plainJson, toWire } from '@retake/tape'
+import { maskKeys, plainJson, toWire } from '@retake/tape/format'
 import type { Tone } from '@retake/tape/present'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'

@@ -17,7 +17,7 @@ import { tapeFunction, toReplay } from './to-replay.js'
  * this one: Jest's own use of the clock and random numbers is not the agent's.
  */
 
-install({ ownRealm: false })
+install()
 ignoreRunner(/[\\/]node_modules[\\/](?:@jest|jest-[\w-]+|write-file-atomic|signal-exit)[\\/]/)
 
 const CLASSES = [

@@ -9,7 +9,7 @@ import { fromHere, type Look, printable, Progress, wrap } from '../terminal/term
 import { copyFileSync, renameSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { trustedRunsFile, trustRecording } from '@retake/engine'
+import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import { clipText, isDelivery, type RunView, type Tape, type TapeEvent } from '@retake/tape'
 import {
   findRaces,

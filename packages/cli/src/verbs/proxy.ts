@@ -9,7 +9,7 @@ import {
 } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { requireTrust } from '../agent/trust.js'
-import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine'
+import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import {
   loadMatchers,
   openProxyTape,
@@ -22,7 +22,7 @@ import {
   WayOut,
 } from '@retake/engine/proxy'
 import { givenMatchers, recordedMatchers } from '../config/define-config.js'
-import { recordingJson, recordingLine } from '../agent/record-agent.js'
+import { recordingJson, recordingLine } from '../agent/recording-summary.js'
 import { markRecording } from '../runs/run-store.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
 import { FOUND, nextSignal } from '../command-line/exit-codes.js'

@@ -1,4 +1,3 @@
-import { endTape } from '../agent/continue-agent.js'
 import {
   DIR_OPTION,
   DURABILITY_OPTION,
@@ -7,21 +6,9 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import path from 'node:path'
-import { parseUpstreams } from '@retake/engine/proxy'
 import { recordedMatchers } from '../config/define-config.js'
-import {
-  recordAgent,
-  type Recording,
-  recordingFacts,
-  recordingJson,
-  recordingLine,
-  type RecordingOptions,
-} from '../agent/record-agent.js'
-import {
-  type CommandRecording,
-  type CommandRecordingOptions,
-  recordCommand,
-} from '../agent/record-command.js'
+import { recordAgent, type Recording, type RecordingOptions } from '../agent/record-agent.js'
+import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { painter } from '../terminal/terminal.js'
 
@@ -59,15 +46,23 @@ Options go before the file.`,
   agentFollows: true,
   stdoutIsAgents: true,
   async run(options, [entry = '', ...args]) {
-    const recording =
+    const running =
       entry === '--'
-        ? await recordCommand({ ...commonOf(options), ...commandOptions(options, args) })
-        : await recordAgent({ ...commonOf(options), ...agentOptions(options, entry), args })
-    if (recording.signal) endTape(recording.tape, recording.signal)
-    const facts = recordingFacts(recording)
+        ? startCommand({ ...commonOf(options), ...commandOptions(options, args) })
+        : recordAgent({ ...commonOf(options), ...agentOptions(options, entry), args })
+    // Reading a tape takes much code: it is loaded while the agent runs.
+    const [recording, summary] = await Promise.all([
+      running,
+      import('../agent/recording-summary.js'),
+    ])
+    if (recording.signal) {
+      const { endTape } = await import('../agent/continue-agent.js')
+      endTape(recording.tape, recording.signal)
+    }
+    const facts = summary.recordingFacts(recording)
     const said = options.json
-      ? recordingJson(recording, facts)
-      : recordingLine(recording, painter(process.stderr), facts)
+      ? summary.recordingJson(recording, facts)
+      : summary.recordingLine(recording, painter(process.stderr), facts)
     process.stderr.write(`${said}\n`)
     if (isOfCommand(recording) && !options.json)
       for (const line of commandLines(recording, args)) process.stderr.write(`${line}\n`)
@@ -76,6 +71,12 @@ Options go before the file.`,
     return recording.code === 0 && isIncomplete ? FOUND : recording.code
   },
 } satisfies Verb
+
+/** Loads the proxy, which recording a file does not need. */
+async function startCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
+  const { recordCommand } = await import('../agent/record-command.js')
+  return recordCommand(options)
+}
 
 function commonOf(options: Options): Pick<RecordingOptions, 'store' | 'name' | 'durability'> {
   const name = options.text('name')
@@ -111,7 +112,7 @@ function commandOptions(
   return {
     command,
     tls: options.flag('tls'),
-    upstreams: parseUpstreams(options.texts('upstream')),
+    upstreams: options.texts('upstream'),
     matchers: recordedMatchers(options.texts('matcher')),
   }
 }

@@ -4,7 +4,7 @@ import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
 import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
-import { replace, replaceClass, replaceGetter, undoAll } from './patch.js'
+import { replace, replaceClass, replaceGetter, replaceLazyClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /**
@@ -25,8 +25,6 @@ export function patchAbortSignals(): Undo {
   }
   const { throwIfAborted } = prototype
   return undoAll([
-    patchController(),
-    patchRequest(),
     getter('aborted'),
     getter('reason'),
     replace(prototype, 'throwIfAborted', function (this: AbortSignal) {
@@ -35,8 +33,12 @@ export function patchAbortSignals(): Undo {
     listening('addEventListener'),
     listening('removeEventListener'),
     patchHandler(),
-    patchMakers(),
   ])
+}
+
+/** Everything that makes a signal, to know later which run made it, if any. */
+export function patchSignalMakers(): Undo {
+  return undoAll([patchController(), patchRequest(), patchStatics()])
 }
 
 /**
@@ -158,18 +160,17 @@ function patchController(): Undo {
 
 /** A request has a signal of its own, which Node makes without the global class. */
 function patchRequest(): Undo {
-  const Patched = new Proxy(globalThis.Request, {
+  return replaceLazyClass('Request', {
     construct(native, args, newTarget) {
       const request = Reflect.construct(native, args, newTarget) as Request
       made(request.signal)
       return request
     },
   })
-  return replaceClass([globalThis], 'Request', Patched)
 }
 
 /** `AbortSignal.abort` and `AbortSignal.any`. `AbortSignal.timeout` is a timer. */
-function patchMakers(): Undo {
+function patchStatics(): Undo {
   const abort = AbortSignal.abort.bind(AbortSignal)
   const any = AbortSignal.any.bind(AbortSignal)
   return undoAll([

@@ -1,12 +1,13 @@
 import { syncBuiltinESMExports } from 'node:module'
+import { errors } from '../errors.js'
 import { watchModuleLoads } from '../module-loads.js'
-import { outsideRuns } from '../scope.js'
-import { patchAbortSignals } from './abort-signals.js'
+import { isRunActive, outsideRuns } from '../scope.js'
+import { patchAbortSignals, patchSignalMakers } from './abort-signals.js'
 import { patchChildProcess } from './processes/child-process.js'
 import { patchClock } from './clock.js'
 import { patchEnvironment } from './environment.js'
 import { patchDns } from './network/dns.js'
-import { loadFetch, patchFetch } from './network/fetch.js'
+import { loadFetch, patchFetch, watchCopiedFetch } from './network/fetch.js'
 import { patchFiles } from './files/files.js'
 import { patchHostFacts } from './host-facts.js'
 import { patchHttp2 } from './network/http2.js'
@@ -15,85 +16,103 @@ import { patchAddons, patchBindings } from './native/addons.js'
 import { patchNodeSqlite } from './native/node-sqlite.js'
 import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
-import { patchOutput } from './output.js'
+import { openOutput, patchOutput } from './output.js'
 import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 import { patchProcessKill } from './processes/child-process.js'
 import { patchRandom } from './random.js'
 import { installInRealm } from './realm.js'
-import { patchSharedPostgres } from './network/shared-postgres.js'
+import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
 import { patchSockets } from './network/sockets.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
 import { patchWorker } from './processes/worker.js'
-import { patchZlibStreams } from './zlib-streams.js'
+import { patchCompressionStreams, patchZlibStreams } from './zlib-streams.js'
 
-let undo: Undo | undefined
+/**
+ * Functions and classes that programs copy before their first run: `const { randomUUID } =
+ * require('crypto')`, `promisify(fs.readFile)`, an SDK client that stores `fetch`. A copy of the
+ * native function would bypass every later patch and could not be detected, so these are replaced
+ * early. Each calls the native one unless a run is active.
+ */
+const SHIMS: readonly (() => Undo)[] = [
+  () => installInRealm(globalThis),
+  patchClock,
+  patchRandom,
+  patchHostFacts,
+  patchEnvironment,
+  patchTimers,
+  patchSignalMakers,
+  patchFetch,
+  patchHttp2,
+  patchSockets,
+  patchChildProcess,
+  patchProcessKill,
+  patchSharedPostgres,
+  patchWorker,
+  patchOrderedWork,
+  patchFiles,
+  patchDns,
+  patchOutput,
+  patchCompressionStreams,
+  patchUncaptured,
+  patchBindings,
+  patchAddons,
+  patchNodeSqlite,
+]
 
-// Databases are mostly opened before the first run, so these patches are permanent.
-patchAddons()
-patchNodeSqlite()
+/** Everything else is looked up at each use, so it is early enough to patch it for the first run. */
+const LOOKUPS: readonly (() => Undo)[] = [
+  patchAbortSignals,
+  watchCopiedFetch,
+  patchHttpAgent,
+  patchEmitters,
+  patchZlibStreams,
+  patchInput,
+  watchModuleLoads,
+]
 
-export interface InstallOptions {
-  /**
-   * Whether `Date` and `Math.random` of this realm are the agent's. They are not
-   * where a test runner lives in it and agents in realms of their own.
-   */
-  readonly ownRealm?: boolean
+let undoShims: Undo | undefined
+let undoLookups: Undo | undefined
+
+/** Replaces the functions that a program may copy; nothing if they are replaced already. */
+export function installShims(): void {
+  undoShims ??= apply(SHIMS)
 }
 
 /**
  * Puts Retake between the program and the outside. While no run is active every
- * patched function hands straight on to the native one. Calling it again does
- * nothing; `uninstall` takes everything back.
+ * patched function calls the native one. No-op if installed; `uninstall` restores everything.
  */
-export function install({ ownRealm = true }: InstallOptions = {}): void {
-  if (undo !== undefined) return
+export function install(): void {
+  if (undoLookups !== undefined) return
   loadFetch()
-  undo = undoAll([
-    ...(ownRealm ? [installInRealm(globalThis)] : []),
-    patchClock(),
-    patchRandom(),
-    patchHostFacts(),
-    patchEnvironment(),
-    patchTimers(),
-    patchAbortSignals(),
-    patchFetch(),
-    patchHttp2(),
-    patchHttpAgent(),
-    patchSockets(),
-    patchChildProcess(),
-    patchProcessKill(),
-    patchSharedPostgres(),
-    patchWorker(),
-    patchOrderedWork(),
-    patchZlibStreams(),
-    patchFiles(),
-    patchDns(),
-    patchInput(),
-    patchOutput(),
-    patchUncaptured(),
-    patchBindings(),
-    watchModuleLoads(),
-  ])
-  // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
-  syncBuiltinESMExports()
+  installShims()
+  openOutput()
+  undoLookups = apply(LOOKUPS)
 }
 
-export const isInstalled = (): boolean => undo !== undefined
+function apply(patches: readonly (() => Undo)[]): Undo {
+  return change(() => undoAll(patches.map((patch) => patch())))
+}
+
+/** Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refreshes them. */
+function change<T>(work: () => T): T {
+  // Node reads every export of its modules to refresh them, also in the middle of a run.
+  return outsideRuns(() => {
+    const done = work()
+    syncBuiltinESMExports()
+    return done
+  })
+}
+
+export const isInstalled = (): boolean => undoShims !== undefined
 
 /** Patches above those of the recorder, in the order in which they were made. */
 const above = new Set<Undo>()
 
 /** Makes patches above those of the recorder, which `uninstall` has to take back first. */
 export function installAbove(patch: () => Undo): Undo {
-  const change = <T>(work: () => T): T =>
-    // Node reads every export of its modules to refresh them, also in the middle of a run.
-    outsideRuns(() => {
-      const done = work()
-      syncBuiltinESMExports()
-      return done
-    })
   const undoPatch = change(patch)
   const remove = (): void => {
     if (above.delete(remove)) change(undoPatch)
@@ -102,9 +121,13 @@ export function installAbove(patch: () => Undo): Undo {
   return remove
 }
 
+/**
+ * Restores every global, module function and prototype that Retake has replaced. The next run
+ * installs them again. Copies that the program has made meanwhile call the native functions.
+ */
 export function uninstall(): void {
+  if (isRunActive()) throw errors.UNINSTALL_DURING_RUN()
   undoAll([...above])()
-  undo?.()
-  undo = undefined
-  syncBuiltinESMExports()
+  change(() => undoAll([undoShims ?? (() => {}), undoLookups ?? (() => {})])())
+  undoShims = undoLookups = undefined
 }

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { registerNativeOutput } from '../natives.js'
 import { currentSession } from '../scope.js'
-import { replace, undoAll } from './patch.js'
+import { replace, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 type StreamName = 'stdout' | 'stderr'
@@ -14,8 +14,29 @@ export function patchOutput(): Undo {
   return undoAll([patchStream('stdout'), patchStream('stderr'), patchWriteSync()])
 }
 
+/** Opens both streams, which Node does at the first use: not in the middle of a run. */
+export function openOutput(): void {
+  void [process.stdout, process.stderr]
+}
+
+/** Patches a stream when the program first uses it, because reading `process.stdout` opens it. */
 function patchStream(name: StreamName): Undo {
-  const stream = process[name]
+  const open = Object.getOwnPropertyDescriptor(process, name)?.get ?? (() => process[name])
+  const stream = (): NodeJS.WriteStream => open.call(process) as NodeJS.WriteStream
+  registerNativeOutput(name, (bytes) => stream().write(bytes))
+  let undoWrite: Undo | undefined
+  const undoGetter = replaceGetter(process, name, () => {
+    const opened = stream()
+    undoWrite ??= patchWrite(name, opened)
+    return opened
+  })
+  return () => {
+    undoGetter()
+    undoWrite?.()
+  }
+}
+
+function patchWrite(name: StreamName, stream: NodeJS.WriteStream): Undo {
   const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean
   registerNativeOutput(name, (bytes) => write(bytes))
   return replace(stream, 'write', (chunk: unknown, ...rest: unknown[]) => {

@@ -40,6 +40,35 @@ export function replaceClass(targets: readonly object[], name: string, Patched: 
   ])
 }
 
+/** Replaces a global class that Node may not have loaded yet: nothing is loaded before it is used. */
+export function replaceLazyClass(name: string, handler: ProxyHandler<Function>): Undo {
+  const original = Object.getOwnPropertyDescriptor(globalThis, name)
+  if (original?.get === undefined) return replaceNow()
+  let undo: Undo | undefined
+  const { get, set } = original
+  Object.defineProperty(globalThis, name, {
+    ...original,
+    get() {
+      // Node's getter defines the class as a plain property.
+      get.call(globalThis)
+      undo = replaceNow()
+      return Reflect.get(globalThis, name) as unknown
+    },
+    set(value: unknown) {
+      set?.call(globalThis, value)
+    },
+  })
+  return () => {
+    if (undo === undefined) Object.defineProperty(globalThis, name, original)
+    else undo()
+  }
+
+  function replaceNow(): Undo {
+    const Native = Reflect.get(globalThis, name) as Function
+    return replaceClass([globalThis], name, new Proxy(Native, handler))
+  }
+}
+
 /** Replaces a getter. */
 export function replaceGetter(target: object, key: PropertyKey, get: (this: any) => unknown): Undo {
   const original = Object.getOwnPropertyDescriptor(target, key)

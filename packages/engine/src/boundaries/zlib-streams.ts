@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { currentSession } from '../scope.js'
-import { replace, undoAll } from './patch.js'
+import { replace, replaceLazyClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /** The object behind a zlib stream; not public, but the same in Node 20 to 26. */
@@ -36,7 +36,7 @@ export function patchZlibStreams(): Undo {
     stream.close()
     undos.push(...patchHandle(handle, callbacks, seen))
   }
-  return undoAll([...undos, patchWebStreams()])
+  return undoAll(undos)
 }
 
 function patchHandle(
@@ -106,21 +106,19 @@ const WEB_FORMATS: Record<string, readonly [compress: string, decompress: string
 }
 
 /** `CompressionStream` and its counterpart, rebuilt on the zlib streams above: newer Nodes do theirs where no patch reaches. */
-function patchWebStreams(): Undo {
-  const undos: Undo[] = []
-  for (const [index, name] of (['CompressionStream', 'DecompressionStream'] as const).entries()) {
-    const Native = globalThis[name]
-    const Patched = new Proxy(Native, {
-      construct(target, args: [string], newTarget) {
-        const creator = WEB_FORMATS[args[0]]?.[index as 0 | 1]
-        if (currentSession() === undefined || creator === undefined)
-          return Reflect.construct(target, args, newTarget)
-        return webStream(Native.prototype, (zlib as any)[creator]())
-      },
-    })
-    undos.push(replace(globalThis, name, Patched))
-  }
-  return undoAll(undos)
+export function patchCompressionStreams(): Undo {
+  return undoAll(
+    ['CompressionStream', 'DecompressionStream'].map((name, index) =>
+      replaceLazyClass(name, {
+        construct(Native, args: [string], newTarget) {
+          const creator = WEB_FORMATS[args[0]]?.[index as 0 | 1]
+          if (currentSession() === undefined || creator === undefined)
+            return Reflect.construct(Native, args, newTarget) as object
+          return webStream(Native.prototype as object, (zlib as any)[creator]())
+        },
+      }),
+    ),
+  )
 }
 
 function webStream(prototype: object, zlibStream: zlib.Gzip): object {

@@ -13,7 +13,7 @@ import {
 import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
-import { outsideRuns, sessionOpened } from '../scope.js'
+import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
 import { environmentFrom, type ServedEnvironment } from '../environment.js'
 import { ServedFiles } from '../served-files.js'
@@ -272,7 +272,7 @@ export class Playback implements Session {
       isContinued: options.leave !== undefined,
     })
     this.environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
-    sessionOpened()
+    sessionOpened(this.#owner)
     const deliveries = new RecordedDeliveries(tape, cursor, log, options)
     this.#deliveries = deliveries
     this.#matcher = new SequenceMatcher(tape, {
@@ -403,7 +403,9 @@ export class Playback implements Session {
   }
 
   close(): void {
-    if (!this.closed) this.#deliveries.close()
+    if (this.closed) return
+    this.#deliveries.close()
+    sessionClosed(this.#owner, this.remote)
   }
 
   /** A variable is on the tape where it was first read, which is here unless the code has changed. */

@@ -125,7 +125,7 @@ export class RecordSession implements Session {
       mark: (name, text) => this.note({ kind: 'mark', name, text: this.secrets.text(text) }),
       onEnd: (work) => this.#atEnd.push(work),
     }
-    sessionOpened()
+    sessionOpened(this.#owner)
   }
 
   get recording(): Recording | undefined {
@@ -315,8 +315,7 @@ export class RecordSession implements Session {
       // Sealing reports it. Without a seal, the file stays as it is.
     }
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
-    // Callbacks that such a run leaves behind still must not reach the outside.
-    if (this.remote === 'live') sessionClosed()
+    sessionClosed(this.#owner, this.remote)
   }
 
   /** The note goes to disk with the next event: only a later event can depend on it. */

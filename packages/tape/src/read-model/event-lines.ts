@@ -1,6 +1,6 @@
 import { toBase64 } from '../format/bytes.js'
 import type { BodyForm, TapeEvent } from '../format/events.js'
-import { plainJson } from './plain-json.js'
+import { plainJson } from '../values/plain-json.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /** One object per event, to be written as one line of JSON each. */

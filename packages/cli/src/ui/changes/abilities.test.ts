@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { trustRun } from '@retake/engine'
+import { trustRun } from '@retake/engine/runs'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { abilitiesOf } from './local-changes.js'

@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { rebuildError, type ResponseEvent, SITE_NOTE } from '@retake/tape/format'
-import { callSite, findSiteLater } from '../../call-site.js'
+import { calledFrom, callSite, findSiteLater } from '../../call-site.js'
+import { errors } from '../../errors.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../scope.js'
@@ -7,6 +9,7 @@ import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { replace, type Undo } from '../patch.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
+import { REPLAY_STOPS } from '../uncaptured.js'
 
 /** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
@@ -20,6 +23,49 @@ export function patchFetch(): Undo {
     },
   )
 }
+
+/** A request of Node's own fetch or of the package undici, as their diagnostics channel announces it. */
+interface AnnouncedRequest {
+  readonly upgrade?: unknown
+  onError(error: Error): void
+}
+
+/**
+ * A client that stored `fetch` before Retake was imported bypasses the boundary. Its requests are
+ * announced on a channel: noted while recording, refused where a tape answers.
+ */
+export function watchCopiedFetch(): Undo {
+  const onRequest = (message: unknown): void => {
+    const session = currentSession()
+    const { request } = message as { readonly request: AnnouncedRequest }
+    // Global WebSockets use the same channel and are captured at their sockets, like undici.
+    if (session === undefined || request.upgrade || !calledFrom(NODES_UNDICI, 4)) return
+    if (session.remote === 'tape') return refuse(session, request)
+    session.note({
+      kind: 'boundary',
+      name: COPY,
+      text: 'a client stored fetch before Retake was loaded; import retake first, or start with node --import retake/preload',
+      consequence: REPLAY_STOPS,
+    })
+  }
+  subscribe(REQUEST_CHANNEL, onRequest)
+  return () => void unsubscribe(REQUEST_CHANNEL, onRequest)
+}
+
+/** Fails the request. A subscriber must not throw: that would end the process. */
+function refuse(session: Session, request: AnnouncedRequest): void {
+  const error = errors.BOUNDARY_NOT_REPLAYABLE(COPY)
+  try {
+    session.refuse?.(error)
+  } catch {
+    // Reported by the session.
+  }
+  if (session.remote === 'tape') request.onError(error)
+}
+
+const REQUEST_CHANNEL = 'undici:request:create'
+const NODES_UNDICI = 'node:internal/deps/undici'
+const COPY = 'a copy of fetch'
 
 async function recordedFetch(
   session: Session,

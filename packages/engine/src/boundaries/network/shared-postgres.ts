@@ -32,7 +32,6 @@ export function patchSharedPostgres(): Undo {
       libraries.length = 0
       undoAll(undos)()
     },
-    noteMakers(),
     whenLoaded(found),
   ])
 }
@@ -96,7 +95,7 @@ function libraryOf(exports: unknown): PostgresLibrary | undefined {
 }
 
 /** Pools and clients are event emitters, so their creation is detected there. */
-function noteMakers(): Undo {
+export function patchEmitters(): Undo {
   const emitters = EventEmitter as unknown as { init: (this: object, options: unknown) => void }
   const native = emitters.init
   return replace(emitters, 'init', function (this: object, options: unknown): void {

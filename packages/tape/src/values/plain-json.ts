@@ -1,5 +1,5 @@
-import { isRecord } from '../values/json-shape.js'
-import { setOwn } from '../values/stable-stringify.js'
+import { isRecord } from './json-shape.js'
+import { setOwn } from './stable-stringify.js'
 
 /**
  * A wire value as the JSON one would write by hand, for `grep` and `jq`. What

@@ -1,0 +1,58 @@
+import path from 'node:path'
+import { isTrustedRun, trustedRunsFile } from '@retake/engine/runs'
+import { openTape } from '@retake/tape/node'
+import { duration, plural } from '@retake/tape/present'
+import { RunStore } from '../runs/run-store.js'
+import { viewRun } from '../runs/view-run.js'
+import { fromHere, type Paint } from '../terminal/terminal.js'
+import { notCapturedLines } from './divergence.js'
+import type { Recording } from './record-agent.js'
+
+/** A recording in one line, with a line for each problem: cut off, not captured. */
+export function recordingLine(
+  recording: Recording,
+  paint: Paint,
+  facts = recordingFacts(recording),
+): string {
+  const { steps, ms, cutOff, trusted, notCaptured } = facts
+  const said = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)]
+  const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
+  return [
+    line,
+    ...(cutOff
+      ? [`${paint('yellow', 'cut off')} · the tape contains everything up to there, but no end`]
+      : []),
+    ...(trusted
+      ? []
+      : [
+          `${paint('yellow', 'not trusted')} · ${trustedRunsFile()} cannot be written: replay needs --trust`,
+        ]),
+    ...notCapturedLines(notCaptured, next(recording)),
+  ].join('\n')
+}
+
+export function recordingJson(recording: Recording, facts = recordingFacts(recording)): string {
+  return JSON.stringify({ ...recording, ...facts })
+}
+
+/** The command to look at it; `last` works for the folder that commands look in by themselves. */
+const next = ({ tape }: Recording): string =>
+  `retake show ${path.dirname(tape) === new RunStore().folder ? 'last' : fromHere(tape)}`
+
+const exitOf = ({ code, signal }: Recording): string[] => {
+  if (signal !== undefined) return [`killed by ${signal}`]
+  return code === 0 ? [] : [`exit code ${code}`]
+}
+
+export function recordingFacts({ tape: file }: Recording) {
+  const tape = openTape(file)
+  const view = viewRun(tape)
+  return {
+    steps: view.recordedSteps.length,
+    ms: view.durationMs,
+    cutOff: view.status === 'truncated',
+    /** The run is remembered as recorded on this machine, so it may be started again. */
+    trusted: isTrustedRun(tape),
+    notCaptured: view.notCaptured,
+  }
+}
