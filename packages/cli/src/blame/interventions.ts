@@ -31,29 +31,31 @@ const STEP_KINDS: readonly string[] = [
   'process',
 ] satisfies Step['kind'][]
 
-/** Steps that a `--free` means, and how closely it names them. */
-interface Freed {
-  readonly steps: readonly Step[]
-  /** 3 a label, 2 a tool, 1 a kind, 0 all: the closest that names a step decides. */
-  readonly closeness: number
-}
-
-/** Resolves the part before the `=`. Throws if it matches no step. */
-function freedSteps(where: string, steps: readonly Step[]): Freed {
-  const labelled = steps.filter(({ label }) => label === where)
-  if (labelled.length > 0) return { steps: labelled, closeness: 3 }
-  if (where === 'all') return { steps, closeness: 0 }
-  if (STEP_KINDS.includes(where)) {
-    const alike = steps.filter(({ kind }) => kind === where)
-    if (alike.length > 0) return { steps: alike, closeness: 1 }
-    throw usageError(
-      `--free ${where} means no step.`,
-      `The run has no step of that kind; there are ${namesOf(steps, ({ kind }) => kind)}.`,
-    )
+/**
+ * Steps that the part before the `=` means. The closest that names a step decides:
+ * 3 a label, 2 a tool, 1 a kind, 0 all. Throws if it matches no step.
+ */
+function freedSteps(
+  where: string,
+  steps: readonly Step[],
+): { freed: readonly Step[]; closeness: number } {
+  const isKind = STEP_KINDS.includes(where)
+  const selectors: [closeness: number, isMeant: (step: Step) => boolean][] = [
+    [3, ({ label }) => label === where],
+    [0, () => where === 'all'],
+    [1, ({ kind }) => isKind && kind === where],
+    [2, ({ toolName }) => !isKind && toolName === where],
+  ]
+  for (const [closeness, isMeant] of selectors) {
+    const freed = steps.filter(isMeant)
+    if (freed.length > 0 || (closeness === 0 && where === 'all')) return { freed, closeness }
   }
-  const tools = steps.filter(({ toolName }) => toolName === where)
-  if (tools.length > 0) return { steps: tools, closeness: 2 }
-  throw usageError(`--free ${where} means no step.`, whatThereIs(where, steps))
+  throw usageError(
+    `--free ${where} means no step.`,
+    isKind
+      ? `The run has no step of that kind; there are ${namesOf(steps, ({ kind }) => kind)}.`
+      : whatThereIs(where, steps),
+  )
 }
 
 function whatThereIs(where: string, steps: readonly Step[]): string {
@@ -73,75 +75,84 @@ function namesOf(steps: readonly Step[], name: (step: Step) => string): string {
   return `${names.slice(0, FREED_SHOWN_MAX).join(', ')}${names.length > FREED_SHOWN_MAX ? ', …' : ''}`
 }
 
-/** How to answer a free step. */
-type FreeHow =
-  | { readonly kind: 'live' | 'neutral' | 'nothing' | 'error' }
-  /** A whole answer, as JSON text or the content of a file. */
-  | { readonly kind: 'given'; readonly bytes: Uint8Array }
-  /** One place of the recorded answer is changed. */
-  | { readonly kind: 'set'; readonly path: string; readonly value: unknown }
-  /** As another run answered the same step. */
-  | { readonly kind: 'run'; readonly run: string }
-  /** By label, what a file says. */
-  | { readonly kind: 'script'; readonly file: string; readonly answers: ScriptedAnswers }
-
-type ScriptedAnswers = Readonly<Record<string, unknown>>
+/** The answer of a free step that `--free` gives it. */
+type MakeAnswer = (
+  step: Step,
+  /** The answer after earlier changes of the same step. */
+  changed: FreeAnswer | undefined,
+) => FreeAnswer | 'live' | 'as before'
 
 /** `--free <where>=<how>`, taken apart. */
 interface FreeSpec {
+  readonly text: string
   /** A kind of step, a tool, a label, or `all`. */
   readonly where: string
-  readonly how: FreeHow
-  readonly text: string
+  readonly how: string
+  readonly answer: MakeAnswer
 }
 
-interface SpecOptions {
-  /** Where files are looked for; the working directory unless set. */
-  readonly folder?: string
+interface Source {
+  readonly tape: Tape
+  readonly steps: readonly Step[]
+  /** Where files are looked for. */
+  readonly folder: string
+  readonly runs: RunStore
 }
-
-const WORDS = ['live', 'neutral', 'nothing', 'error'] as const
 
 /** Reads one `--free` and the files that it names. */
-function parseFree(text: string, { folder = process.cwd() }: SpecOptions = {}): FreeSpec {
-  const [, where = '', how = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? []
-  if (where.trim() === '' || how.trim() === '') throw wrong(text, EXAMPLE)
-  return { where: where.trim(), how: parseHow(how.trim(), text, folder), text }
+function parseFree(text: string, source: Source): FreeSpec {
+  const [, where = '', how = ''] = /^([^=]*)=(.*)$/s.exec(text)?.map((part) => part.trim()) ?? []
+  if (where === '' || how === '')
+    throw wrong(
+      text,
+      'For example: --free tool=neutral, --free search=live, --free 4=@other-answer.json.',
+    )
+  return { text, where, how, answer: parseHow(how, text, source) }
 }
 
-const EXAMPLE = 'For example: --free tool=neutral, --free search=live, --free 4=@other-answer.json.'
-
-function parseHow(how: string, text: string, folder: string): FreeHow {
-  const word = WORDS.find((each) => each === how)
-  if (word !== undefined) return { kind: word }
-  if (how.startsWith('@')) return { kind: 'given', bytes: read(how.slice(1), folder, text) }
+function parseHow(how: string, text: string, source: Source): MakeAnswer {
+  const { tape, steps, folder, runs } = source
+  if (['live', 'neutral', 'nothing', 'error'].includes(how))
+    return (step) => scriptedAnswer(tape, step, how)
+  if (how.startsWith('@')) {
+    const bytes = read(how.slice(1), folder, text)
+    return (step) => givenAnswer(tape, step, bytes)
+  }
   const [, form = '', rest = ''] = /^(json|set|run|script):(.*)$/s.exec(how) ?? []
   switch (form) {
     case 'json':
       parseJson(rest, text)
-      return { kind: 'given', bytes: Buffer.from(rest) }
-    case 'set':
-      return { kind: 'set', ...parseSet(rest) }
-    case 'run':
-      return { kind: 'run', run: rest }
-    case 'script':
-      return { kind: 'script', file: rest, answers: readScript(rest, folder, text) }
+      return (step) => givenAnswer(tape, step, Buffer.from(rest))
+    case 'set': {
+      const change = parseSet(rest)
+      return (step, changed) => changedAnswer(tape, step, change, changed)
+    }
+    case 'run': {
+      let answerOfSibling: ((step: Step) => FreeAnswer) | undefined
+      return (step) => (answerOfSibling ??= siblingAnswers(tape, openTape(runs.find(rest))))(step)
+    }
+    case 'script': {
+      const answers = parseJson(Buffer.from(read(rest, folder, text)).toString(), text)
+      if (!isRecord(answers))
+        throw wrong(
+          text,
+          `${rest} is not an object of answers by step, such as { "4": { "payload": … } }.`,
+        )
+      const unknown = Object.keys(answers).find((key) => !steps.some(({ label }) => label === key))
+      if (unknown !== undefined)
+        throw usageError(
+          `--free ${text} answers a step that cannot be made free.`,
+          `${rest} names step ${unknown}.`,
+        )
+      return (step) =>
+        step.label in answers ? scriptedAnswer(tape, step, answers[step.label]) : 'as before'
+    }
     default:
       throw wrong(
         text,
         `"${how}" is none of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
       )
   }
-}
-
-function readScript(file: string, folder: string, text: string): ScriptedAnswers {
-  const answers = parseJson(Buffer.from(read(file, folder, text)).toString(), text)
-  if (typeof answers === 'object' && answers !== null && !Array.isArray(answers))
-    return answers as ScriptedAnswers
-  throw wrong(
-    text,
-    `${file} is not an object of answers by step, such as { "4": { "payload": … } }.`,
-  )
 }
 
 function read(file: string, folder: string, text: string): Uint8Array {
@@ -165,33 +176,20 @@ const wrong = (text: string, why: string): Error =>
 
 /**
  * Answers of another run of the same agent, by the steps of this one. Which step is
- * which, their diff decides: by kind, name and neighbors.
+ * which, their diff decides: by kind, name and neighbors. Throws `DoesNotFit` where the
+ * other run did not answer, or no differently.
  */
-class SiblingAnswers {
-  /** By label here, the label there; steps that do not differ are not in it. */
-  readonly #differing = new Map<string, string>()
-  readonly #missing = new Set<string>()
-  readonly #name: string
-
-  constructor(
-    tape: Tape,
-    private readonly sibling: Tape,
-  ) {
-    this.#name = sibling.run.id
-    for (const { change, a, b } of diffRuns(viewRun(tape), viewRun(sibling)).steps) {
-      if (a !== undefined && b !== undefined) this.#differing.set(a.label, b.label)
-      else if (change === 'removed' && a !== undefined) this.#missing.add(a.label)
-    }
-  }
-
-  /** How the other run answered this step. Throws `DoesNotFit` when it did not, or no differently. */
-  answer(step: Step): FreeAnswer {
-    if (this.#missing.has(step.label)) throw new DoesNotFit(`run ${this.#name} has no such step`)
-    const label = this.#differing.get(step.label)
-    const there = label === undefined ? undefined : viewRun(this.sibling).step(label)
+function siblingAnswers(tape: Tape, sibling: Tape): (step: Step) => FreeAnswer {
+  const view = viewRun(sibling)
+  const { steps } = diffRuns(viewRun(tape), view)
+  return (step) => {
+    // Steps that do not differ are not in it.
+    const { change, b } = steps.find(({ a }) => a?.label === step.label) ?? {}
+    if (change === 'removed') throw new DoesNotFit(`run ${sibling.run.id} has no such step`)
+    const there = b && view.step(b.label)
     if (there === undefined || there.kind !== step.kind || there.toolName !== step.toolName)
-      throw new DoesNotFit(`run ${this.#name} has the same there`)
-    return answerOf(this.sibling, there)
+      throw new DoesNotFit(`run ${sibling.run.id} has the same there`)
+    return answerOf(sibling, there)
   }
 }
 
@@ -275,27 +273,34 @@ export function planInterventions(
   specs: readonly string[],
   options: InterventionOptions = {},
 ): Interventions {
-  const { folder, runs = new RunStore() } = options
-  const parsed = specs.map((text) => parseFree(text, folder === undefined ? {} : { folder }))
-  const make = answerMaker(tape, runs)
+  const { folder = process.cwd(), runs = new RunStore() } = options
   const answers: Record<string, FreeAnswer> = {}
   const hows = new Map<string, string>()
   const warnings: string[] = []
-  for (const { spec, freed, closeness } of inOrder(parsed, steps)) {
+  // Those that name a step closely come last, and so win.
+  const parsed = specs
+    .map((text) => parseFree(text, { tape, steps, folder, runs }))
+    .map((spec) => ({ ...spec, ...freedSteps(spec.where, steps) }))
+    .toSorted((a, b) => a.closeness - b.closeness)
+  for (const { text, how, answer: make, freed, closeness } of parsed) {
     for (const step of freed) {
       const { label } = step
       const way = hows.get(label)
       try {
-        const answer = make(step, spec, way?.startsWith('set:') ? answers[label] : undefined)
+        const answer = make(step, way?.startsWith('set:') ? answers[label] : undefined)
         if (answer === 'as before') continue
         delete answers[label]
         hows.delete(label)
         if (answer === 'live') continue
         answers[label] = answer
-        hows.set(label, spec.text.slice(spec.text.indexOf('=') + 1).trim())
+        hows.set(label, how)
       } catch (error) {
         if (!(error instanceof DoesNotFit)) throw error
-        if (closeness === 3) throw doesNotFit(label, spec, error.message)
+        if (closeness === 3)
+          throw usageError(
+            `--free ${text} does not fit step ${label}.`,
+            `${error.message.replace(/\.$/, '')}.`,
+          )
         warnings.push(`step ${label} stays ${way ?? 'live'}: ${error.message}`)
       }
     }
@@ -305,78 +310,14 @@ export function planInterventions(
     if (answer !== undefined && isDeepStrictEqual(answer, recordedAnswer(tape, step)))
       warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
   }
-  const simulator = simulatorOf(options)
-  const live = steps.flatMap(({ label }) => (label in answers ? [] : [label]))
   return {
     answers,
-    ...simulator,
-    live,
+    ...simulatorOf(options),
+    live: steps.flatMap(({ label }) => (label in answers ? [] : [label])),
     describe: describeInterventions(steps, hows, options.simulator),
     warnings,
   }
 }
-
-/** Those that name a step closely come last, and so win. */
-function inOrder(
-  specs: readonly FreeSpec[],
-  steps: readonly Step[],
-): { spec: FreeSpec; freed: readonly Step[]; closeness: number }[] {
-  return specs
-    .map((spec) => {
-      const { steps: freed, closeness } = freedSteps(spec.where, steps)
-      checkScript(spec, steps)
-      return { spec, freed, closeness }
-    })
-    .toSorted((a, b) => a.closeness - b.closeness)
-}
-
-function checkScript({ how, text }: FreeSpec, steps: readonly Step[]): void {
-  if (how.kind !== 'script') return
-  const unknown = Object.keys(how.answers).find((key) => !steps.some(({ label }) => label === key))
-  if (unknown !== undefined)
-    throw usageError(
-      `--free ${text} answers a step that cannot be made free.`,
-      `${how.file} names step ${unknown}.`,
-    )
-}
-
-type MakeAnswer = (
-  step: Step,
-  spec: FreeSpec,
-  /** The answer after earlier changes of the same step. */
-  changed: FreeAnswer | undefined,
-) => FreeAnswer | 'live' | 'as before'
-
-function answerMaker(tape: Tape, runs: RunStore): MakeAnswer {
-  const siblings = new Map<string, SiblingAnswers>()
-  const siblingOf = (name: string): SiblingAnswers => {
-    const known = siblings.get(name) ?? new SiblingAnswers(tape, openTape(runs.find(name)))
-    siblings.set(name, known)
-    return known
-  }
-  return (step, { how }, changed) => {
-    switch (how.kind) {
-      case 'live':
-      case 'neutral':
-      case 'nothing':
-      case 'error':
-        return scriptedAnswer(tape, step, how.kind)
-      case 'given':
-        return givenAnswer(tape, step, how.bytes)
-      case 'set':
-        return changedAnswer(tape, step, how, changed)
-      case 'run':
-        return siblingOf(how.run).answer(step)
-      case 'script':
-        return step.label in how.answers
-          ? scriptedAnswer(tape, step, how.answers[step.label])
-          : 'as before'
-    }
-  }
-}
-
-const doesNotFit = (label: string, { text }: FreeSpec, why: string): Error =>
-  usageError(`--free ${text} does not fit step ${label}.`, `${why.replace(/\.$/, '')}.`)
 
 function simulatorOf({
   simulator,
@@ -397,17 +338,10 @@ function simulatorOf({
  * the words `live`, `neutral`, `nothing` and `error`.
  */
 function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {
-  switch (scripted) {
-    case 'live':
-      return 'live'
-    case 'neutral':
-      return neutralAnswer(tape, step)
-    case 'nothing':
-      return emptyAnswer(tape, step)
-    case 'error':
-      return failedAnswer(step)
-    default:
-  }
+  if (scripted === 'live') return scripted
+  if (scripted === 'neutral') return neutralAnswer(tape, step)
+  if (scripted === 'nothing') return emptyAnswer(tape, step)
+  if (scripted === 'error') return failedAnswer(step)
   if (isRecord(scripted) && typeof scripted['error'] === 'string')
     return { error: scripted['error'] }
   if (isRecord(scripted) && 'payload' in scripted)

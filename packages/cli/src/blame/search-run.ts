@@ -4,7 +4,6 @@ import {
   blameRun,
   blameSpans,
   classicView,
-  type ClassicView,
   type Coalition,
   confidenceSequence,
   stepPrior,
@@ -22,18 +21,7 @@ import path from 'node:path'
 import { cost, plural } from '@retake/tape/present'
 
 /** Estimated effort of a search, known before the first fork. */
-export interface Estimate {
-  readonly steps: number
-  /** For one cause, when the agent does the same each time. */
-  readonly forks: number
-  /** When it does not, and for several causes. */
-  readonly forksMost: number
-  /** Live steps of all `forks`. */
-  readonly liveSteps: number
-  readonly tokens: number
-  /** Missing when the cost of a step is not known. */
-  readonly costUsd?: number
-}
+export type Estimate = ReturnType<typeof estimateSearch>
 
 /** Forks that a question takes when the agent does the same each time, and when it is noisy. */
 const STEADY = 2.2
@@ -44,10 +32,7 @@ const FIXED_PROBES = 2 + 9
 const LIVE_PART = 0.5
 
 /** `isPaid`: the step goes live if it is free. */
-export function estimateSearch(
-  steps: readonly Step[],
-  isPaid: (step: Step) => boolean = () => true,
-): Estimate {
+export function estimateSearch(steps: readonly Step[], isPaid: (step: Step) => boolean) {
   const count = steps.length
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
@@ -61,7 +46,9 @@ export function estimateSearch(
   const costUsd = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0)
   return {
     steps: count,
+    /** For one cause, when the agent does the same each time. */
     forks,
+    /** When it does not, and for several causes. */
     forksMost,
     liveSteps: Math.round(paid.length * times),
     tokens: Math.round(tokens * times),
@@ -78,20 +65,17 @@ export function tokensOf({ usage }: Pick<Step, 'usage'>): number {
 /** The estimate in one sentence, with the limits. */
 export function estimateLine(
   estimate: Estimate,
-  { maxForks, maxUsd }: { readonly maxForks: number; readonly maxUsd?: number },
+  { maxForks, maxUsd }: Pick<Search, 'maxForks' | 'maxUsd'>,
 ): string {
   const { steps, forks, forksMost, liveSteps, tokens, costUsd } = estimate
-  const limits = [
-    `at most ${plural(maxForks, 'fork')}`,
-    ...(maxUsd === undefined ? [] : [`at most $${maxUsd}`]),
-  ]
+  const budget = maxUsd === undefined ? '' : `, at most $${maxUsd}`
   return [
     plural(steps, 'step'),
     `about ${forks} to ${forksMost} forks`,
     `about ${plural(liveSteps, 'live step')}`,
     `${tokens} tokens`,
     costUsd === undefined ? 'cost unknown' : `about ${cost(costUsd)}`,
-    limits.join(', '),
+    `at most ${plural(maxForks, 'fork')}${budget}`,
   ].join(' · ')
 }
 
@@ -129,7 +113,9 @@ async function checkOracle(
   let passes = 0
   const most = Math.min(CHECKS_UNSTEADY, maxForks)
   for (let draw = 0; draw < most; draw++) {
-    const fork = await unlessStopped(source.fork(all, draw), signal)
+    const fork = await source.fork(all, draw).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
     if (fork === undefined) return undefined
     const { outcome } = fork
     if (outcome === 'fail') fails += 1
@@ -137,23 +123,15 @@ async function checkOracle(
     if (draw === CHECKS - 1 && passes === 0) return undefined
   }
   if (passes === 0 || fails / (fails + passes) >= STEADY_PART) return undefined
-  return unsteadyFindings(steps, { fails, forks: fails + passes, asked: most })
-}
-
-/** Undefined when it came to nothing because the search was stopped. */
-async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (signal.aborted) return undefined
-    throw error
-  }
+  return unsteadyFindings(steps, fails, fails + passes, most)
 }
 
 /** Findings for an inconsistent oracle: no step is blamed, and the measured rate is reported. */
 function unsteadyFindings(
   steps: readonly Step[],
-  { fails, forks, asked }: { readonly fails: number; forks: number; asked: number },
+  fails: number,
+  forks: number,
+  asked: number,
 ): BlameFindings {
   const { low, high } = confidenceSequence(fails, forks)
   const kept = { fails, forks, low, high }
@@ -262,7 +240,7 @@ export function searchedSteps(tape: Tape): Step[] {
 /** Finds which steps together made a run fail. What is known when it is stopped is the result. */
 export async function searchRun(search: Search): Promise<FindingsFile> {
   const startedAt = performance.now()
-  const { tape, steps, oracle, free, seed, maxForks, maxUsd } = search
+  const { tape, steps, oracle, free, seed, maxForks, maxUsd, signal } = search
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const question = searchKeyOf(search)
   const stored = new StoredForks(tape.path, tape.run.id, question)
@@ -271,7 +249,13 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
     const findings = (await checkOracle(source, search)) ?? (await find(source, search))
     const { newForks, storedForks } = source
     const forks = { asked: newForks + storedForks, served: storedForks }
-    const classic = search.classic ? await compare(source, search) : undefined
+    const classic = search.classic
+      ? await classicView(source, {
+          labels: labelsOf(steps),
+          ...limitsLeft(source, search),
+          signal,
+        })
+      : undefined
     const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
     return {
@@ -321,29 +305,26 @@ function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings
   }
 }
 
-/** Files that the run found and did not write itself: forks read them as they are now. */
-function givenFiles(tape: Tape): string[] {
-  const { read, written } = filesOnTape(tape)
-  return [...read].filter((file) => !written.has(file))
-}
+const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => label)
 
 /** Forks of another question say nothing about this one. */
 const searchKeyOf = (search: Search): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
-  const labels = steps.map(({ label }) => label)
-  const code = hashOfCode([...sourceFiles(tape), ...givenFiles(tape)])
-  const { version } = process
+  // Files that the run found and did not write itself: forks read them as they are now.
+  const { read, written } = filesOnTape(tape)
+  const given = [...read].filter((file) => !written.has(file))
+  const code = hashOfCode([...sourceFiles(tape), ...given])
   return shortHash([
-    [oracle.key, labels, answers, simulator, simulatorKey],
-    [env, seed, code, version],
+    [oracle.key, labelsOf(steps), answers, simulator, simulatorKey],
+    [env, seed, code, process.version],
   ])
 }
 
 const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
   const { steps, maxForks, maxUsd, signal, seed, errorRate, onProgress } = search
   return blameRun(source, {
-    labels: steps.map(({ label }) => label),
+    labels: labelsOf(steps),
     prior: stepPrior(steps),
     maxForks,
     forksBefore: source.newForks,
@@ -355,13 +336,7 @@ const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
   })
 }
 
-/** Within what is left of the budget. */
-function compare(source: ProcessForks, search: Search): Promise<ClassicView> {
-  const { steps, signal } = search
-  const labels = steps.map(({ label }) => label)
-  return classicView(source, { labels, ...limitsLeft(source, search), signal })
-}
-
+/** What is left of the budget. */
 function limitsLeft(
   { newForks, spentUsd }: ProcessForks,
   search: Search,
