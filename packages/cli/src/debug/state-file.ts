@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import type { Stop, Variable } from '@retake/engine/inspect'
+import type { Stop } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { sourceLine } from './stop-lines.js'
@@ -14,29 +14,31 @@ interface Header {
 
 export const stateFileOf = (tape: Tape): string => `${tape.path}.state`
 
-export function stepState(step: string, seq: number, stop: Stop): CapturedState {
-  const source = stop.location && sourceLine(stop.location)
+/** A state of a step without library frames and code. */
+export function capturedState(
+  { location, isDirect }: Pick<Stop, 'location' | 'isDirect'>,
+  state: Pick<CapturedState, 'step' | 'seq' | 'frames' | 'asyncFrames'>,
+): CapturedState {
+  const { step, seq, frames, asyncFrames } = state
+  const source = location && sourceLine(location)
   return {
     step,
     seq,
-    isDirect: stop.isDirect,
-    location: stop.location,
+    isDirect,
+    location,
     ...(source !== undefined && { source }),
-    frames: stop.frames
-      .filter(({ isUser }) => isUser)
-      .map(({ name, location, variables }) => ({
-        name,
-        location,
-        variables: variables.filter(isState),
-      })),
-    asyncFrames: stop.asyncFrames
-      .filter(({ isUser }) => isUser)
-      .map(({ name, location }) => ({ name, location })),
+    frames: frames.map(({ name, location: at, variables }) => ({
+      name,
+      location: at,
+      variables: variables.filter(isState),
+    })),
+    asyncFrames: asyncFrames.map(({ name, location: at }) => ({ name, location: at })),
   }
 }
 
 /** Functions and imports are code, not state. */
-const isState = ({ type }: Variable): boolean => type !== 'function' && type !== 'Module'
+const isState = ({ type }: { readonly type: string }): boolean =>
+  type !== 'function' && type !== 'Module'
 
 /** Written beside the tape, whole or not at all. */
 export function writeStates(tape: Tape, states: readonly CapturedState[]): string {

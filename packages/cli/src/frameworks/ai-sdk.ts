@@ -5,17 +5,11 @@
  * `guardTools` puts tools behind a guard.
  */
 import { within } from '@retake/engine'
+import { GuardError, type GuardRun, type Schema, type StandardSchema } from '@retake/guard'
 import {
-  GuardError,
-  checkGuardToolsArguments,
-  checkGuardToolsOptions,
-  type GuardRun,
-  type Schema,
-  type StandardSchema,
-} from '@retake/guard'
-import {
+  checkGuardTools,
   denialText,
-  FrameworkTool,
+  frameworkTool,
   type GuardToolsOptions,
   rethrow,
 } from '../guard/framework-tool.js'
@@ -191,8 +185,7 @@ export function guardTools<T extends Readonly<Record<string, object>>>(
   options: AiSdkGuardOptions = {},
 ): T {
   requireAiSdk()
-  checkGuardToolsArguments(run, tools, 'an object')
-  checkGuardToolsOptions(options, ['tools'])
+  checkGuardTools(run, tools, 'an object', options, ['tools'])
   const guarded = Object.entries(tools).map(([name, tool]) => [
     name,
     guardTool(run, name, tool as AiSdkTool, options),
@@ -211,7 +204,7 @@ function guardTool(
   const start = (input: unknown, told: ExecuteOptions): unknown =>
     lastOf(Reflect.apply(execute, tool, [input, told]))
   const { schema, isChecked } = toolInput(tool.inputSchema)
-  const gate = new FrameworkTool({
+  const gate = frameworkTool({
     run,
     name,
     input: schema,
@@ -221,7 +214,7 @@ function guardTool(
     options,
   })
   const guardedExecute = async (input: unknown, told: ExecuteOptions): Promise<unknown> => {
-    const { status, error, output } = await gate.call({
+    const { status, error, output } = await gate({
       args: input,
       signal: told.abortSignal,
       work: (args, { signal }) => start(args, { ...told, abortSignal: signal }),

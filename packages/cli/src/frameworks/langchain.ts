@@ -6,18 +6,13 @@ import {
   ToolMessage,
 } from '@langchain/core/messages'
 import { scopesFrom } from '@retake/engine'
+import type { GuardRun, Schema } from '@retake/guard'
 import {
-  GuardError,
-  checkGuardToolsArguments,
-  checkGuardToolsOptions,
-  type GuardRun,
-  type Schema,
-} from '@retake/guard'
-import {
-  denialText,
-  FrameworkTool,
+  checkGuardTools,
+  frameworkTool,
   type GuardToolsOptions,
   rethrow,
+  toldDenial,
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
 import { onceAProgram, requireVersion } from './adapter.js'
@@ -250,8 +245,7 @@ export function guardTools<T extends readonly { readonly name: string }[]>(
   options: GuardToolsOptions = {},
 ): T {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
-  checkGuardToolsArguments(run, tools, 'a list')
-  checkGuardToolsOptions(options)
+  checkGuardTools(run, tools, 'a list', options)
   return tools.map((tool) => guardTool(run, tool as LangChainTool, options)) as unknown as T
 }
 
@@ -261,7 +255,7 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
     throw cliErrors.TOOL_NOT_GUARDABLE(name, 'a tool that a provider or another program runs')
   const start = async (...args: Parameters<LangChainTool['_call']>): Promise<unknown> =>
     toTape(await wholeOf(tool._call(...args)))
-  const gate = new FrameworkTool({
+  const gate = frameworkTool({
     run,
     name,
     ...inputOf(tool.schema),
@@ -273,18 +267,17 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
     runManager?: unknown,
     config?: ToolConfig,
   ): Promise<unknown> => {
-    const { status, error, output } = await gate.call({
+    const { status, error, output } = await gate({
       args,
       signal: config?.signal,
       work: (given, { signal }) => start(given, runManager, { ...config, signal }),
     })
     if (status === 'done') return await fromTape(output)
     const toolCallId = config?.toolCall?.id
-    const isTold = options.onDenied !== 'throw' && config?.signal?.aborted !== true
-    if (!isTold || toolCallId === undefined || !(error instanceof GuardError))
-      return rethrow(await asGraphError(error))
+    const content = toldDenial(error, options, config?.signal)
+    if (content === undefined || toolCallId === undefined) return rethrow(await asGraphError(error))
     const message = new ToolMessage({
-      content: denialText(error),
+      content,
       tool_call_id: toolCallId,
       name,
       status: 'error',

@@ -1,20 +1,15 @@
 /** `retake/mcp`: names for the steps, and a guard for the tools, of MCP clients, of both generations of the SDK. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, tool as boundary, within } from '@retake/engine'
-import {
-  GuardError,
-  checkGuardToolsArguments,
-  checkGuardToolsOptions,
-  type GuardRun,
-  type Schema,
-  type ToolContext,
-} from '@retake/guard'
+import type { GuardRun, Schema, ToolContext } from '@retake/guard'
 import { cliErrors } from '../errors.js'
 import {
-  denialText,
-  FrameworkTool,
+  checkGuardTools,
+  type FrameworkTool,
+  frameworkTool,
   type GuardToolsOptions,
   rethrow,
+  toldDenial,
 } from '../guard/framework-tool.js'
 import { requireVersion, wrapCalls } from './adapter.js'
 
@@ -123,9 +118,8 @@ export function guardTools<C extends McpClient>(
   client: C,
   options: GuardToolsOptions = {},
 ): C {
-  checkGuardToolsArguments(run, client, 'a client')
+  checkGuardTools(run, client, 'a client', options)
   requireMcp(client)
-  checkGuardToolsOptions(options)
   const isConnected = (client as { transport?: unknown }).transport !== undefined
   if (isConnected && currentSession() !== undefined) throw cliErrors.MCP_CLIENT_CONNECTED()
   new GuardedClient(run, client, options).guard()
@@ -181,16 +175,17 @@ class GuardedClient {
 
   async #call(params: CallParams, args: unknown[], send: Method): Promise<unknown> {
     const told = (args[this.#optionsAt] ?? {}) as { readonly signal?: AbortSignal }
-    const { status, error, output } = await this.#tool(params.name).call({
+    const { status, error, output } = await this.#tool(params.name)({
       args: params.arguments ?? {},
       signal: told.signal,
       work: (given, context) => this.#send(send, { ...params, arguments: given }, args, context),
     })
     if (status === 'done') return output
     if (error instanceof McpToolFailed) return error.result
-    const isTold = this.options.onDenied !== 'throw' && told.signal?.aborted !== true
-    if (!isTold || !(error instanceof GuardError)) return rethrow(error)
-    return { isError: true, content: [{ type: 'text', text: denialText(error) }] }
+    const text = toldDenial(error, this.options, told.signal)
+    return text === undefined
+      ? rethrow(error)
+      : { isError: true, content: [{ type: 'text', text }] }
   }
 
   async #send(
@@ -213,7 +208,7 @@ class GuardedClient {
     if (tool === undefined) {
       const { tools } = this.options
       const errors = { McpToolFailed, ...tools?.[name]?.errors }
-      tool = new FrameworkTool({
+      tool = frameworkTool({
         run: this.run,
         name,
         input: this.#schemas.get(name),

@@ -1,17 +1,12 @@
 /** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
 import { scopesFrom } from '@retake/engine'
+import type { GuardRun, Schema } from '@retake/guard'
 import {
-  GuardError,
-  checkGuardToolsArguments,
-  checkGuardToolsOptions,
-  type GuardRun,
-  type Schema,
-} from '@retake/guard'
-import {
-  denialText,
-  FrameworkTool,
+  checkGuardTools,
+  frameworkTool,
   type GuardToolsOptions,
   rethrow,
+  toldDenial,
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
 import { onceAProgram, requireVersion } from './adapter.js'
@@ -68,41 +63,24 @@ function scopesOf(innermost: AgentsSpan | null): FrameworkScope[] {
   return scopes
 }
 
-/** Data of spans of the SDK, by type. */
-interface SpanNames {
-  readonly name?: string
-  readonly server?: string
+/** Kinds of scopes, by the type of span. Tasks, turns, generations and responses name none: they are the run and its steps. */
+const KINDS: Readonly<Record<string, FrameworkScope['kind']>> = {
+  agent: 'agent',
+  function: 'tool',
+  handoff: 'node',
+  guardrail: 'node',
+  custom: 'node',
+  mcp_tools: 'server',
 }
 
-/** Tasks, turns, generations and responses name no place: they are the run and its steps. */
-function scopeOf(span: AgentsSpan): FrameworkScope | undefined {
-  const { name, server } = span.spanData as SpanNames
-  switch (span.spanData.type) {
-    case 'agent':
-      return named('agent', name, span)
-    case 'function':
-      return named('tool', name, span)
-    case 'handoff':
-      // To whom is only known when it is over.
-      return named('node', 'handoff', span)
-    case 'guardrail':
-    case 'custom':
-      return named('node', name, span)
-    case 'mcp_tools':
-      return named('server', server, span)
-    default:
-      return undefined
-  }
-}
-
-function named(
-  kind: FrameworkScope['kind'],
-  name: string | undefined,
-  span: AgentsSpan,
-): FrameworkScope | undefined {
-  if (name === undefined) return undefined
+function scopeOf({ spanId, spanData }: AgentsSpan): FrameworkScope | undefined {
+  const { type, name, server } = spanData as { type: string; name?: string; server?: string }
+  const kind = KINDS[type]
+  // To whom a handoff leads is only known when it is over.
+  const called = type === 'handoff' ? type : type === 'mcp_tools' ? server : name
+  if (kind === undefined || called === undefined) return undefined
   // With tracing disabled all spans have this id.
-  return span.spanId === 'no-op' ? { kind, name } : { kind, name, id: span.spanId }
+  return { kind, name: called, ...(spanId !== 'no-op' && { id: spanId }) }
 }
 
 /** The used part of a function tool of `@openai/agents`. */
@@ -131,8 +109,7 @@ export function guardTools<T extends readonly { readonly type: string; readonly 
   options: GuardToolsOptions = {},
 ): T {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
-  checkGuardToolsArguments(run, tools, 'a list')
-  checkGuardToolsOptions(options)
+  checkGuardTools(run, tools, 'a list', options)
   return tools.map((tool) => {
     if (tool.type === 'hosted_tool') return tool
     if (tool.type !== 'function')
@@ -147,7 +124,7 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
     if (result === SDK_ERROR) throw new Error(SDK_ERROR)
     return result
   }
-  const gate = new FrameworkTool({
+  const gate = frameworkTool({
     run,
     name: tool.name,
     input: tool.parameters,
@@ -155,14 +132,14 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
     options,
   })
   const invoke = async (context: unknown, input: string, details?: Details): Promise<unknown> => {
-    const { status, error, output } = await gate.call({
+    const { status, error, output } = await gate({
       args: readInput(input),
       signal: details?.signal,
       work: (args, { signal }) => start(args, context, { ...details, signal }),
     })
     if (status === 'done') return output
-    const isTold = options.onDenied !== 'throw' && details?.signal?.aborted !== true
-    if (isTold && error instanceof GuardError) return denialText(error)
+    const told = toldDenial(error, options, details?.signal)
+    if (told !== undefined) return told
     if (error instanceof Error && error.message === SDK_ERROR) return SDK_ERROR
     return rethrow(error)
   }

@@ -1,11 +1,13 @@
-import type {
+import {
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
   GuardError,
-  GuardedToolOptions,
-  GuardResult,
-  GuardRun,
-  Schema,
-  ToolContext,
-  ToolFunction,
+  type GuardedToolOptions,
+  type GuardResult,
+  type GuardRun,
+  type Schema,
+  type ToolContext,
+  type ToolFunction,
 } from '@retake/guard'
 import './json-schema.js'
 
@@ -20,28 +22,31 @@ export interface GuardToolsOptions {
   readonly onDenied?: 'tell' | 'throw'
 }
 
-/** Options of one tool. A tool can have any name, `constructor` for example. */
-const toolOptions = (
-  { tools = {} }: GuardToolsOptions,
-  name: string,
-): GuardedToolOptions<unknown> =>
-  (Object.hasOwn(tools, name) ? (tools[name] ?? {}) : {}) as GuardedToolOptions<unknown>
+/** Checks what a `guardTools` was given; `options` are those it takes. */
+export function checkGuardTools(
+  run: GuardRun,
+  tools: unknown,
+  what: Parameters<typeof checkGuardToolsArguments>[2],
+  given: GuardToolsOptions,
+  options?: string[],
+): void {
+  checkGuardToolsArguments(run, tools, what)
+  checkGuardToolsOptions(given, options)
+}
 
 /** Reason for the model why a call was stopped: code, what, why, and what is allowed. */
 export const denialText = ({ code, what, why, allowed }: GuardError): string =>
   `${code}: ${what} ${why} ${/^allowed\b/i.test(allowed) ? '' : 'Allowed: '}${allowed}`
 
-export interface FrameworkToolOptions {
-  readonly run: GuardRun
-  readonly name: string
-  /** Schema of the arguments, if the framework has one. */
-  readonly input?: Schema | undefined
-  /** The framework has put the arguments through that schema: once more, and it would see its own result. */
-  readonly isChecked?: boolean
-  /** Runs the tool where no framework calls it: by `run.call(name, args)`. */
-  readonly alone: ToolFunction<unknown, unknown>
-  readonly options: GuardToolsOptions
-}
+/** The same where the model is to read it; undefined where the error is to be thrown. */
+export const toldDenial = (
+  error: unknown,
+  { onDenied }: GuardToolsOptions,
+  signal: AbortSignal | undefined,
+): string | undefined =>
+  onDenied !== 'throw' && signal?.aborted !== true && error instanceof GuardError
+    ? denialText(error)
+    : undefined
 
 export interface FrameworkCall {
   readonly args: unknown
@@ -51,28 +56,32 @@ export interface FrameworkCall {
   readonly work: (args: unknown, context: ToolContext) => unknown
 }
 
+export type FrameworkTool = (call: FrameworkCall) => Promise<GuardResult>
+
 /**
  * A tool of a framework, behind a guard. Each call brings its own work along, since
  * frameworks pass more than arguments to a tool; the guard knows it by its name.
  */
-export class FrameworkTool {
-  readonly #run: GuardRun
-  readonly #name: string
-  readonly #options: GuardedToolOptions<unknown>
-
-  constructor({ run, name, input, isChecked = false, alone, options }: FrameworkToolOptions) {
-    const told = toolOptions(options, name)
-    const known = input === undefined ? told : { input, ...told }
-    if (!run.toolNames.includes(name)) run.tool(name, alone, known)
-    this.#run = run
-    this.#name = name
-    this.#options = isChecked ? told : known
-  }
-
-  call({ args, signal, work }: FrameworkCall): Promise<GuardResult> {
-    const tool = { name: this.#name, run: work, options: this.#options }
-    return this.#run.call(tool, args, signal === undefined ? {} : { signal })
-  }
+export function frameworkTool(tool: {
+  readonly run: GuardRun
+  readonly name: string
+  /** Schema of the arguments, if the framework has one. */
+  readonly input?: Schema | undefined
+  /** The framework has put the arguments through that schema: once more, and it would see its own result. */
+  readonly isChecked?: boolean
+  /** Runs the tool where no framework calls it: by `run.call(name, args)`. */
+  readonly alone: ToolFunction<unknown, unknown>
+  readonly options: GuardToolsOptions
+}): FrameworkTool {
+  const { run, name, input, alone } = tool
+  const { tools = {} } = tool.options
+  // A tool can have any name, `constructor` for example.
+  const own = (Object.hasOwn(tools, name) ? tools[name] : {}) as GuardedToolOptions<unknown>
+  const known = input === undefined ? own : { input, ...own }
+  if (!run.toolNames.includes(name)) run.tool(name, alone, known)
+  const options = tool.isChecked ? own : known
+  return ({ args, signal, work }) =>
+    run.call({ name, run: work, options }, args, signal === undefined ? {} : { signal })
 }
 
 /** Throws what a tool has thrown, which need not be an error. */

@@ -2,7 +2,7 @@ import { DIR_OPTION, NODE_OPTION, TRUST_OPTION, type Verb } from '../command-lin
 import { statSync } from 'node:fs'
 import { fromHere, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
-import { stepState, writeStates } from '../debug/state-file.js'
+import { capturedState, writeStates } from '../debug/state-file.js'
 import { momentOf, viewRun } from '../runs/view-run.js'
 import type { Probe, Stop } from '@retake/engine/inspect'
 import type { CapturedState, RunView, Step } from '@retake/tape'
@@ -57,7 +57,14 @@ async function captureStates(probe: Probe, view: RunView, every: number): Promis
   for (const step of wanted) {
     const stop = await stopAt(probe, step, last)
     if (stop === undefined) break
-    states.push({ number: step.number, ...stepState(step.label, momentOf(step), stop) })
+    const isUsers = ({ isUser }: { readonly isUser: boolean }): boolean => isUser
+    const state = capturedState(stop, {
+      step: step.label,
+      seq: momentOf(step),
+      frames: stop.frames.filter(isUsers),
+      asyncFrames: stop.asyncFrames.filter(isUsers),
+    })
+    states.push({ number: step.number, ...state })
     last = stop
   }
   if (probe.position.kind !== 'ended') await probe.resume()

@@ -1,3 +1,4 @@
+import { capturedState } from '../../debug/state-file.js'
 import { randomUUID } from 'node:crypto'
 import type { CapturedState, Tape } from '@retake/tape'
 import {
@@ -15,7 +16,6 @@ import {
   type StackLine,
   type StoppedPosition,
   Timeline,
-  type Variable,
 } from '@retake/engine/inspect'
 import { changedSources, movedHere, sourceFiles } from '../../agent/source-code.js'
 import { checkExpression } from '../../debug/step-prompt.js'
@@ -24,34 +24,22 @@ import { spawnProbe } from '../../debug/probe-agent.js'
 import { startOf } from '../../agent/replay-agent.js'
 import { viewRun } from '../../runs/view-run.js'
 import { FileStamps } from '../runs/run-models.js'
-import { sourceLine } from '../../debug/stop-lines.js'
 
 /** A stop of a timeline as a captured state: user code only, and no functions among its variables. */
 async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {
-  const { moment, isDirect, location, stack } = stop
-  const source = location && sourceLine(location)
+  const { moment, stack } = stop
   const frames = await Promise.all(
-    stack.map(async ({ name, location: at, isUser, isAsync }, index) =>
-      isUser && !isAsync
-        ? [{ name, location: at, variables: (await timeline.locals(index)).filter(isState) }]
-        : [],
+    stack.map(async (line, index) =>
+      line.isUser && !line.isAsync ? [{ ...line, variables: await timeline.locals(index) }] : [],
     ),
   )
-  return {
+  return capturedState(stop, {
     step: moment.label,
     seq: moment.seq,
-    isDirect,
-    location,
-    ...(source !== undefined && { source }),
     frames: frames.flat(),
-    asyncFrames: stack
-      .filter(({ isAsync, isUser }) => isAsync && isUser)
-      .map(({ name, location: at }) => ({ name, location: at })),
-  }
+    asyncFrames: stack.filter(({ isAsync, isUser }) => isAsync && isUser),
+  })
 }
-
-/** Functions and imports are code, not state. */
-const isState = ({ type }: Variable): boolean => type !== 'function' && type !== 'Module'
 
 /** Position of a timeline for a page; `state` is that of this stop, `before` that of the previous stop. */
 function sessionPosition(
@@ -73,14 +61,10 @@ function sessionPosition(
   }
 }
 
-const stackLineView = ({ name, location, isUser, isAsync }: StackLine): StackLineView => ({
-  name,
-  file: fromHere(location.file),
-  line: location.line,
-  column: location.column,
-  isUser,
-  isAsync,
-})
+const stackLineView = ({ location, ...line }: StackLine): StackLineView => {
+  const { line: number, column } = location
+  return { ...line, file: fromHere(location.file), line: number, column }
+}
 
 /** Processes parked along the run for each session, and memory of all of them. */
 const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
@@ -190,18 +174,11 @@ class RunSession {
   }
 
   #travel(to: Move): Promise<Position> {
-    switch (to.to) {
-      case 'next':
-        return this.#timeline.next()
-      case 'back':
-        return this.#timeline.back()
-      case 'next in lane':
-        return this.#timeline.nextInLane()
-      case 'back in lane':
-        return this.#timeline.backInLane()
-      case 'step':
-        return this.#timeline.jump(to.step)
-    }
+    const timeline = this.#timeline
+    if (to.to === 'step') return timeline.jump(to.step)
+    if (to.to === 'next') return timeline.next()
+    if (to.to === 'back') return timeline.back()
+    return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
   }
 
   /** A replay that left the tape says why: most often, because the code is another one. */
