@@ -94,25 +94,17 @@ const TRUST = [
   'PIP_CERT',
 ]
 
-/** Certificates for a command whose HTTPS is read: a file in a separate folder. */
-export interface TrustedCertificates {
-  readonly folder: string
-  readonly variables: Readonly<Record<string, string>>
-  remove(): void
-}
-
 /**
  * Writes the certificate of an authority beside those the command trusts anyway:
  * the ones its variables name, or the usual ones. No private key is written.
  */
-export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv): TrustedCertificates {
-  const own = TRUST.map((name) => env[name]).filter((file) => file !== undefined && file !== '')
-  const files = [...new Set(own)].flatMap((file) => readIfThere(file ?? ''))
+export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv) {
+  const own = TRUST.flatMap((name) => env[name] || [])
+  const files = [...new Set(own)].flatMap(readIfThere)
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-tls-'))
   const file = path.join(folder, 'certificates.pem')
   writeFileSync(file, [certificate, ...files, ...rootCertificates].join('\n'))
   return {
-    folder,
     variables: Object.fromEntries(TRUST.map((name) => [name, file])),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readIfPresent } from '../runs/run-store.js'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Stop } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
 import { cliErrors } from '../errors.js'
@@ -58,23 +59,16 @@ export function writeStates(tape: Tape, states: readonly CapturedState[]): strin
 
 /** All captured states of a run; undefined when none were captured. */
 export function readStates(tape: Tape): readonly CapturedState[] | undefined {
-  const file = stateFileOf(tape)
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw cliErrors.STATE_UNREADABLE(file, error)
-  }
-  try {
-    const [header, ...states] = text
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown)
-    const { format, run } = header as Header
-    if (format !== 1 || run !== tape.run.id) throw new Error('It belongs to another run or version')
-    return states as CapturedState[]
-  } catch (error) {
-    throw cliErrors.STATE_UNREADABLE(file, error)
-  }
+  return readIfPresent(
+    stateFileOf(tape),
+    (text) => {
+      const lines = text.trimEnd().split('\n')
+      const [header, ...states] = lines.map((line) => JSON.parse(line) as unknown)
+      const { format, run } = header as Header
+      if (format !== 1 || run !== tape.run.id)
+        throw new Error('It belongs to another run or version')
+      return states as CapturedState[]
+    },
+    cliErrors.STATE_UNREADABLE,
+  )
 }

@@ -22,22 +22,17 @@ export interface ChangedCall {
   readonly judgement: Judgement
 }
 
-export interface BackTest {
-  readonly runs: number
-  readonly calls: number
-  /** Ran then, would be denied now, or wait for approval where it did not. */
-  readonly newlyBlocked: readonly ChangedCall[]
-  /** Blocked by a policy in the recording, and allowed now. Denials inside a running tool do not count. */
-  readonly newlyAllowed: readonly ChangedCall[]
-}
+export type BackTest = ReturnType<typeof backTest>
 
 /**
  * Effect of a policy on recorded runs. Each call is judged after the
  * calls that really came before it; what an agent had done after a denial, no
  * tape knows.
  */
-export function backTest(policies: readonly Policy[], runs: readonly RecordedRun[]): BackTest {
+export function backTest(policies: readonly Policy[], runs: readonly RecordedRun[]) {
+  /** Ran then, would be denied now, or wait for approval where it did not. */
   const newlyBlocked: ChangedCall[] = []
+  /** Blocked by a policy in the recording, and allowed now. Denials inside a running tool do not count. */
   const newlyAllowed: ChangedCall[] = []
   for (const { calls } of runs) {
     const judgements = judgeCalls(policies, calls)
@@ -85,18 +80,10 @@ export interface RecordedCall {
 }
 
 /** A run with its tool calls, in the order they were made. */
-export interface RecordedRun {
-  readonly id: string
-  readonly file: string
-  /** Epoch milliseconds. */
-  readonly startedAt: number
-  /** It came to its end, and not with an error. */
-  readonly hasPassed: boolean
-  readonly calls: readonly RecordedCall[]
-}
+export type RecordedRun = ReturnType<typeof recordedRun>
 
 /** The tool calls of one tape: those of MCP servers, of unwrapped tools and nested ones included. */
-export function recordedRun(file: string): RecordedRun {
+export function recordedRun(file: string) {
   const tape = openTape(file)
   const view = viewRun(tape)
   const { guards, calls } = readGuards(tape)
@@ -107,6 +94,7 @@ export function recordedRun(file: string): RecordedRun {
     id: tape.run.id,
     file,
     startedAt: tape.run.startedAt,
+    /** It came to its end, and not with an error. */
     hasPassed: hasPassed(tape, view),
     calls: [
       ...steps.map((step) => {

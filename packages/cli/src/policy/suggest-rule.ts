@@ -3,18 +3,11 @@ import { clipText } from '@retake/tape'
 import { plainText } from '../terminal/terminal.js'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'
 
-/** A value inside arguments that is not itself a container. */
-interface Leaf {
-  /** As in the `when` of a rule: `items.*.sku`. */
-  readonly path: string
-  readonly value: unknown
-}
-
 const LEAF_LIMIT = 200
 
-/** The values inside arguments, by path; elements of a list share one path. */
-function leavesOf(value: unknown): Leaf[] {
-  const leaves: Leaf[] = []
+/** The values inside arguments, by path as in the `when` of a rule: `items.*.sku`. */
+function leavesOf(value: unknown) {
+  const leaves: { readonly path: string; readonly value: unknown }[] = []
   const look = (each: unknown, path: readonly string[]): void => {
     if (leaves.length >= LEAF_LIMIT) return
     if (typeof each !== 'object' || each === null) {
@@ -37,22 +30,12 @@ const valuesAt = (value: unknown, path: string): unknown[] =>
     .filter((leaf) => leaf.path === path)
     .map((leaf) => leaf.value)
 
-/** Facts about the calls that a rule must not block. */
-interface Known {
-  /** Calls of passing runs, of the same tool. */
-  readonly passing: readonly RecordedCall[]
-  /** Tools that were called before the bad call in its run, and never before this tool in a passing one. */
-  readonly onlyBefore: readonly string[]
-  /** The bad call is the nth of its tool in its run, and no passing run has so many. */
-  readonly isNth: number | undefined
-}
-
 /**
  * Rules that block a call, the ones that say the most with the least first:
  * the tool, one condition, what came before, then two conditions. Whether a rule
  * really spares the passing runs is for the caller to try.
  */
-function* candidateRules(bad: RecordedCall, known: Known): Generator<Rule> {
+function* candidateRules(bad: RecordedCall, known: ReturnType<typeof knownOf>): Generator<Rule> {
   const deny = bad.tool
   yield { deny }
   const conditions = leavesOf(bad.args).flatMap((leaf) => conditionsFor(leaf, known.passing))
@@ -70,7 +53,10 @@ function* candidateRules(bad: RecordedCall, known: Known): Generator<Rule> {
 type When = NonNullable<Rule['when']>
 
 /** Conditions on one argument, the most general first. */
-function conditionsFor({ path, value }: Leaf, passing: readonly RecordedCall[]): When[] {
+function conditionsFor(
+  { path, value }: { readonly path: string; readonly value: unknown },
+  passing: readonly RecordedCall[],
+): When[] {
   const others = passing.flatMap(({ args }) => valuesAt(args, path))
   if (others.length === 0 && passing.length > 0) return [{ [path]: { exists: true } }]
   if (typeof value === 'number') return [...beyond(path, value, others), { [path]: value }]
@@ -105,28 +91,10 @@ const beginnings = (text: string): string[] =>
     .filter((start) => start.length > 1)
 
 /** A rule, and what speaks for it. */
-export interface Suggestion {
-  readonly rule: Rule
-  readonly blocks: RecordedCall
-  /** Other calls of the same run that it blocks, too. */
-  readonly alsoBlocks: readonly RecordedCall[]
-  readonly passing: { readonly runs: number; readonly calls: number; readonly ofTool: number }
-  /** For each condition, what the passing runs have there. */
-  readonly evidence: readonly {
-    readonly path: string
-    readonly here: unknown
-    readonly passing: string
-  }[]
-  /** Rules that were tried and block a passing call, simplest first. */
-  readonly tooBroad: readonly { readonly rule: Rule; readonly blocked: number }[]
-}
+export type Suggestion = NonNullable<ReturnType<typeof suggestRule>>
 
 /** The smallest rule that blocks one call of a run and no call of the passing runs; undefined when none was found. */
-export function suggestRule(
-  run: RecordedRun,
-  step: string,
-  passing: readonly RecordedRun[],
-): Suggestion | undefined {
+export function suggestRule(run: RecordedRun, step: string, passing: readonly RecordedRun[]) {
   const at = run.calls.findIndex((call) => !call.isNested && call.step === step)
   const bad = run.calls[at]
   if (bad === undefined) return undefined
@@ -143,17 +111,20 @@ export function suggestRule(
     return {
       rule,
       blocks: bad,
+      /** Other calls of the same run that it blocks, too. */
       alsoBlocks: here.filter((call) => call !== bad),
       passing: {
         runs: passing.length,
         calls: passing.reduce((sum, { calls }) => sum + calls.length, 0),
         ofTool: ofTool.length,
       },
+      /** For each condition, what the passing runs have there. */
       evidence: Object.keys(rule.when ?? {}).map((path) => ({
         path,
         here: valuesAt(bad.args, path)[0],
         passing: describe(ofTool.flatMap(({ args }) => valuesAt(args, path))),
       })),
+      /** Rules that were tried and block a passing call, simplest first. */
       tooBroad: tooBroad.slice(0, 5),
     }
   }
@@ -165,13 +136,14 @@ function blockedBy(rule: Rule, calls: readonly RecordedCall[]): RecordedCall[] {
   return calls.filter((_, index) => judgements[index]?.verdict === 'deny')
 }
 
+/** Facts about the calls that a rule must not block. */
 function knownOf(
   run: RecordedRun,
   at: number,
   { tool }: RecordedCall,
   passing: readonly RecordedRun[],
   ofTool: readonly RecordedCall[],
-): Known {
+) {
   const before = new Set(run.calls.slice(0, at).map((call) => call.tool))
   const usual = new Set(passing.flatMap(({ calls }) => toolsBefore(calls, tool)))
   const nth = run.calls.slice(0, at + 1).filter((call) => call.tool === tool).length
@@ -181,7 +153,9 @@ function knownOf(
   )
   return {
     passing: ofTool,
+    /** Tools that were called before the bad call, and never before this tool in a passing run. */
     onlyBefore: [...before].filter((name) => name !== tool && !usual.has(name)),
+    /** The bad call is the nth of its tool in its run, and no passing run has so many. */
     isNth: nth > 1 && nth > most ? nth : undefined,
   }
 }

@@ -15,16 +15,10 @@ export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
   readonly onTried: (commit: Commit, tried: Tried, stepsLeft: number) => void
 }
 
-export interface Bisected {
-  readonly commit: Commit
-  readonly tried: Tried
-  /** Set when it may also be one of these, which cannot be tested. */
-  readonly doubtful: readonly Commit[]
-  readonly all: readonly Tried[]
-}
+export type Bisected = Awaited<ReturnType<typeof bisectRun>>
 
 /** Finds the first commit at which the program differs from the tape. The checkout is not touched. */
-export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bisected> {
+export async function bisectRun(tape: Tape, options: BisectOptions) {
   // A commit that cannot be tried is skipped: without this check all of them would be.
   requireTrust(tape)
   const repository = await GitRepository.find(process.cwd())
@@ -50,10 +44,11 @@ export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bis
   checkEnd('good', await attempt(good, steps + 1))
   const worst = await attempt(bad, steps)
   checkEnd('bad', worst)
-  const found = await findFirstBad({ repository, good, bad: worst, tryCommit: attempt })
+  const found = await findFirstBad(repository, good, worst, attempt)
   return {
     commit: await repository.describe(found.bad.commit),
     tried: found.bad,
+    /** It may also be one of these, which cannot be tested. */
     doubtful: await Promise.all(found.doubtful.map((hash) => repository.describe(hash))),
     all,
   }
@@ -85,27 +80,18 @@ function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): vo
 
 const short = (hash: string): string => hash.slice(0, 10)
 
-interface Search {
-  readonly repository: Pick<GitRepository, 'candidates'>
-  readonly good: string
-  readonly bad: Tried
-  /** Tries a commit; gets the estimated number of remaining steps. */
-  readonly tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>
-}
-
-interface FirstBad {
-  /** The oldest commit known to be different. */
-  readonly bad: Tried
-  /** Commits before it that cannot be tested and may be the first as well; empty when `bad` is it. */
-  readonly doubtful: readonly string[]
-}
-
 /**
  * Halves the commits between a good and a bad one, like `git bisect`. A commit
  * that cannot be tested is passed over for the next best; only when nothing else
  * is left does the answer stay open between it and the first bad one.
  */
-async function findFirstBad({ repository, good, bad, tryCommit }: Search): Promise<FirstBad> {
+async function findFirstBad(
+  repository: GitRepository,
+  good: string,
+  bad: Tried,
+  /** Gets the estimated number of remaining steps. */
+  tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>,
+): Promise<{ readonly bad: Tried; readonly doubtful: readonly string[] }> {
   const goods = [good]
   const skipped = new Set<string>()
   let worst = bad

@@ -111,13 +111,10 @@ export interface OutcomeDifference {
   readonly now: string
 }
 
-interface ComparedOutcome {
-  readonly differences: readonly OutcomeDifference[]
-  /** The same was written, in another order. */
-  readonly outputOrderDiffers: boolean
-}
-
-function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcome {
+function compareOutcomes(
+  recorded: Outcome,
+  now: Outcome,
+): Pick<JudgedOrder, 'differences' | 'outputOrderDiffers'> {
   const differences: OutcomeDifference[] = []
   const compare = (what: string, before?: string | number, after?: string | number): void => {
     if (before !== after) differences.push({ what, recorded: text(before), now: text(after) })
@@ -161,6 +158,7 @@ function without(all: readonly string[], others: readonly string[]): string[] {
 interface JudgedOrder extends TriedOrder {
   readonly verdict: 'same' | 'changed' | 'unclear'
   readonly differences: readonly OutcomeDifference[]
+  /** The same was written, in another order. */
   readonly outputOrderDiffers: boolean
 }
 
@@ -180,11 +178,10 @@ export const judgeByOutcome =
       const difference = { what: 'asks', recorded: '', now: divergence.summary }
       return { ...tried, verdict: 'changed', differences: [difference], outputOrderDiffers: false }
     }
-    const { differences, outputOrderDiffers } = compareOutcomes(recorded, outcome)
-    const all = [...differences, ...unasked.map(notSent)]
-    if (all.length === 0) return { ...tried, verdict: 'same', differences: all, outputOrderDiffers }
-    const verdict = cutShort.length > 0 ? 'unclear' : 'changed'
-    return { ...tried, verdict, differences: all, outputOrderDiffers }
+    const compared = compareOutcomes(recorded, outcome)
+    const differences = [...compared.differences, ...unasked.map(notSent)]
+    const verdict = differences.length === 0 ? 'same' : cutShort.length > 0 ? 'unclear' : 'changed'
+    return { ...tried, ...compared, verdict, differences }
   }
 
 const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
@@ -203,10 +200,14 @@ export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<
     if (tried.divergence !== undefined || tried.cutShort.length > 0)
       return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers: false }
     const now = await judged(tried.outcome)
-    if (now.verdict === 'undefined' || before.verdict === 'undefined')
-      return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers }
-    if (now.verdict === before.verdict)
-      return { ...tried, verdict: 'same', differences: [], outputOrderDiffers }
+    const isUnclear = now.verdict === 'undefined' || before.verdict === 'undefined'
+    if (isUnclear || now.verdict === before.verdict)
+      return {
+        ...tried,
+        verdict: isUnclear ? 'unclear' : 'same',
+        differences: [],
+        outputOrderDiffers,
+      }
     const flipped = { what: 'oracle', recorded: before.reason, now: now.reason }
     return { ...tried, verdict: 'changed', differences: [flipped], outputOrderDiffers }
   }
@@ -229,31 +230,27 @@ export interface Race {
   readonly decides?: Swap
 }
 
-export interface Races {
-  readonly tried: number
-  /** Orders that differ from the recorded one at all. */
-  readonly reordered: number
-  readonly races: readonly Race[]
-  /** Orders that only change the order of the output. */
-  readonly outputOrderChanges: number
-  /** Orders that could not be followed to their end. */
-  readonly unclear: readonly JudgedOrder[]
-}
-
-export interface FindOptions {
-  readonly seeds: readonly number[]
-  /** How many processes run at a time. */
-  readonly jobs: number
-  readonly judge: Judge
-  readonly onTried: (tried: number, found: number) => void
-}
+export type Races = Awaited<ReturnType<typeof findRaces>>
 
 /** For more outcomes than this, which deliveries decide is not looked for. */
 const EXPLAINED_MAX = 5
 
 /** Tries every seed and says which outcomes differ from the recorded one. */
-export async function findRaces(tape: Tape, options: FindOptions): Promise<Races> {
-  const { seeds, jobs, judge, onTried } = options
+export async function findRaces(
+  tape: Tape,
+  {
+    seeds,
+    jobs,
+    judge,
+    onTried,
+  }: {
+    readonly seeds: readonly number[]
+    /** How many processes run at a time. */
+    readonly jobs: number
+    readonly judge: Judge
+    readonly onTried: (tried: number, found: number) => void
+  },
+) {
   const attempt = async (order: Order): Promise<JudgedOrder> => judge(await tryOrder(tape, order))
   const orders: JudgedOrder[] = []
   const left = [...seeds]
@@ -278,10 +275,12 @@ export async function findRaces(tape: Tape, options: FindOptions): Promise<Races
   }
   return {
     tried: orders.length,
+    /** Orders that differ from the recorded one at all. */
     reordered: orders.filter(({ swaps }) => swaps.length > 0).length,
     races,
     outputOrderChanges: orders.filter((one) => one.verdict === 'same' && one.outputOrderDiffers)
       .length,
+    /** Orders that could not be followed to their end. */
     unclear: orders.filter(({ verdict }) => verdict === 'unclear'),
   }
 }

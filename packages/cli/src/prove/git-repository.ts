@@ -1,15 +1,7 @@
 import { cliErrors } from '../errors.js'
 import { type CommandEnd, runCommand } from '../agent/run-command.js'
 
-export interface Commit {
-  readonly hash: string
-  readonly short: string
-  readonly author: string
-  /** ISO 8601. */
-  readonly authorDate: string
-  readonly subject: string
-  readonly isMerge: boolean
-}
+export type Commit = Awaited<ReturnType<GitRepository['describe']>>
 
 /** The repository of a folder. Read-only except for worktrees. */
 export class GitRepository {
@@ -45,7 +37,7 @@ export class GitRepository {
     return lines(text).map((line) => line.slice(3))
   }
 
-  async describe(hash: string): Promise<Commit> {
+  async describe(hash: string) {
     const text = await this.run('show', '-s', '--format=%h%x00%an%x00%aI%x00%s%x00%P', hash)
     const [short = '', author = '', authorDate = '', subject = '', parents = ''] = text.split('\0')
     return { hash, short, author, authorDate, subject, isMerge: parents.trim().includes(' ') }

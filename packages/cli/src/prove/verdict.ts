@@ -33,7 +33,7 @@ export function junitReport(verdicts: readonly Verdict[], startedAt: Date): stri
     const members = verdicts.filter(({ tape }) => path.dirname(tape) === folder)
     const timestamp = startedAt.toISOString().replace(/\.\d+Z$/, '')
     return [
-      element('testsuite', { name: folder, timestamp, ...countsOf(members) }),
+      `  <testsuite${attributes({ name: folder, timestamp, ...countsOf(members) })}>`,
       ...members.flatMap(testCase),
       '  </testsuite>',
     ]
@@ -89,9 +89,6 @@ function outcomeLines({ outcome, summary, text, verified }: Verdict): string[] {
   return [`      <${tag}${attributes({ message: summary, type })}>${xmlText(text)}</${tag}>`]
 }
 
-const element = (name: string, fields: Readonly<Record<string, string>>): string =>
-  `  <${name}${attributes(fields)}>`
-
 function countsOf(verdicts: readonly Verdict[]): Record<string, string> {
   const count = (outcome: Verdict['outcome']): string =>
     String(verdicts.filter((verdict) => verdict.outcome === outcome).length)
@@ -129,27 +126,14 @@ export function annotations(verdicts: readonly Verdict[], env: Environment): str
         ...(locationOf(verdict, root) ?? {
           file: inRepository(verdict.tape, root) ?? verdict.tape,
         }),
-        title: `${TITLES[verdict.outcome]}: ${verdict.name}`,
+        title: `${verdict.outcome === 'failed' ? 'Does not replay' : 'Cannot be checked'}: ${verdict.name}`,
       })
       const properties = fields.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',')
       return `::error ${properties}::${escapeData(verdict.text)}`
     })
 }
 
-const TITLES = {
-  passed: '',
-  skipped: '',
-  failed: 'Does not replay',
-  error: 'Cannot be checked',
-} as const
-
-interface Location {
-  readonly file: string
-  readonly line: string
-  readonly col: string
-}
-
-function locationOf({ site }: Verdict, root: string): Location | undefined {
+function locationOf({ site }: Verdict, root: string): Record<string, string> | undefined {
   const [, file = '', line = '', col = ''] = /^(.*):(\d+):(\d+)$/s.exec(site ?? '') ?? []
   const known = file === '' ? undefined : inRepository(file, root)
   return known === undefined ? undefined : { file: known, line, col }
@@ -221,28 +205,32 @@ const code = (text: string): string =>
 /** Result of a set of tapes in one line: intact or not, replayed or not, and why not. */
 export function summaryOf(results: readonly Verified[]): string {
   const count = (fits: (result: Verified) => boolean): number => results.filter(fits).length
-  const some = (number: number, words: string): string[] =>
-    number === 0 ? [] : [`${number} ${words}`]
-  const integrity = (word: Verified['integrity']): number =>
-    count((result) => result.integrity === word)
-  const replay = (word: Verified['replay']): number => count((result) => result.replay === word)
+  const some = (fits: (result: Verified) => boolean, words: string): string[] =>
+    results.some(fits) ? [`${count(fits)} ${words}`] : []
   const reasons = new Set(results.flatMap(({ notReplayed }) => notReplayed ?? []))
   const notReplayed = [...reasons]
     .filter((reason) => !SAID.has(reason))
     .map((reason) => `${count((result) => result.notReplayed === reason)} not replayed (${reason})`)
   return [
-    `${integrity('intact')} intact`,
-    ...some(integrity('cut off'), 'cut off'),
-    ...some(integrity('damaged'), 'damaged'),
-    ...some(integrity('unreadable'), 'unreadable'),
-    ...some(integrity('recording'), 'still being recorded'),
-    ...some(replay('identical'), 'replayed identically'),
-    ...some(replay('same output'), 'replayed with the same output, not isolated'),
-    ...some(replay('diverged'), 'diverged'),
-    ...some(replay('failed'), 'failed to replay'),
+    `${count(({ integrity }) => integrity === 'intact')} intact`,
+    ...INTEGRITIES.flatMap(([word, said]) => some(({ integrity }) => integrity === word, said)),
+    ...REPLAYS.flatMap(([word, said]) => some(({ replay }) => replay === word, said)),
     ...notReplayed,
   ].join(', ')
 }
+
+const INTEGRITIES: [Verified['integrity'], string][] = [
+  ['cut off', 'cut off'],
+  ['damaged', 'damaged'],
+  ['unreadable', 'unreadable'],
+  ['recording', 'still being recorded'],
+]
+const REPLAYS: [Verified['replay'], string][] = [
+  ['identical', 'replayed identically'],
+  ['same output', 'replayed with the same output, not isolated'],
+  ['diverged', 'diverged'],
+  ['failed', 'failed to replay'],
+]
 
 /** Reasons that the first half of the line has given already. */
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])

@@ -17,23 +17,14 @@ import {
 } from './mask.js'
 import type { Pattern } from './patterns.js'
 
-/** Tapes of a run without what was to be hidden. */
-export interface RedactedRun {
-  /** Files, from the root to the run itself; they are gone after `dispose`. */
-  readonly files: readonly string[]
-  /** Hides the same in what belongs to the run and is not on its tape. */
-  readonly mask: Mask
-  /** Labels of the steps of which the whole answer was taken. */
-  readonly blanked: readonly string[]
-  readonly dispose: () => void
-}
-
 /**
  * Writes the tapes of a run again with everything hidden that matches, and reads them
- * back to see that nothing is left; throws when something is. Not promised: a value that
+ * back to see that nothing is left; throws when something is. The files, from the root to the
+ * run itself, are gone after `dispose`; `mask` hides the same in what belongs to the run and is
+ * not on its tape; `blanked` are the steps of which the whole answer was taken. Not promised: a value that
  * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.
  */
-export function redactRun(file: string, patterns: readonly Pattern[]): RedactedRun {
+export function redactRun(file: string, patterns: readonly Pattern[]) {
   const line = tapeLine(file)
   const mask = new Mask(patterns)
   const changed = maskBodies(openTape(file), mask)
@@ -75,7 +66,7 @@ function blankWhatIsLeft(
   const tape = openTape(file)
   const { hidden } = mask
   let left = 0
-  for (const { step } of remainingMatches(viewRun(tape), mask)) {
+  for (const step of remainingMatches(viewRun(tape), mask)) {
     left += 1
     const tried = degrees.get(step.label)
     const degree = DEGREES[tried === undefined ? 0 : DEGREES.indexOf(tried) + 1]
@@ -90,18 +81,11 @@ function blankWhatIsLeft(
 const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
   [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
 
-/** A step in which something can still be read that should not. */
-interface Remaining {
-  readonly step: Step
-  /** True if it is in an answer, which can be blanked. */
-  readonly inAnswer: boolean
-}
-
 /**
  * Reads a run as the viewer does, with streams put together and compression undone,
  * and finds the steps that still contain a match. An unreadable step counts.
  */
-function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
+function* remainingMatches(view: RunView, mask: Mask): Generator<Step> {
   const looked = new Set<string>()
   const hasMatch = (value: unknown): boolean =>
     anyText(value, (text) => !looked.has(text) && bad(text))
@@ -115,20 +99,11 @@ function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
       const exchange = step.exchange()
       const call = step.call()
       const { title, error } = step
-      if (
-        hasMatch([
-          exchange?.answer,
-          exchange?.response?.text,
-          exchange?.response?.json,
-          call,
-          step.mcp(),
-        ])
-      )
-        yield { step, inAnswer: true }
-      else if (hasMatch([title, error, exchange?.error, exchange?.request, exchange?.messages]))
-        yield { step, inAnswer: !mask.matches(exchange?.request.text ?? '') }
+      const { answer, response, error: failed, request, messages } = exchange ?? {}
+      const answers = [answer, response?.text, response?.json, call, step.mcp()]
+      if (hasMatch([...answers, title, error, failed, request, messages])) yield step
     } catch {
-      yield { step, inAnswer: true }
+      yield step
     }
   }
 }

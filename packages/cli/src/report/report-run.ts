@@ -10,7 +10,7 @@ import {
 import { project } from '../config/define-config.js'
 import type { Pattern } from './patterns.js'
 import { maskBlame, maskStates } from './mask-states.js'
-import { type RedactedRun, redactRun, tapeLine } from './redact-run.js'
+import { redactRun, tapeLine } from './redact-run.js'
 import { version } from '../package-root.js'
 import { statusOf } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
@@ -87,17 +87,8 @@ export interface ReportOptions {
   readonly onStage?: (what: string) => void
 }
 
-export interface MadeReport {
-  readonly html: string
-  readonly run: string
-  /** Notes for the reader, which are also in the report. */
-  readonly notes: readonly string[]
-  /** Bytes of everything that was sent, received and written in the run. */
-  readonly rawBytes: number
-}
-
 /** Makes the page that shows a run wherever it is opened. */
-export function reportRun(file: string, options: ReportOptions): MadeReport {
+export function reportRun(file: string, options: ReportOptions) {
   const { withSource, redact, onStage = () => {} } = options
   onStage('reading the tape')
   const whole = embeddedTapes(tapeLine(file))
@@ -137,7 +128,10 @@ export function reportRun(file: string, options: ReportOptions): MadeReport {
 }
 
 /** Describes what was hidden without naming it: an expression may contain the value. */
-function redactionNotes({ mask, blanked }: RedactedRun, patterns: readonly Pattern[]): string[] {
+function redactionNotes(
+  { mask, blanked }: ReturnType<typeof redactRun>,
+  patterns: readonly Pattern[],
+): string[] {
   const names = patterns.flatMap(({ name }) => name ?? [])
   const others = patterns.length - names.length
   const what = [...names, ...(others > 0 ? [plural(others, 'pattern')] : [])].join(', ')
@@ -196,15 +190,12 @@ function isChainedTo(branch: string, parent: string): boolean {
 }
 
 /** Findings of blame about a run. Unreadable findings do not prevent a report. */
-function gatherBlame(tape: Tape): {
-  readonly blame: RunBlame | undefined
-  readonly notes: readonly string[]
-} {
+function gatherBlame(tape: Tape): { blame?: RunBlame | undefined; notes: readonly string[] } {
   try {
     return { blame: storedBlame(tape), notes: [] }
   } catch {
     const note = 'What `retake blame` found about this run could not be read: it is left out.'
-    return { blame: undefined, notes: [note] }
+    return { notes: [note] }
   }
 }
 

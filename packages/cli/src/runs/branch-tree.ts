@@ -84,12 +84,6 @@ export interface BranchNode {
   readonly branches: readonly BranchNode[]
 }
 
-export interface BranchTree {
-  readonly root: BranchNode
-  /** Tapes that cannot be read at all: they may be branches, too. */
-  readonly unreadable: readonly string[]
-}
-
 /** How tapes are read for a tree; frequent callers may cache them. */
 export interface TreeReader {
   /** The first record of a tape; undefined when it cannot be read at all. */
@@ -105,7 +99,7 @@ export function branchTree(
   store: RunStore,
   id: string,
   reader: TreeReader = { readRun, readNode },
-): BranchTree {
+) {
   const runs = new Map<string, RunEvent>()
   const unreadable: string[] = []
   for (const each of store.ids().toReversed()) {
@@ -124,6 +118,7 @@ export function branchTree(
       branches: children.filter((run) => !seen.has(run.id)).map((run) => makeNode(run.id)),
     }
   }
+  /** Tapes that cannot be read at all may be branches, too. */
   return { root: makeNode(rootOf(runs, id)), unreadable }
 }
 
@@ -183,22 +178,7 @@ function lastLineOf(view: RunView): { lastLine?: string } {
 }
 
 /** Savings of a branch: what it got from its parent instead of going live. */
-export interface BranchFacts {
-  readonly served: number
-  /** Steps that were under way and could not go on. */
-  readonly lost: number
-  readonly live: number
-  /** Requests to models and servers that were not sent. */
-  readonly savedRequests: number
-  readonly savedTokens: number
-  /** Undefined when the price of a served model call is not known. */
-  readonly savedUsd: number | undefined
-  /** How long the parent took for what was served. */
-  readonly savedMs: number
-  readonly paidRequests: number
-  readonly paidTokens: number
-  readonly paidUsd: number | undefined
-}
+export type BranchFacts = ReturnType<typeof branchFacts>
 
 /** A killed run that went on: its tape does not say where, because it is one run. */
 interface ResumedOnOwnTape {
@@ -214,7 +194,7 @@ function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): Ste
 }
 
 /** `resumed`: on its own tape; its earlier events were served. */
-export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape): BranchFacts {
+export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape) {
   const servedTo = resumed?.from ?? tape.ownFrom
   const live: Step[] = []
   const notSent: Step[] = []
@@ -229,11 +209,14 @@ export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTap
   const paid = sum(live)
   return {
     served: notSent.length,
+    /** Steps that were under way and could not go on. */
     lost,
     live: live.length,
+    /** Requests to models and servers that were not sent. */
     savedRequests: saved.requests,
     savedTokens: saved.tokens,
     savedUsd: saved.usd,
+    /** How long the parent took for what was served. */
     savedMs: servedTo > 0 ? tape.event(servedTo - 1).at : 0,
     paidRequests: paid.requests,
     paidTokens: paid.tokens,
@@ -241,11 +224,8 @@ export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTap
   }
 }
 
-function sum(steps: readonly Step[]): {
-  requests: number
-  tokens: number
-  usd: number | undefined
-} {
+/** `usd` is undefined when the price of a model call is not known. */
+function sum(steps: readonly Step[]) {
   let [requests, tokens] = [0, 0]
   let usd: number | undefined = 0
   for (const step of steps) {

@@ -78,17 +78,18 @@ export class RunStore {
     }
   }
 
-  /** Ids of all runs, newest first. */
-  ids(): string[] {
-    let names: string[]
+  unsortedIds(): string[] {
     try {
-      names = readdirSync(this.folder)
+      return readdirSync(this.folder)
+        .filter((name) => name.endsWith(EXTENSION))
+        .map((name) => name.slice(0, -EXTENSION.length))
     } catch {
       return []
     }
-    const ids = names
-      .filter((name) => name.endsWith(EXTENSION))
-      .map((name) => name.slice(0, -EXTENSION.length))
+  }
+
+  /** Ids of all runs, newest first. */
+  ids(): string[] {
     const started = new Map<string, number>()
     const startOf = (id: string): number => {
       const known = started.get(id) ?? startedAt(this.pathOf(id))
@@ -96,7 +97,7 @@ export class RunStore {
       return known
     }
     // An id begins with its date and second; within one second the tape knows.
-    return ids.toSorted(
+    return this.unsortedIds().toSorted(
       (a, b) =>
         compareText(secondOf(b), secondOf(a)) || startOf(b) - startOf(a) || compareText(b, a),
     )
@@ -132,5 +133,19 @@ function startedAt(file: string): number {
     return openTape(file).run.startedAt
   } catch {
     return 0
+  }
+}
+
+/** Reads a file that need not exist. Throws `unreadable` if it cannot be read or parsed. */
+export function readIfPresent<T>(
+  file: string,
+  parse: (text: string) => T,
+  unreadable: (file: string, cause: unknown) => Error,
+): T | undefined {
+  try {
+    return parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unreadable(file, error)
   }
 }

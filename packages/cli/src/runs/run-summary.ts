@@ -66,7 +66,8 @@ export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
 /** `cut off`: all records are valid, but the end is missing. `recording`: it is being written now. */
 export type Integrity = 'intact' | 'cut off' | 'recording' | 'damaged'
 
-interface CheckedTape {
+/** Checks every byte and every link of a tape, and that its end is present. */
+export function checkTape(tape: Tape): {
   readonly integrity: Integrity
   /** One line: what was found, or how much was checked. */
   readonly detail: string
@@ -76,10 +77,7 @@ interface CheckedTape {
   readonly signature: SignatureState
   /** Set if the tape was not synced while it was written. */
   readonly durability?: Durability
-}
-
-/** Checks every byte and every link of a tape, and that its end is present. */
-export function checkTape(tape: Tape): CheckedTape {
+} {
   const { count: events, digest, problem, signature } = tape.verify()
   const { durability } = tape.run
   const common = { events, digest, signature, ...(durability && { durability }) }

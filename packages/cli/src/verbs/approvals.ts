@@ -42,16 +42,10 @@ const waitingIn = (store: RunStore): Waiting[] =>
     .flatMap((tape) => pendingApprovals(tape, Date.now()).map((each) => ({ ...each, tape })))
 
 function list(waiting: readonly Waiting[], json: boolean): number {
-  if (json) {
-    for (const each of waiting) printJson(jsonOf(each))
-    return 0
-  }
-  if (waiting.length === 0) {
-    process.stderr.write('no call waits for approval\n')
-    return 0
-  }
   const width = widthOf(process.stdout)
-  console.log(waiting.map((each) => waitingLines(each, width).join('\n')).join('\n\n'))
+  if (json) for (const each of waiting) printJson(jsonOf(each))
+  else if (waiting.length === 0) process.stderr.write('no call waits for approval\n')
+  else console.log(waiting.map((each) => waitingLines(each, width).join('\n')).join('\n\n'))
   return 0
 }
 

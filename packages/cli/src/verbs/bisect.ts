@@ -1,13 +1,5 @@
 import { DIR_OPTION, SECONDS, TRUST_OPTION, type Verb } from '../command-line/verb.js'
-import {
-  type Look,
-  lookOf,
-  type Paint,
-  painter,
-  printable,
-  Progress,
-  printJson,
-} from '../terminal/terminal.js'
+import { type Look, type Paint, painter, printable, Progress } from '../terminal/terminal.js'
 import { type Bisected, bisectRun } from '../prove/bisect-run.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
@@ -68,15 +60,14 @@ not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
       })
       const { commit, doubtful, tried, all } = bisected
       const found = doubtful.length === 0
-      if (options.json) {
-        const { verdict: _, commit: __, ...difference } = tried
-        const commits = all.map(({ replayed: ___, ...each }) => each)
-        const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
-        printJson({ ...answer, see: `git show ${commit.short}` }, 2)
-      } else {
-        const look = lookOf(process.stdout)
-        console.log(bisectLines(tape, bisected, look).join('\n'))
-      }
+      const { verdict: _, commit: __, ...difference } = tried
+      const commits = all.map(({ replayed: ___, ...each }) => each)
+      const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
+      options.print(
+        { ...answer, see: `git show ${commit.short}` },
+        (look) => bisectLines(tape, bisected, look),
+        2,
+      )
       return found ? FOUND : 1
     } finally {
       progress?.stop()

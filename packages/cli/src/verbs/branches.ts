@@ -1,4 +1,4 @@
-import { cutTo, type Look, lookOf, printable, printJson } from '../terminal/terminal.js'
+import { cutTo, type Look, printable } from '../terminal/terminal.js'
 import { DIR_OPTION, type Verb } from '../command-line/verb.js'
 import { openOwnTape } from '@retake/tape/node'
 import { type BranchNode, branchTree, editText, howText } from '../runs/branch-tree.js'
@@ -16,11 +16,7 @@ much was saved by serving steps from the tape.`,
     const file = options.store.find(name)
     const { id } = openOwnTape(file).run
     const { root, unreadable } = branchTree(new RunStore(path.dirname(file)), id)
-    if (options.json) printJson(root, 2)
-    else {
-      const look = lookOf(process.stdout)
-      console.log(treeLines(root, id, look).join('\n'))
-    }
+    options.print(root, (look) => treeLines(root, id, look), 2)
     if (unreadable.length > 0)
       process.stderr.write(
         `${plural(unreadable.length, 'tape')} of this folder cannot be read and may belong here: ${unreadable.join(', ')}\n`,

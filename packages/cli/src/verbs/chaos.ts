@@ -41,7 +41,7 @@ function deliveryName(tape: Tape, view: RunView, seq: number): string {
   )
   const started = tape.event(event.op)
   if (step !== undefined) {
-    return `${partOfAnswer(event)} step ${step.label} (${shortTitle(step.title)})`
+    return `${partOfAnswer(event)} step ${step.label} (${clipText(step.title, 40)})`
   }
   if (started.type === 'timer')
     return started.kind === 'immediate' ? 'an immediate' : `the ${started.kind} of ${started.ms} ms`
@@ -50,9 +50,6 @@ function deliveryName(tape: Tape, view: RunView, seq: number): string {
   if (started.type === 'socket') return `a part of a connection to ${started.host ?? started.path}`
   return `event ${seq}`
 }
-
-const TITLE_MAX = 40
-const shortTitle = (title: string): string => clipText(title, TITLE_MAX)
 
 function partOfAnswer(event: TapeEvent): string {
   if (event.type === 'response') return 'the start of the answer to'
@@ -88,24 +85,19 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
   return [
     head,
     ...races.flatMap((race) => ['', ...oneRace(race, context, look)]),
-    ...savedLines(found, context),
+    // Tapes that were requested although nothing changed.
+    ...[...context.kept]
+      .filter(([seed]) => races.every(({ order }) => order.seed !== seed))
+      .map(([seed, id]) => `kept ${id} · seed ${seed}`),
     ...(outputOrderChanges > 0
       ? [
           '',
           `output order changes in ${plural(outputOrderChanges, 'order')}; the lines are the same`,
         ]
       : []),
-    ...(unclear.length > 0 ? ['', ...unclearLines(found)] : []),
+    ...(unclear.length > 0 ? ['', ...unclearLines(unclear)] : []),
     ...(reordered === 0 && tried > 1 ? ['', 'nothing in this run happens at the same time'] : []),
   ]
-}
-
-/** Tapes that were requested although nothing changed. */
-function savedLines({ races }: Races, { kept }: RaceContext): string[] {
-  const shown = new Set(races.map(({ order }) => order.seed))
-  return [...kept]
-    .filter(([seed]) => !shown.has(seed))
-    .map(([seed, id]) => `kept ${id} · seed ${seed}`)
 }
 
 function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look): string[] {
@@ -156,7 +148,7 @@ const indented = (text: string, width: number): string[] =>
 const more = (count: number, word: string): string[] =>
   count > 0 ? [`  and ${plural(count, `more ${word}`)}`] : []
 
-function unclearLines({ unclear }: Races): string[] {
+function unclearLines(unclear: Races['unclear']): string[] {
   const what = unclear.flatMap(({ cutShort }) => cutShort.map((one) => one.what))
   return [
     `${plural(unclear.length, 'order')} could not be followed to the end; the tape has no rest of`,
@@ -231,16 +223,12 @@ async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> 
     const [first] = control.differences
     throw cliErrors.RECORDED_ORDER_DIFFERS(
       tape.run.id,
-      first ? shortened(`${first.what} ${first.now || first.recorded}`) : 'it differs',
+      first
+        ? clipText(`${first.what} ${first.now || first.recorded}`.split('\n')[0] ?? '', 81)
+        : 'it differs',
     )
   }
   return oracle === undefined ? byOutcome : judgeByOracle(oracle, recorded)
-}
-
-const DIFFERENCE_MAX = 80
-const shortened = (text: string): string => {
-  const [line = ''] = text.split('\n')
-  return line.length > DIFFERENCE_MAX ? `${line.slice(0, DIFFERENCE_MAX)}…` : line
 }
 
 /** Runs the orders to save once more: other tapes were deleted. */
@@ -283,7 +271,7 @@ function foundJson(found: Races, { tape, name, kept }: RaceContext): object {
 }
 
 function seedsOf(options: Options): number[] {
-  const seed = options.number('seed', { least: 0, most: Number.MAX_SAFE_INTEGER })
+  const seed = options.number('seed')
   const count = options.number('seeds', { least: 1, most: SEEDS_MAX })
   if (seed !== undefined && count !== undefined)
     throw usageError('Use either --seed or --seeds.', 'One seed is one order.')

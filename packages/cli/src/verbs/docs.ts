@@ -55,14 +55,7 @@ const plain = (text: string): string =>
   text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\*\*([^*]+)\*\*/g, '$1')
 
 /** A page of the documentation that comes with this version of the package. */
-interface DocPage {
-  /** `guard`, or the code of an error. */
-  readonly name: string
-  readonly title: string
-  readonly path: string
-  /** Markdown. */
-  readonly text: string
-}
+type DocPage = ReturnType<typeof readPage>
 
 /** The page of that name, of that path (`docs/guard.md`), or the entry of an error code. */
 function findPage(given: string): DocPage {
@@ -97,7 +90,7 @@ const pageNames = (part: string): string[] =>
     .map((file) => file.slice(0, -3))
     .toSorted()
 
-function readPage(name: string): DocPage {
+function readPage(name: string) {
   const text = readFileSync(pathOf(name), 'utf8')
   const title = /^# (.*)$/m.exec(text)?.[1] ?? name
   return { name: path.basename(name), title, path: pathOf(name), text }
@@ -128,10 +121,7 @@ function printPage(page: DocPage, json: boolean): void {
   const { stdout } = process
   if (json) printJson(page)
   else if (!stdout.isTTY) stdout.write(page.text)
-  else {
-    const look = lookOf(stdout)
-    stdout.write(pageLines(page.text, look).join('\n'))
-  }
+  else stdout.write(pageLines(page.text, lookOf(stdout)).join('\n'))
 }
 
 function printNames(pages: readonly DocPage[]): void {

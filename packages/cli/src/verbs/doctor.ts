@@ -21,26 +21,18 @@ import { notCapturedDetail } from '../agent/divergence.js'
 import type { CallSites } from '@retake/engine'
 import { plural } from '@retake/tape/present'
 
-/** One source of values that an agent cannot know beforehand. */
-interface Source {
-  /** `Date.now`, `POST host/path`, `tool search`, … */
-  readonly name: string
-  /** How often it was used in the first recording. */
-  readonly count: number
-  /** True if the two recordings got different values. */
-  readonly changed: boolean
-  /** Where in the agent's code, the most frequent first. */
-  readonly sites: readonly string[]
-}
-
 /** Everything on two tapes of the same agent that came from outside, and whether it changed. */
-function findSources(first: Tape, second: Tape, drawSites: CallSites): Source[] {
+function findSources(first: Tape, second: Tape, drawSites: CallSites) {
   const before = collect(first)
   const after = collect(second)
   const sources = [...before].map(([name, { values, sites }]) => ({
+    /** `Date.now`, `POST host/path`, `tool search`, … */
     name,
+    /** How often it was used in the first recording. */
     count: values.length,
+    /** True if the two recordings got different values. */
     changed: JSON.stringify(values) !== JSON.stringify(after.get(name)?.values),
+    /** Where in the agent's code, the most frequent first. */
     sites: mostFrequent([...sites, ...sitesOf(drawSites, name)]),
   }))
   const order = orderOfDeliveries(first)
@@ -75,14 +67,11 @@ function collect(tape: Tape): Map<string, Collected> {
     } else if (isDelivery(event)) {
       const { values } = found.get(names.get(event.op) ?? '') ?? { values: [] }
       // Which of several concurrent calls an answer belongs to does not matter here.
-      if (values.length > 0) values[values.length - 1] += digestOf(tape, event)
+      if (values.length > 0)
+        values[values.length - 1] += Buffer.from(tape.body(event.seq)).toString('latin1')
     }
   }
   return found
-}
-
-function digestOf(tape: Tape, event: TapeEvent): string {
-  return Buffer.from(tape.body(event.seq)).toString('latin1')
 }
 
 function sourceName(event: TapeEvent): string | undefined {
@@ -134,14 +123,9 @@ interface Diagnosis {
   /** stderr of the first run, if it failed. */
   readonly complaint: string
   readonly tape: Tape
-  readonly sources: readonly Source[]
+  readonly sources: ReturnType<typeof findSources>
   readonly notCaptured: readonly NotCaptured[]
   readonly replayed: Replayed
-}
-
-function diagnosisJson({ sources, notCaptured, replayed }: Diagnosis): string {
-  const identical = replayed.divergences.length === 0
-  return JSON.stringify({ captured: sources, notCaptured, identical, replayed }, undefined, 2)
 }
 
 /** How often, then whether it changes: what a narrow terminal leaves out. */
@@ -259,14 +243,14 @@ For JavaScript and TypeScript. To check another command, record it with
         replayed: await replayAgent(tape, { stdio: 'ignore' }),
       }
       progress.stop()
-      if (options.json) console.log(diagnosisJson(diagnosis))
-      else {
-        const look = lookOf(process.stdout)
-        console.log(diagnosisLines(diagnosis, look).join('\n'))
-      }
-      return diagnosis.notCaptured.length > 0 || diagnosis.replayed.divergences.length > 0
-        ? FOUND
-        : 0
+      const { sources, notCaptured, replayed } = diagnosis
+      const identical = replayed.divergences.length === 0
+      if (options.json)
+        console.log(
+          JSON.stringify({ captured: sources, notCaptured, identical, replayed }, undefined, 2),
+        )
+      else console.log(diagnosisLines(diagnosis, lookOf(process.stdout)).join('\n'))
+      return notCaptured.length > 0 || !identical ? FOUND : 0
     } finally {
       progress.stop()
       closeSync(stderr)

@@ -5,7 +5,7 @@ import {
   usageError,
   type Verb,
 } from '../command-line/verb.js'
-import { IN_FULL, type LineHit, type Probe, type WatchedLine } from '@retake/engine/inspect'
+import { IN_FULL, type LineHit, type WatchedLine } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkExpression } from '../debug/step-prompt.js'
@@ -43,14 +43,16 @@ effects fails, and its error is printed for that hit.`,
     const print = printer(tape, json)
     return explainingDivergence(tape, json, async () => {
       const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
-        watchLine(tape, options.texts('node-arg'), {
-          ...line,
-          expression: checked,
-          allowSideEffects: options.flag('allow-side-effects'),
-          limits: json ? IN_FULL : undefined,
-          onHit: print,
-          ...(known && { known }),
-        })
+        withProbe(tape, { nodeArgs: options.texts('node-arg') }, (probe) =>
+          probe.watchLine({
+            ...line,
+            expression: checked,
+            allowSideEffects: options.flag('allow-side-effects'),
+            onHit: print,
+            ...(json && { limits: IN_FULL }),
+            ...(known && { known }),
+          }),
+        )
       let watched = await watch()
       if (watched.hits === 0 && watched.known) watched = await watch(watched.known)
       checkEnd(watched.end)
@@ -59,19 +61,6 @@ effects fails, and its error is printed for that hit.`,
     })
   },
 } satisfies Verb
-
-type WatchOptions = Parameters<Probe['watchLine']>[0]
-
-function watchLine(
-  tape: Tape,
-  nodeArgs: readonly string[],
-  options: Omit<WatchOptions, 'limits'> & { limits: WatchOptions['limits'] | undefined },
-): Promise<WatchedLine> {
-  const { limits, ...rest } = options
-  return withProbe(tape, { nodeArgs }, (probe) =>
-    probe.watchLine({ ...rest, ...(limits && { limits }) }),
-  )
-}
 
 /** One line a hit, as soon as it is known. */
 function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
@@ -95,7 +84,7 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
 const explained = (message: string): string =>
   message.includes('Possible side-effect') ? `${message}; --allow-side-effects lets it` : message
 
-function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
+function neverRan({ file, line }: ReturnType<typeof findSourceLine>, watched: WatchedLine): Error {
   const { wasLoaded, nextLineWithCode } = watched
   const why = !wasLoaded
     ? 'The program did not load this file.'
@@ -105,14 +94,8 @@ function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
   return cliErrors.LINE_NEVER_RAN(fromHere(file), line, why)
 }
 
-interface SourceLine {
-  /** Real, absolute path. */
-  readonly file: string
-  readonly line: number
-}
-
 /** Reads `src/agent.ts:42`, seen from the folder of the recording or from here. */
-function findSourceLine(text: string, recordedIn: string | undefined): SourceLine {
+function findSourceLine(text: string, recordedIn: string | undefined) {
   const match = /^(.+?):(\d+)(?::\d+)?$/.exec(text)
   const line = Number(match?.[2])
   if (match?.[1] === undefined || line < 1)

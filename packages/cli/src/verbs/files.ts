@@ -100,40 +100,30 @@ This command shows how it differs from the files on disk.`,
     const { id } = openOwnTape(tape).run
     const folder = overlayOf(path.resolve(tape))
     const changes = overlayChanges(folder)
-    const shown = options.flag('diff') && !options.json ? 'content' : 'list'
-    if (!options.json) print(id, changes, shown)
+    if (!options.json) print(id, changes, options.flag('diff'))
     const kept = isApplied ? keepOverlay(folder, to) : []
     const discarded = options.flag('discard')
     if (discarded) discardOverlay(folder)
     if (options.json) {
       const where = to === undefined ? {} : { to: path.resolve(to) }
       printJson({ branch: id, folder, changes, kept, ...where, discarded }, 2)
-    } else describe(kept, { isApplied, to, discarded })
+    } else {
+      if (isApplied)
+        console.error(
+          to === undefined
+            ? `${plural(kept.length, 'change')} made on disk.`
+            : `${plural(kept.length, 'file')} put into ${to}.`,
+        )
+      if (discarded) console.error('The files of the branch are gone; its tape stays.')
+    }
     return 0
   },
 } satisfies Verb
 
-function print(id: string, changes: readonly FileChange[], shown: 'content' | 'list'): void {
+function print(id: string, changes: readonly FileChange[], withContent: boolean): void {
   const look = lookOf(process.stdout)
   if (changes.length === 0) console.log(`Branch ${id} and the disk do not differ.`)
-  else if (shown === 'list') console.log(fileChangeLines(changes, look).join('\n'))
-  else console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))
-}
-
-function describe(
-  kept: readonly FileChange[],
-  done: {
-    readonly isApplied: boolean
-    readonly to: string | undefined
-    readonly discarded: boolean
-  },
-): void {
-  const { isApplied, to, discarded } = done
-  if (isApplied)
-    console.error(
-      to === undefined
-        ? `${plural(kept.length, 'change')} made on disk.`
-        : `${plural(kept.length, 'file')} put into ${to}.`,
-    )
-  if (discarded) console.error('The files of the branch are gone; its tape stays.')
+  else if (withContent)
+    console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))
+  else console.log(fileChangeLines(changes, look).join('\n'))
 }

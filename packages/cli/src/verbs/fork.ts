@@ -1,10 +1,9 @@
 import { type Options, usageError, type Verb } from '../command-line/verb.js'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ForkOptions, planFork } from '@retake/engine'
-import { answerPayload, fileNotJson, parseSet, type Payload, type Tape } from '@retake/tape'
+import { answerPayload, fileNotJson, parseSet, type Tape } from '@retake/tape'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 import { cliErrors } from '../errors.js'
-import { errors } from '@retake/engine/errors'
 import { refuseProxyRun } from '../agent/replay-agent.js'
 import { requireTrust } from '../agent/trust.js'
 import { spawnSync } from 'node:child_process'
@@ -13,7 +12,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { errorLines, explain } from '../command-line/print-error.js'
-import { viewRun } from '../runs/view-run.js'
+import { findStep, viewRun } from '../runs/view-run.js'
 
 /**
  * Opens the answer of a step in the user's editor and gives back what was saved,
@@ -24,22 +23,23 @@ async function editPayload(
   tape: Tape,
   options: ForkOptions,
 ): Promise<Pick<ForkOptions, 'payload'>> {
-  const view = viewRun(tape)
-  const step = view.step(options.at)
-  if (step === undefined)
-    throw errors.NO_SUCH_STEP(view.id, String(options.at), view.recordedSteps.length)
+  const step = findStep(viewRun(tape), String(options.at))
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-edit-'))
   try {
     const payload = answerPayload(tape, step)
-    const before = textOf(payload)
-    const file = path.join(folder, `step-${step.label}.${isText(payload) ? 'txt' : 'json'}`)
+    const isText = payload.kind === 'text'
+    const before = isText
+      ? (payload.data as { text: string }).text
+      : `${JSON.stringify(payload.data, undefined, 2)}\n`
+    const file = path.join(folder, `step-${step.label}.${isText ? 'txt' : 'json'}`)
     writeFileSync(file, before, { mode: 0o600 })
     for (;;) {
       openEditor(file)
       const after = readFileSync(file, 'utf8')
       if (after === before) throw cliErrors.NOTHING_EDITED(`The answer of step ${step.label}`)
       try {
-        const edited = { kind: payload.kind, data: dataOf(payload, after) }
+        const data = isText ? { text: after } : parseEdited(after)
+        const edited = { kind: payload.kind, data }
         planFork(tape, { ...options, payload: edited })
         return { payload: edited }
       } catch (error) {
@@ -51,15 +51,7 @@ async function editPayload(
   }
 }
 
-const isText = ({ kind }: Payload): boolean => kind === 'text'
-
-const textOf = (payload: Payload): string =>
-  isText(payload)
-    ? (payload.data as { text: string }).text
-    : `${JSON.stringify(payload.data, undefined, 2)}\n`
-
-function dataOf(payload: Payload, text: string): unknown {
-  if (isText(payload)) return { text }
+function parseEdited(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
@@ -120,7 +112,10 @@ of the parent never changes.`,
   async run(options, [name = '']) {
     const at = options.text('at') ?? ''
     if (options.flag('edit') && options.text('response') !== undefined)
-      throw usageError('--edit and --response exclude each other.', BOTH_WHOLE)
+      throw usageError(
+        '--edit and --response exclude each other.',
+        'Each of them replaces the whole answer of the step.',
+      )
     const wanted = readOptions(options, at)
     const tape = options.openRun(name)
     refuseProxyRun(tape)
@@ -129,8 +124,6 @@ of the parent never changes.`,
     return continueVerb(tape, planFork(tape, { ...wanted, ...edited }), 'forked', options)
   },
 } satisfies Verb
-
-const BOTH_WHOLE = 'Each of them replaces the whole answer of the step.'
 
 function readOptions(options: Options, at: string): ForkOptions {
   const file = options.text('response')

@@ -1,13 +1,5 @@
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
-import {
-  cutTo,
-  fromHere,
-  type Look,
-  lookOf,
-  printable,
-  printJson,
-  wrap,
-} from '../terminal/terminal.js'
+import { cutTo, fromHere, type Look, printable, wrap } from '../terminal/terminal.js'
 import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
 import { cliErrors } from '../errors.js'
 import { plural } from '@retake/tape/present'
@@ -166,11 +158,11 @@ if the value does not occur.`,
     const found = locateText(tape, viewRun(tape), wanted)
     if (found.occurrences.length === 0)
       throw cliErrors.TEXT_NOT_FOUND(tape.run.id, wanted, found.nearMisses)
-    if (options.json) printJson({ run: tape.run.id, path: tape.path, ...found }, 2)
-    else {
-      const look = lookOf(process.stdout)
-      console.log(locateLines(tape.run.id, found, { ...look, all: options.flag('all') }).join('\n'))
-    }
+    options.print(
+      { run: tape.run.id, path: tape.path, ...found },
+      (look) => locateLines(tape.run.id, found, { ...look, all: options.flag('all') }),
+      2,
+    )
     if (tape.status === 'truncated')
       process.stderr.write('The recording was cut off; what came after is not on the tape.\n')
     return 0

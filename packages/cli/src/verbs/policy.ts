@@ -1,7 +1,6 @@
 import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import {
   type Look,
-  lookOf,
   painter,
   plainText,
   plainValue,
@@ -25,16 +24,6 @@ import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
 import { plural } from '@retake/tape/present'
 
-/** The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr. */
-function writeSuggestion(suggestion: Suggestion, json: boolean): void {
-  if (json) {
-    printJson(suggestionJson(suggestion))
-    return
-  }
-  console.log(stringify([suggestion.rule]).trimEnd())
-  process.stderr.write(`${evidenceLines(suggestion).join('\n')}\n`)
-}
-
 const suggestionJson = ({ blocks, alsoBlocks, evidence, ...rest }: Suggestion): unknown => ({
   ...rest,
   blocks: callJson(blocks),
@@ -42,7 +31,7 @@ const suggestionJson = ({ blocks, alsoBlocks, evidence, ...rest }: Suggestion): 
   evidence: evidence.map(({ here, ...each }) => ({ ...each, here: plainValue(here) })),
 })
 
-const callJson = ({ run, step, isNested, tool, args, status }: RecordedCall): unknown => ({
+const callJson = ({ run, step, isNested, tool, args, status }: RecordedCall) => ({
   run,
   step,
   ...(isNested && { isNested }),
@@ -121,19 +110,12 @@ const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unkn
   newlyAllowed: newlyAllowed.map(changedJson),
 })
 
-const changedJson = ({ call, judgement }: ChangedCall): unknown => ({
-  run: call.run,
-  step: call.step,
-  ...(call.isNested && { isNested: true }),
-  tool: call.tool,
-  args: plainValue(call.args),
-  was: call.status,
-  verdict: judgement.verdict,
-  rule: judgement.rule,
-  code: judgement.denial?.code,
-  why: judgement.denial?.why,
-  allowed: judgement.denial?.allowed,
-})
+const changedJson = ({ call, judgement }: ChangedCall): unknown => {
+  const { verdict, rule, denial } = judgement
+  const { status: was, ...recorded } = callJson(call)
+  const { code, why, allowed } = denial ?? {}
+  return { ...recorded, was, verdict, rule, code, why, allowed }
+}
 
 export default {
   arguments: 'check <file> | test <file> | suggest <run>',
@@ -183,17 +165,11 @@ async function check(file: string, options: Options): Promise<number> {
 }
 
 async function test(file: string, options: Options): Promise<number> {
-  const [blocked, allowed] = [
-    options.number('max-blocked') ?? 0,
-    options.number('max-allowed') ?? 0,
-  ]
+  const blocked = options.number('max-blocked') ?? 0
+  const allowed = options.number('max-allowed') ?? 0
   const policies = await loadPolicy(file)
   const result = backTest(policies, recordedRuns(tapesFolder(options)))
-  if (options.json) printJson(backTestJson(result))
-  else {
-    const look = lookOf(process.stdout)
-    console.log(backTestLines(result, look).join('\n'))
-  }
+  options.print(backTestJson(result), (look) => backTestLines(result, look))
   const isOver = result.newlyBlocked.length > blocked || result.newlyAllowed.length > allowed
   return isOver ? FOUND : 0
 }
@@ -211,7 +187,12 @@ function suggest(name: string, options: Options): number {
   )
   const suggestion = suggestRule(run, label, passing)
   if (suggestion === undefined) throw cliErrors.RULE_NOT_FOUND(run.id, label, passing.length)
-  writeSuggestion(suggestion, options.json)
+  if (options.json) printJson(suggestionJson(suggestion))
+  else {
+    // The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr.
+    console.log(stringify([suggestion.rule]).trimEnd())
+    process.stderr.write(`${evidenceLines(suggestion).join('\n')}\n`)
+  }
   return 0
 }
 

@@ -58,7 +58,13 @@ job gets a table of all tapes.`,
     const store = options.store
     const files = names.flatMap((name) => tapesOf(name, store))
     const junit = options.text('junit')
-    if (junit !== undefined) prepareReport(junit)
+    // Before the work, so that it is not in vain.
+    if (junit !== undefined)
+      writing(junit, () => {
+        mkdirSync(path.dirname(path.resolve(junit)), { recursive: true })
+        if (statSync(junit, { throwIfNoEntry: false })?.isDirectory())
+          throw new Error('it is a folder')
+      })
     const replay = !options.flag('integrity-only')
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
@@ -79,9 +85,14 @@ job gets a table of all tapes.`,
     } finally {
       progress.stop()
     }
-    if (junit !== undefined) writeReport(junit, junitReport(verdicts, startedAt))
+    if (junit !== undefined)
+      writing(junit, () => writeFileSync(junit, junitReport(verdicts, startedAt)))
     if (!options.json) print(verdicts.map(({ verified }) => verified))
-    if (isGithub(process.env)) reportToGithub(verdicts, options.json)
+    if (isGithub(process.env)) {
+      // With --json, stdout contains only JSON, so annotations are left out.
+      if (!options.json) for (const line of annotations(verdicts, process.env)) console.log(line)
+      appendSummary(verdicts, process.env)
+    }
     return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
 } satisfies Verb
@@ -98,25 +109,9 @@ function checkTrust(file: string): void {
   requireTrust(tape)
 }
 
-/** With --json, stdout contains only JSON, so annotations are left out. */
-function reportToGithub(verdicts: readonly Verdict[], json: boolean): void {
-  if (!json) for (const line of annotations(verdicts, process.env)) console.log(line)
-  appendSummary(verdicts, process.env)
-}
-
-/** Before the work, so that it is not in vain. */
-function prepareReport(file: string): void {
+function writing(file: string, write: () => void): void {
   try {
-    mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
-    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
-  } catch (error) {
-    throw cliErrors.REPORT_NOT_WRITABLE(file, error)
-  }
-}
-
-function writeReport(file: string, report: string): void {
-  try {
-    writeFileSync(file, report)
+    write()
   } catch (error) {
     throw cliErrors.REPORT_NOT_WRITABLE(file, error)
   }

@@ -10,9 +10,8 @@ import {
 } from '@retake/tape'
 import type { Editable, EditableText, ForkRequest } from '@retake/web'
 import { cliErrors } from '../../errors.js'
-import { errors } from '@retake/engine/errors'
 import { plural } from '@retake/tape/present'
-import { viewRun } from '../../runs/view-run.js'
+import { findStep, viewRun } from '../../runs/view-run.js'
 import { explain } from '../../command-line/print-error.js'
 
 /** Longer texts make an editor in a page crawl. */
@@ -26,9 +25,7 @@ export function editableOf(tape: Tape, at: string): Editable {
       ...reading('answer', () => textOf(drawPayload(tape, Number(event)), {})),
       whyNoRequest: 'A clock or random value has no request to edit.',
     }
-  const view = viewRun(tape)
-  const step = view.step(at)
-  if (step === undefined) throw errors.NO_SUCH_STEP(view.id, at, view.recordedSteps.length)
+  const step = stepOf(tape, at)
   return {
     ...reading('answer', () => textOf(answerPayload(tape, step), answerFacts(step))),
     ...reading('request', () => textOf(requestPayload(tape, step), {})),
@@ -185,9 +182,4 @@ function changeOf(
   return { edited, paths }
 }
 
-function stepOf(tape: Tape, label: string): Step {
-  const view = viewRun(tape)
-  const step = view.step(label)
-  if (step === undefined) throw errors.NO_SUCH_STEP(view.id, label, view.recordedSteps.length)
-  return step
-}
+const stepOf = (tape: Tape, label: string): Step => findStep(viewRun(tape), label)

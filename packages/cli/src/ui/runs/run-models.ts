@@ -5,7 +5,7 @@ import type { RunStatus } from '@retake/tape/present'
 import { isRecording, type RunStore } from '../../runs/run-store.js'
 import { statusOf } from '../../runs/run-summary.js'
 import { readOptions } from '../../runs/view-run.js'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Tape } from '@retake/tape'
 
 /** Tells whether files were saved, replaced or removed since it was made. Reads no content. */
@@ -13,18 +13,15 @@ export class FileStamps {
   readonly #stamps: ReadonlyMap<string, string>
 
   constructor(files: readonly string[]) {
-    this.#stamps = new Map(files.map((file) => [file, metadataOf(file)]))
+    this.#stamps = new Map(files.map((file) => [file, stampText(file)]))
   }
 
   areOld(): boolean {
-    return [...this.#stamps].some(([file, stamp]) => metadataOf(file) !== stamp)
+    return [...this.#stamps].some(([file, stamp]) => stampText(file) !== stamp)
   }
 }
 
-function metadataOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false })
-  return found === undefined ? 'gone' : `${found.ino} ${found.size} ${found.mtimeMs}`
-}
+export const stampText = (file: string): string => stampOf(file)?.text ?? 'gone'
 
 /** A run as it was read last. */
 export interface ReadRun {
@@ -91,8 +88,7 @@ export class RunModels {
       throw cliErrors.UNKNOWN_RUN(id, this.store.folder)
     }
     let text = own.text
-    for (const parent of this.#ancestors(id))
-      text += `, ${stampOf(this.store.pathOf(parent))?.text ?? 'gone'}`
+    for (const parent of this.#ancestors(id)) text += `, ${stampText(this.store.pathOf(parent))}`
     return text
   }
 
@@ -198,24 +194,12 @@ export function stampOf(file: string): TapeStamp | undefined {
 /** Every run of a folder, by id, without reading any. No folder is one without runs. */
 export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp> {
   const stamps = new Map<string, TapeStamp>()
-  for (const id of idsIn(store)) {
+  for (const id of store.unsortedIds()) {
     const stamp = stampOf(store.pathOf(id))
     if (stamp !== undefined) stamps.set(id, stamp)
   }
   return stamps
 }
-
-function idsIn({ folder }: RunStore): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => name.endsWith('.tape'))
-      .map((name) => name.slice(0, -'.tape'.length))
-  } catch {
-    return []
-  }
-}
-
-/** Ids contain nothing that could leave the folder. */
 
 /** The tape of a run that a page named, as it is now. Only whole ids: nothing outside of the folder is opened. */
 export function openStored(store: RunStore, id: string): Tape {

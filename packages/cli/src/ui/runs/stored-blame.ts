@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readIfPresent } from '../../runs/run-store.js'
 import type { CapturedState, Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings.js'
 import { cliErrors } from '../../errors.js'
-import { stampOf } from './run-models.js'
+import { stampOf, stampText } from './run-models.js'
 import { readStates, stateFileOf } from '../../debug/state-file.js'
 
 /** The states that `retake snapshot` wrote beside tapes. Caches those of the last requested run. */
@@ -31,21 +31,12 @@ export class CapturedStates {
 }
 
 /** Findings of `retake blame` about a run; undefined if there are none. Throws if they cannot be read. */
-export function storedBlame(tape: Tape): RunBlame | undefined {
-  const file = findingsPath(tape.path, tape.run.id)
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw cliErrors.FINDINGS_UNREADABLE(file, error)
-  }
-  try {
-    return readRunBlame(JSON.parse(text) as unknown, tape.run.id)
-  } catch (error) {
-    throw cliErrors.FINDINGS_UNREADABLE(file, error)
-  }
-}
+export const storedBlame = (tape: Tape): RunBlame | undefined =>
+  readIfPresent(
+    findingsPath(tape.path, tape.run.id),
+    (text) => readRunBlame(JSON.parse(text) as unknown, tape.run.id),
+    cliErrors.FINDINGS_UNREADABLE,
+  )
 
 /** Maximum number of runs that are watched. */
 const REQUESTED_MAX = 8
@@ -62,10 +53,10 @@ export class StoredBlame {
   /** Throws when they cannot be read. */
   of(tape: Tape): RunBlame | undefined {
     const file = findingsPath(tape.path, tape.run.id)
-    const stamp = textOf(file)
+    const stamp = stampText(file)
     this.#note(tape.run.id, file, stamp)
     const key = `${file} ${stamp}`
-    if (stamp === GONE || this.#cached?.key !== key)
+    if (stamp === 'gone' || this.#cached?.key !== key)
       this.#cached = { key, blame: storedBlame(tape) }
     return this.#cached.blame
   }
@@ -73,7 +64,7 @@ export class StoredBlame {
   /** Runs with newer findings than were handed out. Each change is reported once. */
   changed(): string[] {
     return [...this.#requested].flatMap(([run, { file, stamp }]) => {
-      const now = textOf(file)
+      const now = stampText(file)
       if (now === stamp) return []
       this.#requested.set(run, { file, stamp: now })
       return [run]
@@ -89,6 +80,3 @@ export class StoredBlame {
       this.#requested.delete([...this.#requested.keys()][0] ?? '')
   }
 }
-
-const GONE = 'gone'
-const textOf = (file: string): string => stampOf(file)?.text ?? GONE
