@@ -14,6 +14,7 @@ import { cost, duration, localTime, plural } from '@retake/tape/present'
 import { cutTo, type Look, printable, type Style, table, wrap } from '../terminal/terminal.js'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
+import type { RunComparison } from '@retake/web'
 import { openTape } from '@retake/tape/node'
 
 /** One side of a difference, cut to what matters: the part between `same` parts is what differs. */
@@ -95,17 +96,9 @@ function totalsLines(diff: RunDiff, { paint, width }: Look): string[] {
   return table([header, ...rows], width)
 }
 
-/** One sum of both runs, and how it differs. */
-interface Total {
-  readonly name: string
-  readonly a: string
-  readonly b: string
-  readonly change?: string
-}
-
 /** Sums that at least one of the runs has; last, how each ended. */
-export function totalsOf({ a, b }: RunDiff): Total[] {
-  const sums = FACTS.map(({ name, read, show }): Total => {
+export function totalsOf({ a, b }: RunDiff): RunComparison['totals'][number][] {
+  const sums = FACTS.map(({ name, read, show }) => {
     const [left, right] = [read(a), read(b)]
     const isKnown = left !== undefined && right !== undefined && left !== right
     const by = isKnown ? change(left, right, show) : ''
@@ -159,41 +152,30 @@ function endOf({ exit, status }: RunSide): string {
   return String(exit.code ?? 'fine')
 }
 
-/** How two values that differ are printed: the first run's with `-`, the second's with `+`. */
-class DifferenceLines {
-  constructor(private readonly look: DiffLook) {}
+/** A difference: the path, then both values. */
+function fieldLines(diff: ValueDiff, look: DiffLook): string[] {
+  const path = cutTo(printable(diff.path), look.width - 2)
+  return [`  ${look.paint('cyan', path)}`, ...sidesLines(diff.a, diff.b, look)]
+}
 
-  /** The path, then both values. */
-  field(diff: ValueDiff): string[] {
-    const { paint, width } = this.look
-    const path = cutTo(printable(diff.path), width - 2)
-    return [`  ${paint('cyan', path)}`, ...this.sides(diff.a, diff.b)]
-  }
-
-  /** A line for each value that is there; two values are cut to where they differ. */
-  sides(a: unknown, b: unknown): string[] {
-    if (this.look.full) return [...this.#inFull('-', 'red', a), ...this.#inFull('+', 'green', b)]
-    const [left, right] = [shownValue(a), shownValue(b)]
-    const [before, now] = excerpts(left ?? '', right ?? '', this.look.width - 4)
-    return [
-      ...(left === undefined ? [] : [this.#line('-', 'red', before)]),
-      ...(right === undefined ? [] : [this.#line('+', 'green', now)]),
-    ]
-  }
-
-  #inFull(sign: string, style: Style, value: unknown): string[] {
-    const text = shownValue(value)
+/**
+ * The first run's value with `-`, the second's with `+`, as far as they are there; in a line
+ * each, two values are cut to where they differ.
+ */
+function sidesLines(a: unknown, b: unknown, { paint, width, full }: DiffLook): string[] {
+  const [left, right] = [shownValue(a), shownValue(b)]
+  const [before, now] = excerpts(left ?? '', right ?? '', width - 4)
+  const side = (sign: string, style: Style, text: string | undefined, cut: Excerpt): string[] => {
     if (text === undefined) return []
-    return printable(text)
-      .split('\n')
-      .map((line) => `  ${this.look.paint(style, `${sign} ${line}`)}`)
+    if (full)
+      return printable(text)
+        .split('\n')
+        .map((line) => `  ${paint(style, `${sign} ${line}`)}`)
+    const marked = cut.differs && paint('bold', paint(style, cut.differs))
+    const lead = paint(style, `${sign} ${cut.before}`)
+    return [`  ${lead}${marked}${cut.after && paint(style, cut.after)}`]
   }
-
-  #line(sign: string, style: Style, { before, differs, after }: Excerpt): string {
-    const { paint } = this.look
-    const marked = differs && paint('bold', paint(style, differs))
-    return `  ${paint(style, `${sign} ${before}`)}${marked}${after && paint(style, after)}`
-  }
+  return [...side('-', 'red', left, before), ...side('+', 'green', right, now)]
 }
 
 /** A value as text: a message with its role, everything else as JSON. */
@@ -229,14 +211,13 @@ export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
   const { fields, carried } = diff
   const news = fields.filter(({ area }) => area !== 'usage')
   const shown = look.full ? news : news.slice(0, MOST_FIELDS)
-  const differences = new DifferenceLines(look)
   const hidden = [
     ...(news.length > shown.length ? [plural(news.length - shown.length, 'more difference')] : []),
     ...(carried.length > 0 ? [`${plural(carried.length, 'message')} as in earlier steps`] : []),
   ]
   return [
     headLine(diff, look),
-    ...shown.flatMap((field) => differences.field(field)),
+    ...shown.flatMap((field) => fieldLines(field, look)),
     ...(hidden.length > 0 ? [`  ${look.paint('dim', `… and ${hidden.join(', ')}`)}`] : []),
     ...usageLines(diff, look),
   ]
@@ -248,22 +229,21 @@ function headLine({ change, a, b }: StepDiff, { paint, width }: DiffLook): strin
     a !== undefined && b !== undefined && a.label !== b.label
       ? `${a.label} → ${b.label}`
       : step?.label
-  const lead = `${signOf(change)}step ${label}  `
-  const note = {
-    changed: '',
-    moved: 'in another order: ',
-    removed: 'only in a: ',
-    added: 'only in b: ',
-  }
-  const title = cutTo(printable(`${note[change]}${titleOf(a, b)}`), width - lead.length)
+  const [sign, note] = HEADS[change]
+  const lead = `${sign}step ${label}  `
+  const title = cutTo(printable(`${note}${titleOf(a, b)}`), width - lead.length)
   const style = change === 'removed' ? 'red' : 'green'
   return change === 'removed' || change === 'added'
     ? paint(style, lead + title)
     : `${paint('bold', lead)}${title}`
 }
 
-const signOf = (change: StepDiff['change']): string =>
-  ({ changed: '', moved: '', removed: '- ', added: '+ ' })[change]
+const HEADS: Readonly<Record<StepDiff['change'], readonly [sign: string, note: string]>> = {
+  changed: ['', ''],
+  moved: ['', 'in another order: '],
+  removed: ['- ', 'only in a: '],
+  added: ['+ ', 'only in b: '],
+}
 
 /** Common part of two titles: the model, without its answer. */
 function titleOf(a: StepRef | undefined, b: StepRef | undefined): string {
@@ -386,11 +366,10 @@ function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
     if (own.length === 0) return []
     const shown = full ? own : own.slice(0, MOST_LINES)
     const rest = own.length - shown.length
-    const differences = new DifferenceLines(look)
     return [
       '',
       `${paint('bold', stream)}  ${plural(own.length, 'line')} differ${own.length === 1 ? 's' : ''}`,
-      ...shown.flatMap(({ a, b }) => differences.sides(a?.text, b?.text)),
+      ...shown.flatMap(({ a, b }) => sidesLines(a?.text, b?.text, look)),
       ...(rest > 0 ? [`  … ${plural(rest, 'more line')} (--full shows all)`] : []),
     ]
   })
@@ -398,8 +377,7 @@ function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
 
 function outcomeLines(outcome: readonly ValueDiff[], look: DiffLook): string[] {
   if (outcome.length === 0) return []
-  const differences = new DifferenceLines(look)
-  return ['', look.paint('bold', 'outcome'), ...outcome.flatMap((each) => differences.field(each))]
+  return ['', look.paint('bold', 'outcome'), ...outcome.flatMap((each) => fieldLines(each, look))]
 }
 
 /** Differences between the tools that an MCP server offers in two runs. */
@@ -408,14 +386,13 @@ function toolListLines(
   look: DiffLook,
 ): string[] {
   const { paint } = look
-  const differences = new DifferenceLines(look)
   return [
     paint('bold', `tools of ${printable(server)}`),
     ...removed.map((name) => `  ${paint('red', `- ${printable(name)}`)}`),
     ...added.map((name) => `  ${paint('green', `+ ${printable(name)}`)}`),
     ...changed.flatMap(({ name, fields }) =>
       fields.flatMap((field) =>
-        differences.field({ ...field, path: field.path === '' ? name : `${name} ${field.path}` }),
+        fieldLines({ ...field, path: field.path === '' ? name : `${name} ${field.path}` }, look),
       ),
     ),
   ]

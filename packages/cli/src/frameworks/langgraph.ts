@@ -18,98 +18,74 @@ import { requireVersion } from './adapter.js'
 import { openTape } from '@retake/tape/node'
 import type { Tape } from '@retake/tape'
 
-/** A write that waits for its step, with the task it is of. */
-interface StoredWrite extends PendingWriteEntry {
-  readonly task: string
-}
-
+/** A write that waits for its step, with the checkpoint it follows and the task it is of. */
+type StoredWrite = PendingWriteEntry & Pick<WritesEntry, 'namespace' | 'id' | 'task'>
 type Saved = CheckpointEntry & { readonly seq?: number }
 
 /** The checkpoints of one thread, as its entries left them. */
 class CheckpointThread {
-  readonly #checkpoints = new Map<string, Map<string, Saved>>()
-  readonly #writes = new Map<string, Map<string, StoredWrite>>()
+  readonly #checkpoints = new Map<string, Saved>()
+  readonly #writes = new Map<string, StoredWrite>()
 
   constructor(readonly id: string) {}
 
   get namespaces(): string[] {
-    return [...this.#checkpoints.keys()]
+    return [...new Set([...this.#checkpoints.values()].map(({ namespace }) => namespace))]
   }
 
   /** Newest first: ids grow with time. */
   checkpoints(namespace: string): Saved[] {
-    const all = [...(this.#checkpoints.get(namespace)?.values() ?? [])]
+    const all = [...this.#checkpoints.values()].filter((each) => each.namespace === namespace)
     return all.toSorted((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0))
   }
 
   checkpoint(namespace: string, id: string): Saved | undefined {
-    return this.#checkpoints.get(namespace)?.get(id)
+    return this.#checkpoints.get(keyOf(namespace, id))
   }
 
   writes(namespace: string, id: string): StoredWrite[] {
-    return [...(this.#writes.get(keyOf(namespace, id))?.values() ?? [])]
+    return [...this.#writes.values()].filter(
+      (each) => each.namespace === namespace && each.id === id,
+    )
   }
 
   /** Entries that lead to the same thread. */
   entries(): SavedEntry[] {
-    const checkpoints = [...this.#checkpoints.values()].flatMap((saved) => [...saved.values()])
-    const writes = [...this.#writes].flatMap(([key, all]) => {
-      const [namespace, id] = JSON.parse(key) as [string, string]
-      return [...all.values()].map(({ task, ...write }): WritesEntry => ({
+    const writes = [...this.#writes.values()].map(
+      ({ namespace, id, task, ...write }): WritesEntry => ({
         kind: 'writes',
         thread: this.id,
         namespace,
         id,
         task,
         writes: [write],
-      }))
-    })
-    return [...checkpoints, ...writes]
+      }),
+    )
+    return [...this.#checkpoints.values(), ...writes]
   }
 
   apply(entry: SavedEntry): void {
-    if (entry.kind === 'checkpoint') this.#put(entry)
-    else if (entry.kind === 'writes') this.#putWrites(entry)
+    if (entry.kind === 'checkpoint') this.#checkpoints.set(keyOf(entry.namespace, entry.id), entry)
+    else if (entry.kind === 'writes')
+      for (const write of entry.writes) {
+        const { namespace, id, task } = entry
+        const key = keyOf(namespace, id, task, write.index)
+        // A write that is there stays; only LangGraph's own, like an error, are replaced.
+        if (write.index < 0 || !this.#writes.has(key))
+          this.#writes.set(key, { ...write, namespace, id, task })
+      }
     else {
       this.#checkpoints.clear()
       this.#writes.clear()
     }
   }
-
-  #put(entry: Saved): void {
-    const saved = this.#checkpoints.get(entry.namespace) ?? new Map<string, Saved>()
-    this.#checkpoints.set(entry.namespace, saved.set(entry.id, entry))
-  }
-
-  /** A write that is there stays; only LangGraph's own, like an error, are replaced. */
-  #putWrites({ namespace, id, task, writes }: WritesEntry): void {
-    const key = keyOf(namespace, id)
-    const pending = this.#writes.get(key) ?? new Map<string, StoredWrite>()
-    this.#writes.set(key, pending)
-    for (const write of writes) {
-      const position = `${task},${write.index}`
-      if (write.index < 0 || !pending.has(position)) pending.set(position, { ...write, task })
-    }
-  }
 }
 
 /** Threads by id. */
-class CheckpointStore {
-  readonly #threads = new Map<string, CheckpointThread>()
-
-  get ids(): string[] {
-    return [...this.#threads.keys()]
-  }
-
-  has(id: string): boolean {
-    return this.#threads.has(id)
-  }
-
+class CheckpointStore extends Map<string, CheckpointThread> {
   thread(id: string): CheckpointThread {
-    const known = this.#threads.get(id)
-    if (known !== undefined) return known
-    const thread = new CheckpointThread(id)
-    this.#threads.set(id, thread)
+    const thread = this.get(id) ?? new CheckpointThread(id)
+    this.set(id, thread)
     return thread
   }
 
@@ -118,7 +94,7 @@ class CheckpointStore {
   }
 }
 
-const keyOf = (namespace: string, id: string): string => JSON.stringify([namespace, id])
+const keyOf = (...parts: (string | number)[]): string => JSON.stringify(parts)
 
 /** Name of entries on a tape. */
 const ATTACHMENT = 'langgraph checkpoint'
@@ -172,8 +148,8 @@ class CheckpointBook {
   /** Ids of all threads that the caller can know of. */
   get threads(): readonly string[] {
     const run = currentRun()
-    if (run === undefined) return this.#known().ids
-    return run.draw('langgraph.threads', () => outsideRuns(() => this.#before(run).ids))
+    if (run === undefined) return [...this.#known().keys()]
+    return run.draw('langgraph.threads', () => outsideRuns(() => [...this.#before(run).keys()]))
   }
 
   add(entry: SavedEntry): void {
@@ -211,8 +187,8 @@ class CheckpointBook {
     this.#unread = undefined
     if (path === undefined) return this.#shared
     const store = outsideRuns(() => readCheckpoints(openTape(path)))
-    for (const id of store.ids)
-      for (const entry of store.thread(id).entries()) this.#shared.apply(entry)
+    for (const thread of store.values())
+      for (const entry of thread.entries()) this.#shared.apply(entry)
     return this.#shared
   }
 }
@@ -402,13 +378,7 @@ export class TapeSaver extends BaseCheckpointSaver {
   }
 }
 
-interface Wanted {
-  readonly thread: string | undefined
-  readonly namespace: string | undefined
-  readonly id: string | undefined
-}
-
-function readConfig({ configurable = {} }: RunnableConfig): Wanted {
+function readConfig({ configurable = {} }: RunnableConfig) {
   const { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id } = configurable
   const text = (value: unknown): string | undefined =>
     typeof value === 'string' || typeof value === 'number' ? String(value) : undefined

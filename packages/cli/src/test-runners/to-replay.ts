@@ -4,13 +4,12 @@ import { fromHere } from '../terminal/terminal.js'
 import { type RunningTest, TapeFailure } from './tape-failure.js'
 import {
   checkFiles,
-  chooseMode,
-  isToBeRecorded,
+  functionRunner,
   nameOfTape,
   pathFrom,
   recordAside,
-  replayTape,
   type TapeOptions,
+  type TapeRunner,
   useTape,
 } from './use-tape.js'
 import { realpathSync } from 'node:fs'
@@ -33,8 +32,6 @@ export interface MatcherResult {
   message(): string
 }
 
-type Agent = () => unknown
-
 /**
  * The matcher behind `expect(agent).toReplay(tape)`. `.not` only ever replays: a
  * tape made by the same run could not differ from it.
@@ -47,8 +44,8 @@ export async function toReplay(
 ): Promise<MatcherResult> {
   const file = pathFrom(tape, state.testPath)
   try {
-    const { use, replay } = runsOf(agent, file, state.testPath)
-    await (state.isNot === true ? replay() : use(options))
+    const runner = runnerOf(agent, state.testPath)
+    await (state.isNot === true ? runner.replay(file, {}) : useTape(file, runner, options))
     return {
       pass: true,
       message: () => `The agent does exactly what ${fromHere(file)} says, and should not.`,
@@ -62,19 +59,11 @@ export async function toReplay(
 }
 
 /** How the agent is run with its tape: a function here, a program in a process of its own. */
-function runsOf(agent: unknown, file: string, testPath: string | undefined) {
-  if (typeof agent === 'function')
-    return {
-      use: (options: TapeOptions): Promise<unknown> => useTape(file, agent as Agent, options),
-      replay: (): Promise<unknown> => replayTape(file, agent as Agent),
-    }
+function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unknown> {
+  if (typeof agent === 'function') return functionRunner(agent as () => unknown)
   if (typeof agent !== 'string' && !(agent instanceof URL))
     throw cliErrors.TEST_NOT_AN_AGENT(describe(agent))
-  const program = pathFrom(agent, testPath)
-  return {
-    use: (options: TapeOptions): Promise<unknown> => useProgramTape(file, program, options),
-    replay: (): Promise<unknown> => replayProgram(file, program),
-  }
+  return programRunner(pathFrom(agent, testPath))
 }
 
 /** A run with a tape: what the agent answered, or throws what it threw. */
@@ -90,11 +79,12 @@ export const tapeFunction =
   async (tape, agent, options) => {
     const running = test()
     const file = pathFrom(tape, running.testPath)
-    const outcome = await useTape(file, agent, { ...defaults(), ...options }).catch(
-      (error: unknown) => {
-        throw TapeFailure.from(error, file, running)
-      },
-    )
+    const outcome = await useTape(file, functionRunner(agent), {
+      ...defaults(),
+      ...options,
+    }).catch((error: unknown) => {
+      throw TapeFailure.from(error, file, running)
+    })
     if ('error' in outcome) throw outcome.error
     return { output: outcome.output, tape: file }
   }
@@ -105,48 +95,31 @@ const describe = (value: unknown): string => {
   return value === null ? 'null' : `a value of type ${typeof value}`
 }
 
-/** The same as `useTape` for a whole program, in a process of its own, as `retake record` and `replay` run it. */
-async function useProgramTape(
-  file: string,
-  program: string,
-  options: TapeOptions = {},
-): Promise<void> {
-  if (isToBeRecorded(file, chooseMode(options.mode))) await recordProgram(file, program, options)
-  else await replayProgram(file, program, options)
-}
-
-async function recordProgram(
-  file: string,
-  program: string,
-  { throws = false }: TapeOptions,
-): Promise<void> {
-  const make = async (folder: string): Promise<void> => {
-    const store = new RunStore(folder)
-    const name = nameOfTape(file)
-    const entry = path.relative(process.cwd(), program)
-    const end = await recordAgent({ store, entry, args: [], name, stdio: 'ignore' })
-    if (throws || (end.code === 0 && end.signal === undefined)) return
-    const how = end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`
-    throw cliErrors.TEST_RECORDING_THREW(file, `it ${how}.`)
-  }
-  await recordAside(file, make, { throws: false })
-}
-
-/** Replays and never records. */
-async function replayProgram(
-  file: string,
-  program: string,
-  options: TapeOptions = {},
-): Promise<void> {
-  const tape = openTape(file)
-  if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
-  if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
-  // The test itself names the program.
-  trustInThisProcess(tape)
-  const [divergence] = (await replayAgent(tape, { stdio: 'ignore' })).divergences
-  if (divergence !== undefined) throw new ReplayDiverged(divergence)
-  checkFiles(tape, movedHere(tape), options)
-}
+/** A whole program, in a process of its own, as `retake record` and `replay` run it. */
+const programRunner = (program: string): TapeRunner<void> => ({
+  record(file, { throws = false }) {
+    const make = async (folder: string): Promise<void> => {
+      const store = new RunStore(folder)
+      const name = nameOfTape(file)
+      const entry = path.relative(process.cwd(), program)
+      const end = await recordAgent({ store, entry, args: [], name, stdio: 'ignore' })
+      if (throws || (end.code === 0 && end.signal === undefined)) return
+      const how = end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`
+      throw cliErrors.TEST_RECORDING_THREW(file, `it ${how}.`)
+    }
+    return recordAside(file, make, { throws: false })
+  },
+  async replay(file, options) {
+    const tape = openTape(file)
+    if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
+    if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
+    // The test itself names the program.
+    trustInThisProcess(tape)
+    const [divergence] = (await replayAgent(tape, { stdio: 'ignore' })).divergences
+    if (divergence !== undefined) throw new ReplayDiverged(divergence)
+    checkFiles(tape, movedHere(tape), options)
+  },
+})
 
 function isRunOf(tape: Tape, program: string): boolean {
   const { cwd, entry } = tape.details

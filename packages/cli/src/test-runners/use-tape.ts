@@ -89,8 +89,7 @@ function removeLeftovers(folder: string, prefix: string): void {
 
 function isRunning(pid: number): boolean {
   try {
-    process.kill(pid, 0)
-    return true
+    return process.kill(pid, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
@@ -114,18 +113,25 @@ export function pathFrom(target: string | URL, testFile: string | undefined): st
   return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), target)
 }
 
-/** Replays `agent` against its tape, or records it, as the mode says. Throws `ReplayDiverged` where it does something else. */
-export async function useTape<T>(
-  file: string,
-  agent: () => T | Promise<T>,
-  options: TapeOptions = {},
-): Promise<TapeOutcome<T>> {
-  if (isToBeRecorded(file, chooseMode(options.mode))) return recordTape(file, agent, options)
-  return replayTape(file, agent, options)
+/** Records or replays one agent. */
+export interface TapeRunner<T> {
+  record(file: string, options: TapeOptions): Promise<T>
+  /** Never records. Throws `ReplayDiverged` where the agent does something else. */
+  replay(file: string, options: TapeOptions): Promise<T>
 }
 
+/** Replays an agent against its tape, or records it, as the mode says. */
+export const useTape = <T>(
+  file: string,
+  runner: TapeRunner<T>,
+  options: TapeOptions = {},
+): Promise<T> =>
+  isToBeRecorded(file, chooseMode(options.mode))
+    ? runner.record(file, options)
+    : runner.replay(file, options)
+
 /** True if the tape must be recorded. Throws if it should be replayed and is missing. */
-export function isToBeRecorded(file: string, mode: TapeMode): boolean {
+function isToBeRecorded(file: string, mode: TapeMode): boolean {
   if (mode === 'record') return true
   if (existsSync(file)) return false
   if (mode === 'offline') throw cliErrors.TEST_TAPE_MISSING(file, 'In the mode `offline`')
@@ -133,38 +139,31 @@ export function isToBeRecorded(file: string, mode: TapeMode): boolean {
   return true
 }
 
-async function recordTape<T>(
-  file: string,
-  agent: () => T | Promise<T>,
-  { throws = false }: TapeOptions,
-): Promise<TapeOutcome<T>> {
-  try {
-    const options = { name: nameOfTape(file), root: projectRoot(file) }
-    const make = (dir: string) => record({ ...options, dir }, agent)
-    const { output } = await recordAside(file, make, { throws })
-    return { output }
-  } catch (error) {
-    if (isOurs(error)) throw error
-    if (throws) return { error }
-    throw cliErrors.TEST_RECORDING_THREW(file, reason(error), error)
-  }
-}
-
-/** Replays and never records. */
-export async function replayTape<T>(
-  file: string,
-  agent: () => T | Promise<T>,
-  options: TapeOptions = {},
-): Promise<TapeOutcome<T>> {
-  const tape = openTape(file)
-  const { root: recorded, entry } = tape.details
-  if (tape.run.scope !== 'function') throw cliErrors.TEST_TAPE_OF_PROCESS(file, entry)
-  if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
-  const root = projectRoot(file)
-  const outcome = await outcomeOf(() => replay(file, agent, { output: 'ignore', root }))
-  checkFiles(tape, recorded === undefined ? undefined : { recorded, current: root }, options)
-  return outcome
-}
+/** An agent that is a function in this process. */
+export const functionRunner = <T>(agent: () => T | Promise<T>): TapeRunner<TapeOutcome<T>> => ({
+  async record(file, { throws = false }) {
+    try {
+      const options = { name: nameOfTape(file), root: projectRoot(file) }
+      const make = (dir: string) => record({ ...options, dir }, agent)
+      const { output } = await recordAside(file, make, { throws })
+      return { output }
+    } catch (error) {
+      if (isOurs(error)) throw error
+      if (throws) return { error }
+      throw cliErrors.TEST_RECORDING_THREW(file, reason(error), error)
+    }
+  },
+  async replay(file, options) {
+    const tape = openTape(file)
+    const { root: recorded, entry } = tape.details
+    if (tape.run.scope !== 'function') throw cliErrors.TEST_TAPE_OF_PROCESS(file, entry)
+    if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
+    const root = projectRoot(file)
+    const outcome = await outcomeOf(() => replay(file, agent, { output: 'ignore', root }))
+    checkFiles(tape, recorded === undefined ? undefined : { recorded, current: root }, options)
+    return outcome
+  },
+})
 
 async function outcomeOf<T>(run: () => Promise<{ readonly output: T }>): Promise<TapeOutcome<T>> {
   try {
