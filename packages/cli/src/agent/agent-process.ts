@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { type Explained } from '../command-line/print-error.js'
 import { project } from '../config/define-config.js'
 import { onStopSignal, Interrupted } from '../command-line/exit-codes.js'
@@ -253,11 +254,8 @@ export class TaskProcess {
 
   /** What the process has written; undefined when it was killed before it could. */
   read(name: string, changed: (text: string) => string = (text) => text): unknown {
-    try {
-      return JSON.parse(changed(readFileSync(path.join(this.#folder, name), 'utf8'))) as unknown
-    } catch {
-      return undefined
-    }
+    const file = path.join(this.#folder, name)
+    return attempt(() => JSON.parse(changed(readFileSync(file, 'utf8'))) as unknown)
   }
 
   remove(): void {

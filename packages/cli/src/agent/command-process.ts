@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { spawn, type StdioOptions } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -110,10 +111,4 @@ export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv) {
   }
 }
 
-function readIfThere(file: string): string[] {
-  try {
-    return [readFileSync(file, 'utf8')]
-  } catch {
-    return []
-  }
-}
+const readIfThere = (file: string): string[] => attempt(() => [readFileSync(file, 'utf8')], [])

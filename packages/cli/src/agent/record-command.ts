@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
@@ -44,7 +45,10 @@ export function writtenFiles(folder: string, sinceMs: number): string[] {
   const folders = ['']
   let entries = 0
   for (const below of folders) {
-    for (const entry of readFolder(path.join(folder, below))) {
+    for (const entry of attempt(
+      () => readdirSync(path.join(folder, below), { withFileTypes: true }),
+      [],
+    )) {
       if (++entries > ENTRIES_MAX) return written
       const name = path.join(below, entry.name)
       if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.'))
@@ -54,16 +58,6 @@ export function writtenFiles(folder: string, sinceMs: number): string[] {
   }
   return written
 }
-
-function readFolder(folder: string): ReturnType<typeof list> {
-  try {
-    return list(folder)
-  } catch {
-    return []
-  }
-}
-
-const list = (folder: string) => readdirSync(folder, { withFileTypes: true })
 
 function wasWritten(file: string, sinceMs: number): boolean {
   const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import type { FreeAnswer } from '@retake/engine'
 import {
   answerPayload,
@@ -148,13 +149,8 @@ export function answerOf(tape: Tape, step: Step): FreeAnswer {
 }
 
 /** The recorded answer in the same form, to compare with. */
-export function recordedAnswer(tape: Tape, step: Step): FreeAnswer | undefined {
-  try {
-    return answerOf(tape, step)
-  } catch {
-    return undefined
-  }
-}
+export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =>
+  attempt(() => answerOf(tape, step))
 
 const recordedPayload = (tape: Tape, step: Step): Payload =>
   fitting(() => answerPayload(tape, step))

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import path from 'node:path'
 import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
 import { cutTo, fromHere, type Look, printable, table } from '../terminal/terminal.js'
@@ -25,13 +26,8 @@ export function sourceExcerpt({ file, line }: SourceLocation, { paint, width }: 
 export const sourceLine = ({ file, line }: SourceLocation): string | undefined =>
   readLines(file)[line - 1]
 
-function readLines(file: string): string[] {
-  try {
-    return maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/)
-  } catch {
-    return []
-  }
-}
+const readLines = (file: string): string[] =>
+  attempt(() => maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/), [])
 
 /** Describes where the agent is: the line, its callers, and the variables. */
 export function stopLines(stop: Stop, look: Look): string[] {

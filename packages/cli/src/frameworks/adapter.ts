@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,13 +84,8 @@ function installedVersion(name: string): string | undefined {
 
 const here = fileURLToPath(import.meta.url)
 
-function versionIn(file: string): string | undefined {
-  try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }).version
-  } catch {
-    return undefined
-  }
-}
+const versionIn = (file: string): string | undefined =>
+  attempt(() => (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }).version)
 
 /** Compares dotted numbers; what is missing counts as 0, a suffix like `-beta.1` is not looked at. */
 function compare(a: string, b: string): number {

@@ -1,4 +1,5 @@
 /** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
+import { attempt } from '../attempt.js'
 import { scopesFrom } from '@retake/engine'
 import type { GuardRun, Schema } from '@retake/guard'
 import {
@@ -153,10 +154,5 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
 const SDK_ERROR = 'An error occurred while running the tool. Please try again.'
 
 /** Text that is not JSON stays text, which no schema of a function tool accepts. */
-function readInput(input: string): unknown {
-  try {
-    return JSON.parse(input === '' ? '{}' : input) as unknown
-  } catch {
-    return input
-  }
-}
+const readInput = (input: string): unknown =>
+  attempt(() => JSON.parse(input === '' ? '{}' : input) as unknown, input)

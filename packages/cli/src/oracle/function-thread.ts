@@ -1,4 +1,5 @@
 /** Runs a function of the user's in a thread of its own, where it can be stopped whatever it does. */
+import { attempt } from '../attempt.js'
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../config/load-config.js'
@@ -28,13 +29,8 @@ function functionAnswer(answer: unknown): Judgement {
   )
 }
 
-function shown(answer: unknown): string {
-  try {
-    return clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX)
-  } catch {
-    return typeof answer
-  }
-}
+const shown = (answer: unknown): string =>
+  attempt(() => clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX), typeof answer)
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const send = (said: FromThread): void => parentPort?.postMessage(said)

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { type Options, SECONDS, usageError, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
@@ -276,7 +277,7 @@ function jsonCheck(text: string): Check {
     judge: (outcome) => {
       const document = documentOf(outcome)
       if (document === undefined) return undecided('stdout is not JSON')
-      const found = attempt(() => getPath(document.value, path))
+      const found = boxed(() => getPath(document.value, path))
       if (found === undefined) return undecided(`the JSON has no ${path}`)
       const { value } = found
       const isEmpty = Array.isArray(value) ? value.length === 0 : !value
@@ -290,7 +291,7 @@ function jsonCheck(text: string): Check {
 
 function parseJsonCheck(text: string): { path: string; wanted?: Found } {
   const example = `For example: --oracle 'json:order.status="refunded"'.`
-  const read = attempt(() => readPath(text).rest)
+  const read = boxed(() => readPath(text).rest)
   if (read === undefined) throw usageError(`"json:${text}" does not start with a path.`, example)
   const rest = read.value
   const path = text.slice(0, text.length - rest.length)
@@ -319,15 +320,9 @@ interface Found<T = unknown> {
 }
 
 /** The value, boxed, because it may be undefined; undefined when it throws. */
-function attempt<T>(read: () => T): Found<T> | undefined {
-  try {
-    return { value: read() }
-  } catch {
-    return undefined
-  }
-}
+const boxed = <T>(read: () => T): Found<T> | undefined => attempt(() => ({ value: read() }))
 
-const parseJson = (text: string): Found | undefined => attempt(() => JSON.parse(text) as unknown)
+const parseJson = (text: string): Found | undefined => boxed(() => JSON.parse(text) as unknown)
 
 /** Exit code that means "cannot be tested" to `git bisect run`. */
 const UNDECIDED = 125

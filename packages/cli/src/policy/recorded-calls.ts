@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import {
@@ -132,13 +133,7 @@ export function recordedRuns(folder: string): RecordedRun[] {
 }
 
 /** Something on the way to it may be a file. */
-function isFolderAt(at: string): boolean {
-  try {
-    return statSync(at).isDirectory()
-  } catch {
-    return false
-  }
-}
+const isFolderAt = (at: string): boolean => attempt(() => statSync(at).isDirectory(), false)
 
 function guardedCall(
   tape: Tape,

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { explain } from '../command-line/print-error.js'
@@ -99,13 +100,7 @@ function targetOf({ checkout, worktree }: Roots, entry: string): string {
   return isOwn ? path.join(worktree, inside) : target
 }
 
-function read(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file)
-  } catch {
-    return undefined
-  }
-}
+const read = (file: string): Buffer | undefined => attempt(() => readFileSync(file))
 
 /** Checks a commit out in a temporary folder, lets `use` work there, and removes it whatever happens. */
 async function withWorktree<T>(
@@ -149,13 +144,7 @@ function makeFolder(top: string): string {
   return folder
 }
 
-function realOrNothing(folder: string): string {
-  try {
-    return realpathSync(folder)
-  } catch {
-    return ''
-  }
-}
+const realOrNothing = (folder: string): string => attempt(() => realpathSync(folder), '')
 
 export interface Trial {
   readonly tape: Tape

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import type { Pattern } from './patterns.js'
 
 /** Shorter texts are looked through as they are. */
@@ -104,11 +105,7 @@ function decode(
 
 function percent(escape: string): string {
   if (escape === '+') return ' '
-  try {
-    return decodeURIComponent(escape)
-  } catch {
-    return escape
-  }
+  return attempt(() => decodeURIComponent(escape), escape)
 }
 
 /** Characters of a text, the last not included. */

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import type { Pattern } from './patterns.js'
 import { RangeFinder } from './find-ranges.js'
 import {
@@ -128,16 +129,11 @@ export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
 /** A body on its own. One that could not be read any more becomes a text of `*`. */
 function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array {
   const as = 'as' in event ? event.as : undefined
-  const readable = as === 'json' ? withoutHiddenBytes(body, mask) : body
+  const json = as === 'json' ? Buffer.from(body).toString() : ''
+  const hidden = mask.wireBytes(json)
+  const readable = hidden === json ? body : Buffer.from(hidden)
   const [masked = readable] = mask.pieces([readable])
   return masked === body || as !== 'json' || isReadable(as, masked) ? masked : blankBody(as, body)
-}
-
-/** Returns the same body if there is nothing to hide in embedded bytes. */
-function withoutHiddenBytes(body: Uint8Array, mask: Mask): Uint8Array {
-  const json = Buffer.from(body).toString()
-  const masked = mask.wireBytes(json)
-  return masked === json ? body : Buffer.from(masked)
 }
 
 /** Nothing of a body, but its length. */
@@ -238,9 +234,11 @@ export class Mask {
 
   /** Bytes that are no UTF-8 are looked at one by one. */
   byteRanges(bytes: Buffer): [start: number, end: number][] {
-    const { text, isUtf8 } = readBytes(bytes)
+    const utf8 = attempt(() => strictText.decode(bytes))
+    const text = utf8 ?? bytes.toString('latin1')
     const ranges = this.#finder.find(text)
-    if (!isUtf8 || text.length === bytes.length) return ranges.map(([start, end]) => [start, end])
+    if (utf8 === undefined || text.length === bytes.length)
+      return ranges.map(([start, end]) => [start, end])
     let [characters, at] = [0, 0]
     const byteAt = (character: number): number => {
       at += Buffer.byteLength(text.slice(characters, character))
@@ -255,14 +253,6 @@ export class Mask {
     if (Math.abs(value) < 1e6 || !this.matches(String(value))) return value
     this.hidden += 1
     return null
-  }
-}
-
-function readBytes(bytes: Buffer): { text: string; isUtf8: boolean } {
-  try {
-    return { text: strictText.decode(bytes), isUtf8: true }
-  } catch {
-    return { text: bytes.toString('latin1'), isUtf8: false }
   }
 }
 

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRunsFolder } from '@retake/engine/runs'
@@ -36,13 +37,8 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
 }
 
 /** Undefined without a mark. */
-function markedAlive(tape: string): boolean | undefined {
-  try {
-    return isAlive(Number(readFileSync(markOf(tape), 'utf8')))
-  } catch {
-    return undefined
-  }
-}
+const markedAlive = (tape: string): boolean | undefined =>
+  attempt(() => isAlive(Number(readFileSync(markOf(tape), 'utf8'))))
 
 function isAlive(pid: number): boolean {
   try {
@@ -79,13 +75,9 @@ export class RunStore {
   }
 
   unsortedIds(): string[] {
-    try {
-      return readdirSync(this.folder)
-        .filter((name) => name.endsWith(EXTENSION))
-        .map((name) => name.slice(0, -EXTENSION.length))
-    } catch {
-      return []
-    }
+    return attempt(() => readdirSync(this.folder), [])
+      .filter((name) => name.endsWith(EXTENSION))
+      .map((name) => name.slice(0, -EXTENSION.length))
   }
 
   /** Ids of all runs, newest first. */
@@ -128,13 +120,7 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 const isFile = (name: string): boolean =>
   statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
 
-function startedAt(file: string): number {
-  try {
-    return openTape(file).run.startedAt
-  } catch {
-    return 0
-  }
-}
+const startedAt = (file: string): number => attempt(() => openTape(file).run.startedAt, 0)
 
 /** Reads a file that need not exist. Throws `unreadable` if it cannot be read or parsed. */
 export function readIfPresent<T>(

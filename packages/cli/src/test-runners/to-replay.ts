@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { ReplayDiverged } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { fromHere } from '../terminal/terminal.js'
@@ -130,10 +131,4 @@ function isRunOf(tape: Tape, program: string): boolean {
 }
 
 /** The path itself where there is nothing. */
-function realPath(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch {
-    return file
-  }
-}
+const realPath = (file: string): string => attempt(() => realpathSync(file), file)

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { DIR_OPTION, REDACT_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -47,9 +48,5 @@ const isTraffic = ({ type, body }: EventLine): boolean =>
 /** JSON on the wire is shown as JSON, so that jq can look into it. */
 function parsed(body: unknown): unknown {
   if (typeof body !== 'string' || !/^\s*[[{]/.test(body)) return body
-  try {
-    return JSON.parse(body) as unknown
-  } catch {
-    return body
-  }
+  return attempt(() => JSON.parse(body) as unknown, body)
 }

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import {
   cutTo,
   type Look,
@@ -62,17 +63,9 @@ function contentLines(change: FileChange, { paint, width }: Look): string[] {
   return [title, ...(lines.length === 0 ? ['  (only its rights)'] : lines), '']
 }
 
-function contentOf(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch {
-    try {
-      return Buffer.from(readlinkSync(file))
-    } catch {
-      return Buffer.alloc(0)
-    }
-  }
-}
+const contentOf = (file: string): Buffer =>
+  attempt(() => readFileSync(file)) ??
+  attempt(() => Buffer.from(readlinkSync(file)), Buffer.alloc(0))
 
 export default {
   arguments: '<branch> [folder]',

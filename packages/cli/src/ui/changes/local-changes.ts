@@ -1,3 +1,4 @@
+import { attempt } from '../../attempt.js'
 import { type FileChange, isOverlay, overlayChanges, overlayOf, planRerun } from '@retake/engine'
 import type { RunStatus } from '@retake/tape/present'
 import type {
@@ -121,13 +122,8 @@ function fileView(change: FileChange): BranchFile {
 }
 
 /** Undefined if it is not text, or was deleted. */
-function textOf(file: string): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
-  } catch {
-    return undefined
-  }
-}
+const textOf = (file: string): string | undefined =>
+  attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
 
 /** Calls of a run that wait for approval, as the viewer shows them. */
 const waitingApprovals = (store: RunStore, run: string): WaitingApproval[] =>

@@ -1,3 +1,4 @@
+import { attempt } from '../../attempt.js'
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -68,13 +69,7 @@ const isTooWide = (root: string): boolean =>
   root === os.homedir() ||
   os.homedir().startsWith(root + path.sep)
 
-function realFile(file: string): string | undefined {
-  try {
-    return realpathSync(file)
-  } catch {
-    return undefined
-  }
-}
+const realFile = (file: string): string | undefined => attempt(() => realpathSync(file))
 
 function readLines(file: string): string[] | undefined {
   try {

@@ -1,3 +1,4 @@
+import { attempt } from '../../attempt.js'
 import { readIfPresent } from '../../runs/run-store.js'
 import type { CapturedState, Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
@@ -22,11 +23,7 @@ export class CapturedStates {
 
   /** Empty if they cannot be read: requests for a single state get the error. */
   readable(tape: Tape): readonly CapturedState[] {
-    try {
-      return this.of(tape)
-    } catch {
-      return []
-    }
+    return attempt(() => this.of(tape), [])
   }
 }
 
