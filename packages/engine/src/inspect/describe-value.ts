@@ -125,13 +125,10 @@ export function describeValue(value: unknown, limits: DescribeLimits): Described
 
 class Describer {
   cut = false
-  readonly #limits: DescribeLimits
   readonly #ancestors: object[] = []
   #values = 0
 
-  constructor(limits: DescribeLimits) {
-    this.#limits = limits
-  }
+  constructor(readonly limits: DescribeLimits) {}
 
   tree(value: unknown, depth: number): unknown {
     this.#values += 1
@@ -157,7 +154,7 @@ class Describer {
   }
 
   #text(text: string): string {
-    const { characters } = this.#limits
+    const { characters } = this.limits
     if (text.length <= characters) return text
     this.cut = true
     return `${text.slice(0, characters)}… (${text.length} characters)`
@@ -173,7 +170,7 @@ class Describer {
     }
     if (types.isRegExp(value)) return { $type: 'RegExp', value: `/${value.source}/${value.flags}` }
     if (types.isPromise(value)) return { $type: 'Promise' }
-    if (depth <= 0 || this.#values > this.#limits.values) {
+    if (depth <= 0 || this.#values > this.limits.values) {
       this.cut = true
       return { $type: 'cut', of: type }
     }
@@ -196,7 +193,7 @@ class Describer {
       return { $type: type, values: this.#list(values, depth) }
     }
     if (types.isUint8Array(value)) {
-      const shown = value.subarray(0, this.#limits.items)
+      const shown = value.subarray(0, this.limits.items)
       if (shown.length < value.length) this.cut = true
       return { $type: type, bytes: value.length, hex: bytesToHex(shown) }
     }
@@ -204,7 +201,7 @@ class Describer {
   }
 
   #list(list: readonly unknown[], depth: number): unknown[] {
-    const { items } = this.#limits
+    const { items } = this.limits
     const shown = list.slice(0, items).map((item) => this.tree(item, depth))
     if (list.length > items) {
       this.cut = true
@@ -221,14 +218,14 @@ class Describer {
     }
     if (types.isNativeError(value)) put('message', this.tree(dataOf(value, 'message'), depth))
     const names = keys(value)
-    for (const name of names.slice(0, this.#limits.items)) {
+    for (const name of names.slice(0, this.limits.items)) {
       const found = getOwnPropertyDescriptor(value, name)
       if (found === undefined) continue
       put(name, 'value' in found ? this.tree(found.value, depth) : { $type: 'getter' })
     }
-    if (names.length > this.#limits.items) {
+    if (names.length > this.limits.items) {
       this.cut = true
-      put('…', { $type: 'cut', of: `${names.length - this.#limits.items} more` })
+      put('…', { $type: 'cut', of: `${names.length - this.limits.items} more` })
     }
     return tree
   }

@@ -27,15 +27,11 @@ const VARIABLES_MAX = 200
 
 /** Reads the stack of a stopped thread. */
 export class FrameReader {
-  readonly #scripts: Scripts
-  readonly #unset: UnsetVariables
-  readonly #call: CallTool
-
-  constructor(scripts: Scripts, unset: UnsetVariables, call: CallTool) {
-    this.#scripts = scripts
-    this.#unset = unset
-    this.#call = call
-  }
+  constructor(
+    readonly scripts: Scripts,
+    readonly unset: UnsetVariables,
+    readonly call: CallTool,
+  ) {}
 
   async read(
     callFrames: readonly CallFrame[],
@@ -49,17 +45,17 @@ export class FrameReader {
 
   async #frame(frame: CallFrame): Promise<Frame> {
     const { functionName, location } = frame
-    const isUser = this.#scripts.isUsers(location)
+    const isUser = this.scripts.isUsers(location)
     return {
       name: functionName,
-      location: this.#scripts.locate(location),
+      location: this.scripts.locate(location),
       isUser,
       variables: isUser ? await this.#variables(frame) : [],
     }
   }
 
   async #variables(frame: CallFrame): Promise<Variable[]> {
-    const unset = await this.#unset.of(frame)
+    const unset = await this.unset.of(frame)
     const scopes = await Promise.all(
       frame.scopeChain
         .filter(({ type }) => type !== 'global')
@@ -69,7 +65,7 @@ export class FrameReader {
             { value: GLANCE },
             { value: VARIABLES_MAX },
           ]
-          const found = await this.#call<[string, Described][]>('describeScope', ...args)
+          const found = await this.call<[string, Described][]>('describeScope', ...args)
           return found.map(([name, value]): Variable => {
             const isUnset = unset[index]?.has(name) === true
             return { name, scope: type, ...valueOf(isUnset ? UNAVAILABLE : value) }
@@ -83,9 +79,9 @@ export class FrameReader {
   }
 
   async #asyncFrames(): Promise<Stop['asyncFrames']> {
-    const raw = await this.#call<RawAsyncFrame[]>('asyncFrames')
+    const raw = await this.call<RawAsyncFrame[]>('asyncFrames')
     return raw.map(({ name, url, line, column }) => {
-      const { isUser, ...location } = this.#scripts.locateUrl(url, line, column)
+      const { isUser, ...location } = this.scripts.locateUrl(url, line, column)
       return { name, location, isUser }
     })
   }

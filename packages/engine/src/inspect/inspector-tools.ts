@@ -59,24 +59,20 @@ const { getOwnPropertyDescriptor, keys } = Object
  * None of them runs code of the agent.
  */
 export class InspectorTools {
-  readonly #session: InspectedSession
-
-  constructor(session: InspectedSession) {
-    this.#session = session
-  }
+  constructor(readonly session: InspectedSession) {}
 
   /** Number of events consumed so far. */
   position(): number {
-    return this.#session.position
+    return this.session.position
   }
 
   relatedTurns(seq: number): number[] {
-    return relatedTurns(this.#session.tape, seq)
+    return relatedTurns(this.session.tape, seq)
   }
 
   /** While set aside, the run does not answer: what is evaluated must not take from the tape. */
   setAside(isAside: boolean): void {
-    adoptProcess(isAside ? undefined : this.#session)
+    adoptProcess(isAside ? undefined : this.session)
   }
 
   describe(value: unknown, limits: DescribeLimits): Described {

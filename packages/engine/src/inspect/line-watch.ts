@@ -51,30 +51,28 @@ export interface WatchedLine {
  * or by what an earlier watch has found out.
  */
 export class LineWatch {
-  readonly #thread: ProbeThread
-  readonly #options: WatchLineOptions
   readonly #stoppedAt = new Set<string>()
   #advance: readonly string[] = []
   #hits = 0
   #nextLine: number | undefined
 
-  constructor(thread: ProbeThread, options: WatchLineOptions) {
-    this.#thread = thread
-    this.#options = options
-  }
+  constructor(
+    readonly thread: ProbeThread,
+    readonly options: WatchLineOptions,
+  ) {}
 
   async run(): Promise<WatchedLine> {
-    const { link, scripts } = this.#thread
+    const { link, scripts } = this.thread
     await link.post('Debugger.setInstrumentationBreakpoint', {
       instrumentation: 'beforeScriptExecution',
     })
     await this.#setInAdvance()
     for (;;) {
-      this.#thread.resume()
-      const halt = await this.#thread.next()
+      this.thread.resume()
+      const halt = await this.thread.next()
       if (halt.kind === 'paused') await this.#look(halt.paused)
       if (halt.kind === 'ended') {
-        const { file } = this.#options
+        const { file } = this.options
         const loaded = scripts.users.filter((script) => scripts.isMadeOf(script, file))
         return {
           end: halt,
@@ -88,11 +86,11 @@ export class LineWatch {
   }
 
   async #setInAdvance(): Promise<void> {
-    const { file, line, known } = this.#options
+    const { file, line, known } = this.options
     const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
     this.#advance = await Promise.all(
       (known ?? [own]).map(async (location) => {
-        const { breakpointId } = await this.#thread.link.post<{ breakpointId: string }>(
+        const { breakpointId } = await this.thread.link.post<{ breakpointId: string }>(
           'Debugger.setBreakpointByUrl',
           location,
         )
@@ -102,22 +100,22 @@ export class LineWatch {
   }
 
   async #look(paused: Paused): Promise<void> {
-    const { scripts } = this.#thread
+    const { scripts } = this.thread
     const [top] = paused.callFrames
     if (top === undefined) return
     const script = scripts.byId(top.location.scriptId)
     if (paused.reason === 'instrumentation') {
-      if (script && scripts.isMadeOf(script, this.#options.file)) await this.#setIn(script)
+      if (script && scripts.isMadeOf(script, this.options.file)) await this.#setIn(script)
       return
     }
-    const at = scripts.lineIn(this.#options.file, top.location)
+    const at = scripts.lineIn(this.options.file, top.location)
     if (at !== undefined) await this.#hit(scripts.locate(top.location), at.line)
   }
 
   /** A module that is about to run. */
   async #setIn(script: ScriptParsed): Promise<void> {
-    const { link, scripts } = this.#thread
-    const { file, line } = this.#options
+    const { link, scripts } = this.thread
+    const { file, line } = this.options
     this.#stoppedAt.add(script.scriptId)
     await Promise.all(
       this.#advance.map((breakpointId) => link.post('Debugger.removeBreakpoint', { breakpointId })),
@@ -135,34 +133,34 @@ export class LineWatch {
 
   #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<unknown> {
     const location = { scriptId, lineNumber, columnNumber }
-    return this.#thread.link.post('Debugger.setBreakpoint', { location })
+    return this.thread.link.post('Debugger.setBreakpoint', { location })
   }
 
   #noCode(lines: readonly number[]): void {
-    this.#nextLine = lines.filter((line) => line > this.#options.line).toSorted((a, b) => a - b)[0]
+    this.#nextLine = lines.filter((line) => line > this.options.line).toSorted((a, b) => a - b)[0]
   }
 
   /** `at`: the line in the file that is watched, which may be the one that a map starts from. */
   async #hit(location: SourceLocation, at: number): Promise<void> {
-    const { line, expression, onHit, ...options } = this.#options
+    const { line, expression, onHit, ...options } = this.options
     if (at !== line) {
       // Set in advance on a line without code, the breakpoint slid to the next one.
       this.#nextLine = at
       return
     }
-    const position = await this.#thread.callTool<number>('position')
-    const evaluation = await this.#thread.evaluate(expression, 0, options)
+    const position = await this.thread.callTool<number>('position')
+    const evaluation = await this.thread.evaluate(expression, 0, options)
     this.#hits += 1
     onHit({ hit: this.#hits, position, location, evaluation })
   }
 
   /** Scripts with the line that were not stopped before they ran, and that a map turns into the file. */
   #learnt(loaded: readonly ScriptParsed[]): Pick<WatchedLine, 'known'> {
-    const { file, line, known } = this.#options
+    const { file, line, known } = this.options
     if (known !== undefined) return {}
     const locations = loaded
       .filter(({ scriptId }) => !this.#stoppedAt.has(scriptId))
-      .flatMap((script) => this.#thread.scripts.generatedFrom(script, file, line))
+      .flatMap((script) => this.thread.scripts.generatedFrom(script, file, line))
     return locations.length === 0 ? {} : { known: locations }
   }
 }

@@ -59,14 +59,12 @@ export class ProbeThread {
   /** Set while a debugger holds the thread, at a line or inside a hold. */
   paused: Paused | undefined
   readonly #unset: UnsetVariables
-  readonly #process: ProbeProcess
   readonly #halts: (Halt | Failed)[] = []
   #onHalt: (() => void) | undefined
   #isEnabled = false
   #tools: string | undefined
 
-  constructor(process: ProbeProcess) {
-    this.#process = process
+  constructor(readonly process: ProbeProcess) {
     this.link = new InspectorLink(process.pipe)
     this.scripts = new Scripts(process.libraries ?? [])
     this.breakpoints = new UserBreakpoints(this.link, this.scripts)
@@ -207,9 +205,9 @@ export class ProbeThread {
   }
 
   async kill(): Promise<void> {
-    this.#process.kill()
+    this.process.kill()
     this.link.close()
-    await this.#process.ended.catch(() => {})
+    await this.process.ended.catch(() => {})
   }
 
   async #takeTools({ callFrames: [top] }: Paused): Promise<string | undefined> {

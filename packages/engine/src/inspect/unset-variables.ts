@@ -11,13 +11,10 @@ import type { CallFrame, ScriptLocation } from './protocol.js'
  * Variables of enclosing functions are left to V8, which keeps those apart.
  */
 export class UnsetVariables {
-  readonly #link: InspectorLink
   readonly #sources = new Map<string, Promise<ScriptSource>>()
   readonly #declared = new Map<string, readonly Declaration[]>()
 
-  constructor(link: InspectorLink) {
-    this.#link = link
-  }
+  constructor(readonly link: InspectorLink) {}
 
   /** For each scope of the frame, innermost first, the names that are unset. */
   async of({ location, scopeChain }: CallFrame): Promise<readonly ReadonlySet<string>[]> {
@@ -54,7 +51,7 @@ export class UnsetVariables {
   }
 
   async #read(scriptId: string): Promise<ScriptSource> {
-    const { scriptSource } = await this.#link.post<{ scriptSource: string }>(
+    const { scriptSource } = await this.link.post<{ scriptSource: string }>(
       'Debugger.getScriptSource',
       { scriptId },
     )

@@ -35,24 +35,22 @@ const isBefore = (a: ScriptLocation, b: ScriptLocation): boolean =>
  * next stops. (Node's own code cannot be stepped over by pattern: it ignores those.)
  */
 export class UserBreakpoints {
-  readonly #link: InspectorLink
-  readonly #scripts: Scripts
   readonly #armed = new Set<string>()
   #ids: string[] = []
 
-  constructor(link: InspectorLink, scripts: Scripts) {
-    this.#link = link
-    this.#scripts = scripts
-  }
+  constructor(
+    readonly link: InspectorLink,
+    readonly scripts: Scripts,
+  ) {}
 
   /** Only while the thread is paused. Scripts that were loaded since the last time are added. */
   async arm(): Promise<void> {
-    const added = this.#scripts.users.filter(({ scriptId }) => !this.#armed.has(scriptId))
+    const added = this.scripts.users.filter(({ scriptId }) => !this.#armed.has(scriptId))
     await Promise.all(
       added.map(async ({ scriptId }) => {
         this.#armed.add(scriptId)
-        const locations = await possibleLocations(this.#link, scriptId)
-        const users = locations.filter((location) => this.#scripts.isUsers(location))
+        const locations = await possibleLocations(this.link, scriptId)
+        const users = locations.filter((location) => this.scripts.isUsers(location))
         await Promise.all(users.map((location) => this.#set(location)))
       }),
     )
@@ -62,7 +60,7 @@ export class UserBreakpoints {
     const ids = this.#ids
     this.forget()
     await Promise.all(
-      ids.map((breakpointId) => this.#link.post('Debugger.removeBreakpoint', { breakpointId })),
+      ids.map((breakpointId) => this.link.post('Debugger.removeBreakpoint', { breakpointId })),
     )
   }
 
@@ -75,7 +73,7 @@ export class UserBreakpoints {
   async #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<void> {
     const location = { scriptId, lineNumber, columnNumber }
     try {
-      const { breakpointId } = await this.#link.post<{ breakpointId: string }>(
+      const { breakpointId } = await this.link.post<{ breakpointId: string }>(
         'Debugger.setBreakpoint',
         { location },
       )

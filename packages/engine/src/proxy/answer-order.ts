@@ -26,7 +26,6 @@ const PATIENCE_MS = 1000
  * recording never wait for each other.
  */
 export class AnswerOrder {
-  readonly #client: ClientProcess | undefined
   /** Requests that have not arrived yet, in the order of the tape. */
   readonly #absent: Set<TapedExchange>
   readonly #open = new Map<TapedExchange, OpenExchange>()
@@ -38,8 +37,10 @@ export class AnswerOrder {
   #stall: NodeJS.Timeout | undefined
 
   /** Does not wait for requests that have not arrived if the client is unknown. */
-  constructor(exchanges: readonly TapedExchange[], client?: ClientProcess) {
-    this.#client = client
+  constructor(
+    exchanges: readonly TapedExchange[],
+    readonly client?: ClientProcess,
+  ) {
     this.#absent = new Set(client ? exchanges : [])
   }
 
@@ -108,9 +109,9 @@ export class AnswerOrder {
     if (first?.release === undefined) return
     const missing = this.#awaited(first)
     if (missing) this.#stall ??= this.#giveUpLater(missing)
-    else if (this.#client === undefined || (this.#last === first.exchange && !first.isEnd))
+    else if (this.client === undefined || (this.#last === first.exchange && !first.isEnd))
       first.release()
-    else void this.#settleThenAdvance(this.#client, first)
+    else void this.#settleThenAdvance(this.client, first)
   }
 
   /** A request may arrive in the meantime, so the first part is determined again afterwards. */
@@ -146,7 +147,7 @@ export class AnswerOrder {
 
   /** On a busy machine the request may still come once the client gets to run. */
   async #giveUp(missing: TapedExchange, stall: NodeJS.Timeout): Promise<void> {
-    await this.#client?.settled()
+    await this.client?.settled()
     if (this.#stall !== stall) return
     this.#stall = undefined
     this.#absent.delete(missing)

@@ -14,14 +14,11 @@ const GATHER_MS = 3
  * answers keep flowing meanwhile.
  */
 export class CommitQueue {
-  readonly #writer: Pick<TapeWriter, 'whenDurable'>
   #waiting: Waiting[] = []
   #isSyncing = false
   #startedAt = 0
 
-  constructor(writer: Pick<TapeWriter, 'whenDurable'>) {
-    this.#writer = writer
-  }
+  constructor(readonly writer: Pick<TapeWriter, 'whenDurable'>) {}
 
   /** Resolves when everything appended so far is on disk. */
   commit(): Promise<void> {
@@ -39,7 +36,7 @@ export class CommitQueue {
     this.#isSyncing = true
     this.#startedAt = performance.now()
     try {
-      this.#writer.whenDurable((failure) => this.#settle(synced, failure))
+      this.writer.whenDurable((failure) => this.#settle(synced, failure))
     } catch (error) {
       this.#settle(synced, error as Error)
     }

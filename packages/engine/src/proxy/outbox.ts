@@ -18,9 +18,6 @@ export interface Showing {
  * the order in which it notices them could not be repeated.
  */
 export class Outbox {
-  readonly #flush: () => void
-  readonly #isBusy: () => boolean
-  readonly #client: ClientProcess | undefined
   #waiting: Showing[] = []
   /** On the tape, and about to be shown. */
   readonly #written: Showing[] = []
@@ -30,17 +27,17 @@ export class Outbox {
   #releasedAt = -Infinity
 
   /** `flush` writes the tape and never throws. */
-  constructor(flush: () => void, isBusy: () => boolean, client?: ClientProcess) {
-    this.#flush = flush
-    this.#isBusy = isBusy
-    this.#client = client
-  }
+  constructor(
+    readonly flush: () => void,
+    readonly isBusy: () => boolean,
+    readonly client?: ClientProcess,
+  ) {}
 
   /** Something is to be written at the end of this turn. */
   schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    if (this.#isBusy() && performance.now() - this.#releasedAt < GATHER_MS)
+    if (this.isBusy() && performance.now() - this.#releasedAt < GATHER_MS)
       setTimeout(() => this.release(), GATHER_MS)
     else setImmediate(() => this.release())
   }
@@ -56,7 +53,7 @@ export class Outbox {
    * before the end closes the connection, and reuses it otherwise.
    */
   isLast(showing: Showing, isEnd: boolean): boolean {
-    if (this.#client === undefined) return true
+    if (this.client === undefined) return true
     return !isEnd && (this.#waiting.at(-1) ?? this.#written.at(-1)) === showing
   }
 
@@ -64,11 +61,11 @@ export class Outbox {
   release(): void {
     this.#isScheduled = false
     this.#releasedAt = performance.now()
-    this.#flush()
+    this.flush()
     this.#written.push(...this.#waiting)
     this.#waiting = []
-    if (this.#client === undefined) this.showAll()
-    else void this.#showInOrder(this.#client)
+    if (this.client === undefined) this.showAll()
+    else void this.#showInOrder(this.client)
   }
 
   /** Shows everything that is written, without waiting for a client to settle. */

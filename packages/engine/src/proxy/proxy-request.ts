@@ -91,25 +91,22 @@ interface Arriving {
  * without having sent a body, because it has none yet, does not delay the others.
  */
 export class RequestQueue {
-  readonly #client: ClientProcess | undefined
   /** Open connections with their numbers. */
   readonly #connections = new Map<Duplex, number>()
   #used = 0
   readonly #arriving = new Set<Arriving>()
 
-  constructor(client: ClientProcess | undefined) {
-    this.#client = client
-  }
+  constructor(readonly client: ClientProcess | undefined) {}
 
   async collect(request: IncomingMessage, bytesMax?: number): Promise<CollectedBody> {
-    if (this.#client === undefined) return collectRequest(request, bytesMax)
+    if (this.client === undefined) return collectRequest(request, bytesMax)
     const arriving: Arriving = { connection: this.#numberOf(request.socket) }
     this.#arriving.add(arriving)
     const collected = await collectRequest(request, bytesMax)
     await new Promise<void>((resolve) => {
       arriving.handOn = resolve
       if (this.#isFirst(arriving)) this.#handOn(arriving)
-      else void this.#handOnSettled(this.#client)
+      else void this.#handOnSettled(this.client)
     })
     return collected
   }

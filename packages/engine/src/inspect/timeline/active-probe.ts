@@ -19,18 +19,14 @@ const NEAR = 200
 export class ActiveProbe {
   /** Of the motion that is under way. */
   signal: AbortSignal | undefined
-  readonly #run: string
-  readonly #moments: Moments
-  readonly #pool: ProbePool
-  readonly #keyframes: Keyframes
   #runner: Runner | undefined
 
-  constructor(run: string, moments: Moments, pool: ProbePool, keyframes: Keyframes) {
-    this.#run = run
-    this.#moments = moments
-    this.#pool = pool
-    this.#keyframes = keyframes
-  }
+  constructor(
+    readonly run: string,
+    readonly moments: Moments,
+    readonly pool: ProbePool,
+    readonly keyframes: Keyframes,
+  ) {}
 
   async stopAt(index: number): Promise<Stop | Ended> {
     for (let attempt = 1; ; attempt++) {
@@ -38,7 +34,7 @@ export class ActiveProbe {
       if (stop === undefined) continue
       const problem = stop.kind === 'ended' ? problemOf(stop) : undefined
       if (problem === undefined) return stop
-      throw errors.STEP_NOT_REACHED(this.#run, this.#moments.labelAt(index), problem)
+      throw errors.STEP_NOT_REACHED(this.run, this.moments.labelAt(index), problem)
     }
   }
 
@@ -50,12 +46,12 @@ export class ActiveProbe {
 
   /** The moment from which a way to another one would begin; undefined: from the start. */
   nearestIndex(index: number): number | undefined {
-    return this.#keyframes.nearestIndex(index, this.#runner)
+    return this.keyframes.nearestIndex(index, this.#runner)
   }
 
   /** Ends the process, whatever it does. The next motion takes another one. */
   giveUp(): void {
-    if (this.#runner) this.#pool.end(this.#runner)
+    if (this.#runner) this.pool.end(this.#runner)
     this.#runner = undefined
   }
 
@@ -63,8 +59,8 @@ export class ActiveProbe {
   async #tryToStopAt(index: number, mayFail: boolean): Promise<Stop | Ended | undefined> {
     const runner = await this.#runnerFor(index)
     try {
-      const isNear = index - this.#moments.firstFrom(runner.from) <= NEAR
-      const stop = await runner.stopAt(this.#moments.seqAt(index), isNear)
+      const isNear = index - this.moments.firstFrom(runner.from) <= NEAR
+      const stop = await runner.stopAt(this.moments.seqAt(index), isNear)
       if (stop.kind === 'stop') return stop
       this.giveUp()
       this.signal?.throwIfAborted()
@@ -80,15 +76,15 @@ export class ActiveProbe {
 
   async #runnerFor(index: number): Promise<Runner> {
     const own = this.#runner
-    if (own?.isStoppedAt(this.#moments.seqAt(index))) return own
-    const best = await this.#keyframes.take(index, own, this.signal)
+    if (own?.isStoppedAt(this.moments.seqAt(index))) return own
+    const best = await this.keyframes.take(index, own, this.signal)
     if (best !== undefined && best === own) return own
     this.#runner = undefined
-    if (own) this.#keyframes.park(own)
+    if (own) this.keyframes.park(own)
     if (best) return (this.#runner = best)
-    await this.#pool.endings()
+    await this.pool.endings()
     this.signal?.throwIfAborted()
-    return (this.#runner = this.#pool.start())
+    return (this.#runner = this.pool.start())
   }
 }
 
@@ -113,12 +109,9 @@ const CONDITIONS_MAX = 50
  * a replay is always the same, so it never gets old.
  */
 export class ConditionSearch {
-  readonly #active: ActiveProbe
   readonly #memory = new Map<string, Map<number, Result>>()
 
-  constructor(active: ActiveProbe) {
-    this.#active = active
-  }
+  constructor(readonly active: ActiveProbe) {}
 
   /** The first one from `from` on, before `end`. */
   async forward(condition: string, from: number, end: number): Promise<number | NotFound> {
@@ -132,7 +125,7 @@ export class ConditionSearch {
   async backward(condition: string, end: number): Promise<number | NotFound> {
     const results = this.#resultsOf(condition)
     for (let last = end - 1; last >= 0;) {
-      const first = this.#active.nearestIndex(last) ?? 0
+      const first = this.active.nearestIndex(last) ?? 0
       for (let index = first; index <= last; index++) await this.#test(condition, index, results)
       for (let index = last; index >= first; index--) if (results.get(index)?.isTrue) return index
       last = first - 1
@@ -143,11 +136,11 @@ export class ConditionSearch {
   async #test(condition: string, index: number, results: Map<number, Result>): Promise<Result> {
     const known = results.get(index)
     if (known) return known
-    const stop = await this.#active.stopAt(index)
+    const stop = await this.active.stopAt(index)
     const result =
       stop.kind === 'ended'
         ? { isTrue: false }
-        : resultOf(await this.#active.evaluate(`!!(${condition}\n)`))
+        : resultOf(await this.active.evaluate(`!!(${condition}\n)`))
     results.set(index, result)
     return result
   }

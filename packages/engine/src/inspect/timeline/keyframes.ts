@@ -15,20 +15,21 @@ export interface KeyframeLimits {
 }
 
 /**
- * Processes parked along a run. One that is used runs on and is gone as a keyframe;
- * another is brought to its place in the background. At any time there are at most
- * `keyframes` of them besides the one that is looked at.
+ * Processes parked along a run. One that is used runs on and is no longer a keyframe;
+ * another is brought to its position in the background. At any time there are at most
+ * `keyframes` of them besides the active one.
  *
  * Not promised: that a process is parked anywhere. Then a motion starts a new one.
  */
 export class Keyframes {
-  readonly #pool: ProbePool
-  readonly #moments: Moments
+  readonly #parked = new Set<Runner>()
+  readonly #jobs = new Set<Job>()
   readonly #memoryBytes: number
-  readonly #parking: Parking
   /** Enough to warm up quickly; one processor is left for the user. */
   readonly #jobsMax = Math.min(4, Math.max(1, availableParallelism() - 1))
-  /** How many may be parked: fewer than asked for when memory is short. */
+  /** Milliseconds of replay until each moment is reached; undefined until that was measured. */
+  #costs: readonly number[] | undefined
+  /** How many may be parked: fewer than `keyframes` if memory is short. */
   #allowed: number
   /** How many moments a replay reaches. */
   #reachable: number
@@ -40,52 +41,54 @@ export class Keyframes {
   #loop: Promise<void> | undefined
   #onChange = (): void => {}
 
-  constructor(pool: ProbePool, moments: Moments, { keyframes, memoryBytes }: KeyframeLimits) {
-    this.#pool = pool
-    this.#moments = moments
+  constructor(
+    readonly pool: ProbePool,
+    readonly moments: Moments,
+    { keyframes, memoryBytes }: KeyframeLimits,
+  ) {
     this.#memoryBytes = memoryBytes
-    this.#parking = new Parking(moments)
     this.#allowed = keyframes
     this.#reachable = moments.count
     this.#isSurveyed = moments.count === 0
   }
 
+  /** Moments before which a process is parked, in order. */
   get positions(): readonly number[] {
-    return this.#parking.positions
+    return [...this.#parked].map((runner) => this.#indexOf(runner)).toSorted((a, b) => a - b)
   }
 
   get onTheWay(): number {
-    return this.#parking.jobs.size
+    return this.#jobs.size
   }
 
-  /** Takes the process that gets to a moment first, which may be the user's own. */
+  /** Takes the process that reaches a moment first, which may be the user's own. */
   async take(
     index: number,
     own: Runner | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Runner | undefined> {
     signal?.throwIfAborted()
-    const best = this.#parking.nearest(index, own)
-    const coming = this.#parking.worthWaitingFor(index, best)
+    const best = this.#nearest(index, own)
+    const coming = this.#worthWaitingFor(index, best)
     if (coming) {
       await Promise.race([coming.done, ...(signal ? [once(signal, 'abort')] : [])])
       return this.take(index, own, signal)
     }
-    if (best) this.#parking.parked.delete(best)
+    if (best) this.#parked.delete(best)
     return best
   }
 
-  /** The moment from which `take` could go on. */
+  /** The moment from which `take` could continue. */
   nearestIndex(index: number, own: Runner | undefined): number | undefined {
-    const best = this.#parking.nearest(index, own)
-    return best && this.#parking.indexOf(best)
+    const best = this.#nearest(index, own)
+    return best && this.#indexOf(best)
   }
 
-  /** Keeps a process that is not looked at any more, if it is of use. */
+  /** Parks a process that is no longer active, if it is of use. */
   park(runner: Runner): void {
     if (this.#isClosed || runner.from === Infinity) return this.#end(runner)
-    this.#parking.add(runner)
-    while (this.#parking.count > this.#allowed && this.#dropOne());
+    this.#add(runner)
+    while (this.#count > this.#allowed && this.#dropOne());
   }
 
   /** While the user waits for something, nothing new is begun in the background. */
@@ -93,7 +96,7 @@ export class Keyframes {
     this.#isPaused = true
   }
 
-  /** The user is there now. */
+  /** The user is at this moment now. */
   resume(current: number): void {
     this.#current = current
     this.#isPaused = false
@@ -101,12 +104,12 @@ export class Keyframes {
     this.#loop ??= this.#work().finally(() => (this.#loop = undefined))
   }
 
-  /** Resolves when every process stands where it should. */
+  /** Resolves when every process is where it should be. */
   async settled(): Promise<void> {
     while (this.#loop !== undefined) await this.#loop
   }
 
-  /** Nothing is begun any more. Processes are ended by the fleet. */
+  /** Begins nothing more. The pool ends the processes. */
   close(): void {
     this.#isClosed = true
     this.#change()
@@ -118,89 +121,129 @@ export class Keyframes {
   }
 
   async #work(): Promise<void> {
-    const { jobs } = this.#parking
     while (!this.#isClosed) {
       const version = this.#version
       if (!this.#isPaused) {
         await this.#limitMemory()
-        if (jobs.size < this.#jobsMax && (await this.#beginJob())) continue
-        if (jobs.size === 0 && version === this.#version) return
+        if (this.#jobs.size < this.#jobsMax && (await this.#beginJob())) continue
+        if (this.#jobs.size === 0 && version === this.#version) return
       }
       if (version !== this.#version) continue
       const changed = new Promise<void>((resolve) => (this.#onChange = resolve))
-      await Promise.race([changed, ...[...jobs].map(({ done }) => done)])
+      await Promise.race([changed, ...[...this.#jobs].map(({ done }) => done)])
     }
   }
 
-  /** Begins the most useful thing that is left to do. */
+  /** Begins the most useful remaining job. */
   async #beginJob(): Promise<boolean> {
     if (this.#isPaused || this.#isClosed) return false
     if (!this.#isSurveyed) return this.#startInRoom((runner) => this.#survey(runner))
-    const { parked } = this.#parking
     const { moves, spare } = this.#match()
     for (const { runner, to } of moves) {
-      // It is on its way to another place, from which it may go on later.
+      // On its way to another position, from which it may continue later.
       if (runner !== undefined && 'to' in runner) continue
       if (runner !== undefined) {
-        parked.delete(runner)
+        this.#parked.delete(runner)
         this.#bring(runner, to)
         return true
       }
-      const victim = [...parked].find((each) => spare.includes(each))
-      if (!this.#hasRoom() && victim) this.#end(victim)
+      const victim = [...this.#parked].find((each) => spare.includes(each))
+      if (!this.#hasRoom && victim) this.#end(victim)
       return this.#startInRoom((started) => this.#bring(started, to))
     }
     return false
   }
 
   async #startInRoom(use: (runner: Runner) => void): Promise<boolean> {
-    if (!this.#hasRoom()) return false
-    await this.#pool.endings()
+    if (!this.#hasRoom) return false
+    await this.pool.endings()
     // The user may have done something meanwhile.
-    if (this.#isClosed || this.#isPaused || !this.#hasRoom()) return false
-    use(this.#pool.start())
+    if (this.#isClosed || this.#isPaused || !this.#hasRoom) return false
+    use(this.pool.start())
     return true
   }
 
-  #hasRoom(): boolean {
-    return this.#parking.count < this.#allowed
+  /** Parks a process where it is, for as long as it lives. */
+  #add(runner: Runner): void {
+    this.#parked.add(runner)
+    void runner.gone.then(() => this.#parked.delete(runner))
+  }
+
+  get #count(): number {
+    return this.#parked.size + this.#jobs.size
+  }
+
+  get #hasRoom(): boolean {
+    return this.#count < this.#allowed
   }
 
   /** Processes on their way count as if they had arrived. */
   #match(): Matched<Runner | Job> {
-    const { costs, jobs, parked } = this.#parking
-    const positions = planKeyframes({
-      costs,
+    const spans = planKeyframes({
+      costs: this.#costs,
       count: this.#reachable,
       current: this.#current,
       limit: this.#allowed,
     })
-    // Moments that share an event are one place.
-    const firstAt = (index: number): number => this.#moments.firstFrom(this.#moments.seqAt(index))
-    const distinct = positions.map(({ first, last }) => ({
+    // Moments that share an event are one position.
+    const firstAt = (index: number): number => this.moments.firstFrom(this.moments.seqAt(index))
+    const distinct = spans.map(({ first, last }) => ({
       first: firstAt(first),
       last: firstAt(last),
     }))
-    return matchKeyframes<Runner | Job>(distinct, [...jobs, ...parked], (each) =>
-      'to' in each ? each.to : this.#parking.indexOf(each),
+    return matchKeyframes<Runner | Job>(distinct, [...this.#jobs, ...this.#parked], (each) =>
+      'to' in each ? each.to : this.#indexOf(each),
     )
+  }
+
+  /** The first moment a process has not passed. */
+  #indexOf(runner: Runner): number {
+    return runner.from === Infinity ? Infinity : this.moments.firstFrom(runner.from)
+  }
+
+  /** 0 until costs are known. */
+  #cost(index: number): number {
+    return this.#costs?.[Math.min(index, this.#costs.length - 1)] ?? 0
+  }
+
+  /** How long a process needs to a moment; a new one begins at 0. */
+  #wayMs(runner: Runner | undefined, to: number): number {
+    const isNew = runner === undefined || runner.from === 0
+    return this.#cost(to) - (isNew ? 0 : this.#cost(this.#indexOf(runner)))
+  }
+
+  /** The one closest before a moment, which may be the user's own. */
+  #nearest(index: number, own: Runner | undefined): Runner | undefined {
+    return [...(own ? [own] : []), ...this.#parked]
+      .filter((runner) => this.#indexOf(runner) <= index)
+      .toSorted((a, b) => b.from - a.from)[0]
+  }
+
+  /** One on its way that reaches a moment sooner than `best`, although it must arrive first. */
+  #worthWaitingFor(index: number, best: Runner | undefined): Job | undefined {
+    const withoutMs = this.#wayMs(best, index)
+    const waitMs = ({ expectedAt, to }: Job): number =>
+      Math.max(0, expectedAt - performance.now()) + this.#cost(index) - this.#cost(to)
+    return [...this.#jobs]
+      .filter((job) => job.to <= index && waitMs(job) < withoutMs)
+      .toSorted((a, b) => waitMs(a) - waitMs(b))[0]
   }
 
   #survey(runner: Runner): void {
     this.#isSurveyed = true
-    this.#begin(runner, this.#moments.count - 1, Infinity, async () => {
-      const { costs, reached, end } = await surveyCosts(this.#moments, runner)
+    this.#begin(runner, this.moments.count - 1, Infinity, async () => {
+      const { costs, reached, end } = await surveyCosts(this.moments, runner)
       this.#isSurveyed = end?.signal === undefined
       if (!this.#isSurveyed) return end
-      this.#parking.costs = costs
+      this.#costs = costs
       this.#reachable = Math.min(this.#reachable, reached)
       return end
     })
   }
 
   #bring(runner: Runner, to: number): void {
-    const expectedAt = performance.now() + this.#parking.wayMs(runner, to)
-    this.#begin(runner, to, expectedAt, () => runner.parkReady(this.#moments.seqAt(to)))
+    const expectedAt = performance.now() + this.#wayMs(runner, to)
+    this.#begin(runner, to, expectedAt, () => runner.parkReady(this.moments.seqAt(to)))
   }
 
   #begin(
@@ -209,47 +252,50 @@ export class Keyframes {
     expectedAt: number,
     run: () => Promise<Ended | undefined>,
   ): void {
-    const { jobs } = this.#parking
     const done = run()
       .then(
         (end) => this.#arrived(runner, to, end),
         () => this.#lost(runner),
       )
-      .then(() => void jobs.delete(job))
-    const job: Job = { runner, to, expectedAt, done }
-    jobs.add(job)
+      .then(() => void this.#jobs.delete(job))
+    const job: Job = { to, expectedAt, done }
+    this.#jobs.add(job)
   }
 
   #arrived(runner: Runner, to: number, end: Ended | undefined): void {
-    if (end === undefined && runner.from !== Infinity) this.#parking.add(runner)
+    if (end === undefined && runner.from !== Infinity) this.#add(runner)
     else if (end && end.signal === undefined) this.#reachable = Math.min(this.#reachable, to)
     else this.#lost(runner)
   }
 
-  /** Somebody ended it, or it could not be started: with fewer there may be room for all. */
+  /** Killed from outside, or could not be started: with fewer there may be room for all. */
   #lost(runner: Runner): void {
-    if (!this.#pool.isEnding(runner)) this.#allowed = Math.max(0, this.#allowed - 1)
+    if (!this.pool.isEnding(runner)) this.#allowed = Math.max(0, this.#allowed - 1)
     this.#end(runner)
   }
 
   async #limitMemory(): Promise<void> {
     for (;;) {
-      const sizes = await this.#pool.sizes()
+      const sizes = await this.pool.sizes()
       const total = sizes.reduce((sum, size) => sum + size, 0)
-      const { count } = this.#parking
       const isAbove = total > this.#memoryBytes
       const oneMore = total + Math.max(0, ...sizes)
-      if (isAbove) this.#allowed = Math.min(this.#allowed, Math.max(0, count - 1))
-      else if (oneMore > this.#memoryBytes) this.#allowed = Math.min(this.#allowed, count)
+      if (isAbove) this.#allowed = Math.min(this.#allowed, Math.max(0, this.#count - 1))
+      else if (oneMore > this.#memoryBytes) this.#allowed = Math.min(this.#allowed, this.#count)
       if (!isAbove || !this.#dropOne()) return
     }
   }
 
-  /** Ends the parked process that is missed least. */
+  /** Ends the least useful parked process. */
   #dropOne(): boolean {
     const { spare } = this.#match()
-    const parked = [...this.#parking.parked]
-    const gap = (runner: Runner): number => this.#parking.gapBefore(runner)
+    const parked = [...this.#parked]
+    // How much longer jumps right behind a process would take without it.
+    const gap = (runner: Runner): number => {
+      const index = this.#indexOf(runner)
+      const before = this.positions.findLast((position) => position < index)
+      return this.#cost(index) - (before === undefined ? 0 : this.#cost(before))
+    }
     const victim =
       parked.find((runner) => spare.includes(runner)) ??
       parked.toSorted((a, b) => gap(a) - gap(b))[0]
@@ -258,92 +304,17 @@ export class Keyframes {
   }
 
   #end(runner: Runner): void {
-    this.#parking.parked.delete(runner)
-    this.#pool.end(runner)
+    this.#parked.delete(runner)
+    this.pool.end(runner)
   }
 }
 
 /** A process on its way to where it will be parked. */
 interface Job {
-  readonly runner: Runner
   readonly to: number
   readonly done: Promise<void>
-  /** When it should be there, as `performance.now()` counts. */
+  /** Expected arrival, in the time of `performance.now()`. */
   readonly expectedAt: number
-}
-
-/** Which processes are parked where, which are on their way, and how long ways take. */
-class Parking {
-  readonly parked = new Set<Runner>()
-  readonly jobs = new Set<Job>()
-  /** Milliseconds of replay until each moment is reached; undefined until that was measured. */
-  costs: readonly number[] | undefined
-  readonly #moments: Moments
-
-  constructor(moments: Moments) {
-    this.#moments = moments
-  }
-
-  /** Parks a process where it stands, for as long as it lives. */
-  add(runner: Runner): void {
-    this.parked.add(runner)
-    void this.#removeWhenGone(runner)
-  }
-
-  get count(): number {
-    return this.parked.size + this.jobs.size
-  }
-
-  /** Moments before which a process is parked, in order. */
-  get positions(): readonly number[] {
-    return [...this.parked].map((runner) => this.indexOf(runner)).toSorted((a, b) => a - b)
-  }
-
-  /** The first moment a process has not passed. */
-  indexOf(runner: Runner): number {
-    return runner.from === Infinity ? Infinity : this.#moments.firstFrom(runner.from)
-  }
-
-  /** 0 as long as nobody knows. */
-  cost(index: number): number {
-    return this.costs?.[Math.min(index, this.costs.length - 1)] ?? 0
-  }
-
-  /** How long a process needs to a moment; a new one begins at nothing. */
-  wayMs(runner: Runner | undefined, to: number): number {
-    const isNew = runner === undefined || runner.from === 0
-    return this.cost(to) - (isNew ? 0 : this.cost(this.indexOf(runner)))
-  }
-
-  /** The one closest before a moment, which may be the user's own. */
-  nearest(index: number, own: Runner | undefined): Runner | undefined {
-    const before = [...(own ? [own] : []), ...this.parked].filter(
-      (runner) => this.indexOf(runner) <= index,
-    )
-    return before.toSorted((a, b) => b.from - a.from)[0]
-  }
-
-  /** One on its way that gets to a moment sooner than `best`, although it must arrive first. */
-  worthWaitingFor(index: number, best: Runner | undefined): Job | undefined {
-    const withoutMs = this.wayMs(best, index)
-    const waitMs = ({ expectedAt, to }: Job): number =>
-      Math.max(0, expectedAt - performance.now()) + this.cost(index) - this.cost(to)
-    return [...this.jobs]
-      .filter((job) => job.to <= index && waitMs(job) < withoutMs)
-      .toSorted((a, b) => waitMs(a) - waitMs(b))[0]
-  }
-
-  /** How much longer jumps right behind a process would take without it. */
-  gapBefore(runner: Runner): number {
-    const index = this.indexOf(runner)
-    const before = this.positions.findLast((position) => position < index)
-    return this.cost(index) - (before === undefined ? 0 : this.cost(before))
-  }
-
-  async #removeWhenGone(runner: Runner): Promise<void> {
-    await runner.gone
-    this.parked.delete(runner)
-  }
 }
 
 /** More measurements would slow down what they measure. */

@@ -8,13 +8,11 @@ import type { Stop } from '../stop.js'
 
 /** All processes of a timeline. None of them outlives the controller. */
 export class ProbePool {
-  readonly #spawn: () => ProbeProcess
   readonly #live = new Set<Runner>()
   readonly #dying = new Set<Runner>()
   #isClosed = false
 
-  constructor(spawn: () => ProbeProcess) {
-    this.#spawn = spawn
+  constructor(readonly spawn: () => ProbeProcess) {
     // For a controller that ends without closing. When one is killed, its pipes close,
     // and the processes end by themselves.
     process.on('exit', this.#killAll)
@@ -23,7 +21,7 @@ export class ProbePool {
   /** Those that were ended a moment ago still take room: wait for `endings` first. */
   start(): Runner {
     if (this.#isClosed) throw errors.TIMELINE_CLOSED()
-    const runner = new Runner(this.#spawn)
+    const runner = new Runner(this.spawn)
     this.#live.add(runner)
     void this.#forgetWhenGone(runner)
     return runner
