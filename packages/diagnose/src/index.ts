@@ -10,17 +10,11 @@ export type {
   StepDiff,
   StepRef,
 } from './diff/run-diff.js'
-export type { SharedPart } from './diff/shared-steps.js'
-export type { FieldDiff } from './diff/step-diff.js'
+export type { SharedPart } from './diff/run-diff.js'
+export type { FieldDiff } from './diff/step-content.js'
 export type { ChangedTool, ToolListDiff } from './diff/tool-list-diff.js'
 export { locate } from './locate/locate.js'
-export type {
-  Located,
-  MatchExcerpt,
-  NearMiss,
-  Occurrence,
-  SourceKind,
-} from './locate/occurrence.js'
+export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './locate/locate.js'
 export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
 export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'
 export { confidenceSequence } from './blame/stats.js'

@@ -1,4 +1,4 @@
-import { isRecord, plainJson, toWire, type JsonRecord } from '@retake/tape'
+import { isRecord, type JsonRecord, plainJson, toWire, utf8 } from '@retake/tape'
 
 /** Path of a member: `a.b`, or `a["odd key"]`. */
 export const memberPath = (path: string, key: string): string => {
@@ -42,15 +42,6 @@ const withText = (value: unknown): unknown => {
 const textOfBase64 = (base64: string): string | undefined => {
   try {
     return utf8(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0)))
-  } catch {
-    return undefined
-  }
-}
-
-/** Bytes as text; `undefined` when they are no UTF-8. */
-export const utf8 = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
-import type { BlameMethod } from '../src/scenarios/score.js'
-import { CountedForks, stepsBefore } from '../src/blame/counted-forks.js'
+import type { BlameMethod } from '../src/scenarios/planted-model.js'
+import { CountedForks, stepsBefore } from '../src/blame/classic-view.js'
 import { flipRates } from '../src/blame/classic-view.js'
 import { oneByOne } from '../../../bench/planted-models.mjs'
 import { temporalShapley } from '../src/blame/classic-view.js'

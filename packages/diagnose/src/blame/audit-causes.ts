@@ -1,6 +1,6 @@
-import { mapConcurrent } from './map-concurrent.js'
+import { mapConcurrent } from './ledger.js'
 import type { Learned } from './learn-causes.js'
-import { randomRepair, someRepairs } from './minimal-repair.js'
+import { randomRepair, someRepairs } from './step-set.js'
 import { CONFIRMED, type Search } from './search.js'
 import { union, upTo, without, type StepSet } from './step-set.js'
 

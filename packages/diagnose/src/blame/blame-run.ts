@@ -1,6 +1,6 @@
 import type { BlameFindings, Probe } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
-import { mapConcurrent } from './map-concurrent.js'
+import { mapConcurrent } from './ledger.js'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { learnCauses } from './learn-causes.js'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { COMPETING_FAULTS } from '../scenarios/scenarios.js'
 import { flakyRun, SCENARIOS } from '../scenarios/scenarios.js'
-import { scoreMethod } from '../scenarios/score.js'
+import { scoreMethod } from '../scenarios/planted-model.js'
 import { BASELINES } from '../../test-support/baselines.js'
 import { classicForks, classicView } from './classic-view.js'
-import { coreShapley } from './core-shapley.js'
+import { coreShapley } from './learn-causes.js'
 import { oneByOne } from '../../../../bench/planted-models.mjs'
 
 describe('coreShapley', () => {

@@ -269,3 +269,29 @@ function logSameRate(first: Tally, second: Tally): number {
   const passes = first.forks + second.forks - fails
   return logBeta(fails + 0.5, passes + 0.5) - Math.log(Math.PI)
 }
+
+/**
+ * Runs something for each item, at most `limit` at a time, started in order; one after the
+ * other for a limit of 1. Begins no more once a result is the last that is wanted. Results
+ * are in the order of the items, without those that were not begun.
+ */
+export async function mapConcurrent<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  run: (item: Item) => Promise<Result>,
+  isLast: (result: Result) => boolean = () => false,
+): Promise<Result[]> {
+  const results: Result[] = []
+  let next = 0
+  let isOver = false
+  const work = async () => {
+    while (!isOver && next < items.length) {
+      const index = next++
+      const result = await run(items[index]!)
+      results[index] = result
+      if (isLast(result)) isOver = true
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work))
+  return results
+}

@@ -1,8 +1,8 @@
 import type { BlamedStep, BlameFindings, BlameVerdict, CauseSet, StepRole } from '@retake/tape'
-import { minimalRepair } from './minimal-repair.js'
+import { minimalRepair } from './step-set.js'
 import type { Learned } from './learn-causes.js'
 import { rateOf } from './ledger.js'
-import { riskCurve } from './risk-curve.js'
+import { riskCurve } from './first-fail.js'
 import type { Search } from './search.js'
 import type { StepSet } from './step-set.js'
 

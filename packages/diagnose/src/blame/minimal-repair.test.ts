@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { minimalRepair, randomRepair, someRepairs } from './minimal-repair.js'
+import { minimalRepair, randomRepair, someRepairs } from './step-set.js'
 import { seededRandom } from './seeded-random.js'
 
 const anyCauses = fc.array(

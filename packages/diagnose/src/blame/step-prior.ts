@@ -1,5 +1,5 @@
-import { type CallDetail, messageText, type Step } from '@retake/tape'
-import { asJson, utf8 } from '../json-value.js'
+import { type CallDetail, messageText, type Step, utf8 } from '@retake/tape'
+import { asJson } from '../json-value.js'
 
 /**
  * A step as the prior sees it: who did what, in words. Made from the steps of a

@@ -1,3 +1,70 @@
+/** Beyond this many sets the search for a smaller repair stops. */
+const MAX_TRIED = 20_000
+
+/**
+ * The fewest steps that hold one of each cause. Of several as small, the one whose steps
+ * come earliest. With very many causes it may be larger than needed, never too small.
+ */
+export function minimalRepair(causes: readonly StepSet[]): StepSet {
+  let best: StepSet | undefined
+  let tried = 0
+  const choose = (chosen: StepSet, at: number): void => {
+    if (best && (chosen.length >= best.length || ++tried > MAX_TRIED)) return
+    const open = causes.findIndex(
+      (cause, index) => index >= at && !cause.some((step) => chosen.includes(step)),
+    )
+    if (open === -1) {
+      best = chosen
+      return
+    }
+    for (const step of causes[open]!) choose([...chosen, step], open + 1)
+  }
+  choose([], 0)
+  return (best ?? []).toSorted((a, b) => a - b)
+}
+
+/** One member of each cause, at random: repairing all of them should make the run pass. */
+export function randomRepair(causes: readonly StepSet[], random: () => number): StepSet {
+  const chosen = new Set<number>()
+  for (const cause of causes) {
+    if (cause.some((step) => chosen.has(step))) continue
+    chosen.add(cause[Math.floor(random() * cause.length)]!)
+  }
+  return [...chosen].toSorted((a, b) => a - b)
+}
+
+/** Some different ways to repair one member of each cause: all of them where they are few. */
+export function someRepairs(
+  causes: readonly StepSet[],
+  count: number,
+  random: () => number,
+): StepSet[] {
+  const ways = causes.reduce((product, cause) => product * cause.length, 1)
+  const found = new Map<string, StepSet>()
+  if (ways <= count) {
+    for (let way = 0; way < ways; way++) add(nthRepair(causes, way))
+  } else {
+    for (let tried = 0; tried < 4 * count && found.size < count; tried++) {
+      add(randomRepair(causes, random))
+    }
+  }
+  return [...found.values()]
+
+  function add(repair: StepSet): void {
+    found.set(rangesText(repair), repair)
+  }
+}
+
+function nthRepair(causes: readonly StepSet[], way: number): StepSet {
+  const chosen = new Set<number>()
+  let rest = way
+  for (const cause of causes) {
+    chosen.add(cause[rest % cause.length]!)
+    rest = Math.floor(rest / cause.length)
+  }
+  return [...chosen].toSorted((a, b) => a - b)
+}
+
 /** Steps in rising order, each once. */
 export type StepSet = readonly number[]
 

@@ -1,4 +1,5 @@
-import type { StepProfile } from './step-profile.js'
+import { defined } from '@retake/tape'
+import type { StepProfile } from './step-content.js'
 import { hashText } from '../hash.js'
 
 /** Something with a place in a sequence, as `align` sees it. */
@@ -128,10 +129,7 @@ const MAX_CELLS = 6_000_000
 export const align = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =>
   comesFirst(a, b) ? alignInOrder(a, b) : alignInOrder(b, a).map(swap)
 
-const swap = ({ a, b }: Pair): Pair => ({
-  ...(b !== undefined && { a: b }),
-  ...(a !== undefined && { b: a }),
-})
+const swap = ({ a, b }: Pair): Pair => defined({ a: b, b: a })
 
 /** A total order of sequences, so that ties are always broken the same way. */
 const comesFirst = (a: readonly Alignable[], b: readonly Alignable[]): boolean => {

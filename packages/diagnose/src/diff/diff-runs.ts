@@ -1,6 +1,6 @@
-import type { RunView, Step } from '@retake/tape'
+import { defined, type RunView, type Step } from '@retake/tape'
 import { asJson } from '../json-value.js'
-import { DIFF_AREAS, type DiffArea } from './run-diff.js'
+import { DIFF_AREAS, type DiffArea, sharedLabels, sharedPart } from './run-diff.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 import { diffOutput } from './output-diff.js'
 import { pairSteps } from './align.js'
@@ -12,10 +12,9 @@ import type {
   StepDiff,
   StepRef,
 } from './run-diff.js'
-import { sharedLabels, sharedPart } from './shared-steps.js'
-import { StepComparer, type FieldDiffs } from './step-diff.js'
+import { type FieldDiffs, profileOf, sharedProfile } from './step-content.js'
+import { StepComparer, type StepProfile } from './step-content.js'
 import { diffToolLists } from './tool-list-diff.js'
-import { profileOf, sharedProfile, type StepProfile } from './step-profile.js'
 
 /**
  * Compares two runs step by step. Reads all bodies of both, except for the part
@@ -36,18 +35,18 @@ export const diffRuns = (
   const output = only.includes('output') ? diffOutput(a, b) : []
   const outcome = only.length < DIFF_AREAS.length ? [] : diffOutcome(a, b)
   const first = firstOf(steps, output, outcome)
-  return {
+  return defined({
     equal: first === undefined,
     a: sideOf(a),
     b: sideOf(b),
-    ...(shared !== undefined && { shared }),
-    ...(first !== undefined && { first }),
+    shared,
+    first,
     counts: { same, ...countsOf(steps) },
     steps,
     toolLists,
     output,
     outcome,
-  }
+  })
 }
 
 const NOTHING: FieldDiffs = { fields: [], carried: [] }
@@ -61,10 +60,7 @@ const diffSteps = (
   const steps: StepDiff[] = []
   let same = 0
   for (const pair of pairSteps(a, b)) {
-    const [left, right] = [
-      pair.a === undefined ? undefined : a[pair.a],
-      pair.b === undefined ? undefined : b[pair.b],
-    ]
+    const [left, right] = [a[pair.a ?? -1], b[pair.b ?? -1]]
     if (left !== undefined && right !== undefined) {
       const found = left.digest === right.digest ? NOTHING : comparer.compare(left.step, right.step)
       const fields = found.fields.filter(({ area }) => only.has(area))
@@ -116,13 +112,7 @@ const firstOf = (
   if (step !== undefined) {
     const { change, a, b, fields, carried } = step
     const path = fields[0]?.path ?? carried[0]
-    return {
-      in: 'step',
-      change,
-      ...(a !== undefined && { a: a.label }),
-      ...(b !== undefined && { b: b.label }),
-      ...(path !== undefined && { path }),
-    }
+    return defined({ in: 'step', change, a: a?.label, b: b?.label, path } as const)
   }
   if (line !== undefined) return { in: 'output', line }
   return outcome === undefined ? undefined : { in: 'outcome', path: outcome.path }

@@ -1,7 +1,7 @@
-import type { OutputEvent, RunView } from '@retake/tape'
+import { defined, type OutputEvent, type RunView } from '@retake/tape'
 import { hashText } from '../hash.js'
-import { align } from './align.js'
-import { lazySketch, type Alignable } from './align.js'
+
+import { align, type Alignable, lazySketch } from './align.js'
 
 export type OutputStream = OutputEvent['stream']
 
@@ -34,16 +34,9 @@ const diffLines = (
   stream: OutputStream,
 ): LineDiff[] =>
   align(a.map(alignable), b.map(alignable))
-    .map((pair) => ({
-      left: pair.a === undefined ? undefined : a[pair.a],
-      right: pair.b === undefined ? undefined : b[pair.b],
-    }))
-    .filter(({ left, right }) => left?.text !== right?.text)
-    .map(({ left, right }) => ({
-      stream,
-      ...(left !== undefined && { a: left }),
-      ...(right !== undefined && { b: right }),
-    }))
+    .map((pair) => ({ a: a[pair.a ?? -1], b: b[pair.b ?? -1] }))
+    .filter((pair) => pair.a?.text !== pair.b?.text)
+    .map((pair) => defined({ stream, ...pair }))
 
 const alignable = ({ text }: PrintedLine): Alignable => ({
   digest: hashText(text),

@@ -1,9 +1,183 @@
-import type { CallDetail, Exchange, Message, MessagePart, Step } from '@retake/tape'
-import { hashBytes } from '../hash.js'
-import { asJson, utf8 } from '../json-value.js'
-import { isRecord } from '@retake/tape'
+import {
+  type CallDetail,
+  type Exchange,
+  isRecord,
+  type Message,
+  type MessagePart,
+  messageText,
+  type Step,
+  utf8,
+} from '@retake/tape'
+import { hashBytes, hashText } from '../hash.js'
+import { asJson } from '../json-value.js'
 import type { DiffArea } from './run-diff.js'
 import { toolsByName } from './tool-list-diff.js'
+import { type Alignable, lazySketch } from './align.js'
+import { diffJson, type ValueDiff } from './json-diff.js'
+import { aloneKey, contentKey, ConversationDiffer, pairKey } from './message-diff.js'
+
+/** One difference between two versions of a step. */
+export interface FieldDiff extends ValueDiff {
+  readonly area: DiffArea
+}
+
+export interface FieldDiffs {
+  readonly fields: readonly FieldDiff[]
+  /** Paths of messages whose difference an earlier step has told. */
+  readonly carried: readonly string[]
+}
+
+/**
+ * Compares steps in order and remembers what it has told: a changed tool
+ * result stands in every later request, and should be read only once.
+ */
+export class StepComparer {
+  readonly #conversations = new ConversationDiffer()
+
+  compare(a: Step, b: Step): FieldDiffs {
+    const [left, right] = [contentOf(a), contentOf(b)]
+    const messages = this.#conversations.diff(left.messages, right.messages, 'messages')
+    const answer = this.#conversations.diff(left.answer, right.answer, 'answer')
+    const isSame = messages.news.length === 0 && messages.carried.length === 0
+    const fields = [
+      ...diffSections(left.before, right.before),
+      ...inMessages(messages.news),
+      ...(isSame ? diffConversations(left, right) : []),
+      ...inMessages(answer.news),
+      ...diffSections(left.after, right.after),
+    ]
+    this.#reportResults(left.after, right.after)
+    return { fields, carried: [...messages.carried, ...answer.carried] }
+  }
+
+  /** A step on one side only: what it brings into the conversation is known from here on. */
+  pass(step: Step, side: 'a' | 'b'): void {
+    const { answer, after } = contentOf(step)
+    for (const part of answer.flatMap(({ parts }) => parts)) {
+      if (part.type === 'text') this.#conversations.report(aloneKey(side, [contentKey(part.text)]))
+    }
+    const result = valueOf(after, 'result')
+    if (result !== undefined) this.#conversations.report(aloneKey(side, [contentKey(result)]))
+    // The message that asks for tools holds nothing but its calls.
+    const calls = callKeys(after)
+    if (calls.length > 0) this.#conversations.report(aloneKey(side, calls))
+  }
+
+  #reportResults(a: readonly Section[], b: readonly Section[]): void {
+    const [left, right] = [a, b].map((side) => contentKey(valueOf(side, 'result')))
+    this.#conversations.report(pairKey(left ?? '', right ?? ''))
+    const others = callKeys(b)
+    for (const [index, key] of callKeys(a).entries()) {
+      this.#conversations.report(pairKey(key, others[index] ?? 'nothing'))
+    }
+  }
+}
+
+/** Where two conversations that read the same were sent in different form. */
+const diffConversations = (a: StepContent, b: StepContent): FieldDiff[] => {
+  if (a.conversation === b.conversation) return []
+  const [left, right] = [a, b].map(
+    ({ conversation }) => JSON.parse(conversation || '{}') as unknown,
+  )
+  return inMessages(diffJson(left, right))
+}
+
+const inMessages = (diffs: readonly ValueDiff[]): FieldDiff[] =>
+  diffs.map((diff) => ({ ...diff, area: 'messages' }))
+
+const valueOf = (sections: readonly Section[], wanted: string): unknown =>
+  sections.find(({ path }) => path === wanted)?.value
+
+const callKeys = (sections: readonly Section[]): string[] => {
+  const calls = valueOf(sections, 'toolCalls')
+  if (!Array.isArray(calls)) return []
+  return (calls as { name: string; args: unknown }[]).map(({ name, args }) =>
+    contentKey([name, args]),
+  )
+}
+
+const diffSections = (a: readonly Section[], b: readonly Section[]): FieldDiff[] => {
+  const paths = new Map([...a, ...b].map(({ path, area }) => [path, area]))
+  return [...paths].flatMap(([path, area]) =>
+    diffJson(valueOf(a, path), valueOf(b, path), path).map((diff) => ({ ...diff, area })),
+  )
+}
+
+/** A step as `align` sees it. Its content is read once and not kept: conversations are long. */
+export interface StepProfile extends Alignable {
+  readonly step: Step
+}
+
+export const profileOf = (step: Step): StepProfile => {
+  const content = contentOf(step)
+  const words = wordsOf(content).join(' ')
+  return {
+    step,
+    digest: digestOf(step, content),
+    family: familyOf(step, content),
+    sketch: lazySketch(() => words),
+  }
+}
+
+/** A profile of a step that two runs share: nothing of it is read. */
+export const sharedProfile = (step: Step): StepProfile => ({
+  step,
+  digest: -1 - hashText(step.label),
+  family: 'shared',
+  sketch: () => new Int32Array(),
+})
+
+const digestOf = (
+  { kind, title }: Step,
+  { before, messages, conversation, answer, after }: StepContent,
+): number =>
+  hashText(
+    JSON.stringify([
+      kind,
+      kind === 'mark' ? title : '',
+      before,
+      // The conversation as it was sent says all that the messages say.
+      conversation === '{}' || conversation === '' ? messages : conversation,
+      answer,
+      after,
+    ]),
+  )
+
+const familyOf = (step: Step, { before }: StepContent): string => {
+  const valueOf = (wanted: string): string => {
+    const value = before.find(({ path }) => path === wanted)?.value
+    return typeof value === 'string' ? value : ''
+  }
+  switch (step.kind) {
+    case 'model':
+      return 'model'
+    case 'tool':
+      return `tool ${valueOf('name')}`
+    case 'mcp':
+      return `mcp ${valueOf('name')}`
+    case 'process':
+      return `process ${step.title.split(' ')[0]}`
+    case 'http':
+      return `http ${valueOf('method')} ${comparableUrl(valueOf('url')).split('?')[0]}`
+    case 'mark':
+      return `mark ${step.title.split(':')[0]}`
+  }
+}
+
+/**
+ * The words that tell a step from its neighbours. In a conversation that is
+ * what is new in it: most of a request repeats what came before.
+ */
+const wordsOf = ({ before, messages, answer, after }: StepContent): string[] => {
+  const values = [...before, ...after]
+    .filter(({ area, path }) => area !== 'usage' && path !== 'state' && path !== 'tools')
+    .map(({ value }) => JSON.stringify(value) ?? '')
+  return [...messages.slice(-2), ...answer].map(wordsOfMessage).concat(values)
+}
+
+const wordsOfMessage = (message: Message): string =>
+  messageText(message) ||
+  JSON.stringify(message.parts.map((part) => ('id' in part ? { ...part, id: '' } : part)))
 
 /**
  * Ids of tool calls are new in every run and say nothing but which result

@@ -1,99 +1,42 @@
 import {
+  type BodyForm,
   type CallEvent,
+  defined,
   type DeliverEvent,
+  type HeaderPair,
   isEnvironmentNote,
+  readsOf,
+  type RecordedError,
+  type ResultEvent,
   type RunView,
   type SocketEvent,
   type Step,
   type TapeEvent,
   type TapeLike,
+  utf8,
   type WriteEvent,
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
-import {
-  callLocation,
-  endLocation,
-  nameOf,
-  resultLocation,
-  runLocations,
-  searchError,
-  variableLocations,
-} from './event-locations.js'
-import { searchExchange } from './exchange-locations.js'
-import { type ValueLocation, type Search, searchOf } from './value-location.js'
-import { searchJson, searchText } from './search-pieces.js'
-import { searchPieces } from './search-pieces.js'
+import type { Occurrence, SourceKind } from './locate.js'
+import type { Hit, Matcher } from './search-pieces.js'
+import { searchJson, searchPieces, searchStream, searchText } from './search-pieces.js'
 
-type Whose = Omit<ValueLocation, 'seq' | 'search'>
+/** Whose content it is, and which way it went. */
+type Whose = Pick<Occurrence, 'direction' | 'source' | 'name' | 'step' | 'site'>
 
-/** Contents that come in pieces over several events: a stream, a pipe, a file read bit by bit. */
-class PieceGroups {
-  readonly #tape: TapeLike
-  readonly #groups = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
-  #closed = 0
-
-  constructor(tape: TapeLike) {
-    this.#tape = tape
-  }
-
-  /** Adds the body of an event to a content. */
-  add(key: string, seq: number, whose: Whose): void {
-    const group = this.#groups.get(key)
-    if (group === undefined) this.#groups.set(key, { whose, seqs: [seq] })
-    else group.seqs.push(seq)
-  }
-
-  /** What comes under this key from here on is another content. */
-  close(key: string): void {
-    const group = this.#groups.get(key)
-    if (group === undefined) return
-    this.#groups.delete(key)
-    this.#groups.set(`${key} ${this.#closed++}`, group)
-  }
-
-  locations(): ValueLocation[] {
-    return [...this.#groups.values()].map(({ whose, seqs }) => ({
-      ...whose,
-      seq: seqs[0] ?? 0,
-      search: (matcher) =>
-        searchPieces(
-          seqs.map((seq) => ({ seq, bytes: this.#tape.body(seq) })),
-          matcher,
-        ),
-    }))
-  }
+/** Something on a tape that can hold a value. Its content is read when it is searched. */
+interface ValueLocation extends Whose {
+  readonly seq: number
+  search(matcher: Matcher): Hit[]
 }
 
-/** What an MCP request on a pipe asks, and what its answer says. A request of the server comes in and is answered. */
-const messageLocations = (step: Step): ValueLocation[] => {
-  const askedBy = step.mcp()?.askedBy
-  const common = {
-    source: step.kind === 'tool' ? ('tool' as const) : ('mcp' as const),
-    name: step.kind === 'tool' ? (step.call()?.name ?? '') : step.title,
-    step: step.label,
-    ...(step.site !== undefined && { site: step.site }),
-  }
-  const request: ValueLocation = {
-    ...common,
-    seq: step.seq,
-    direction: askedBy === 'server' ? 'in' : 'out',
-    search: (matcher) => searchJson(step.call()?.args, matcher, 'args'),
-  }
-  const answered: ValueLocation = {
-    ...common,
-    seq: step.answerSeqs.at(-1) ?? step.seq,
-    direction: askedBy === 'server' ? 'out' : 'in',
-    search: (matcher) => {
-      const call = step.call()
-      const error = call?.error && { message: call.error.message, data: call.error.props?.['data'] }
-      return [
-        ...searchJson(call?.result, matcher, 'result'),
-        ...searchJson(error, matcher, 'error'),
-      ]
-    },
-  }
-  return step.answerSeqs.length === 0 ? [request] : [request, answered]
-}
+/** Searches one location, or two that have to be read together. */
+export type Search = (matcher: Matcher) => { readonly location: ValueLocation; readonly hit: Hit }[]
+
+const searchOf =
+  (location: ValueLocation): Search =>
+  (matcher) =>
+    location.search(matcher).map((hit) => ({ location, hit }))
 
 /**
  * Everything on a tape that can hold a value, whether it belongs to a step or
@@ -108,31 +51,28 @@ export const findLocations = (tape: TapeLike, view: RunView): Search[] => {
 
 class LocationFinder {
   readonly #tape: TapeLike
-  readonly #exchanges: Search[] = []
-  readonly #locations: ValueLocation[] = []
-  readonly #pieces: PieceGroups
+  readonly #searches: Search[] = []
+  /** Contents that come in pieces over several events: a stream, a pipe, a file read bit by bit. */
+  readonly #pieces = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
   readonly #ops = new Map<number, CallEvent | SocketEvent>()
   /** Labels of steps by the event that starts them. */
   readonly #steps: ReadonlyMap<number, string>
-  /** Events whose bytes are read as part of an HTTP answer. */
+  /** Events whose bytes are read as part of an HTTP answer or an MCP message. */
   readonly #read = new Set<number>()
 
   constructor(tape: TapeLike, view: RunView) {
     this.#tape = tape
-    this.#pieces = new PieceGroups(tape)
     this.#steps = new Map(view.recordedSteps.map(({ seq, label }) => [seq, label]))
     for (const step of view.recordedSteps) {
-      const { kind, answerSeqs } = step
-      if (step.mcp()?.transport === 'stdio') {
-        this.#locations.push(...messageLocations(step))
-        for (const seq of [step.seq, ...answerSeqs]) this.#read.add(seq)
-        continue
-      }
-      if (tape.event(step.seq).type !== 'request') continue
-      this.#exchanges.push(searchExchange(tape, step))
-      // After an upgrade of the protocol, what follows is no HTTP answer any more.
+      const { kind, seq, answerSeqs } = step
+      const isStdio = step.mcp()?.transport === 'stdio'
+      if (isStdio) this.#searches.push(...messageLocations(step).map(searchOf))
+      else if (tape.event(seq).type === 'request') this.#searches.push(searchExchange(tape, step))
+      else continue
+      // After an upgrade of the protocol, the bytes are not an HTTP answer any more.
       const isUpgrade = kind === 'http' && step.title.endsWith(' 101')
-      if (!isUpgrade) for (const seq of answerSeqs) this.#read.add(seq)
+      for (const read of isUpgrade ? [] : answerSeqs) this.#read.add(read)
+      if (isStdio) this.#read.add(seq)
     }
   }
 
@@ -140,148 +80,173 @@ class LocationFinder {
     const { seq } = event
     switch (event.type) {
       case 'run':
-        this.#locations.push(...runLocations(this.#tape, event))
-        break
+        return this.#run(seq)
       case 'draw': {
         const value = wireAsJson(event.value)
-        this.#locations.push({
-          seq,
-          direction: 'in',
-          source: 'draw',
-          name: event.kind,
-          search: (matcher) => searchJson(value, matcher),
-        })
-        break
+        const whose = { direction: 'in', source: 'draw', name: event.kind } as const
+        return this.#put(seq, whose, (matcher) => searchJson(value, matcher))
       }
       case 'call':
-        this.#call(event)
-        break
+        return this.#call(event)
       case 'socket':
         this.#ops.set(seq, event)
-        break
+        return
       case 'result':
-        this.#result(event)
-        break
+        return this.#result(event)
       case 'deliver':
-        this.#deliver(event)
-        break
+        return this.#deliver(event)
       case 'write':
-        this.#write(event)
-        break
-      case 'output':
-        this.#pieces.add(event.stream, seq, {
-          direction: 'out',
-          source: 'output',
-          name: event.stream,
-        })
-        break
+        return this.#write(event)
+      case 'output': {
+        const { stream } = event
+        return this.#addPiece(stream, seq, { direction: 'out', source: 'output', name: stream })
+      }
       case 'note':
-        if (isEnvironmentNote(event)) this.#locations.push(...variableLocations(this.#tape, seq))
+        if (isEnvironmentNote(event))
+          for (const { name, value } of readsOf(this.#tape, seq).reads)
+            this.#put(seq, { direction: 'in', source: 'environment', name }, (matcher) =>
+              searchText(value ?? '', matcher, ''),
+            )
         if (event.kind === 'mark') {
           const { name, text = '', site } = event
-          this.#locations.push({
-            seq,
-            direction: 'out',
-            source: 'mark',
-            name,
-            ...this.#stepAt(seq),
-            ...(site !== undefined && { site }),
-            search: (matcher) => searchText(`${name}: ${text}`, matcher, ''),
-          })
+          const step = this.#steps.get(seq)
+          const whose = defined({ direction: 'out', source: 'mark', name, step, site } as const)
+          this.#put(seq, whose, (matcher) => searchText(`${name}: ${text}`, matcher, ''))
         }
-        break
-      case 'end':
-        this.#locations.push(endLocation(this.#tape, event))
-        break
+        return
+      case 'end': {
+        const { as, error } = event
+        const name = error === undefined ? 'the result' : 'the error'
+        return this.#put(seq, { direction: 'out', source: 'outcome', name }, (matcher) => [
+          ...this.#searchBody(seq, as, matcher, ''),
+          ...searchError(error, matcher),
+        ])
+      }
       case 'request':
       case 'response':
         // Read with the steps they belong to.
-        break
+        return
       case 'timer':
       case 'work':
       case 'seal':
-        break
     }
   }
 
   searches(): Search[] {
-    return [...this.#exchanges, ...[...this.#locations, ...this.#pieces.locations()].map(searchOf)]
+    for (const { whose, seqs } of this.#pieces.values())
+      this.#put(seqs[0] ?? 0, whose, (matcher) => searchBodies(this.#tape, seqs, matcher))
+    return this.#searches
   }
 
-  #stepAt(seq: number): { step?: string } {
-    const step = this.#steps.get(seq)
-    return step === undefined ? {} : { step }
+  #put(seq: number, whose: Whose, search: ValueLocation['search']): void {
+    this.#searches.push(searchOf({ ...whose, seq, search }))
+  }
+
+  /** Adds the body of an event to a content. */
+  #addPiece(key: string, seq: number, whose: Whose): void {
+    const group = this.#pieces.get(key)
+    if (group === undefined) this.#pieces.set(key, { whose, seqs: [seq] })
+    else group.seqs.push(seq)
+  }
+
+  /** From here on, another content comes under this key. */
+  #closePieces(key: string): void {
+    const group = this.#pieces.get(key)
+    if (group === undefined) return
+    this.#pieces.delete(key)
+    this.#pieces.set(`${key} until ${group.seqs.at(-1)}`, group)
+  }
+
+  #whose(op: CallEvent | SocketEvent, direction: Whose['direction']): Whose {
+    const step = this.#steps.get(op.seq)
+    if (op.type === 'socket') {
+      const name = op.path ?? `${op.host}:${op.port}`
+      return defined({ direction, source: 'connection', name, step } as const)
+    }
+    const { kind, title, site } = op
+    // A file or a program is known by its path, a tool by its name.
+    const name = kind === 'tool' ? op.name : (title ?? op.name)
+    return defined({ direction, source: kind, name, step, site })
+  }
+
+  /** Arguments, environment and folder that the run was started with. */
+  #run(seq: number): void {
+    const { env = {}, args, command, entry, cwd } = this.#tape.details
+    const put = (source: SourceKind, name: string, value: unknown): void =>
+      this.#put(seq, { direction: 'in', source, name }, (matcher) => searchJson(value, matcher))
+    put('arguments', 'the command line', { args, command, entry, cwd })
+    for (const [name, value] of Object.entries(env)) put('environment', name, value)
   }
 
   #call(call: CallEvent): void {
-    this.#ops.set(call.seq, call)
+    const { seq, kind, name, title, as } = call
+    this.#ops.set(seq, call)
+    if (/\.(open|openSync)$/.test(name))
+      for (const way of ['read', 'write']) this.#closePieces(`${way} ${title}`)
     const key = transferKey(call)
-    if (/\.(open|openSync)$/.test(call.name)) {
-      for (const way of ['read', 'write']) this.#pieces.close(`${way} ${call.title}`)
-    }
-    if (key?.startsWith('write') === true && call.as !== undefined && call.as !== 'json') {
-      this.#pieces.add(key, call.seq, {
-        direction: 'out',
-        source: 'file',
-        name: nameOf(call),
-        ...(call.site !== undefined && { site: call.site }),
-      })
-    } else this.#locations.push(callLocation(this.#tape, call, this.#steps.get(call.seq)))
+    const whose = this.#whose(call, 'out')
+    if (key?.startsWith('write') === true && as !== undefined && as !== 'json')
+      return this.#addPiece(key, seq, whose)
+    this.#put(seq, whose, (matcher) => [
+      ...(title === undefined ? [] : searchText(title, matcher, TITLE_PATHS[kind])),
+      ...this.#searchBody(seq, as, matcher, kind === 'tool' ? 'args' : ''),
+    ])
   }
 
-  #result(event: TapeEvent & { readonly type: 'result' }): void {
-    const call = this.#ops.get(event.op)
+  #result({ seq, op, as, error }: ResultEvent): void {
+    const call = this.#ops.get(op)
     if (call?.type !== 'call') return
     const key = transferKey(call)
-    if (key?.startsWith('read') === true && event.as === 'bytes') {
-      this.#pieces.add(key, event.seq, {
-        direction: 'in',
-        source: 'file',
-        name: nameOf(call),
-        ...(call.site !== undefined && { site: call.site }),
-      })
-    } else this.#locations.push(resultLocation(this.#tape, call, event, this.#steps.get(call.seq)))
+    const whose = this.#whose(call, 'in')
+    if (key?.startsWith('read') === true && as === 'bytes') return this.#addPiece(key, seq, whose)
+    this.#put(seq, whose, (matcher) => [
+      ...this.#searchBody(seq, as, matcher, call.kind === 'tool' ? 'result' : ''),
+      ...searchError(error, matcher),
+    ])
   }
 
   #write({ seq, op }: WriteEvent): void {
     const call = this.#ops.get(op)
     if (call?.type !== 'call' || this.#read.has(seq)) return
-    this.#pieces.add(`${op} stdin`, seq, {
-      direction: 'out',
-      source: call.kind,
-      name: nameOf(call),
-      ...this.#stepAt(op),
-      ...(call.site !== undefined && { site: call.site }),
-    })
+    this.#addPiece(`${op} stdin`, seq, this.#whose(call, 'out'))
   }
 
   #deliver(event: DeliverEvent): void {
+    const { seq, part, error } = event
     const op = this.#ops.get(event.op)
     if (op === undefined) return
-    const whose = {
-      direction: 'in' as const,
-      source: op.type === 'socket' ? ('connection' as const) : op.kind,
-      name: op.type === 'socket' ? (op.path ?? `${op.host}:${op.port}`) : nameOf(op),
-      ...this.#stepAt(op.seq),
-      ...(op.type === 'call' && op.site !== undefined && { site: op.site }),
-    }
-    if (event.part === 'chunk') {
-      if (this.#read.has(event.seq)) return
-      this.#pieces.add(`${event.op} ${event.pipe ?? ''}`, event.seq, whose)
+    const whose = this.#whose(op, 'in')
+    if (part === 'chunk') {
+      if (!this.#read.has(seq)) this.#addPiece(`${event.op} ${event.pipe ?? ''}`, seq, whose)
       return
     }
     const value = event.value === undefined ? undefined : wireAsJson(event.value)
-    const { error } = event
     if (value === undefined && error === undefined) return
-    this.#locations.push({
-      ...whose,
-      seq: event.seq,
-      search: (matcher) => [
-        ...searchJson(value, matcher, event.part),
-        ...searchError(error, matcher),
-      ],
-    })
+    this.#put(seq, whose, (matcher) => [
+      ...searchJson(value, matcher, part),
+      ...searchError(error, matcher),
+    ])
   }
+
+  #searchBody(seq: number, as: BodyForm | undefined, matcher: Matcher, root: string): Hit[] {
+    if (as === undefined) return []
+    const bytes = this.#tape.body(seq)
+    const text = as === 'json' ? utf8(bytes) : undefined
+    return text === undefined
+      ? searchPieces([{ seq, bytes }], matcher)
+      : searchJson(wireAsJson(JSON.parse(text)), matcher, root)
+  }
+}
+
+/** Path under which the title of a call is found. */
+const TITLE_PATHS: Readonly<Record<CallEvent['kind'], string>> = {
+  file: 'path',
+  process: 'command',
+  tool: 'title',
+  dns: 'host',
+  input: 'name',
+  worker: 'file',
+  database: 'statement',
 }
 
 /** Files that are read or written bit by bit are one content each. */
@@ -290,3 +255,111 @@ const transferKey = ({ kind, name, title }: CallEvent): string | undefined => {
   const [, way] = /\.(read|write)v?(?:Sync)?$/.exec(name) ?? []
   return way === undefined || title === undefined ? undefined : `${way} ${title}`
 }
+
+const searchError = (error: RecordedError | undefined, matcher: Matcher): Hit[] =>
+  error === undefined ? [] : searchText(error.message, matcher, 'error.message')
+
+const searchBodies = (tape: TapeLike, seqs: readonly number[], matcher: Matcher): Hit[] =>
+  searchPieces(
+    seqs.map((seq) => ({ seq, bytes: tape.body(seq) })),
+    matcher,
+  )
+
+/** An MCP request on a pipe, and its answer. A request of the server comes in and is answered. */
+const messageLocations = (step: Step): ValueLocation[] => {
+  const isServers = step.mcp()?.askedBy === 'server'
+  const isTool = step.kind === 'tool'
+  const common = defined({
+    source: isTool ? ('tool' as const) : ('mcp' as const),
+    name: isTool ? (step.call()?.name ?? '') : step.title,
+    step: step.label,
+    site: step.site,
+  })
+  const request: ValueLocation = {
+    ...common,
+    seq: step.seq,
+    direction: isServers ? 'in' : 'out',
+    search: (matcher) => searchJson(step.call()?.args, matcher, 'args'),
+  }
+  const answer: ValueLocation = {
+    ...common,
+    seq: step.answerSeqs.at(-1) ?? step.seq,
+    direction: isServers ? 'out' : 'in',
+    search: (matcher) => {
+      const { result, error } = step.call() ?? {}
+      const told = error && { message: error.message, data: error.props?.['data'] }
+      return [...searchJson(result, matcher, 'result'), ...searchJson(told, matcher, 'error')]
+    },
+  }
+  return step.answerSeqs.length === 0 ? [request] : [request, answer]
+}
+
+/**
+ * Searches the request and the answer of a step. They are read together, since
+ * either takes decoding the exchange, and not cached: conversations are long.
+ */
+const searchExchange =
+  (tape: TapeLike, step: Step): Search =>
+  (matcher) =>
+    exchangeLocations(tape, step).flatMap((location) => searchOf(location)(matcher))
+
+const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
+  const exchange = step.exchange()
+  if (exchange === undefined) return []
+  const { seq, answerSeqs } = step
+  const { request, response } = exchange
+  const name = exchange.model ?? request.url
+  const common = defined({ name, step: step.label, site: step.site })
+  // Pieces know when they came; the event of that time is the one that carried them.
+  const byTime = new Map(answerSeqs.map((answer) => [tape.event(answer).at, answer]))
+  const seqAt = ({ at }: { readonly at: number }): number =>
+    byTime.get(at) ?? answerSeqs.at(-1) ?? seq
+  return [
+    {
+      ...common,
+      seq,
+      direction: 'out',
+      source: 'request',
+      search: (matcher) => [
+        ...searchUrl(request.url, matcher),
+        ...searchHeaders(request.headers, matcher),
+        ...searchPieces([{ seq, bytes: request.body }], matcher),
+      ],
+    },
+    {
+      ...common,
+      seq: answerSeqs[0] ?? seq,
+      direction: 'in',
+      source: 'answer',
+      search: (matcher) => {
+        // The answer broke off before its head was complete.
+        if (response === undefined) return searchBodies(tape, answerSeqs, matcher)
+        const { events, chunks } = response
+        const pieces = chunks.map((chunk) => ({ seq: seqAt(chunk), bytes: chunk.bytes }))
+        return [
+          ...searchHeaders(response.headers, matcher),
+          ...(events === undefined
+            ? searchPieces(pieces, matcher)
+            : searchStream(events, seqAt, matcher)),
+        ]
+      },
+    },
+  ]
+}
+
+/** As it is sent, and as it reads. */
+const searchUrl = (url: string, matcher: Matcher): Hit[] => {
+  const hits = searchText(url, matcher, 'url')
+  return hits.length > 0 ? hits : searchText(readable(url), matcher, 'url')
+}
+
+const readable = (url: string): string => {
+  try {
+    return decodeURIComponent(url.replaceAll('+', ' '))
+  } catch {
+    return url
+  }
+}
+
+const searchHeaders = (headers: readonly HeaderPair[], matcher: Matcher): Hit[] =>
+  headers.flatMap(([name, value]) => searchJson({ [name]: value }, matcher, 'headers'))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { asks, CHAT, RunScript, says, told, user } from '../../test-support/run-script.js'
 import { locate } from './locate.js'
-import type { Occurrence } from './occurrence.js'
+import type { Occurrence } from './locate.js'
 
 const find = (script: RunScript, text: string) => locate(script, script.view(), text)
 

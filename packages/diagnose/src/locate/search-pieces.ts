@@ -1,6 +1,229 @@
-import { innerPath, memberPath, parsedText, utf8 } from '../json-value.js'
-import { isRecord } from '@retake/tape'
-import { excerptOf, type Hit, type Match, type Matcher } from './matcher.js'
+import { isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
+import { innerPath, memberPath, parsedText } from '../json-value.js'
+import type { MatchExcerpt, Occurrence } from './locate.js'
+
+/** A match in some content, before it is known whose content it is. */
+export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
+  readonly path?: string
+  readonly offset?: number
+  /** The event, when the content came in several. */
+  readonly seq?: number
+  /** The text as a whole that the match stands in. */
+  readonly whole?: string
+}
+
+const AROUND = 80
+
+/** A match with a little of the text around it, cut at whole characters. */
+const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
+  before: (index > AROUND ? '…' : '') + trimHalf(text.slice(Math.max(0, index - AROUND), index)),
+  match: text.slice(index, index + length),
+  after:
+    trimHalf(text.slice(index + length, index + length + AROUND)) +
+    (text.length > index + length + AROUND ? '…' : ''),
+})
+
+/** Without the half of a character that a cut left over. */
+const trimHalf = (text: string): string =>
+  text.replace(/^[\uDC00-\uDFFF\uFFFD]+|[\uD800-\uDBFF\uFFFD]+$/g, '')
+
+/** Where something stands in a text. */
+interface Match {
+  readonly index: number
+  readonly length: number
+}
+
+/** Decides what counts as an occurrence. */
+export interface Matcher {
+  findIn(text: string): Match[]
+  isNumber(value: number): boolean
+  /** Looks in bytes given as one character each; `narrow` turns text into the same. */
+  findInBytes?(bytes: string, narrow: (text: string) => string): Match[]
+}
+
+/** The most matches taken of one text; a letter may stand in it a million times. */
+const MOST_MATCHES = 1000
+
+/**
+ * Finds a text as it is, or else the way JSON writes it: escaped once, escaped
+ * with all that is not ASCII, or escaped twice; or what it says when it was
+ * copied from JSON and is escaped itself. Digits are found as a whole
+ * number: 60 does not stand in 1600.
+ */
+export class ExactMatcher implements Matcher {
+  readonly #forms: readonly string[]
+  readonly #number: number | undefined
+
+  constructor(text: string) {
+    const once = JSON.stringify(text).slice(1, -1)
+    const ascii = once.replace(/[^\0-\u007F]/g, escapeUnit)
+    const twice = JSON.stringify(once).slice(1, -1)
+    this.#forms = [...new Set([text, once, ascii, twice, unescaped(text)])]
+    this.#number = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined
+  }
+
+  findIn(text: string): Match[] {
+    for (const form of this.#forms) {
+      const matches = this.#findForm(text, form)
+      if (matches.length > 0) return matches
+    }
+    return []
+  }
+
+  isNumber(value: number): boolean {
+    return value === this.#number
+  }
+
+  findInBytes(bytes: string, narrow: (text: string) => string): Match[] {
+    return this.#findForm(bytes, narrow(this.#forms[0] ?? ''))
+  }
+
+  #findForm(text: string, form: string): Match[] {
+    const matches: Match[] = []
+    const { length } = form
+    let index = text.indexOf(form)
+    while (index >= 0 && matches.length < MOST_MATCHES) {
+      if (this.#number === undefined || standsAlone(text, index, length)) {
+        matches.push({ index, length })
+        index = text.indexOf(form, index + length)
+      } else index = text.indexOf(form, index + 1)
+    }
+    return matches
+  }
+}
+
+const unescaped = (text: string): string => {
+  try {
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
+  } catch {
+    return text
+  }
+}
+
+const escapeUnit = (unit: string): string =>
+  `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** Whether digits are not part of a longer number. */
+const standsAlone = (text: string, index: number, length: number): boolean =>
+  !/\d\.?$/.test(text.slice(Math.max(0, index - 2), index)) &&
+  !/^\.?\d/.test(text.slice(index + length, index + length + 2))
+
+/** Finds what a text may have been meant to be: other capitals, spaces or punctuation. */
+export class NearMatcher implements Matcher {
+  readonly #pattern: RegExp | undefined
+
+  constructor(text: string) {
+    const words = text.match(/\p{N}+|\p{L}+/gu) ?? []
+    // A single character is near to everything.
+    const isLong = words.join('').length > 1 && words.length <= 50
+    this.#pattern = isLong ? new RegExp(words.join('[^\\p{L}\\p{N}]{0,8}'), 'giu') : undefined
+  }
+
+  findIn(text: string): Match[] {
+    if (this.#pattern === undefined) return []
+    return [...text.matchAll(this.#pattern)]
+      .slice(0, MOST_MATCHES)
+      .map(({ 0: { length }, index }) => ({ index, length }))
+  }
+
+  isNumber(): boolean {
+    return false
+  }
+}
+
+interface Fragment {
+  readonly text: string
+  readonly seq: number
+}
+
+/**
+ * Searches server-sent events. A model streams its words a few letters at a
+ * time: texts that stand under the same path are put together first.
+ */
+export const searchStream = (
+  events: readonly SseEvent[],
+  seqOf: (event: SseEvent) => number,
+  matcher: Matcher,
+): Hit[] => {
+  const texts = new Map<string, Fragment[]>()
+  const numbers: Hit[] = []
+  for (const event of events) {
+    const seq = seqOf(event)
+    const data = parsed(event.data)
+    const name = event.event === 'message' ? '' : event.event
+    for (const [path, text] of textsIn(data, name, [])) {
+      const known = texts.get(path)
+      if (known === undefined) texts.set(path, [{ text, seq }])
+      else known.push({ text, seq })
+    }
+    if (typeof data === 'string') continue
+    numbers.push(
+      ...searchJson(data, matcher, name)
+        .filter(({ whole }) => whole === undefined)
+        .map((hit) => ({ ...hit, seq })),
+    )
+  }
+  const words = [...texts].flatMap(([path, fragments]) => searchFragments(path, fragments, matcher))
+  return withoutSummaries([...words, ...numbers])
+}
+
+const searchFragments = (path: string, fragments: readonly Fragment[], matcher: Matcher): Hit[] => {
+  const [first] = fragments
+  if (first === undefined) return []
+  // The same in every event, like an id: it was not cut in pieces.
+  const isConstant = fragments.every(({ text }) => text === first.text)
+  if (isConstant)
+    return searchText(first.text, matcher, path).map((hit) => ({ ...hit, seq: first.seq }))
+  const joined = fragments.map(({ text }) => text).join('')
+  const [match] = matcher.findIn(joined)
+  const last = fragments.at(-1)?.seq ?? first.seq
+  const seq =
+    match === undefined
+      ? last
+      : pieceAt(
+          fragments.map(({ text, seq }) => ({ seq, bytes: text })),
+          match.index + match.length - 1,
+        )
+  return searchText(joined, matcher, path).map((hit) => ({ ...hit, seq }))
+}
+
+/** Strings in an event with their paths. An `index` on the way belongs to the path: it tells apart what is streamed. */
+function* textsIn(
+  value: unknown,
+  path: string,
+  indexes: readonly number[],
+): Generator<[path: string, text: string]> {
+  if (typeof value === 'string') {
+    yield [
+      indexes.some((index) => index > 0) ? `${path} (index ${indexes.join('/')})` : path,
+      value,
+    ]
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* textsIn(item, `${path}[${index}]`, indexes)
+  } else if (isRecord(value)) {
+    const own = value['index'] ?? value['output_index']
+    const inner = typeof own === 'number' ? [...indexes, own] : indexes
+    for (const [key, member] of Object.entries(value)) {
+      yield* textsIn(member, memberPath(path, key), inner)
+    }
+  }
+}
+
+/** Some providers repeat what they streamed when it is complete; the first telling is enough. */
+const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
+  const isSummary = ({ path = '' }: Hit): boolean =>
+    /(^|[._])(done|completed|stop)\b/.test(path.split(/[.[]/, 4).join('.'))
+  const details = hits.filter((hit) => !isSummary(hit))
+  return details.length > 0 ? details : [...hits]
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
 
 /** Deeper values are not looked into: nobody's data is, but a tape may hold anything. */
 const DEEPEST = 200
@@ -61,7 +284,7 @@ export interface Piece {
  * completes it.
  */
 export const searchPieces = (pieces: readonly Piece[], matcher: Matcher): Hit[] => {
-  const bytes = join(pieces)
+  const bytes = joinBytes(pieces.map((piece) => piece.bytes))
   if (bytes.length === 0) return []
   const text = utf8(bytes)
   const json = text === undefined ? undefined : parsedText(text)
@@ -78,9 +301,9 @@ const inText = (text: string, pieces: readonly Piece[], matcher: Matcher): Hit[]
     offset += encoder.encode(text.slice(counted, match.index)).length
     counted = match.index
     const size = encoder.encode(text.slice(match.index, match.index + match.length)).length
-    return { match, offset, seq: pieceAt(pieces, offset + size - 1) }
+    return { offset, seq: pieceAt(pieces, offset + size - 1), excerpt: excerptOf(text, match) }
   })
-  return onePerPiece(located.map((each) => ({ ...each, excerpt: excerptOf(text, each.match) })))
+  return onePerPiece(located)
 }
 
 /** Bytes that are no text may still hold some. */
@@ -121,32 +344,18 @@ const onePerPiece = (found: readonly Found[]): Hit[] => {
     if (known === undefined) bySeq.set(each.seq, { ...each, count: 1 })
     else known.count++
   }
-  return [...bySeq.values()].map(({ offset, seq, excerpt, count }) => ({
-    offset,
-    seq,
-    excerpt,
-    count,
-  }))
+  return [...bySeq.values()]
 }
 
 /** The event that holds the byte at an offset. */
-const pieceAt = (pieces: readonly Piece[], offset: number): number => {
+const pieceAt = (
+  pieces: readonly { readonly seq: number; readonly bytes: { readonly length: number } }[],
+  offset: number,
+): number => {
   let end = 0
   for (const { seq, bytes } of pieces) {
     end += bytes.length
     if (offset < end) return seq
   }
   return pieces.at(-1)?.seq ?? 0
-}
-
-const join = (pieces: readonly Piece[]): Uint8Array => {
-  const [only] = pieces
-  if (pieces.length === 1 && only !== undefined) return only.bytes
-  const joined = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.length, 0))
-  let at = 0
-  for (const { bytes } of pieces) {
-    joined.set(bytes, at)
-    at += bytes.length
-  }
-  return joined
 }

@@ -5,7 +5,7 @@ import { meanScore, randomModel, staircase } from '../../../../bench/planted-mod
 import { brokenRun, flakyRun, passingRun } from './scenarios.js'
 import { NOISE_LEVELS } from './planted-model.js'
 import { SCENARIO_NAMES, SCENARIOS } from './scenarios.js'
-import { scoreMethod, type BlameMethod } from './score.js'
+import { scoreMethod, type BlameMethod } from './planted-model.js'
 import { seededRandom } from '../blame/seeded-random.js'
 import type { PlantedModel } from './planted-model.js'
 

@@ -8,7 +8,7 @@ import { answerFormat } from '../providers/find-provider.js'
 import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
 import { isRecord, type JsonRecord, recordOf } from '../values/json-shape.js'
 import { makeReply } from '../providers/reply.js'
-import { fromBase64, toBase64 } from '../format/bytes.js'
+import { fromBase64, toBase64, utf8 } from '../format/bytes.js'
 
 /**
  * What a person edits: plain JSON, and what it stands for. Numbers beyond the
@@ -119,14 +119,6 @@ const parse = (bytes: Uint8Array): unknown => {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
   } catch (cause) {
     throw fileNotJson(cause)
-  }
-}
-
-const utf8 = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
   }
 }
 

@@ -34,6 +34,15 @@ export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
   return bytes
 }
 
+/** Bytes as text; `undefined` if they are not UTF-8. */
+export const utf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /** One array of all the bytes, in memory of its own. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))

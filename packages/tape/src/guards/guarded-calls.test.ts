@@ -3,7 +3,7 @@ import { EventScript } from '../../test-support/event-script.js'
 import type { GuardIntent } from './guard-facts.js'
 import { recordError } from '../values/recorded-error.js'
 import { guardedCalls, readGuards } from './guarded-calls.js'
-import { readRun } from '../read-model/read-run.js'
+import { readRun } from '../read-model/run-view.js'
 
 const intent = (call: number, more: Partial<GuardIntent> = {}): GuardIntent => ({
   guard: 'refunds',

@@ -7,14 +7,7 @@ import type {
   ResultEvent,
 } from '../format/events.js'
 import type { GuardFacts, GuardIntent, GuardStatus } from './guard-facts.js'
-import {
-  bodyFromText,
-  readGuardNote,
-  type GuardOpened,
-  type NestedCallNote,
-  type NestedResultNote,
-  type SpentNote,
-} from './guard-note.js'
+import { bodyFromText, readGuardNote, type GuardOpened, type SpentNote } from './guard-note.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /** A call that passed a guard, as a tape tells it. Bodies are read when asked for. */
@@ -77,11 +70,11 @@ export function readGuards(tape: TapeLike): GuardsOnTape {
 
 class GuardReader {
   readonly guards: GuardOnTape[] = []
-  readonly calls: OpenCall[] = []
+  readonly calls: GuardedCall[] = []
   readonly spent: SpentOnTape[] = []
-  /** Of calls that have no result so far: it will tell what all of them cost. */
+  /** Of calls that have no result so far: it will include what all of them cost. */
   readonly #attempts = new Map<number, SpentOnTape[]>()
-  readonly #byOp = new Map<number, OpenCall>()
+  readonly #byOp = new Map<number, GuardedCall>()
 
   constructor(readonly tape: TapeLike) {
     let drawn: GuardIntent | undefined
@@ -94,39 +87,58 @@ class GuardReader {
           drawn = undefined
         }
       } else if (event.type === 'call') {
-        if (drawn !== undefined && event.kind === 'tool') this.#start(drawn, event)
+        if (drawn !== undefined && event.kind === 'tool') this.#start(event, drawn)
         drawn = undefined
-      } else if (event.type === 'result') {
-        const call = this.#byOp.get(event.op)
-        if (call instanceof TopCall && call.end === undefined) {
-          call.end = event
-          this.#attempts.delete(event.op)
-        }
-      } else if (event.type === 'note' && event.kind === 'kept') this.#note(event)
+      } else if (event.type === 'result') this.#end(event)
+      else if (event.type === 'note' && event.kind === 'kept') this.#note(event)
     }
     for (const left of this.#attempts.values()) this.spent.push(...left)
   }
 
-  #start(intent: GuardIntent, event: CallEvent): void {
-    this.#add(new TopCall(this.tape, intent, event))
+  /** A call that the agent made itself. */
+  #start(event: CallEvent, intent: GuardIntent): void {
+    const { name: tool, as = 'json' } = event
+    this.#add(event, { intent, tool, as, isNested: false, body: () => this.tape.body(event.seq) })
   }
 
-  #add(call: OpenCall): void {
-    this.calls.push(call)
-    this.#byOp.set(call.callSeq, call)
+  #end({ op, seq, at, error, as, guard: facts }: ResultEvent): void {
+    this.#settle(op, false, {
+      seq,
+      at,
+      facts: facts ?? { status: error ? 'failed' : 'done' },
+      error,
+      as,
+      body: () => this.tape.body(seq),
+    })
+  }
+
+  #add(event: CallEvent | NoteEvent, start: CallStart): void {
+    this.calls.push(new GuardedCall(event, start))
+    this.#byOp.set(event.seq, this.calls.at(-1) as GuardedCall)
+  }
+
+  #settle(op: number, isNested: boolean, end: CallEnd): void {
+    const call = this.#byOp.get(op)
+    if (call?.isNested !== isNested || call.end !== undefined) return
+    call.end = end
+    this.#attempts.delete(op)
   }
 
   #note(event: NoteEvent): void {
     const { tape } = this
+    const { seq, at } = event
     const opened = readGuardNote(tape, event, 'opened')
-    if (opened !== undefined) this.guards.push({ ...opened, seq: event.seq })
+    if (opened !== undefined) this.guards.push({ ...opened, seq })
     const start = readGuardNote(tape, event, 'call')
-    if (start !== undefined) this.#add(new NestedCall(tape, start, event))
-    const end = readGuardNote(tape, event, 'result')
-    const ended = end && this.#byOp.get(end.op)
-    if (end && ended instanceof NestedCall && ended.ended === undefined) {
-      ended.ended = { note: event, end }
-      this.#attempts.delete(end.op)
+    if (start !== undefined) {
+      const body = (): Uint8Array => bodyFromText(start.as, start.body)
+      this.#add(event, { ...start, isNested: true, body })
+    }
+    const ended = readGuardNote(tape, event, 'result')
+    if (ended !== undefined) {
+      const { op, facts, error, as, body = '' } = ended
+      const read = (): Uint8Array => (as === undefined ? EMPTY : bodyFromText(as, body))
+      this.#settle(op, true, { seq, at, facts, error, as, body: read })
     }
     const again = readGuardNote(tape, event, 'again')
     const decided = again && this.#byOp.get(again.op)
@@ -151,64 +163,49 @@ class GuardReader {
   }
 }
 
-abstract class OpenCall implements GuardedCallOnTape {
+const EMPTY = new Uint8Array(0)
+
+interface CallStart {
+  readonly intent: GuardIntent
+  readonly tool: string
+  readonly as: BodyForm
+  readonly body: () => Uint8Array
+  readonly isNested: boolean
+}
+
+interface CallEnd {
+  readonly seq: number
+  readonly at: number
+  readonly facts: GuardFacts
+  readonly error: RecordedError | undefined
+  readonly as: BodyForm | undefined
+  readonly body: () => Uint8Array
+}
+
+class GuardedCall implements GuardedCallOnTape {
   /** Only of a call that a rule asks about. */
   isApproved = false
-  abstract readonly tool: string
-  abstract readonly isNested: boolean
-  abstract readonly facts: GuardFacts | undefined
-  abstract readonly error: RecordedError | undefined
-  abstract readonly resultSeq: number | undefined
-  abstract readonly latencyMs: number | undefined
+  end: CallEnd | undefined
+  intent: GuardIntent
+  readonly tool: string
+  readonly isNested: boolean
   readonly callSeq: number
   readonly at: number
   readonly site: string | undefined
+  readonly #start: CallStart
 
-  constructor(
-    readonly tape: TapeLike,
-    public intent: GuardIntent,
-    event: CallEvent | NoteEvent,
-  ) {
+  constructor(event: CallEvent | NoteEvent, start: CallStart) {
+    this.#start = start
+    this.intent = start.intent
+    this.tool = start.tool
+    this.isNested = start.isNested
     this.callSeq = event.seq
     this.at = event.at
     this.site = event.site
   }
 
-  get state(): GuardStatus {
-    const { facts, intent } = this
-    if (facts !== undefined) return facts.status
-    // Its result is on another tape; here nothing ran.
-    if (intent.served !== undefined) return 'stopped'
-    if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
-    return intent.verdict === 'ask' && !this.isApproved ? 'stopped' : 'in doubt'
-  }
-
-  output(): unknown {
-    const { as, body } = this.result()
-    return as === undefined ? undefined : decodeBody(as, body)
-  }
-
-  abstract args(): unknown
-  abstract result(): ReturnType<GuardedCallOnTape['result']>
-}
-
-const EMPTY = new Uint8Array(0)
-
-/** A call that the agent made itself. */
-class TopCall extends OpenCall {
-  readonly isNested = false
-  readonly tool: string
-  end: ResultEvent | undefined
-  readonly #as: BodyForm
-
-  constructor(tape: TapeLike, intent: GuardIntent, event: CallEvent) {
-    super(tape, intent, event)
-    this.tool = event.name
-    this.#as = event.as ?? 'json'
-  }
-
   get facts(): GuardFacts | undefined {
-    return this.end && (this.end.guard ?? { status: this.end.error ? 'failed' : 'done' })
+    return this.end?.facts
   }
 
   get error(): RecordedError | undefined {
@@ -223,56 +220,25 @@ class TopCall extends OpenCall {
     return this.end && this.end.at - this.at
   }
 
-  args(): unknown {
-    return decodeBody(this.#as, this.tape.body(this.callSeq))
-  }
-
-  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array } {
-    const { end } = this
-    return { as: end?.as, body: end === undefined ? EMPTY : this.tape.body(end.seq) }
-  }
-}
-
-/** A call that a guarded tool made. */
-class NestedCall extends OpenCall {
-  readonly isNested = true
-  ended: { readonly note: NoteEvent; readonly end: NestedResultNote } | undefined
-
-  constructor(
-    tape: TapeLike,
-    readonly start: NestedCallNote,
-    event: NoteEvent,
-  ) {
-    super(tape, start.intent, event)
-  }
-
-  get tool(): string {
-    return this.start.tool
-  }
-
-  get facts(): GuardFacts | undefined {
-    return this.ended?.end.facts
-  }
-
-  get error(): RecordedError | undefined {
-    return this.ended?.end.error
-  }
-
-  get resultSeq(): number | undefined {
-    return this.ended?.note.seq
-  }
-
-  get latencyMs(): number | undefined {
-    return this.ended && this.ended.note.at - this.at
+  get state(): GuardStatus {
+    const { facts, intent } = this
+    if (facts !== undefined) return facts.status
+    // Its result is on another tape; here nothing ran.
+    if (intent.served !== undefined) return 'stopped'
+    if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
+    return intent.verdict === 'ask' && !this.isApproved ? 'stopped' : 'in doubt'
   }
 
   args(): unknown {
-    const { as, body } = this.start
-    return decodeBody(as, bodyFromText(as, body))
+    return decodeBody(this.#start.as, this.#start.body())
+  }
+
+  output(): unknown {
+    const { as, body } = this.result()
+    return as === undefined ? undefined : decodeBody(as, body)
   }
 
   result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array } {
-    const { as, body = '' } = this.ended?.end ?? {}
-    return { as, body: as === undefined ? EMPTY : bodyFromText(as, body) }
+    return { as: this.end?.as, body: this.end?.body() ?? EMPTY }
   }
 }

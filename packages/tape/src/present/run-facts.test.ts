@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NO_USAGE } from '../providers/usage.js'
-import type { RunTotals } from '../read-model/totals.js'
+import type { RunTotals } from '../read-model/step.js'
 import { costText, countCalls, runEnd, runStatus, tokensText } from './run-facts.js'
 
 const usage = { ...NO_USAGE, input: 10_000, output: 2 }

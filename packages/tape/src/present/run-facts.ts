@@ -1,6 +1,6 @@
 import type { RecordedError } from '../format/events.js'
 import type { Step } from '../read-model/step.js'
-import type { RunTotals } from '../read-model/totals.js'
+import type { RunTotals } from '../read-model/step.js'
 import { cost, count, plural } from './figures.js'
 
 /** Colour of a word: each view has one for each. */

@@ -2,7 +2,7 @@
 export { clientProvider, findApi, PROVIDERS, routedProvider, scriptedAt } from './find-provider.js'
 export { messageText, toolCallsIn } from './message.js'
 export type { Message, MessagePart, ToolCallPart, ToolResultPart } from './message.js'
-export type { Price, PriceTable } from './price.js'
+export type { Price, PriceTable } from './usage.js'
 export { costUsd, findPrice, PRICES, PRICES_AS_OF } from './prices.js'
 export type { ArrivedRequest, Provider, ProviderAddress, ScriptedFormat } from './provider.js'
 export { makeReply, type Finish, type ReplyRequest, type ReplyToolCall } from './reply.js'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { bedrockEvent } from '../../test-support/event-frame.js'
 import { EventScript } from '../../test-support/event-script.js'
-import { readRun } from './read-run.js'
+import { readRun } from './run-view.js'
 import type { Step } from './step.js'
 
 interface Recorded {

@@ -1,8 +1,9 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
+import { joinBytes, utf8 } from '../format/bytes.js'
 import { headerValue } from '../http/http1-body.js'
 import { findApi } from '../providers/find-provider.js'
 import { parseJson } from '../values/json-shape.js'
-import { toolCallsIn, type Message, type ToolCallPart } from '../providers/message.js'
+import { type Message, type ToolCallPart, toolCallsIn } from '../providers/message.js'
 import type {
   DecodedRequest,
   DecodedResponse,
@@ -10,20 +11,46 @@ import type {
   ProviderRequest,
 } from '../providers/provider.js'
 import type { SseEvent, TimedChunk } from '../http/sse.js'
-import { readStream } from '../http/stream-reading.js'
+import { readStream } from '../http/event-frames.js'
 import type { Usage } from '../providers/usage.js'
-import { answerFrames, type AnswerFrame, type FrameLimits } from './answer-frames.js'
+import { type AnswerFrame, answerFrames, type FrameLimits } from './answer-frames.js'
 import {
   answerHead,
-  joinChunks,
-  readAnswer,
   type AnswerHead,
   type BodyDecoders,
   type HttpAnswer,
+  readAnswer,
 } from './http-answer.js'
-import type { RequestCache } from './request-cache.js'
 import type { RunIndex, StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
+
+/**
+ * The request that was read last. Conversations are long and are looked at
+ * several times in a row, but keeping them all would keep the square of a run.
+ */
+export class RequestCache {
+  #seq = -1
+  #text: { readonly value: string | undefined } | undefined
+  #messages: readonly Message[] | undefined
+
+  text(seq: number, read: () => string | undefined): string | undefined {
+    this.#turnTo(seq)
+    this.#text ??= { value: read() }
+    return this.#text.value
+  }
+
+  messages(seq: number, read: () => readonly Message[]): readonly Message[] {
+    this.#turnTo(seq)
+    return (this.#messages ??= read())
+  }
+
+  #turnTo(seq: number): void {
+    if (seq === this.#seq) return
+    this.#seq = seq
+    this.#text = undefined
+    this.#messages = undefined
+  }
+}
 
 export interface ExchangeRequest {
   readonly method: string
@@ -219,7 +246,7 @@ const answerHeadOf = ({ status, statusText, complete }: HttpAnswer): AnswerHead 
 })
 
 const openResponse = (wire: HttpAnswer): ExchangeResponse => {
-  const body = joinChunks(wire.chunks)
+  const body = joinBytes(wire.chunks.map(({ bytes }) => bytes))
   const text = wire.undecoded === undefined ? utf8(body) : undefined
   const stream =
     wire.undecoded === undefined
@@ -233,14 +260,6 @@ const openResponse = (wire: HttpAnswer): ExchangeResponse => {
     json: stream !== undefined || text === undefined ? undefined : parseJson(text),
     events: stream?.events,
     problem: stream?.problem,
-  }
-}
-
-const utf8 = (bytes: Uint8Array): string | undefined => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,4 +1,5 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
+import { joinBytes } from '../format/bytes.js'
 import { headerValue } from '../http/http1-body.js'
 import { Http1Scanner, type Http1Response } from '../http/http1.js'
 import type { TimedChunk } from '../http/sse.js'
@@ -147,20 +148,9 @@ const decodeContent = (answer: HttpAnswer, decoders: BodyDecoders): HttpAnswer =
   }[coding]
   try {
     if (decode === undefined) return { ...answer, undecoded: coding }
-    const bytes = decode(joinChunks(answer.chunks))
+    const bytes = decode(joinBytes(answer.chunks.map((chunk) => chunk.bytes)))
     return { ...answer, chunks: [{ at: answer.chunks.at(-1)?.at ?? 0, bytes }] }
   } catch {
     return { ...answer, undecoded: coding }
   }
-}
-
-/** All content in one array. */
-export const joinChunks = (chunks: readonly TimedChunk[]): Uint8Array => {
-  const joined = new Uint8Array(chunks.reduce((length, { bytes }) => length + bytes.length, 0))
-  let at = 0
-  for (const { bytes } of chunks) {
-    joined.set(bytes, at)
-    at += bytes.length
-  }
-  return joined
 }

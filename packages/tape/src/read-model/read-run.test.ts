@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
 import { recordError } from '../values/recorded-error.js'
 import { toWire } from '../values/to-wire.js'
-import { readRun } from './read-run.js'
+import { readRun } from './run-view.js'
 import { SITE_NOTE } from '../format/events.js'
 
 const CHAT = 'http://127.0.0.1:4010/v1/chat/completions'

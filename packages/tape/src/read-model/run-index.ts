@@ -17,7 +17,7 @@ import type {
 } from '../format/events.js'
 import type { GuardIntent } from '../guards/guard-facts.js'
 import type { TraceEntry } from './lanes.js'
-import { isListening } from './mcp/http-message.js'
+import { isListening } from './mcp/http-mcp.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /** Where an event stands: its number and its time. */

@@ -7,23 +7,29 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
-import type { PriceTable } from '../providers/price.js'
+import type { PriceTable } from '../providers/usage.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'
 import type { BodyDecoders } from './http-answer.js'
 import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
-import { HttpServers } from './mcp/http-servers.js'
-import { indexStdio, type StdioIndex, type StepSource } from './mcp/index-stdio.js'
+import { HttpServers } from './mcp/http-mcp.js'
+import { indexStdio, type StdioIndex, type StepSource } from './mcp/mcp-step.js'
 import { McpStep } from './mcp/mcp-step.js'
 import { readBody } from './readable-value.js'
-import { RequestCache } from './request-cache.js'
+import { RequestCache } from './exchange.js'
 import { RequestStep } from './request-step.js'
 import { type FileCall, indexRun, type RunIndex, type StepOp } from './run-index.js'
 import type { Step } from './step.js'
 import type { TapeLike } from '../format/tape-like.js'
-import { linkTools, type ToolLinks } from './tool-links.js'
-import { type RunTotals, sumSteps } from './totals.js'
-import { isSameTool } from './tool-links.js'
+import { isSameTool, linkTools, type ToolLinks } from './tool-links.js'
+import { type RunTotals, sumSteps } from './step.js'
+
+/**
+ * Turns a tape into what people want to see. The command line, the viewer, the
+ * exporters, blame and fix all read runs through it, so they agree.
+ */
+export const readRun = (tape: TapeLike, options: ReadOptions = {}): RunView =>
+  new RunView(tape, options)
 
 /**
  * Whether a step goes on with the conversation of a lane: a model request that

@@ -1,10 +1,48 @@
-import type { FrameworkScope, RecordedError } from '../format/events.js'
+import type { FrameworkScope, RecordedError, TapeEvent } from '../format/events.js'
 import type { GuardFacts } from '../guards/guard-facts.js'
 import type { Message, ToolCallPart } from '../providers/message.js'
-import type { Usage } from '../providers/usage.js'
+import { addUsage, NO_USAGE, type Usage } from '../providers/usage.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { Exchange } from './exchange.js'
-import type { McpExchange } from './mcp/mcp-exchange.js'
+import type { McpExchange } from './mcp/json-rpc.js'
+import type { Tape } from '../format/tape.js'
+
+/** Sums over a run. */
+export interface RunTotals {
+  readonly modelCalls: number
+  /** Recorded and inferred ones; a call is counted once. */
+  readonly toolCalls: number
+  /** Of the exchanges that report it. */
+  readonly usage: Usage
+  /** Cost of the whole run; `undefined` as soon as one exchange's cost is not known. */
+  readonly costUsd: number | undefined
+  /** Cost of the exchanges whose cost is known. */
+  readonly knownCostUsd: number
+  /** Labels of model steps whose cost is not known. */
+  readonly unknownCost: readonly string[]
+}
+
+/** Adds a run up. Reads the answers of all model steps. */
+export const sumSteps = (steps: readonly Step[]): RunTotals => {
+  const models = steps.filter(({ kind }) => kind === 'model')
+  const unknownCost = models.filter(isCostUnknown).map(({ label }) => label)
+  const knownCostUsd = models.reduce((sum, step) => sum + (step.costUsd ?? 0), 0)
+  return {
+    modelCalls: models.length,
+    toolCalls: steps.filter(({ kind }) => kind === 'tool').length,
+    usage: models.reduce(
+      (sum, { usage }) => (usage === undefined ? sum : addUsage(sum, usage)),
+      NO_USAGE,
+    ),
+    costUsd: unknownCost.length === 0 ? knownCostUsd : undefined,
+    knownCostUsd,
+    unknownCost,
+  }
+}
+
+/** An answer that the provider refused costs nothing; one that broke off costs something unknown. */
+export const isCostUnknown = (step: Step): boolean =>
+  step.costUsd === undefined && !(step.usage === undefined && step.state === 'failed')
 
 /**
  * What kind of boundary a step is. Draws, timers and file reads are events, not steps.
@@ -131,3 +169,41 @@ export const summarizeStep = (step: Step): Record<string, unknown> => ({
   finishReason: step.finishReason,
   guard: step.guard,
 })
+
+/**
+ * - `served`: its answer came from the tape of the parent
+ * - `edited`: its answer was put there by a fork
+ * - `lost`: it was under way when the run went live, and could not go on
+ * - `live`: it was really asked
+ */
+export type StepOrigin = 'served' | 'edited' | 'lost' | 'live'
+
+/** Where the answer of a step of a branch came from; undefined in a run that is no branch. */
+export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
+  const { branch } = tape.details
+  if (branch === undefined || step.inferred) return undefined
+  const own = step.answerSeqs.filter((seq) => !isFromParent(tape, seq))
+  // On its own tape it was asked, unless every part of its answer is the parent's.
+  if (step.seq >= tape.ownFrom) {
+    const isServed = step.answerSeqs.length > 0 && own.length === 0
+    return isServed ? 'served' : 'live'
+  }
+  const isForkedAt = branch.at === step.label
+  if (isForkedAt && branch.edits.some(({ target }) => target === 'answer')) return 'edited'
+  if (own.length === 0) return isForkedAt && step.answerSeqs.length === 0 ? 'live' : 'served'
+  if (isForkedAt) return 'live'
+  return own.some((seq) => hasContent(tape.event(seq))) ? 'live' : 'lost'
+}
+
+function isFromParent(tape: Tape, seq: number): boolean {
+  if (seq < tape.ownFrom) return true
+  const event = tape.event(seq)
+  return 'from' in event && event.from !== undefined
+}
+
+/** Whether this part of an answer came from somebody; errors and ends are also made when a run goes live. */
+function hasContent(event: TapeEvent): boolean {
+  if (event.type === 'response') return true
+  if (event.type === 'result') return event.error?.code !== 'ANSWER_LOST'
+  return event.type === 'deliver' && (event.part === 'chunk' || event.part === 'message')
+}

@@ -1,5 +1,5 @@
 import type { SseEvent } from '../../http/sse.js'
-import { readJsonLines } from '../../http/stream-reading.js'
+import { readJsonLines } from '../../http/event-frames.js'
 import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
 import { type JsonRecord, listOf, optionalText, parseJson } from '../../values/json-shape.js'
 import { recordOf, recordsOf, textOf } from '../../values/json-shape.js'

@@ -1,4 +1,122 @@
-import { isRecord, recordOf } from '../../values/json-shape.js'
+import { isRecord, optionalText, recordOf, recordsOf } from '../../values/json-shape.js'
+import type { RecordedError } from '../../format/events.js'
+import { shortJson, shortText } from '../readable-value.js'
+import type { CallDetail } from '../step.js'
+
+/** Something one side told the other while it worked on a request: progress, a log line. */
+export interface McpNotification {
+  readonly at: number
+  readonly method: string
+  readonly params: unknown
+}
+
+/** A JSON-RPC request of the Model Context Protocol and what came of it. */
+export interface McpExchange {
+  readonly transport: 'stdio' | 'http'
+  /** What the server calls itself, when it said so. */
+  readonly server: string | undefined
+  /** Servers ask their clients too: for a completion, for roots, for input. */
+  readonly askedBy: 'client' | 'server'
+  /** For HTTP without a message, what it is for: `listen`, `end session`. */
+  readonly method: string
+  readonly id: RpcId | undefined
+  readonly params: unknown
+  /** `undefined` when there is no answer, or an error. */
+  readonly result: unknown
+  readonly error: RpcError | undefined
+  readonly notifications: readonly McpNotification[]
+}
+
+/** Who answers, as it names itself. */
+export interface McpServerInfo {
+  readonly name: string
+  readonly version: string | undefined
+}
+
+/** `tools/call` made by the agent is a tool step; all else is about the protocol. */
+export const isToolCall = ({ method, askedBy }: Pick<McpExchange, 'method' | 'askedBy'>): boolean =>
+  method === 'tools/call' && askedBy === 'client'
+
+/** A server of the newer protocol may answer that it needs something first; the client then asks again. */
+export const needsInput = (result: unknown): boolean =>
+  recordOf(result)['resultType'] === 'input_required'
+
+/** `search_docs({"query":"refunds"}) · docs`, `resources/read docs://guide · docs`. */
+export const mcpTitle = (
+  exchange: Pick<McpExchange, 'method' | 'askedBy' | 'params' | 'server'>,
+  { isInputRequired = false } = {},
+): string => {
+  const { method, askedBy, params, server } = exchange
+  const note = isInputRequired ? ' → input required' : ''
+  const whose = `${server === undefined ? '' : ` ${askedBy === 'server' ? '←' : '·'} ${server}`}${note}`
+  if (isToolCall(exchange)) {
+    const { name, args } = toolOf(params)
+    return `${name}(${shortJson(args, 80)})${whose}`
+  }
+  const { uri, name, ref } = recordOf(params)
+  const target = optionalText(uri) ?? (isNamed(method) ? optionalText(name) : undefined)
+  const about = target ?? optionalText(recordOf(ref)['name']) ?? optionalText(recordOf(ref)['uri'])
+  return `${method}${about === undefined ? '' : ` ${shortText(about, 60)}`}${whose}`
+}
+
+const isNamed = (method: string): boolean => method.startsWith('prompts/')
+
+/** The name and the arguments in a `tools/call`. */
+export const toolOf = (params: unknown): { name: string; args: unknown } => {
+  const { name, arguments: args = {} } = recordOf(params)
+  return { name: optionalText(name) ?? 'tool', args }
+}
+
+/** Name, arguments and result of a tool; of another request, its method, parameters and result. */
+export const mcpCall = (exchange: McpExchange): CallDetail => {
+  const { method, params, result, error } = exchange
+  const { name, args } = isToolCall(exchange)
+    ? toolOf(params)
+    : { name: method, args: withoutEnvelope(params) }
+  return { name, args, result, error: error && recordedError(error), output: [] }
+}
+
+/** Every request of the newer protocol repeats who asks and in which version. */
+const withoutEnvelope = (params: unknown): unknown => {
+  const { _meta: meta, ...rest } = recordOf(params)
+  const own = Object.entries(recordOf(meta)).filter(
+    ([key]) => !key.startsWith('io.modelcontextprotocol/'),
+  )
+  if (own.length > 0) return { ...rest, _meta: Object.fromEntries(own) }
+  return meta === undefined ? params : rest
+}
+
+const recordedError = ({ code, message, data }: RpcError): RecordedError => ({
+  class: 'McpError',
+  name: 'McpError',
+  message,
+  ...(code !== undefined && { code }),
+  ...(data !== undefined && { props: { data } }),
+})
+
+/** What went wrong, in one line: the error of the protocol, or what a tool says about its failure. */
+export const mcpFailure = ({
+  result,
+  error,
+}: Pick<McpExchange, 'result' | 'error'>): string | undefined => {
+  if (error !== undefined) {
+    const isCoded = error.code === undefined || error.message.includes(String(error.code))
+    return shortText(isCoded ? error.message : `${error.code} ${error.message}`, 200)
+  }
+  const { isError, content } = recordOf(result)
+  if (isError !== true) return undefined
+  const texts = recordsOf(content).map(({ text }) => optionalText(text) ?? '')
+  return shortText(texts.join(' '), 200) || 'the tool failed'
+}
+
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
+
+/** Who a result comes from: said in the handshake, or in every result of the newer protocol. */
+export const serverInfoIn = (result: unknown): McpServerInfo | undefined => {
+  const { serverInfo, _meta: meta } = recordOf(result)
+  const { name, version } = recordOf(serverInfo ?? recordOf(meta)[SERVER_INFO])
+  return typeof name === 'string' ? { name, version: optionalText(version) } : undefined
+}
 
 /** Methods that no other protocol over JSON-RPC has. `tasks/…` and `ping` are used by others too. */
 const METHOD =

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../../test-support/event-script.js'
-import { readRun } from '../read-run.js'
+import { readRun } from '../run-view.js'
 import type { Step } from '../step.js'
 
 /** A child process and what is said on its pipes. */
