@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { expect, test } from 'vitest'
@@ -124,7 +124,7 @@ test.runIf(process.platform === 'linux')(
     const { run, details } = openTape(tape)
     const cut = join(workspace.folder, 'cut.tape')
     const writer = TapeWriter.create(cut, run, details)
-    const lock = await readFile(`${cut}.lock`)
+    const lock = await readlink(`${cut}.lock`)
     writer.close()
     // This process is alive, but has no such file open.
     await writeFile(`${cut}.lock`, lock)

@@ -260,6 +260,17 @@ export function mount(current, later) {
   replace('fsync', syncLater)
   replace('fstatSync', (disk, fd) => disk.stat(fd))
   replace('linkSync', (disk, from, to) => disk.link(from, to))
+  replace('readlinkSync', (disk, file) => {
+    throw systemError('EINVAL', disk.find(file) && file)
+  })
+  const { symlinkSync } = fs
+  // A lock. Its kind does not matter here: it is a file like others.
+  fs.symlinkSync = (target, file, ...args) => {
+    if (!isOurs(file)) return symlinkSync(target, file, ...args)
+    const disk = current()
+    disk.close(disk.open(file, fs.constants.O_CREAT | fs.constants.O_EXCL))
+    disk.files.get(file).write(Buffer.from(target), 0)
+  }
   replace('unlinkSync', (disk, file) => disk.unlink(file))
   replace('existsSync', (disk, file) => disk.files.has(file) || isFolder(file))
   replace('statSync', (disk, file) => ({

@@ -2,7 +2,7 @@ import { environmentOnTape, namesOnTape } from '@retake/tape/format'
 import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
 import { proofOf } from './machine-key.js'
 import { natives } from './natives.js'
-import { isSecretVariable, maskVariable } from './secrets.js'
+import { isSecretVariable, maskVariable, variablesChanged } from './secrets.js'
 import type { SecretMask } from './secrets.js'
 
 /** Variables as a program sees them. Values it sets itself are neither recorded nor served. */
@@ -24,8 +24,14 @@ export interface Environment {
 const real = {
   get: (name: string): string | undefined => natives.env[name],
   names: (): readonly string[] => Object.keys(natives.env),
-  set: (name: string, value: string): void => void (natives.env[name] = value),
-  delete: (name: string): void => void delete natives.env[name],
+  set: (name: string, value: string): void => {
+    natives.env[name] = value
+    variablesChanged()
+  },
+  delete: (name: string): void => {
+    delete natives.env[name]
+    variablesChanged()
+  },
 }
 
 interface RecordedEnvironmentOptions {

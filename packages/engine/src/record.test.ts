@@ -8,8 +8,8 @@ import { openRecording, record, runOfError } from './record.js'
 test('of two runs that draw the same id at once the second draws again', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
-  const random = vi.spyOn(natives, 'randomBytes')
-  const same = Buffer.alloc(16, 7)
+  const random = vi.spyOn(natives, 'randomUUID')
+  const same = '07070707-0707-4707-8707-070707070707'
   random.mockReturnValueOnce(same).mockReturnValueOnce(same)
   const [first, second] = [0, 1].map(() => openRecording({ name: 'x', dir }))
   for (const each of [first, second]) each?.session.finish({})

@@ -6,8 +6,10 @@ import { natives } from './natives.js'
  */
 export function newRunId(): string {
   const time = new natives.Date(natives.dateNow()).toISOString().replace(/[-:]/g, '')
-  const letters = [...natives.randomBytes(4)]
-    .map((byte) => 'abcdefghijkmnpqrstuvwxyz'[byte % 24])
-    .join('')
+  // Node has random numbers for these in stock; other functions get new ones at each call.
+  const random = natives.randomUUID()
+  const letter = (at: number): string =>
+    'abcdefghijkmnpqrstuvwxyz'[Number.parseInt(random.slice(at, at + 2), 16) % 24] ?? 'a'
+  const letters = letter(0) + letter(2) + letter(4) + letter(6)
   return `${time.slice(0, 8)}-${time.slice(9, 15)}-${letters}`
 }

@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { hasKeyShape, maskKeys } from '@retake/tape/format'
+import { natives } from './natives.js'
 import type { MovedRoot } from './process-task.js'
 
 /**
@@ -73,6 +74,18 @@ export class SecretMask {
     for (const [value, placeholder] of pairs) this.hideAs(value, placeholder)
   }
 
+  /** The variables of this process, which are looked through again only when they may have changed. */
+  addProcessEnvironment(): void {
+    const nowMs = natives.performanceNow()
+    const ageMs = nowMs - processSecrets.readAtMs
+    if (processSecrets.mask === undefined || ageMs < 0 || ageMs > VARIABLES_FRESH_MS) {
+      processSecrets.mask = new SecretMask()
+      processSecrets.mask.addEnvironment(natives.env)
+      processSecrets.readAtMs = nowMs
+    }
+    for (const [value, secret] of processSecrets.mask.#secrets) this.#secrets.set(value, secret)
+  }
+
   addEnvironment(env: NodeJS.ProcessEnv): void {
     for (const [name, value] of Object.entries(env)) {
       if (value !== undefined && isSecretVariable(name, value)) this.add(name, value)
@@ -124,6 +137,18 @@ export class SecretMask {
     if (masked !== text) return Buffer.from(masked, 'latin1')
     return buffer === given ? bytes : buffer
   }
+}
+
+/** Code that took `process.env` before Retake was loaded, and native code, change it unseen. */
+const VARIABLES_FRESH_MS = 1000
+const processSecrets: { mask: SecretMask | undefined; readAtMs: number } = {
+  mask: undefined,
+  readAtMs: 0,
+}
+
+/** Call after a variable of this process was changed. */
+export function variablesChanged(): void {
+  processSecrets.mask = undefined
 }
 
 const SHORTEST_SECRET = 8

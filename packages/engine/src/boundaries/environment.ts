@@ -3,6 +3,7 @@ import { calledByAgent } from '../call-site.js'
 import type { Environment } from '../environment.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
+import { variablesChanged } from '../secrets.js'
 import { lookFirst } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -72,7 +73,10 @@ const handler = {
   },
   set(_object, key, value: unknown): boolean {
     const variables = active()
-    if (variables === undefined || typeof key === 'symbol') return Reflect.set(env, key, value)
+    if (variables === undefined || typeof key === 'symbol') {
+      variablesChanged()
+      return Reflect.set(env, key, value)
+    }
     variables.set(key, asText(value))
     return true
   },
@@ -81,14 +85,19 @@ const handler = {
     const { value, writable, enumerable, configurable } = descriptor
     const isPlain = writable === true && enumerable === true && configurable === true
     // Node itself reports what is wrong with any other value.
-    if (variables === undefined || typeof key === 'symbol' || !isPlain)
+    if (variables === undefined || typeof key === 'symbol' || !isPlain) {
+      variablesChanged()
       return Reflect.defineProperty(env, key, descriptor)
+    }
     variables.set(key, asText(value))
     return true
   },
   deleteProperty(_object, key): boolean {
     const variables = active()
-    if (variables === undefined || typeof key === 'symbol') return Reflect.deleteProperty(env, key)
+    if (variables === undefined || typeof key === 'symbol') {
+      variablesChanged()
+      return Reflect.deleteProperty(env, key)
+    }
     variables.delete(key)
     return true
   },

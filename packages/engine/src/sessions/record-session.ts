@@ -18,7 +18,6 @@ import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { RecordedEnvironment } from '../environment.js'
 import type { Environment } from '../environment.js'
 import { proofOf } from '../machine-key.js'
-import { natives } from '../natives.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from '../player/source.js'
 import type { AnswerSource } from '../player/source.js'
@@ -116,7 +115,7 @@ export class RecordSession implements Session {
     this.databases = options.databases
     this.local = this.#answers.local
     this.remote = this.#answers.remote
-    this.secrets.addEnvironment(natives.env)
+    this.secrets.addProcessEnvironment()
     this.environment = hasFlag(this.flags, ENVIRONMENT_READS)
       ? this.#recordedEnvironment(options.variables?.(this.secrets))
       : undefined

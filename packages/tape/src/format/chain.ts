@@ -27,6 +27,8 @@ export const SHORT_BODY_MAX_BYTES = 511
 
 /** More than this is not gathered: what there is becomes one hash. */
 const GATHERED_MAX_BYTES = 1 << 15
+/** Grows as needed: most runs are short, and a server records many at the same time. */
+const GATHERED_FIRST_BYTES = 1 << 12
 const NEWLINE = 10
 
 /**
@@ -36,7 +38,7 @@ const NEWLINE = 10
  */
 export class Chain implements HashChain {
   readonly #platform: TapePlatform
-  readonly #gathered = new Uint8Array(GATHERED_MAX_BYTES)
+  #gathered = new Uint8Array(GATHERED_FIRST_BYTES)
   #used = 0
   #head: string
   #hasLights = false
@@ -80,8 +82,9 @@ export class Chain implements HashChain {
   /** False, and nothing is done, when it does not fit. */
   #gather(text: Uint8Array, size: number, body: Uint8Array | string): boolean {
     const length = text.length + digitCount(size) + 2 + body.length
-    const gathered = this.#gathered
     if (this.#used + length > GATHERED_MAX_BYTES) return false
+    if (this.#used + length > this.#gathered.length) this.#grow(this.#used + length)
+    const gathered = this.#gathered
     gathered.set(text, this.#used)
     let at = this.#used + text.length
     gathered[at++] = NEWLINE
@@ -91,6 +94,12 @@ export class Chain implements HashChain {
     else if (body.length > 0) gathered.set(body, at)
     this.#used += length
     return true
+  }
+
+  #grow(least: number): void {
+    const larger = new Uint8Array(Math.min(GATHERED_MAX_BYTES, 2 * least))
+    larger.set(this.#gathered.subarray(0, this.#used))
+    this.#gathered = larger
   }
 
   #hash(): string {

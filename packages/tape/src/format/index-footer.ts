@@ -1,5 +1,6 @@
 import { checkLine, encodeRecord } from './codec.js'
 import type { ByteSource, TapePlatform } from './platform.js'
+import { digitCount } from './put-text.js'
 
 /**
  * Last line of a finished tape: where its records are. It says nothing that a
@@ -27,9 +28,11 @@ const TAIL_MAX_BYTES = 64
 export function encodeIndex(platform: TapePlatform, seed: number, index: TapeIndex): Uint8Array {
   const text = JSON.stringify({ index })
   const line = (length: number) => encodeRecord(platform, seed, { text, envelope: { length } })
-  // The line holds its own length: one more digit may make it one longer.
-  let length = line(0).length
-  while (line(length).length !== length) length = line(length).length
+  const withOneDigit = line(0).length
+  // The line has its own length in it: one more digit makes it one longer.
+  let length = withOneDigit
+  while (length !== withOneDigit - 1 + digitCount(length))
+    length = withOneDigit - 1 + digitCount(length)
   return line(length)
 }
 

@@ -20,6 +20,8 @@ const LINE_MAX_BYTES = 512
 const COPY_MAX_BYTES = 1 << 16
 /** So much may be kept before it is taken. */
 const REUSED_BYTES_MAX = 1 << 17
+/** Grows as needed: most runs are short, and a server records many at the same time. */
+const FIRST_BYTES = 1 << 13
 
 /**
  * Records as bytes, each written where it will stand: first its event, then its
@@ -27,7 +29,7 @@ const REUSED_BYTES_MAX = 1 << 17
  */
 export class RecordBuffer {
   readonly #platform: WriterPlatform
-  #bytes = new Uint8Array(REUSED_BYTES_MAX + 2 * COPY_MAX_BYTES)
+  #bytes = new Uint8Array(FIRST_BYTES)
   /** Up to here records are finished. */
   #used = 0
   /** Up to here the one under way is written. */

@@ -36,6 +36,15 @@ const { utf8Write } = Buffer.prototype as unknown as { readonly utf8Write: Write
 /** So few bytes are counted faster than zlib is called, which has another answer for none at all. */
 const SHORT_BYTES = 32
 
+/**
+ * Memory for zlib that is just large enough to see all of a short text at once. The default is
+ * 256 KB, and to allocate that takes longer than to compress a few kilobytes.
+ */
+function memoryFor(bytes: number): { readonly windowBits: number; readonly memLevel: number } {
+  const windowBits = Math.min(15, Math.max(9, 32 - Math.clz32(bytes)))
+  return { windowBits, memLevel: Math.min(8, windowBits - 6) }
+}
+
 /** What Node hands to the tape. */
 export const nodePlatform: WriterPlatform = {
   sha256: (data) => hash('sha256', data),
@@ -52,7 +61,7 @@ export const nodePlatform: WriterPlatform = {
   inflateRaw: (bytes) => inflateRawSync(bytes),
   gunzip: (bytes) => gunzipSync(bytes),
   writeText: (text, bytes, at) => utf8Write.call(bytes, text, at),
-  deflateRaw: (bytes, level) => deflateRawSync(bytes, { level }),
+  deflateRaw: (bytes, level) => deflateRawSync(bytes, { level, ...memoryFor(bytes.length) }),
   equal: (a, aFrom, b, bFrom, length) =>
     compare.call(a, b, bFrom, bFrom + length, aFrom, aFrom + length) === 0,
   verifyEd25519: (message, signature, publicKey) => {

@@ -38,7 +38,8 @@ export class TapeFile {
   #isSyncing = false
   #waiting: { readonly end: number; readonly settle: (failure?: TapeError) => void }[] = []
   #syncs = 0
-  #dead: TapeError | undefined
+  #failure: TapeError | undefined
+  #isClosed = false
 
   private constructor(
     path: string,
@@ -94,7 +95,8 @@ export class TapeFile {
 
   /** Throws what every call throws once something failed, or the file is closed. */
   check(): void {
-    if (this.#dead !== undefined) throw this.#dead
+    if (this.#isClosed) throw tapeClosed(this.path)
+    if (this.#failure !== undefined) throw this.#failure
   }
 
   /** The pieces are in the file when this returns, though maybe not on disk. */
@@ -133,8 +135,8 @@ export class TapeFile {
 
   /** Syncs that are under way are completed first. */
   close(): void {
-    if (this.#dead?.code === 'TAPE_CLOSED') return
-    this.#dead = tapeClosed(this.path)
+    if (this.#isClosed) return
+    this.#isClosed = true
     if (!this.#isSyncing) closeSync(this.#fd)
   }
 
@@ -158,15 +160,14 @@ export class TapeFile {
 
   #syncEnded(end: number, error: Error | null): void {
     this.#isSyncing = false
-    const isClosed = this.#dead?.code === 'TAPE_CLOSED'
     if (error === null) this.#wasSynced(end)
-    const failure = error === null ? undefined : isClosed ? this.#dead : this.#poison(error)
+    const failure = error === null ? undefined : this.#poison(error)
     const isSettled = (one: { readonly end: number }): boolean =>
       failure !== undefined || one.end <= this.#synced
     const settled = this.#waiting.filter(isSettled)
     this.#waiting = this.#waiting.filter((one) => !isSettled(one))
     if (this.#waiting.length > 0) this.#syncNow()
-    else if (isClosed) closeSync(this.#fd)
+    else if (this.#isClosed) closeSync(this.#fd)
     for (const { settle } of settled) settle(failure)
   }
 
@@ -187,13 +188,13 @@ export class TapeFile {
   }
 
   #poison(cause: unknown): TapeError {
-    this.#dead = tapeWriteFailed(this.path, cause)
+    this.#failure = tapeWriteFailed(this.path, cause)
     try {
       ftruncateSync(this.#fd, this.#end)
     } catch {
       // The torn bytes stay; recovery ignores them.
     }
-    return this.#dead
+    return this.#failure
   }
 }
 

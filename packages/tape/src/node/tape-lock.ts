@@ -5,7 +5,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
+  symlinkSync,
   unlinkSync,
   writeSync,
 } from './native.js'
@@ -89,12 +91,28 @@ function takeOver(path: string, { pid, started }: Owner): void {
   }
 }
 
-/** A link appears with its content or not at all: nobody can see a lock without an owner. */
+/**
+ * A lock is a symbolic link whose target is the owner, not a path: it takes a single system
+ * call, and appears with its content or not at all.
+ */
 function claim(path: string): boolean {
+  ownStart ??= startOf(process.pid)
+  const owner = JSON.stringify({ pid: process.pid, started: ownStart })
+  try {
+    symlinkSync(owner, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+  }
+  return claimWithFile(path, owner)
+}
+
+/** For systems that do not let everybody make symbolic links. */
+function claimWithFile(path: string, owner: string): boolean {
   const own = `${path}.${process.pid}.${counter++}`
   try {
     const fd = openSync(own, 'w', 0o600)
-    writeSync(fd, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }))
+    writeSync(fd, owner)
     closeSync(fd)
     linkSync(own, path)
     return true
@@ -119,16 +137,25 @@ function remove(path: string): void {
 
 /** A lock that says nothing, as after a power cut, is nobody's; undefined when there is none. */
 function readOwner(path: string): Owner | undefined {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
+  const text = readLock(path)
+  if (text === undefined) return undefined
   try {
     return JSON.parse(text) as Owner
   } catch {
     return { pid: 0, started: 'unreadable' }
+  }
+}
+
+function readLock(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    // It is a file, or not there.
+  }
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
   }
 }
 
@@ -140,6 +167,8 @@ function isAlive({ pid, started }: Owner): boolean {
   }
   return started === startOf(pid)
 }
+
+let ownStart: string | undefined
 
 /** When a process started; empty where the system does not tell. One that nobody has buried yet counts as gone. */
 function startOf(pid: number): string {

@@ -55,11 +55,17 @@ export class TapeWriter {
     const { durability = 'machine' } = run
     const file = TapeFile.create(path, durability)
     const now = options.now ?? clockFrom(0)
-    const writer = new TapeWriter(file, TapeLock.take(path), new RecordEncoder(nodePlatform), now)
+    const lock = TapeLock.take(path)
+    const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now)
     const { type, durability: _, ...rest } = run
     const said = durability === 'machine' ? {} : { durability }
     const event = { type, format: TAPE_FORMAT, ...rest, ...said } as const
-    writer.append(event, Buffer.from(JSON.stringify(details)))
+    try {
+      writer.append(event, Buffer.from(JSON.stringify(details)))
+    } catch (error) {
+      writer.close()
+      throw error
+    }
     if (durability === 'machine') syncing.add(writer)
     return writer
   }
@@ -180,8 +186,8 @@ export class TapeWriter {
     } catch {
       // The file is cut back to its last whole record, or closed; that is what there is.
     }
-    this.#file.close()
     this.#lock.release()
+    this.#file.close()
   }
 
   #appendSeal({ privateKey }: SealOptions): void {
