@@ -1,14 +1,19 @@
-/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import { clock, count } from '@retake/tape/present'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useCallback, useEffect, useId, useRef } from 'react'
+import { memo, useCallback, useEffect } from 'react'
 import type { EventRow } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
-import { classes } from '../design/classes.js'
 import { ErrorNote } from '../design/notes.js'
-import { type ListMoves, pageOf, pressInList, useKeyRepeat } from './list-keys.js'
+import {
+  bringIntoView,
+  Cell,
+  Grid,
+  GridRow,
+  type ListMoves,
+  useGrid,
+  useKeyRepeat,
+} from './grid.js'
 import type { Run } from './use-run.js'
 
 const PAGE = 200
@@ -63,17 +68,17 @@ export function useEventSelection(): EventSelection {
   return { isOn: list === 'events', event, toggle, select }
 }
 
-/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
-
 const EVENT_HEIGHT = 24
 
-const EVENT_COLUMNS = {
-  seq: 'w-14 shrink-0 text-right font-mono text-sm text-muted',
-  type: 'w-20 shrink-0 truncate',
-  text: 'min-w-0 flex-1 truncate',
-  bytes: 'hidden w-18 shrink-0 text-right font-mono text-sm text-muted @min-[420px]:block',
-  at: 'hidden w-17 shrink-0 text-right font-mono text-sm text-muted @min-[480px]:block',
-} as const
+const FIGURE = 'shrink-0 text-right font-mono text-sm text-muted'
+
+const EVENT_COLUMNS = [
+  { heading: 'event', className: `w-14 ${FIGURE}` },
+  { heading: 'type', className: 'w-20 shrink-0 truncate' },
+  { heading: '', className: 'min-w-0 flex-1 truncate' },
+  { heading: 'body', className: `hidden w-18 ${FIGURE} @min-[420px]:block` },
+  { heading: 'at', className: `hidden w-17 ${FIGURE} @min-[480px]:block` },
+] as const
 
 interface EventListRowProps {
   readonly id: string
@@ -86,115 +91,68 @@ interface EventListRowProps {
 }
 
 const EventListRow = memo(function EventListRow(props: EventListRowProps) {
-  const { seq, event, isSelected } = props
+  const { seq, event, onSelect, ...rest } = props
+  const cells = [
+    seq,
+    event?.type ?? '…',
+    event?.text,
+    event === undefined || event.bytes === 0 ? '' : `${count(event.bytes)} B`,
+    event === undefined ? '' : clock(event.at),
+  ]
   return (
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid has the focus and the keys
-    <div
-      role="row"
-      id={props.id}
-      aria-rowindex={seq + 2}
-      aria-selected={isSelected}
+    <GridRow
+      {...rest}
+      index={seq}
+      height={EVENT_HEIGHT}
       data-event={seq}
-      style={{ top: props.top, height: EVENT_HEIGHT }}
-      className={classes(
-        'absolute inset-x-0 flex cursor-default items-center gap-2 pr-3 pl-1 select-none',
-        isSelected ? 'bg-accent-soft shadow-[inset_2px_0_0_var(--accent)]' : 'hover:bg-raised',
-      )}
-      onClick={() => props.onSelect(seq)}
+      onClick={() => onSelect(seq)}
     >
-      <span role="gridcell" className={EVENT_COLUMNS.seq}>
-        {seq}
-      </span>
-      <span role="gridcell" className={EVENT_COLUMNS.type}>
-        {event?.type ?? '…'}
-      </span>
-      <span role="gridcell" className={EVENT_COLUMNS.text} title={event?.text}>
-        {event?.text}
-      </span>
-      <span role="gridcell" className={EVENT_COLUMNS.bytes}>
-        {event === undefined || event.bytes === 0 ? '' : `${count(event.bytes)} B`}
-      </span>
-      <span role="gridcell" className={EVENT_COLUMNS.at}>
-        {event === undefined ? '' : clock(event.at)}
-      </span>
-    </div>
+      {EVENT_COLUMNS.map(({ heading, className }, column) => (
+        <Cell key={heading} className={className} title={heading === '' ? event?.text : undefined}>
+          {cells[column]}
+        </Cell>
+      ))}
+    </GridRow>
   )
 })
 
-export interface EventListProps extends ListMoves {
-  readonly run: Run
-}
-
 /** All events of the tape, fetched while scrolling. */
-export function EventList({ run, ...moves }: EventListProps) {
-  const { event: selected, select } = useEventSelection()
-  const scroller = useRef<HTMLDivElement>(null)
-  const id = useId()
+export function EventList({ run, ...moves }: ListMoves & { run: Run }) {
+  const { event: selected = -1, select } = useEventSelection()
   const count = run.head.events
-  const list = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => EVENT_HEIGHT,
-    overscan: 10,
-    scrollPaddingStart: 28,
-  })
-  const items = list.getVirtualItems()
+  const grid = useGrid(count, EVENT_HEIGHT)
+  const { id, list, items } = grid
   const { eventAt, error } = useEvents(run, items[0]?.index ?? 0, items.at(-1)?.index ?? 0)
   useEffect(() => {
-    if (selected !== undefined && selected < count) list.scrollToIndex(selected, { align: 'auto' })
+    if (selected >= 0 && selected < count) bringIntoView(list, selected, EVENT_HEIGHT)
   }, [selected, count, list])
   const choose = useCallback((seq: number) => select(seq), [select])
-  const press = (event: React.KeyboardEvent): void =>
-    pressInList(event, moves, pageOf(scroller.current, EVENT_HEIGHT))
   return (
-    <div
-      ref={scroller}
-      role="grid"
-      tabIndex={0}
-      aria-label="Events"
-      aria-rowcount={count + 1}
-      aria-activedescendant={
-        items.some(({ index }) => index === selected) ? `${id}-${selected}` : undefined
+    <Grid
+      {...moves}
+      label="Events"
+      grid={grid}
+      columns={EVENT_COLUMNS}
+      selected={{ index: selected, key: selected }}
+      note={
+        error !== null && (
+          <div className="sticky left-0 p-2">
+            <ErrorNote error={error} />
+          </div>
+        )
       }
-      className="@container relative h-full overflow-auto"
-      onKeyDown={press}
-    >
-      <div role="rowgroup" className="sticky top-0 z-10">
-        <div
-          role="row"
-          aria-rowindex={1}
-          className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
-        >
-          {(['seq', 'type', 'text', 'bytes', 'at'] as const).map((name) => (
-            <span
-              key={name}
-              role="columnheader"
-              className={`${EVENT_COLUMNS[name]} font-sans text-sm`}
-            >
-              {{ seq: 'event', type: 'type', text: '', bytes: 'body', at: 'at' }[name]}
-            </span>
-          ))}
-        </div>
-      </div>
-      {error !== null && (
-        <div className="sticky left-0 p-2">
-          <ErrorNote error={error} />
-        </div>
+      renderRow={(index, top) => (
+        <EventListRow
+          key={index}
+          id={`${id}-${index}`}
+          seq={index}
+          event={eventAt(index)}
+          top={top}
+          isSelected={index === selected}
+          onSelect={choose}
+        />
       )}
-      <div role="rowgroup" className="relative" style={{ height: list.getTotalSize() }}>
-        {items.map(({ index, start }) => (
-          <EventListRow
-            key={index}
-            id={`${id}-${index}`}
-            seq={index}
-            event={eventAt(index)}
-            top={start}
-            isSelected={index === selected}
-            onSelect={choose}
-          />
-        ))}
-      </div>
-    </div>
+    />
   )
 }
 

@@ -1,23 +1,21 @@
 import { KINDS, ORIGINS, type RowOrigin, type RowState, STATES } from '@retake/tape/present'
-import type { ListColumns, RowStore } from './row-store.js'
+import { type ListColumns, lowerBound, type RowStore } from './row-store.js'
 
-/** The rows that pass a filter, in order; updated incrementally. */
+/** The rows that pass a filter, in order. */
 export class FilteredRows {
   readonly rows: RowStore
   readonly filter: RowFilter
   /** Undefined if nothing is filtered out. */
   #indexes: Int32Array | undefined
-  #count = 0
   #version = -1
 
   constructor(rows: RowStore, filter: RowFilter) {
     this.rows = rows
     this.filter = filter
-    if (!isEmpty(filter)) this.#indexes = new Int32Array(rows.length)
   }
 
   get length(): number {
-    return this.#indexes === undefined ? this.rows.length : this.#count
+    return this.#indexes?.length ?? this.rows.length
   }
 
   get hidden(): number {
@@ -36,30 +34,17 @@ export class FilteredRows {
 
   /** Index in the filtered list of a row, or of the next one that is shown. */
   indexFrom(index: number): number {
-    if (this.#indexes === undefined) return Math.min(index, this.rows.length)
-    let [low, high] = [0, this.#count]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#indexes[middle] ?? 0) < index) low = middle + 1
-      else high = middle
-    }
-    return low
+    const indexes = this.#indexes
+    return indexes === undefined
+      ? Math.min(index, this.rows.length)
+      : lowerBound(indexes.length, (at) => (indexes[at] ?? 0) < index)
   }
 
-  /** Applies the changes since the last call. */
+  /** Follows the rows. */
   update(): this {
-    const { rows } = this
-    if (this.#version === rows.version) return this
-    const start = this.#version < 0 ? 0 : rows.changedSince(this.#version)
-    this.#version = rows.version
-    if (this.#indexes === undefined) return this
-    const count = Math.min(this.#count, this.indexFrom(start))
-    if (this.#indexes.length < rows.length) {
-      const longer = new Int32Array(Math.max(rows.length, this.#indexes.length * 2))
-      longer.set(this.#indexes.subarray(0, count))
-      this.#indexes = longer
-    }
-    this.#count = filterRows(rows.columns, this.filter, { start, into: this.#indexes, count })
+    if (this.#version === this.rows.version) return this
+    this.#version = this.rows.version
+    if (!isEmpty(this.filter)) this.#indexes = filterRows(this.rows.columns, this.filter)
     return this
   }
 }
@@ -94,42 +79,50 @@ export const NO_FILTER: RowFilter = {
 export const isEmpty = (filter: RowFilter): boolean =>
   Object.values(filter).every((value) => value === undefined || (value as unknown[]).length === 0)
 
-const NUMBER_OF_STATE = Object.fromEntries(STATES.map((state, number) => [state, number]))
+/** Where the values of a field are: in a fixed list, or among the names that occur. */
+const FIELDS = {
+  kinds: { column: 'kind', values: KINDS },
+  states: { column: 'state', values: STATES },
+  badges: { column: 'origin', values: ORIGINS },
+  lanes: { column: 'lane', values: undefined },
+  tools: { column: 'tool', values: 'names' },
+  models: { column: 'model', values: 'names' },
+} as const
 
-/**
- * Writes matching indexes from `start` on into `into` from `count` on, and returns the new
- * count. Reads columns only: no row is built.
- */
-export function filterRows(
-  columns: ListColumns,
-  filter: RowFilter,
-  { start, into, count }: { start: number; into: Int32Array; count: number },
-): number {
-  const kinds = table(filter.kinds.map((kind) => KINDS.indexOf(kind)))
-  const states = table(filter.states.map((state) => STATES.indexOf(state)))
-  const badges = table(filter.badges.map((badge) => ORIGINS.indexOf(badge)))
-  const lanes = table(filter.lanes)
-  const tools = table(filter.tools.map((name) => columns.indexOfName(name)))
-  const models = table(filter.models.map((name) => columns.indexOfName(name)))
+export type ChoiceField = keyof typeof FIELDS
+
+const RUNNING = STATES.indexOf('running')
+
+/** Indexes of the matching rows. Reads columns only: no row is built. */
+function filterRows(columns: ListColumns, filter: RowFilter): Int32Array {
+  const wanted = Object.entries(FIELDS).flatMap(([name, { column, values }]) => {
+    const chosen: readonly (string | number)[] = filter[name as ChoiceField]
+    if (chosen.length === 0) return []
+    const codes = chosen.map((value) =>
+      values === undefined
+        ? Number(value)
+        : values === 'names'
+          ? columns.indexOfName(String(value))
+          : (values as readonly unknown[]).indexOf(value),
+    )
+    const table = new Uint8Array(Math.max(...codes, 0) + 1)
+    for (const code of codes) if (code >= 0) table[code] = 1
+    return [{ column: columns[column], table }]
+  })
   const { costMin, from, to } = filter
-  let next = count
-  for (let index = start; index < columns.length; index++) {
-    if (kinds && !kinds[columns.kind[index] ?? 0]) continue
-    if (states && !states[columns.state[index] ?? 0]) continue
+  const into = new Int32Array(columns.length)
+  let count = 0
+  rows: for (let index = 0; index < columns.length; index++) {
+    for (const { column, table } of wanted) if (!table[column[index] ?? -1]) continue rows
     // The origin of an inferred step is unknown.
-    if (badges && (columns.inferred[index] || !badges[columns.origin[index] ?? 0])) continue
-    if (lanes && !lanes[columns.lane[index] ?? 0]) continue
-    if (tools && !tools[columns.tool[index] ?? -1]) continue
-    if (models && !models[columns.model[index] ?? -1]) continue
+    if (filter.badges.length > 0 && columns.inferred[index]) continue
     if (costMin !== undefined && !((columns.costUsd[index] ?? Number.NaN) >= costMin)) continue
     if (to !== undefined && (columns.at[index] ?? 0) > to) continue
     if (from !== undefined && endOf(columns, index) < from) continue
-    into[next++] = index
+    into[count++] = index
   }
-  return next
+  return into.subarray(0, count)
 }
-
-const RUNNING = NUMBER_OF_STATE['running']
 
 /** A step without an answer ends where it begins; a running one has no end. */
 export function endOf(columns: ListColumns, index: number): number {
@@ -139,16 +132,6 @@ export function endOf(columns: ListColumns, index: number): number {
   return Number.isNaN(latency) ? at : at + latency
 }
 
-/** Undefined if everything is wanted. */
-function table(numbers: readonly number[]): Uint8Array | undefined {
-  if (numbers.length === 0) return undefined
-  const wanted = new Uint8Array(Math.max(...numbers, 0) + 1)
-  for (const number of numbers) if (number >= 0) wanted[number] = 1
-  return wanted
-}
-
-export type ChoiceField = 'kinds' | 'states' | 'badges' | 'lanes' | 'tools' | 'models'
-
 interface Choice {
   readonly value: string | number
   readonly count: number
@@ -156,38 +139,19 @@ interface Choice {
 
 /** Values of a field with their number of rows; selected values are always included. */
 export function choicesOf(columns: ListColumns, field: ChoiceField, filter: RowFilter): Choice[] {
-  const column = columnOf(columns, field)
+  const { column, values } = FIELDS[field]
+  const names = values === 'names' ? columns.names : values
   const counts: number[] = []
   for (let index = 0; index < columns.length; index++) {
     if (field === 'badges' && columns.inferred[index]) continue
-    const number = column[index] ?? -1
-    if (number >= 0) counts[number] = (counts[number] ?? 0) + 1
+    const code = columns[column][index] ?? -1
+    if (code >= 0) counts[code] = (counts[code] ?? 0) + 1
   }
-  const found = counts.flatMap((count, number) => [
-    { value: valueOf(columns, field, number), count },
+  const found = counts.flatMap((count, code) => [
+    { value: names === undefined ? code : (names[code] ?? ''), count },
   ])
   const chosen = (filter[field] as readonly (string | number)[]).filter(
     (value) => !found.some((choice) => choice.value === value),
   )
   return [...found, ...chosen.map((value) => ({ value, count: 0 }))]
-}
-
-function columnOf(columns: ListColumns, field: ChoiceField): Uint8Array | Int32Array {
-  if (field === 'kinds') return columns.kind
-  if (field === 'states') return columns.state
-  if (field === 'badges') return columns.origin
-  if (field === 'lanes') return columns.lane
-  return field === 'tools' ? columns.tool : columns.model
-}
-
-function valueOf(columns: ListColumns, field: ChoiceField, number: number): string | number {
-  if (field === 'lanes') return number
-  const names = {
-    kinds: KINDS,
-    states: STATES,
-    badges: ORIGINS,
-    tools: columns.names,
-    models: columns.names,
-  }
-  return names[field][number] ?? ''
 }

@@ -56,5 +56,5 @@ export function useRows(rows: RowStore): number {
     },
     [rows],
   )
-  return useSyncExternalStore(subscribe, rows.getVersion)
+  return useSyncExternalStore(subscribe, rows.get)
 }

@@ -1,0 +1,169 @@
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import {
+  type ComponentProps,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+} from 'react'
+import { classes } from '../design/classes.js'
+
+const HEADER_HEIGHT = 28
+
+export interface ListMoves {
+  /** Relative, or to either end of the list. */
+  readonly onMove: (by: number | 'first' | 'last') => void
+  readonly onOpen: () => void
+}
+
+/** A virtualised list of rows of one height. */
+export function useGrid(count: number, rowHeight: number) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const list = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+  })
+  return { id, count, rowHeight, scroller, list, items: list.getVirtualItems() }
+}
+
+interface GridProps extends ListMoves {
+  readonly label: string
+  readonly grid: ReturnType<typeof useGrid>
+  readonly columns: readonly {
+    readonly heading: string
+    readonly className: string
+    /** For a heading without text. */
+    readonly label?: string
+  }[]
+  /** The selected row and the end of its element's id. */
+  readonly selected: { readonly index: number; readonly key: string | number | undefined }
+  readonly note?: ReactNode
+  readonly empty?: ReactNode
+  readonly onScroll?: () => void
+  readonly renderRow: (index: number, top: number) => ReactNode
+}
+
+/** The grid has the focus and names the selected row. */
+export function Grid(props: GridProps) {
+  const { label, grid, columns, selected, note, empty, onScroll, renderRow } = props
+  const { id, count, scroller, list, items } = grid
+  const isSelectedDrawn = items.some(({ index }) => index === selected.index)
+  return (
+    <div
+      ref={scroller}
+      role="grid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={count + 1}
+      aria-activedescendant={isSelectedDrawn ? `${id}-${selected.key}` : undefined}
+      className="@container relative h-full overflow-auto"
+      onKeyDown={(event) => pressInList(event, props, pageOf(scroller.current, grid.rowHeight))}
+      onScroll={onScroll}
+    >
+      <div role="rowgroup" className="sticky top-0 z-10">
+        <div
+          role="row"
+          aria-rowindex={1}
+          className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
+        >
+          {columns.map(({ heading, className, label: name }) => (
+            <span
+              key={className}
+              role="columnheader"
+              className={`${className} font-sans text-sm`}
+              aria-label={name}
+            >
+              {heading}
+            </span>
+          ))}
+        </div>
+      </div>
+      {note}
+      <div role="rowgroup" className="relative" style={{ height: list.getTotalSize() }}>
+        {items.map(({ index, start }) => renderRow(index, start))}
+      </div>
+      {count === 0 && empty}
+    </div>
+  )
+}
+
+interface GridRowProps extends ComponentProps<'div'> {
+  /** From 0, without the header. */
+  readonly index: number
+  readonly top: number
+  readonly height: number
+  readonly isSelected: boolean
+}
+
+export const GridRow = ({ index, top, height, isSelected, className, ...rest }: GridRowProps) => (
+  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid has the focus and the keys
+  <div
+    role="row"
+    aria-rowindex={index + 2}
+    aria-selected={isSelected}
+    style={{ top, height }}
+    className={classes(
+      'absolute inset-x-0 flex cursor-default items-center gap-2 pr-3 pl-1 select-none',
+      isSelected ? 'bg-accent-soft shadow-[inset_2px_0_0_var(--accent)]' : 'hover:bg-raised',
+      className,
+    )}
+    {...rest}
+  />
+)
+
+export const Cell = (props: ComponentProps<'span'>) => <span role="gridcell" {...props} />
+
+/** Scrolls as little as possible. Uses known sizes: measuring would force a layout. */
+export function bringIntoView(
+  { scrollElement, scrollOffset, scrollRect }: Virtualizer<HTMLDivElement, Element>,
+  index: number,
+  rowHeight: number,
+): void {
+  if (scrollElement === null) return
+  const [top, offset] = [index * rowHeight, scrollOffset ?? scrollElement.scrollTop]
+  const room = (scrollRect?.height ?? scrollElement.clientHeight) - HEADER_HEIGHT
+  if (top < offset) scrollElement.scrollTop = top
+  else if (top + rowHeight > offset + room) scrollElement.scrollTop = top + rowHeight - room
+}
+
+/** Keys of a list that has the focus itself. `page` is the number of visible rows. */
+function pressInList(event: KeyboardEvent, { onMove, onOpen }: ListMoves, page: number): void {
+  const moves: Record<string, () => void> = {
+    ArrowDown: () => onMove(1),
+    ArrowUp: () => onMove(-1),
+    PageDown: () => onMove(page),
+    PageUp: () => onMove(-page),
+    Home: () => onMove('first'),
+    End: () => onMove('last'),
+    Enter: onOpen,
+  }
+  const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key]
+  if (move === undefined) return
+  event.preventDefault()
+  move()
+}
+
+/** Visible rows, less two for context. */
+const pageOf = (scroller: HTMLElement | null, rowHeight: number): number =>
+  Math.max(1, Math.floor((scroller?.clientHeight ?? 0) / rowHeight) - 2)
+
+/** True while a key is repeating: such moves do not deserve history entries. */
+export function useKeyRepeat(): { readonly current: boolean } {
+  const isRepeating = useRef(false)
+  useEffect(() => {
+    const stop = new AbortController()
+    const note = ({ type, repeat }: globalThis.KeyboardEvent): void => {
+      isRepeating.current = type === 'keydown' && repeat
+    }
+    addEventListener('keydown', note, { capture: true, signal: stop.signal })
+    addEventListener('keyup', note, { capture: true, signal: stop.signal })
+    return () => stop.abort()
+  }, [])
+  return isRepeating
+}
