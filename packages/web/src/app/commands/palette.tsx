@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { Kbd } from '../design/button.js'
 import { classes } from '../design/classes.js'
-import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
+import { FinderDialog, FinderInput } from '../design/dialog.js'
 import { useOpenRun } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
 import { keysOf, useAllCommands, useKeySettings } from './commands.js'
@@ -12,44 +12,30 @@ import { commandItems, type PaletteItem, runItems, stepItems } from './palette-i
 
 export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const chosen = useRef<PaletteItem>(undefined)
-  const { take, back } = useEarlyFocus()
   return (
-    <Dialog.Root
-      open={isOpen}
-      onOpenChange={(open) => !open && onClose()}
-      onOpenChangeComplete={(open) => {
+    <FinderDialog
+      label="Commands"
+      isOpen={isOpen}
+      onClose={onClose}
+      onClosed={() => {
         // Run after the focus is restored: the command may open a dialog itself.
         const item = chosen.current
         chosen.current = undefined
-        if (!open) item?.run()
+        item?.run()
       }}
+      className="sm:top-[10vh] sm:max-h-[70vh] sm:max-w-150"
     >
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
-        <Dialog.Popup
-          aria-label="Commands"
-          finalFocus={back}
-          className="fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[10vh] sm:left-1/2 sm:max-h-[70vh] sm:w-[calc(100vw-2rem)] sm:max-w-150 sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg"
-        >
-          <Finder
-            takeFocus={take}
-            onChoose={(item) => {
-              chosen.current = item
-              onClose()
-            }}
-          />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+      <Finder
+        onChoose={(item) => {
+          chosen.current = item
+          onClose()
+        }}
+      />
+    </FinderDialog>
   )
 }
 
-interface FinderProps {
-  readonly takeFocus: EarlyFocus['take']
-  readonly onChoose: (item: PaletteItem) => void
-}
-
-function Finder({ takeFocus, onChoose }: FinderProps) {
+function Finder({ onChoose }: { onChoose: (item: PaletteItem) => void }) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)
   const find = useFind()
@@ -81,24 +67,17 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
   return (
     <>
       <div className="flex shrink-0 items-center border-b border-line">
-        <input
-          ref={takeFocus}
-          role="combobox"
-          aria-label="Find a command, a run or a step"
-          aria-expanded="true"
-          aria-controls="palette-list"
-          aria-activedescendant={index >= 0 ? `palette-${index}` : undefined}
-          aria-autocomplete="list"
-          autoComplete="off"
-          spellCheck={false}
+        <FinderInput
+          label="Find a command, a run or a step"
           placeholder="Command, run, or step by number or title"
+          list="palette-list"
+          option={index >= 0 ? `palette-${index}` : undefined}
           value={query}
-          onChange={(event) => {
-            setQuery(event.target.value)
+          onChange={(next) => {
+            setQuery(next)
             setAt(0)
           }}
           onKeyDown={press}
-          className="h-11 min-w-0 flex-1 bg-transparent px-4 text-lg focus-visible:outline-none"
         />
         <Dialog.Close className="mr-2 h-7 rounded px-2 text-muted hover:bg-sunken sm:hidden">
           Close

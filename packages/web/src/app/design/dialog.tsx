@@ -1,7 +1,18 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
-import { type ReactNode, type RefObject, useCallback, useRef } from 'react'
+import {
+  type ComponentProps,
+  createContext,
+  type ReactNode,
+  type RefObject,
+  use,
+  useCallback,
+  useRef,
+} from 'react'
 import { classes } from './classes.js'
 import { CloseIcon } from './icons.js'
+
+const POPUP =
+  'fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:left-1/2 sm:w-[calc(100vw-2rem)] sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg'
 
 export interface DialogProps {
   readonly title: string
@@ -32,7 +43,8 @@ export const Dialog = ({
       <Base.Popup
         {...(initialFocus && { initialFocus })}
         className={classes(
-          'fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[8vh] sm:left-1/2 sm:max-h-[84vh] sm:w-[calc(100vw-2rem)] sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg',
+          POPUP,
+          'sm:top-[8vh] sm:max-h-[84vh]',
           size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
         )}
       >
@@ -60,22 +72,67 @@ export const Dialog = ({
   </Base.Root>
 )
 
-export interface EarlyFocus {
-  readonly take: (field: HTMLElement | null) => void
-  /** For `finalFocus` of the dialog. */
-  readonly back: RefObject<HTMLElement | null>
+/** The ref of the field that gets the focus. */
+const FocusContext = createContext<(field: HTMLElement | null) => void>(() => {})
+
+interface FinderDialogProps {
+  readonly label: string
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly onClosed?: () => void
+  readonly className: string
+  readonly children: ReactNode
 }
 
 /**
- * Focuses a field of a dialog as soon as it exists. The dialog would do so a frame later, and
- * the first letter of a fast typist would be lost.
+ * A dialog that is one field and a list. Focuses the field as soon as it exists: the dialog
+ * would do so a frame later, and the first letter of a fast typist would be lost.
  */
-export function useEarlyFocus(): EarlyFocus {
+export function FinderDialog(props: FinderDialogProps) {
+  const { label, isOpen, onClose, onClosed, className, children } = props
   const back = useRef<HTMLElement>(null)
-  const take = useCallback((field: HTMLElement | null): void => {
+  const takeFocus = useCallback((field: HTMLElement | null): void => {
     if (field === null) return
     back.current = document.activeElement instanceof HTMLElement ? document.activeElement : null
     field.focus()
   }, [])
-  return { take, back }
+  return (
+    <Base.Root
+      open={isOpen}
+      onOpenChange={(open) => !open && onClose()}
+      onOpenChangeComplete={(open) => !open && onClosed?.()}
+    >
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
+        <Base.Popup aria-label={label} finalFocus={back} className={classes(POPUP, className)}>
+          <FocusContext value={takeFocus}>{children}</FocusContext>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
 }
+
+interface FinderInputProps extends Omit<ComponentProps<'input'>, 'list' | 'onChange'> {
+  readonly label: string
+  /** Ids of the list, and of its current option. */
+  readonly list: string
+  readonly option: string | undefined
+  readonly onChange: (text: string) => void
+}
+
+export const FinderInput = ({ label, list, option, onChange, ...rest }: FinderInputProps) => (
+  <input
+    ref={use(FocusContext)}
+    role="combobox"
+    aria-label={label}
+    aria-expanded="true"
+    aria-controls={list}
+    aria-activedescendant={option}
+    aria-autocomplete="list"
+    autoComplete="off"
+    spellCheck={false}
+    onChange={(event) => onChange(event.target.value)}
+    className="h-11 min-w-0 flex-1 bg-transparent px-4 text-lg focus-visible:outline-none"
+    {...rest}
+  />
+)

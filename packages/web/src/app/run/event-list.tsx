@@ -1,6 +1,5 @@
 import { clock, count } from '@retake/tape/present'
 import { useQueries, useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
 import { memo, useCallback, useEffect } from 'react'
 import type { EventRow } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
@@ -15,6 +14,7 @@ import {
   useKeyRepeat,
 } from './grid.js'
 import type { Run } from './use-run.js'
+import { route, useSearchChange } from './use-selection.js'
 
 const PAGE = 200
 
@@ -37,8 +37,6 @@ function useEvents(
   }
 }
 
-const route = getRouteApi('/runs/$run')
-
 export interface EventSelection {
   readonly isOn: boolean
   readonly event: number | undefined
@@ -48,23 +46,16 @@ export interface EventSelection {
 
 export function useEventSelection(): EventSelection {
   const { list, event } = route.useSearch()
-  const navigate = route.useNavigate()
-  const toggle = useCallback(
-    () =>
-      void navigate({
-        search: ({ list: old, event: _event, ...rest }) =>
-          old === 'events' ? rest : { ...rest, list: 'events' },
-      }),
-    [navigate],
-  )
+  const change = useSearchChange()
   const select = useCallback<EventSelection['select']>(
     (next, { replace = false } = {}) =>
-      void navigate({
-        search: (old) => ({ ...old, list: 'events', event: next }),
-        replace,
-      }),
-    [navigate],
+      change((old) => ({ ...old, list: 'events', event: next }), replace),
+    [change],
   )
+  const toggle = (): void =>
+    change(({ list: old, event: _event, ...rest }) =>
+      old === 'events' ? rest : { ...rest, list: 'events' },
+    )
   return { isOn: list === 'events', event, toggle, select }
 }
 

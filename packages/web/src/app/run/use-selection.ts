@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import { FilteredRows, type RowFilter } from './row-filter.js'
 import type { RowStore } from './row-store.js'
-import { filterOf, searchOf } from './run-search.js'
+import { filterOf, type RunSearch, searchOf } from './run-search.js'
 import { useRows } from './use-run.js'
 
 const query = typeof matchMedia === 'function' ? matchMedia('(max-width: 640px)') : undefined
@@ -31,37 +31,38 @@ export interface Selection {
   readonly leave: () => void
 }
 
+type Search = RunSearch & { readonly q?: string }
+
+/** Changes the search parameters of the run. */
+export function useSearchChange() {
+  const navigate = route.useNavigate()
+  return useCallback(
+    (search: (old: Search) => Search, replace = false): void => void navigate({ search, replace }),
+    [navigate],
+  )
+}
+
 export function useSelection(): Selection {
   const { step, tab, field } = route.useSearch()
-  const navigate = route.useNavigate()
-  const select = useCallback<Selection['select']>(
-    (next, { replace = false, ...index } = {}) =>
-      void navigate({
-        search: ({ field: _field, ...rest }) => ({ ...rest, step: next, ...index }),
-        replace,
-      }),
-    [navigate],
+  const change = useSearchChange()
+  const moves = useMemo<Pick<Selection, 'select' | 'show' | 'leave'>>(
+    () => ({
+      select: (next, { replace = false, ...at } = {}) =>
+        change(({ field: _field, ...rest }) => ({ ...rest, step: next, ...at }), replace),
+      show: (next, at) =>
+        change(
+          ({ field: _field, ...rest }) => ({
+            ...rest,
+            tab: next,
+            ...(at !== undefined && { field: at }),
+          }),
+          true,
+        ),
+      leave: () => change(({ step: _step, tab: _tab, field: _field, ...rest }) => rest),
+    }),
+    [change],
   )
-  const show = useCallback<Selection['show']>(
-    (next, at) =>
-      void navigate({
-        search: ({ field: _field, ...rest }) => ({
-          ...rest,
-          tab: next,
-          ...(at !== undefined && { field: at }),
-        }),
-        replace: true,
-      }),
-    [navigate],
-  )
-  const leave = useCallback(
-    () =>
-      void navigate({
-        search: ({ step: _step, tab: _tab, field: _field, ...rest }) => rest,
-      }),
-    [navigate],
-  )
-  return { step, tab, field, select, show, leave }
+  return { step, tab, field, ...moves }
 }
 
 export type ListName = 'steps' | 'events' | 'blame'
@@ -74,19 +75,14 @@ interface ShownList {
 /** If there is only one column, the list replaces the step. */
 export function useList(): ShownList {
   const { list = 'steps' } = route.useSearch()
-  const navigate = route.useNavigate()
+  const change = useSearchChange()
   const isNarrow = useNarrow()
-  const show = useCallback<ShownList['show']>(
-    (next) =>
-      void navigate({
-        search: ({ list: _list, event: _event, step, ...rest }) => ({
-          ...rest,
-          ...(next !== 'steps' && { list: next }),
-          ...(step !== undefined && !isNarrow && { step }),
-        }),
-      }),
-    [navigate, isNarrow],
-  )
+  const show = (next: ListName): void =>
+    change(({ list: _list, event: _event, step, ...rest }) => ({
+      ...rest,
+      ...(next !== 'steps' && { list: next }),
+      ...(step !== undefined && !isNarrow && { step }),
+    }))
   return { list, show }
 }
 
@@ -99,21 +95,15 @@ export interface Filtering {
 
 export function useFilter(): Filtering {
   const search = route.useSearch()
-  const navigate = route.useNavigate()
+  const changeSearch = useSearchChange()
   const key = JSON.stringify(searchOf(filterOf(search)))
   const filter = useMemo(() => filterOf(JSON.parse(key) as ReturnType<typeof searchOf>), [key])
-  const change = useCallback<Filtering['change']>(
-    (fields) =>
-      void navigate({
-        search: (old) => ({ ...old, ...searchOf({ ...filterOf(old), ...fields }) }),
-      }),
-    [navigate],
-  )
-  const clear = useCallback(
-    () => void navigate({ search: (old) => ({ ...old, ...searchOf({}) }) }),
-    [navigate],
-  )
-  return { filter, change, clear }
+  return {
+    filter,
+    change: (fields) =>
+      changeSearch((old) => ({ ...old, ...searchOf({ ...filterOf(old), ...fields }) })),
+    clear: () => changeSearch((old) => ({ ...old, ...searchOf({}) })),
+  }
 }
 
 export function useShownRows(rows: RowStore, filter: RowFilter): FilteredRows {

@@ -1,6 +1,4 @@
-import { Dialog } from '@base-ui/react/dialog'
 import { count, plural } from '@retake/tape/present'
-import { getRouteApi } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
 import type { SearchHit } from '../../model/run-source.js'
@@ -8,11 +6,12 @@ import { useCommands } from '../commands/commands.js'
 import { KindMark } from '../design/badge.js'
 import { IconButton, Kbd } from '../design/button.js'
 import { classes } from '../design/classes.js'
-import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
+import { FinderDialog, FinderInput } from '../design/dialog.js'
 import { CloseIcon } from '../design/icons.js'
 import { ErrorNote, Progress } from '../design/notes.js'
 import { showToast } from '../design/toast.js'
 import type { RowStore } from '../run/row-store.js'
+import { route, useSearchChange } from '../run/use-selection.js'
 import { useOpenRun } from '../shell/page-frame.js'
 import { useBackend } from '../sources/backend.js'
 import { useStore } from '../store.js'
@@ -22,7 +21,7 @@ import { locationOfHit, type SearchState, searchStore } from './search-store.js'
 function useSearch() {
   const { run: id } = route.useParams()
   const { q = '' } = route.useSearch()
-  const navigate = route.useNavigate()
+  const change = useSearchChange()
   const backend = useBackend()
   const open = useOpenRun()
   const known = open?.id === id ? open : undefined
@@ -38,24 +37,19 @@ function useSearch() {
   useEffect(() => () => searchStore.clear(), [])
 
   const request = (text: string): void =>
-    void navigate({
-      search: ({ q: _old, ...rest }) => ({ ...rest, ...(text !== '' && { q: text }) }),
-      replace: true,
-    })
+    change(({ q: _old, ...rest }) => ({ ...rest, ...(text !== '' && { q: text }) }), true)
 
   const go = (at: number): void => {
     const hit = searchStore.get().hits[at]
     if (hit === undefined) return
     searchStore.goTo(at)
     const step = hit.step ?? stepBefore(hit)
-    void navigate({
-      search: ({ field: _field, tab, ...rest }) => ({
-        ...rest,
-        ...(step !== undefined && { step }),
-        tab,
-        ...locationOfHit(hit),
-      }),
-    })
+    change(({ field: _field, tab, ...rest }) => ({
+      ...rest,
+      ...(step !== undefined && { step }),
+      tab,
+      ...locationOfHit(hit),
+    }))
   }
 
   /** A hit outside of steps is shown at the last step begun by then. */
@@ -71,8 +65,6 @@ function useSearch() {
 
   return { q, request, go, rows: known?.rows }
 }
-
-export const route = getRouteApi('/runs/$run')
 
 /** Search in the whole run: its key, its dialog, and moving to the next hit without it. */
 export function SearchHost() {
@@ -279,31 +271,22 @@ export interface SearchDialogProps {
 }
 
 export function SearchDialog({ isOpen, onClose, search }: SearchDialogProps) {
-  const { take, back } = useEarlyFocus()
   return (
-    <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
-        <Dialog.Popup
-          aria-label="Search this run"
-          finalFocus={back}
-          className="fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[8vh] sm:left-1/2 sm:h-[80vh] sm:w-[calc(100vw-2rem)] sm:max-w-240 sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg"
-        >
-          <Searching search={search} onClose={onClose} takeFocus={take} />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <FinderDialog
+      label="Search this run"
+      isOpen={isOpen}
+      onClose={onClose}
+      className="sm:top-[8vh] sm:h-[80vh] sm:max-w-240"
+    >
+      <Searching search={search} onClose={onClose} />
+    </FinderDialog>
   )
-}
-
-interface SearchingProps extends Omit<SearchDialogProps, 'isOpen'> {
-  readonly takeFocus: EarlyFocus['take']
 }
 
 /** Debounce of typing. */
 const REST_MS = 150
 
-function Searching({ search, onClose, takeFocus }: SearchingProps) {
+function Searching({ search, onClose }: Omit<SearchDialogProps, 'isOpen'>) {
   const [text, setText] = useState(search.q)
   const state = useStore(searchStore)
   const [at, setAt] = useState(Math.max(0, state.at))
@@ -346,21 +329,14 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
   return (
     <>
       <div className="flex shrink-0 items-center gap-1 border-b border-line pr-2">
-        <input
-          ref={takeFocus}
-          role="combobox"
-          aria-label="Search messages, arguments, results, headers, errors, output and files"
-          aria-expanded="true"
-          aria-controls="search-hits"
-          aria-activedescendant={index >= 0 ? `search-hit-${index}` : undefined}
-          aria-autocomplete="list"
-          autoComplete="off"
-          spellCheck={false}
+        <FinderInput
+          label="Search messages, arguments, results, headers, errors, output and files"
           placeholder="Search everything in this run"
+          list="search-hits"
+          option={index >= 0 ? `search-hit-${index}` : undefined}
           value={text}
-          onChange={(event) => type(event.target.value)}
+          onChange={type}
           onKeyDown={press}
-          className="h-11 min-w-0 flex-1 bg-transparent px-4 text-lg focus-visible:outline-none"
         />
         <IconButton label="Close" icon={<CloseIcon />} onClick={onClose} />
       </div>

@@ -55,25 +55,9 @@ export const drawnAt = (
   x: number,
 ): number => view.from + ((x - gutter) / Math.max(1, width - gutter)) * view.span
 
-interface TimelineColors {
-  readonly kinds: readonly string[]
-  readonly roles: readonly string[]
-  readonly surface: string
-  readonly raised: string
-  readonly sunken: string
-  readonly line: string
-  readonly lineStrong: string
-  readonly text: string
-  readonly muted: string
-  readonly accent: string
-  readonly accentSoft: string
-  readonly danger: string
-  readonly warning: string
-  readonly sans: string
-  readonly mono: string
-}
+type TimelineColors = ReturnType<typeof readColors>
 
-function readColors(): TimelineColors {
+function readColors() {
   const style = getComputedStyle(document.documentElement)
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim()
   return {
@@ -87,11 +71,9 @@ function readColors(): TimelineColors {
     text: read('text'),
     muted: read('muted'),
     accent: read('accent'),
-    accentSoft: read('accent-soft'),
     danger: read('danger'),
     warning: read('warning'),
     sans: getComputedStyle(document.body).fontFamily,
-    mono: read('font-mono') || 'monospace',
   }
 }
 
@@ -126,7 +108,7 @@ const FRAMES = {
 /** Least distance of marks: where several would overlap, the worst is shown. */
 const APART = 9
 
-/** Drawn before the blocks. */
+/** Drawn before the blocks, one path per role: there may be many thousands. */
 function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
   // The worst last, so that it is on top.
   for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
@@ -146,18 +128,11 @@ function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): 
   context.setLineDash([])
 }
 
-interface Wanted {
-  readonly role: number
-  readonly isOut: boolean
-  readonly isFull: boolean
-}
-
-/** One path per role: there may be many thousands. */
 function addFrames(
   context: CanvasRenderingContext2D,
   scene: Scene,
   { indexes, roles }: Heat,
-  { role, isOut, isFull }: Wanted,
+  { role, isOut, isFull }: { role: number; isOut: boolean; isFull: boolean },
 ): void {
   const { data, columns, shown, gutter, width } = scene
   const [first, last] = visibleLines(scene)
@@ -173,62 +148,52 @@ function addFrames(
     // One of many that share a pixel is enough.
     if (end < gutter || x > width || (end - x < 3 && x === lastX && line === lastLine)) continue
     ;[lastX, lastLine] = [x, line]
-    addFrame(context, { x, end, top: topOf(scene, line), isFull })
+    const top = topOf(scene, line)
+    if (isFull) context.rect(x - 2, top + 1, end - x + 3, LANE_HEIGHT - 3)
+    else
+      for (const y of [top + 1, top + LANE_HEIGHT - 2]) {
+        context.moveTo(x - 2, y)
+        context.lineTo(end + 1, y)
+      }
   }
 }
 
-interface Frame {
-  readonly x: number
-  readonly end: number
-  readonly top: number
-  readonly isFull: boolean
-}
-
-function addFrame(context: CanvasRenderingContext2D, { x, end, top, isFull }: Frame): void {
-  if (isFull) {
-    context.rect(x - 2, top + 1, end - x + 3, LANE_HEIGHT - 3)
-    return
-  }
-  for (const y of [top + 1, top + LANE_HEIGHT - 2]) {
-    context.moveTo(x - 2, y)
-    context.lineTo(end + 1, y)
-  }
-}
-
-/**
- * A line below the lanes with a mark for each role, so that causes are visible whichever lanes
- * are.
- */
-function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
-  const { data, colors, width, height, gutter, shown } = scene
-  const top = height - HEAT_HEIGHT - (scene.figures === undefined ? 0 : OVERLAY_HEIGHT)
+/** A band below the lanes with its name in the gutter. */
+function drawBand(
+  context: CanvasRenderingContext2D,
+  { colors, width, gutter }: Scene,
+  { top, height, name, nameTop }: { top: number; height: number; name: string; nameTop: number },
+  draw: () => void,
+): void {
   context.fillStyle = colors.surface
-  context.fillRect(0, top, width, HEAT_HEIGHT)
+  context.fillRect(0, top, width, height)
   context.fillStyle = colors.line
   context.fillRect(0, top, width, 1)
   context.font = `11px ${colors.sans}`
   context.textBaseline = 'middle'
   context.fillStyle = colors.text
-  context.fillText('blame', 8, top + HEAT_HEIGHT / 2 + 1)
-  context.save()
-  context.beginPath()
-  context.rect(gutter, top, width - gutter, HEAT_HEIGHT)
-  context.clip()
-  const isFiltered = shown.hidden > 0
-  const taken = new Uint8Array(Math.ceil(width) + 2 * APART)
-  for (let index = 0; index < heat.indexes.length; index++) {
-    const position = heat.indexes[index] ?? 0
-    if (position >= data.count) continue
-    const x = Math.round(xOf(scene, data.from[position] ?? 0))
-    if (x < gutter - 6 || x > width + 6) continue
-    const at = x + APART
-    if (taken[at]) continue
-    taken.fill(1, at - APART + 1, at + APART)
-    context.globalAlpha = isFiltered && !shown.has(position) ? 0.2 : 1
-    drawMark(context, scene, { x, top: top + 4, role: heat.roles[index] ?? 0 })
-  }
-  context.globalAlpha = 1
-  context.restore()
+  context.fillText(name, 8, nameTop)
+  clipped(context, [gutter, top, width - gutter, height], draw)
+}
+
+/** A mark for each role, so that causes are visible whichever lanes are. */
+function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
+  const { data, width, gutter, shown } = scene
+  const top = scene.height - belowLanes(scene)
+  const band = { top, height: HEAT_HEIGHT, name: 'blame', nameTop: top + HEAT_HEIGHT / 2 + 1 }
+  drawBand(context, scene, band, () => {
+    const taken = new Uint8Array(Math.ceil(width) + 2 * APART)
+    for (const [index, position] of heat.indexes.entries()) {
+      if (position >= data.count) continue
+      const x = Math.round(xOf(scene, data.from[position] ?? 0))
+      if (x < gutter - 6 || x > width + 6) continue
+      const at = x + APART
+      if (taken[at]) continue
+      taken.fill(1, at - APART + 1, at + APART)
+      context.globalAlpha = shown.hidden > 0 && !shown.has(position) ? 0.2 : 1
+      drawMark(context, scene, { x, top: top + 4, role: heat.roles[index] ?? 0 })
+    }
+  })
 }
 
 function drawMark(
@@ -579,61 +544,50 @@ function drawOverlay(
   const { data, colors, width, height, gutter, overlay } = scene
   if (overlay === 'none') return
   const top = height - OVERLAY_HEIGHT
-  context.fillStyle = colors.surface
-  context.fillRect(0, top, width, OVERLAY_HEIGHT)
-  context.fillStyle = colors.line
-  context.fillRect(0, top, width, 1)
-  context.font = `11px ${colors.sans}`
-  context.textBaseline = 'middle'
-  context.fillStyle = colors.text
-  context.fillText(overlay, 8, top + 14)
+  const band = { top, height: OVERLAY_HEIGHT, name: overlay, nameTop: top + 14 }
+  drawBand(context, scene, band, () => {
+    const room = OVERLAY_HEIGHT - 10
+    const ground = height - 3
+    const highest = new Map<number, number>()
+    const rings = new Set<number>()
+    const all = sums.at(-1) ?? 0
+    context.strokeStyle = colors.muted
+    context.lineWidth = 1
+    context.beginPath()
+    context.moveTo(gutter, ground)
+    let lastPixel = -1
+    let level = ground
+    for (let index = 0; index < data.count && index < values.length; index++) {
+      const x = Math.round(xOf(scene, data.from[index] ?? 0))
+      if (x < gutter - 4 || x > width + 4) {
+        if (x > width) continue
+      } else {
+        const value = values[index] ?? Number.NaN
+        if (!Number.isNaN(value)) {
+          const bar = max === 0 ? 0 : (value / max) * room
+          if (bar > (highest.get(x) ?? 0)) highest.set(x, bar)
+        } else if (isMissing(scene.columns, overlay, index)) rings.add(x)
+      }
+      if (x === lastPixel && index < data.count - 1) continue
+      lastPixel = x
+      // A sum grows at a step, not on the way to it.
+      context.lineTo(x, level)
+      level = ground - (all === 0 ? 0 : ((sums[index] ?? 0) / all) * room)
+      context.lineTo(x, level)
+    }
+    context.lineTo(width, level)
+    context.fillStyle = colors.accent
+    for (const [x, bar] of highest)
+      context.fillRect(x, ground - Math.max(2, bar), 3, Math.max(2, bar))
+    if (all > 0) context.stroke()
+    context.strokeStyle = colors.warning
+    for (const x of rings) {
+      context.beginPath()
+      context.arc(x + 2, ground - 3, 2.5, 0, 2 * Math.PI)
+      context.stroke()
+    }
+  })
   context.fillStyle = colors.muted
   context.font = `10px ${colors.sans}`
   context.fillText(max === 0 ? 'none known' : `up to ${overlayText(overlay, max)}`, 8, top + 30)
-
-  context.save()
-  context.beginPath()
-  context.rect(gutter, top, width - gutter, OVERLAY_HEIGHT)
-  context.clip()
-  const room = OVERLAY_HEIGHT - 10
-  const ground = height - 3
-  const highest = new Map<number, number>()
-  const rings = new Set<number>()
-  const all = sums.at(-1) ?? 0
-  context.strokeStyle = colors.muted
-  context.lineWidth = 1
-  context.beginPath()
-  context.moveTo(gutter, ground)
-  let lastPixel = -1
-  let level = ground
-  for (let index = 0; index < data.count && index < values.length; index++) {
-    const x = Math.round(xOf(scene, data.from[index] ?? 0))
-    if (x < gutter - 4 || x > width + 4) {
-      if (x > width) continue
-    } else {
-      const value = values[index] ?? Number.NaN
-      if (!Number.isNaN(value)) {
-        const bar = max === 0 ? 0 : (value / max) * room
-        if (bar > (highest.get(x) ?? 0)) highest.set(x, bar)
-      } else if (isMissing(scene.columns, overlay, index)) rings.add(x)
-    }
-    if (x === lastPixel && index < data.count - 1) continue
-    lastPixel = x
-    // A sum grows at a step, not on the way to it.
-    context.lineTo(x, level)
-    level = ground - (all === 0 ? 0 : ((sums[index] ?? 0) / all) * room)
-    context.lineTo(x, level)
-  }
-  context.lineTo(width, level)
-  context.fillStyle = colors.accent
-  for (const [x, bar] of highest)
-    context.fillRect(x, ground - Math.max(2, bar), 3, Math.max(2, bar))
-  if (all > 0) context.stroke()
-  context.strokeStyle = colors.warning
-  for (const x of rings) {
-    context.beginPath()
-    context.arc(x + 2, ground - 3, 2.5, 0, 2 * Math.PI)
-    context.stroke()
-  }
-  context.restore()
 }

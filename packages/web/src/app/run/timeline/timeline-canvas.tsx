@@ -168,26 +168,17 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
 }
 
 /** The timeline in a sentence, for screen readers. */
-const timelineSummary = (
-  { head, rows }: Run,
-  { lines, scale }: TimelineData,
-  heat?: Heat,
-): string =>
-  [
+function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, heat?: Heat): string {
+  const names = lines.slice(0, 20).map(({ name }) => name)
+  const { length: pauses } = scale.gaps
+  const parts = [
     `${plural(rows.length, 'step')} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
-    ...(lines.length > 1
-      ? [
-          `lanes: ${lines
-            .slice(0, 20)
-            .map(({ name }) => name)
-            .join(', ')}`,
-        ]
-      : []),
-    ...(scale.gaps.length > 0
-      ? [`${plural(scale.gaps.length, 'pause')} without a step, compressed`]
-      : []),
-    ...(heat === undefined ? [] : [heatText(heat, rows)]),
-  ].join('; ')
+    lines.length > 1 && `lanes: ${names.join(', ')}`,
+    pauses > 0 && `${plural(pauses, 'pause')} without a step, compressed`,
+    heat !== undefined && heatText(heat, rows),
+  ]
+  return parts.filter(Boolean).join('; ')
+}
 
 function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
   const named = Array.from(indexes.subarray(0, 20), (index) => {
@@ -335,19 +326,6 @@ interface PointerOptions {
   readonly onRange: (from: number, to: number) => void
 }
 
-interface TimelinePointer {
-  readonly hover: { readonly index: number; readonly x: number; readonly y: number } | undefined
-  readonly marked: readonly [from: number, to: number] | undefined
-  readonly handlers: {
-    readonly onPointerDown: (event: React.PointerEvent) => void
-    readonly onPointerMove: (event: React.PointerEvent) => void
-    readonly onPointerUp: (event: React.PointerEvent) => void
-    readonly onPointerCancel: () => void
-    readonly onPointerLeave: () => void
-    readonly onDoubleClick: () => void
-  }
-}
-
 interface Drag {
   readonly kind: 'scrub' | 'mark' | 'pan'
   readonly x: number
@@ -356,10 +334,10 @@ interface Drag {
 }
 
 /** Hover, click, scrub on the axis, mark a range, pan with Shift or a finger, zoom with Ctrl and the wheel. */
-function useTimelinePointer(options: PointerOptions): TimelinePointer {
+function useTimelinePointer(options: PointerOptions) {
   const { box, scroller, data, view, width, gutter } = options
-  const [hover, setHover] = useState<TimelinePointer['hover']>()
-  const [marked, setMarked] = useState<TimelinePointer['marked']>()
+  const [hover, setHover] = useState<{ index: number; x: number; y: number }>()
+  const [marked, setMarked] = useState<readonly [from: number, to: number]>()
   const drag = useRef<Drag | undefined>(undefined)
   const latest = useRef(options)
   // Before paint: the wheel may turn at any time.
@@ -410,7 +388,7 @@ function useTimelinePointer(options: PointerOptions): TimelinePointer {
     hover,
     marked,
     handlers: {
-      onPointerDown: (event) => {
+      onPointerDown: (event: React.PointerEvent) => {
         const { x, y } = position(event)
         if (x < gutter || event.button > 1) return
         const isPan = event.shiftKey || event.button === 1 || event.pointerType === 'touch'
@@ -419,7 +397,7 @@ function useTimelinePointer(options: PointerOptions): TimelinePointer {
         event.currentTarget.setPointerCapture(event.pointerId)
         if (kind === 'scrub') options.onScrub(rowAtTime(data, drawnAt(options, x)), true)
       },
-      onPointerMove: (event) => {
+      onPointerMove: (event: React.PointerEvent) => {
         const { x, y } = position(event)
         const { current } = drag
         if (current === undefined) {
@@ -438,7 +416,7 @@ function useTimelinePointer(options: PointerOptions): TimelinePointer {
           options.onView((seen) => panBy({ ...seen, from }, part, data.scale.length))
         }
       },
-      onPointerUp: (event) => {
+      onPointerUp: (event: React.PointerEvent) => {
         const { current } = drag
         drag.current = undefined
         setMarked(undefined)

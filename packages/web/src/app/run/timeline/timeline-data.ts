@@ -2,7 +2,7 @@ import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/prese
 import type { LaneHead, RunHead } from '../../../model/run-head.js'
 import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
 import { endOf } from '../row-filter.js'
-import { laneName, type ListColumns, longer, type RowStore } from '../row-store.js'
+import { laneName, type ListColumns, lowerBound, type RowStore } from '../row-store.js'
 import { mergeSpans, TimeScale } from './timeline-view.js'
 
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const
@@ -59,21 +59,18 @@ export const isMissing = (columns: ListColumns, overlay: Overlay, index: number)
   // A refused call costs nothing; one that broke off may.
   !(columns.state[index] === FAILED && Number.isNaN(columns.tokensIn[index] ?? Number.NaN))
 
-const FORMATS = {
-  latency: (value: number) => duration(value),
-  tokens: (value: number) => `${count(value)} tokens`,
-  cost: (value: number) => cost(value),
-} as const
+type Figure = Exclude<Overlay, 'none'>
 
-export const overlayText = (overlay: Exclude<Overlay, 'none'>, value: number): string =>
-  FORMATS[overlay](value)
+const FORMATS: Readonly<Record<Figure, (value: number) => string>> = {
+  latency: duration,
+  tokens: (value) => `${count(value)} tokens`,
+  cost,
+}
+
+export const overlayText = (overlay: Figure, value: number): string => FORMATS[overlay](value)
 
 /** The sum at a row, of the total. Mentions calls that the sums do not cover. */
-export function sumText(
-  overlay: Exclude<Overlay, 'none'>,
-  { sums, unknown }: OverlayValues,
-  index: number,
-): string {
+export function sumText(overlay: Figure, { sums, unknown }: OverlayValues, index: number): string {
   const all = sums.at(-1) ?? 0
   const missing = unknown.at(-1) ?? 0
   const format = FORMATS[overlay]
@@ -163,60 +160,26 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   const from = new Float64Array(count)
   scale.drawAll(columns.at, from, count)
   scale.drawAll(to, to, count)
-  const sizes = new LaneNumbers()
-  for (let location = 0; location < count; location++) sizes.add(columns.lane[location] ?? 0, 1)
+  const sizes = new Map<number, number>()
+  for (let row = 0; row < count; row++) {
+    const lane = columns.lane[row] ?? 0
+    sizes.set(lane, (sizes.get(lane) ?? 0) + 1)
+  }
   const lines = laneLines(head.lanes, sizes.keys())
   const lineOf = new Map(lines.map(({ lane }, index) => [lane, index]))
-  const rows = emptyLines(lines.map(({ lane }) => sizes.get(lane)))
-  const lineAt = new LaneNumbers()
-  for (const [index, { lane }] of lines.entries()) lineAt.add(lane, index)
+  const rows = lines.map(({ lane }) => {
+    const size = sizes.get(lane) ?? 0
+    return { indexes: new Int32Array(size), reach: new Float64Array(size) }
+  })
   const filled = new Int32Array(lines.length)
   for (let row = 0; row < count; row++) {
-    const line = lineAt.get(columns.lane[row] ?? 0)
+    const line = lineOf.get(columns.lane[row] ?? 0) ?? 0
     const index = filled[line] ?? 0
     ;(rows[line] as LineRows).indexes[index] = row
     filled[line] = index + 1
   }
   for (const line of rows) reachOut(line, from, to)
   return { scale, lines, lineOf, rows, from, to, count }
-}
-
-/** Numbers by lane. Lane ids are nearly always small; large ones use a map. */
-class LaneNumbers {
-  #small = new Int32Array(64)
-  readonly #seen = new Set<number>()
-  readonly #large = new Map<number, number>()
-
-  add(lane: number, value: number): void {
-    if (lane < 0 || lane > 1_000_000) {
-      this.#large.set(lane, this.get(lane) + value)
-      return
-    }
-    while (lane >= this.#small.length) this.#small = longer(this.#small)
-    this.#small[lane] = (this.#small[lane] ?? 0) + value
-    if (this.#small[lane] === value) this.#seen.add(lane)
-  }
-
-  get(lane: number): number {
-    return this.#large.get(lane) ?? this.#small[lane] ?? 0
-  }
-
-  keys(): Iterable<number> {
-    return [...this.#seen, ...this.#large.keys()]
-  }
-}
-
-/** Two arrays shared by all lines. */
-function emptyLines(sizes: readonly number[]): LineRows[] {
-  const count = sizes.reduce((sum, size) => sum + size, 0)
-  const [indexes, reach] = [new Int32Array(count), new Float64Array(count)]
-  let start = 0
-  return sizes.map((size) => {
-    const end = start + size
-    const line = { indexes: indexes.subarray(start, end), reach: reach.subarray(start, end) }
-    start = end
-    return line
-  })
 }
 
 /** Sorts the rows of a line (nearly always sorted) and computes how far they reach. */
@@ -235,15 +198,8 @@ function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64A
 }
 
 /** First index in a line whose row, or one before it, reaches this far. */
-export function firstReaching({ reach }: LineRows, drawn: number): number {
-  let [low, high] = [0, reach.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((reach[middle] ?? 0) < drawn) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+export const firstReaching = ({ reach }: LineRows, drawn: number): number =>
+  lowerBound(reach.length, (index) => (reach[index] ?? 0) < drawn)
 
 /**
  * The row that was active in a line at a drawn time, or the nearest within a distance; -1 for
@@ -298,9 +254,9 @@ export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): L
       lane.parent !== undefined && known.has(lane.parent) && lane.parent !== lane.id
         ? lane.parent
         : undefined
-    const siblings = children.get(parent)
-    if (siblings === undefined) children.set(parent, [lane])
-    else siblings.push(lane)
+    const siblings = children.get(parent) ?? []
+    children.set(parent, siblings)
+    siblings.push(lane)
   }
   const lines: LaneLine[] = []
   const open = (children.get(undefined) ?? []).toReversed()

@@ -1,3 +1,5 @@
+import { lowerBound } from '../row-store.js'
+
 interface Tick {
   readonly time: number
   readonly drawn: number
@@ -6,20 +8,12 @@ interface Tick {
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000]
 const STEPS = [
-  1,
-  2,
-  5,
-  10,
-  20,
-  50,
-  100,
-  200,
-  500,
-  ...[1, 2, 5, 10, 15, 30].map((value) => value * SECOND),
-  ...[1, 2, 5, 10, 15, 30].map((value) => value * MINUTE),
-  ...[1, 2, 6, 12].map((value) => value * HOUR),
-  ...[1, 2, 7, 30].map((value) => value * DAY),
-]
+  [1, 2, 5, 10, 20, 50, 100, 200, 500],
+  [1, 2, 5, 10, 15, 30].map((value) => value * SECOND),
+  [1, 2, 5, 10, 15, 30].map((value) => value * MINUTE),
+  [1, 2, 6, 12].map((value) => value * HOUR),
+  [1, 2, 7, 30].map((value) => value * DAY),
+].flat()
 
 interface TickOptions {
   /** Visible part of the scale, in drawn milliseconds. */
@@ -151,13 +145,7 @@ export class TimeScale {
   }
 
   #lastGap(isBefore: (gap: Gap) => boolean): Gap | undefined {
-    let [low, high] = [0, this.gaps.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (isBefore(this.gaps[middle] as Gap)) low = middle + 1
-      else high = middle
-    }
-    return this.gaps[low - 1]
+    return this.gaps[lowerBound(this.gaps.length, (at) => isBefore(this.gaps[at] as Gap)) - 1]
   }
 }
 
