@@ -60,25 +60,6 @@ function useStartFork({ run, step, onClose }: ForkDialogProps) {
 /** The server refused an answer that this provider never gives; the user can force it. */
 const REFUSED = 'EDIT_INVALID_ANSWER'
 
-interface ForkRefusalProps {
-  readonly error: Explained | undefined
-  readonly draft: ForkDraft
-  readonly onChange: (change: Partial<ForkDraft>) => void
-}
-
-/** Only a refused answer can be forced, and only then. */
-function ForkRefusal({ error, draft, onChange }: ForkRefusalProps) {
-  const force = (
-    <Checkbox
-      label="Use this answer anyway, to see how the agent handles it"
-      isChecked={draft.force}
-      onChange={(isChecked) => onChange({ force: isChecked })}
-    />
-  )
-  if (error === undefined) return draft.force ? force : null
-  return <ErrorNote error={error} actions={error.code === REFUSED ? force : undefined} />
-}
-
 export interface ForkDialogProps {
   readonly run: Run
   readonly step: StepDetail
@@ -115,6 +96,14 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
       () => form.current?.requestSubmit(),
     )
   })
+  // Only a refused answer can be forced, and only then.
+  const force = (
+    <Checkbox
+      label="Use this answer anyway, to see how the agent handles it"
+      isChecked={draft.force}
+      onChange={(isChecked) => change({ force: isChecked })}
+    />
+  )
   return (
     <Dialog
       title={`Fork at step ${step.label}`}
@@ -171,17 +160,40 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
                 onChange={change}
               />
             )}
-            <ForkRefusal error={error} draft={draft} onChange={change} />
-            <ForkOptions
-              draft={draft}
-              onChange={change}
-              recordedStatus={choice === 'answer' ? editable.data.answer?.status : undefined}
-            />
-            <CostNote
-              served={answeredBefore(run.rows, step, choice)}
-              givesAnswer={choice === 'answer'}
-              tail={draft.tail}
-            />
+            {error === undefined && draft.force && force}
+            {error !== undefined && (
+              <ErrorNote error={error} actions={error.code === REFUSED ? force : undefined} />
+            )}
+            <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+              <Select
+                label="After this step"
+                value={draft.tail}
+                options={[
+                  { value: 'live', title: 'live' },
+                  { value: 'offline', title: 'offline, from this tape' },
+                ]}
+                onChange={(tail) => change({ tail })}
+              />
+              <TextField
+                label="Name of the branch"
+                value={draft.name}
+                placeholder="same as the parent"
+                onChange={(name) => change({ name })}
+              />
+              {choice === 'answer' && editable.data.answer?.status !== undefined && (
+                <TextField
+                  className="w-28"
+                  label="HTTP status"
+                  inputMode="numeric"
+                  value={draft.status}
+                  placeholder={String(editable.data.answer.status)}
+                  onChange={(status) => change({ status: status.trim() })}
+                />
+              )}
+            </div>
+            <p className="text-sm text-muted">
+              {costText(answeredBefore(run.rows, step, choice), choice, draft.tail)}
+            </p>
           </>
         )}
       </form>
@@ -264,28 +276,21 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
   )
 }
 
-interface CostNoteProps {
-  /** Steps served from the tape, without this one. */
-  readonly served: number
-  readonly givesAnswer: boolean
-  readonly tail: ForkDraft['tail']
-}
-
-function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
+/** The price of a fork. `served`: steps served from the tape, without this one. */
+function costText(served: number, choice: ForkDraft['choice'], tail: ForkDraft['tail']): string {
   const others = served === 1 ? '1 step that was' : `${served} steps that were`
-  return (
-    <p className="text-sm text-muted">
-      {served > 0 &&
-        `${others} answered by then, and requests under way: served from the tape, at no cost. `}
-      {givesAnswer
-        ? 'This step: answered with your text, at no cost. '
-        : 'This step: requested live. '}
-      {tail === 'offline'
-        ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one. '
-        : 'After this step: live, with your real keys; model calls cost money, and tools have real effects. '}
-      Files are written beside the branch, and the recorded run stays as it is.
-    </p>
-  )
+  const parts = [
+    served > 0 &&
+      `${others} answered by then, and requests under way: served from the tape, at no cost.`,
+    choice === 'answer'
+      ? 'This step: answered with your text, at no cost.'
+      : 'This step: requested live.',
+    tail === 'offline'
+      ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one.'
+      : 'After this step: live, with your real keys; model calls cost money, and tools have real effects.',
+    'Files are written beside the branch, and the recorded run stays as it is.',
+  ]
+  return parts.filter(Boolean).join(' ')
 }
 
 /** The possible kinds of changes, and why some are not possible at this step. */
@@ -318,45 +323,6 @@ function possibleChoice(
     return editable.request === undefined ? 'again' : 'question'
   if (choice === 'question' && editable.request === undefined) return 'again'
   return choice
-}
-
-interface ForkOptionsProps {
-  readonly draft: ForkDraft
-  readonly onChange: (change: Partial<ForkDraft>) => void
-  /** The recorded HTTP status, if the answer is edited. */
-  readonly recordedStatus: number | undefined
-}
-
-function ForkOptions({ draft, onChange, recordedStatus }: ForkOptionsProps) {
-  return (
-    <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
-      <Select
-        label="After this step"
-        value={draft.tail}
-        options={[
-          { value: 'live', title: 'live' },
-          { value: 'offline', title: 'offline, from this tape' },
-        ]}
-        onChange={(tail) => onChange({ tail })}
-      />
-      <TextField
-        label="Name of the branch"
-        value={draft.name}
-        placeholder="same as the parent"
-        onChange={(name) => onChange({ name })}
-      />
-      {recordedStatus !== undefined && (
-        <TextField
-          className="w-28"
-          label="HTTP status"
-          inputMode="numeric"
-          value={draft.status}
-          placeholder={String(recordedStatus)}
-          onChange={(status) => onChange({ status: status.trim() })}
-        />
-      )}
-    </div>
-  )
 }
 
 interface PayloadEditorProps {

@@ -11,7 +11,7 @@ import {
   tokensText,
 } from '@retake/tape/present'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useMemo, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-head.js'
 import { WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
@@ -131,64 +131,72 @@ function Origin({ head }: { head: RunHead }) {
   )
 }
 
-function Notes({ head: { notCaptured } }: { head: RunHead }) {
+interface NoteButtonProps {
+  readonly text: string
+  readonly tone: string
+  readonly title: string
+  readonly children: ReactNode
+}
+
+/** A quiet button that opens a dialog. */
+function NoteButton({ text, tone, title, children }: NoteButtonProps) {
   const [isOpen, setOpen] = useState(false)
-  if (notCaptured.length === 0) return null
   return (
     <>
-      <Button look="quiet" className="h-5 text-sm text-warning" onClick={() => setOpen(true)}>
-        {plural(notCaptured.length, 'thing')} not captured
+      <Button look="quiet" className={`h-5 text-sm ${tone}`} onClick={() => setOpen(true)}>
+        {text}
       </Button>
-      <Dialog title="Not captured" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <ul className="flex flex-col gap-3">
-          {notCaptured.map(({ what, at, why, consequence, count: times }) => (
-            <li key={`${what} ${at}`}>
-              <p>
-                <span className="font-mono text-warning">{what}</span>
-                {times > 1 && ` (${times} times)`}
-                {at !== undefined && (
-                  <span className="ml-2 font-mono text-sm text-muted">{at}</span>
-                )}
-              </p>
-              <p>{consequence}</p>
-              {why !== undefined && <p className="text-muted">{why}</p>}
-            </li>
-          ))}
-        </ul>
+      <Dialog title={title} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <div className="flex flex-col gap-3">{children}</div>
       </Dialog>
     </>
   )
 }
 
+const Notes = ({ head: { notCaptured } }: { head: RunHead }) =>
+  notCaptured.length > 0 && (
+    <NoteButton
+      text={`${plural(notCaptured.length, 'thing')} not captured`}
+      tone="text-warning"
+      title="Not captured"
+    >
+      <ul className="contents">
+        {notCaptured.map(({ what, at, why, consequence, count: times }) => (
+          <li key={`${what} ${at}`}>
+            <p>
+              <span className="font-mono text-warning">{what}</span>
+              {times > 1 && ` (${times} times)`}
+              {at !== undefined && <span className="ml-2 font-mono text-sm text-muted">{at}</span>}
+            </p>
+            <p>{consequence}</p>
+            {why !== undefined && <p className="text-muted">{why}</p>}
+          </li>
+        ))}
+      </ul>
+    </NoteButton>
+  )
+
 function ReportNote() {
   const { report } = useBackend()
-  const [isOpen, setOpen] = useState(false)
   if (report === undefined) return null
   const { notes, madeAt, version } = report
   return (
-    <>
-      <Button
-        look="quiet"
-        className={`h-5 text-sm ${notes.length > 0 ? 'text-warning' : 'text-muted'}`}
-        onClick={() => setOpen(true)}
-      >
-        {notes.length > 0 ? `report with ${notes.length === 1 ? 'a note' : 'notes'}` : 'report'}
-      </Button>
-      <Dialog title="About this report" isOpen={isOpen} onClose={() => setOpen(false)}>
-        <div className="flex flex-col gap-3">
-          {notes.map((note) => (
-            <p key={note}>{note}</p>
-          ))}
-          <p>
-            It contains the tape of this run and the viewer. It loads nothing and sends nothing, and
-            does not change when the run or its source files do.
-          </p>
-          <p className="text-muted">
-            Made on {localDateTime(madeAt)} with Retake {version}.
-          </p>
-        </div>
-      </Dialog>
-    </>
+    <NoteButton
+      text={notes.length > 0 ? `report with ${notes.length === 1 ? 'a note' : 'notes'}` : 'report'}
+      tone={notes.length > 0 ? 'text-warning' : 'text-muted'}
+      title="About this report"
+    >
+      {notes.map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+      <p>
+        It contains the tape of this run and the viewer. It loads nothing and sends nothing, and
+        does not change when the run or its source files do.
+      </p>
+      <p className="text-muted">
+        Made on {localDateTime(madeAt)} with Retake {version}.
+      </p>
+    </NoteButton>
   )
 }
 
@@ -229,7 +237,12 @@ function OpenRun({ id }: { id: string }) {
     )
   return (
     <PageFrame
-      title={<RunTitle name={run.head.name} id={id} />}
+      title={
+        <>
+          <span className="font-medium">{run.head.name}</span>
+          <span className="ml-2 font-mono text-sm text-muted">{id}</span>
+        </>
+      }
       documentTitle={run.head.name}
       run={run}
       actions={<RunActions run={run} />}
@@ -244,13 +257,6 @@ function OpenRun({ id }: { id: string }) {
     </PageFrame>
   )
 }
-
-const RunTitle = ({ name, id }: { name: string; id: string }) => (
-  <>
-    <span className="font-medium">{name}</span>
-    <span className="ml-2 font-mono text-sm text-muted">{id}</span>
-  </>
-)
 
 function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed: boolean }) {
   useRows(rows)

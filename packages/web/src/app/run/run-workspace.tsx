@@ -1,5 +1,5 @@
 import { count } from '@retake/tape/present'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { BlamePanel } from '../blame/blame-panel.js'
 import { BlameSign } from '../blame/role-mark.js'
 import { useBlame, useBlameCommands } from '../blame/use-blame.js'
@@ -17,14 +17,7 @@ import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
 import { StepList } from './step-list.js'
 import { Timeline } from './timeline/timeline.js'
 import type { Run } from './use-run.js'
-import {
-  type ListName,
-  useFilter,
-  useList,
-  useNarrow,
-  useSelection,
-  useShownRows,
-} from './use-selection.js'
+import { useFilter, useList, useNarrow, useSelection, useShownRows } from './use-selection.js'
 
 interface RunMoves {
   readonly move: (by: number | 'first' | 'last') => void
@@ -80,46 +73,11 @@ function startOf(shown: FilteredRows): number {
   return first !== undefined && shown.has(first) ? first : moveBy(shown, -1, 1)
 }
 
-interface ListModeProps {
-  readonly list: ListName
-  readonly steps: number
-  readonly events: number
-  readonly blame: ReactNode
-  readonly onShow: (list: ListName) => void
-}
-
-const KEYS = { steps: 'e', events: 'e', blame: 'w' } as const
-
-function ListMode({ list, steps, events, blame, onShow }: ListModeProps) {
-  const option = (value: ListName, name: string, detail: ReactNode) => (
-    <button
-      type="button"
-      aria-pressed={list === value}
-      title={
-        list === value
-          ? undefined
-          : value === 'blame'
-            ? `Which steps caused the failure (${KEYS[value]})`
-            : `List ${value} (${KEYS[value]})`
-      }
-      className={classes(
-        'inline-flex h-6 items-center gap-1 rounded px-1.5 whitespace-nowrap',
-        list === value ? 'bg-sunken text-text' : 'text-muted hover:text-text',
-      )}
-      onClick={list === value ? undefined : () => onShow(value)}
-    >
-      {name} {detail}
-    </button>
-  )
-  return (
-    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
-    <div role="group" aria-label="What the list shows" className="flex shrink-0">
-      {option('steps', 'Steps', <span className="font-mono">{count(steps)}</span>)}
-      {option('events', 'Events', <span className="font-mono">{count(events)}</span>)}
-      {option('blame', 'Blame', blame)}
-    </div>
-  )
-}
+const LISTS = [
+  { value: 'steps', name: 'Steps', title: 'List steps (e)' },
+  { value: 'events', name: 'Events', title: 'List events (e)' },
+  { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
+] as const
 
 const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
 
@@ -172,13 +130,31 @@ export function RunWorkspace({ run }: { run: Run }) {
     <>
       <Timeline run={run} shown={shown} filtering={filtering} isNarrow={isNarrow} onMove={move} />
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
-        <ListMode
-          list={shownList}
-          steps={rows.length}
-          events={head.events}
-          blame={<BlameSign run={run} />}
-          onShow={show}
-        />
+        {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice */}
+        <div role="group" aria-label="What the list shows" className="flex shrink-0">
+          {LISTS.map(({ value, name, title }) => (
+            <button
+              key={value}
+              type="button"
+              aria-pressed={shownList === value}
+              title={shownList === value ? undefined : title}
+              className={classes(
+                'inline-flex h-6 items-center gap-1 rounded px-1.5 whitespace-nowrap',
+                shownList === value ? 'bg-sunken text-text' : 'text-muted hover:text-text',
+              )}
+              onClick={shownList === value ? undefined : () => show(value)}
+            >
+              {name}{' '}
+              {value === 'blame' ? (
+                <BlameSign run={run} />
+              ) : (
+                <span className="font-mono">
+                  {count(value === 'steps' ? rows.length : head.events)}
+                </span>
+              )}
+            </button>
+          ))}
+        </div>
         {(shownList === 'steps' || (shownList === 'blame' && !isEmpty(filtering.filter))) && (
           <FilterBar run={run} shown={shown} filtering={filtering} />
         )}

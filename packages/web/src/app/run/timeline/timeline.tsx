@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { RoleLegend } from '../../blame/role-mark.js'
 import { useBlame } from '../../blame/use-blame.js'
 import { useCommands } from '../../commands/commands.js'
@@ -40,100 +40,6 @@ function useTimelineData({ rows, head }: Run): TimelineData {
   // oxlint-disable-next-line react/exhaustive-deps -- the stamp says when rows have changed
   return useMemo(() => timelineData(rows, head), [rows, head, stamp])
 }
-
-interface TimelineBarProps {
-  readonly isFolded: boolean
-  readonly onFold: () => void
-  readonly overlay: Overlay
-  readonly onOverlay: (overlay: Overlay) => void
-  readonly onZoom: (factor: number) => void
-  readonly onFit: () => void
-  readonly isWhole: boolean
-  readonly sums: string | undefined
-  readonly legend: ReactNode
-}
-
-function TimelineBar(props: TimelineBarProps) {
-  const { isFolded, overlay } = props
-  return (
-    <div className="flex h-7 shrink-0 items-center gap-2 border-b border-line bg-raised px-2 text-sm">
-      <Button
-        look="quiet"
-        className="h-6 px-1.5 text-sm"
-        aria-expanded={!isFolded}
-        title="Fold or unfold the timeline (t)"
-        onClick={props.onFold}
-      >
-        <span aria-hidden="true" className="font-mono">
-          {isFolded ? '▸' : '▾'}
-        </span>
-        Timeline
-      </Button>
-      {!isFolded && (
-        <>
-          <fieldset className="flex items-center gap-0.5 max-sm:hidden">
-            <legend className="sr-only">Overlay of the timeline</legend>
-            {OVERLAYS.map((each) => (
-              <label
-                key={each}
-                className={classes(
-                  'flex h-5 cursor-default items-center rounded px-1.5 focus-within:outline-2 focus-within:outline-accent',
-                  each === overlay ? 'bg-accent-soft text-accent' : 'text-muted hover:text-text',
-                )}
-              >
-                <input
-                  type="radio"
-                  name="overlay"
-                  className="sr-only"
-                  checked={each === overlay}
-                  onChange={() => props.onOverlay(each)}
-                />
-                {each === 'none' ? 'off' : each}
-              </label>
-            ))}
-          </fieldset>
-          {props.legend}
-          <span className="min-w-0 flex-1 truncate text-right text-muted">{props.sums}</span>
-          <span className="flex items-center">
-            <ZoomButton
-              label="Zoom out"
-              text="−"
-              isOff={props.isWhole}
-              onClick={() => props.onZoom(0.5)}
-            />
-            <ZoomButton label="Zoom in" text="+" isOff={false} onClick={() => props.onZoom(2)} />
-            <ZoomButton
-              label="Show all of it"
-              text="all"
-              isOff={props.isWhole}
-              onClick={props.onFit}
-            />
-          </span>
-        </>
-      )}
-    </div>
-  )
-}
-
-interface ZoomButtonProps {
-  readonly label: string
-  readonly text: string
-  readonly isOff: boolean
-  readonly onClick: () => void
-}
-
-const ZoomButton = ({ label, text, isOff, onClick }: ZoomButtonProps) => (
-  <Button
-    look="quiet"
-    className="h-5 px-1.5 text-sm"
-    aria-label={label}
-    title={label}
-    disabled={isOff}
-    onClick={onClick}
-  >
-    {text}
-  </Button>
-)
 
 export interface TimelineProps {
   readonly run: Run
@@ -206,6 +112,68 @@ export function Timeline(props: TimelineProps) {
       : wantedHeight(data.lines.length, { overlay, hasHeat: heat !== undefined, isNarrow })
   const hasSum =
     overlay !== 'none' && figures !== undefined && selected >= 0 && selected < data.count
+  const zoomButton = (label: string, text: string, isOff: boolean, onClick: () => void) => (
+    <Button
+      look="quiet"
+      className="h-5 px-1.5 text-sm"
+      aria-label={label}
+      title={label}
+      disabled={isOff}
+      onClick={onClick}
+    >
+      {text}
+    </Button>
+  )
+  const bar = (
+    <div className="flex h-7 shrink-0 items-center gap-2 border-b border-line bg-raised px-2 text-sm">
+      <Button
+        look="quiet"
+        className="h-6 px-1.5 text-sm"
+        aria-expanded={!isFolded}
+        title="Fold or unfold the timeline (t)"
+        onClick={fold}
+      >
+        <span aria-hidden="true" className="font-mono">
+          {isFolded ? '▸' : '▾'}
+        </span>
+        Timeline
+      </Button>
+      {!isFolded && (
+        <>
+          <fieldset className="flex items-center gap-0.5 max-sm:hidden">
+            <legend className="sr-only">Overlay of the timeline</legend>
+            {OVERLAYS.map((each) => (
+              <label
+                key={each}
+                className={classes(
+                  'flex h-5 cursor-default items-center rounded px-1.5 focus-within:outline-2 focus-within:outline-accent',
+                  each === overlay ? 'bg-accent-soft text-accent' : 'text-muted hover:text-text',
+                )}
+              >
+                <input
+                  type="radio"
+                  name="overlay"
+                  className="sr-only"
+                  checked={each === overlay}
+                  onChange={() => setOverlay(each)}
+                />
+                {each === 'none' ? 'off' : each}
+              </label>
+            ))}
+          </fieldset>
+          {heat && <RoleLegend roles={heat.seen} className="max-lg:hidden" />}
+          <span className="min-w-0 flex-1 truncate text-right text-muted">
+            {hasSum && `up to step ${step}: ${sumText(overlay, figures, selected)}`}
+          </span>
+          <span className="flex items-center">
+            {zoomButton('Zoom out', '−', wanted === undefined, () => zoom(0.5))}
+            {zoomButton('Zoom in', '+', false, () => zoom(2))}
+            {zoomButton('Show all of it', 'all', wanted === undefined, showAll)}
+          </span>
+        </>
+      )}
+    </div>
+  )
   return (
     <>
       <section
@@ -213,26 +181,11 @@ export function Timeline(props: TimelineProps) {
         className="flex max-h-[60%] shrink-0 flex-col"
         style={isFolded ? undefined : { height }}
       >
-        <TimelineBar
-          isFolded={isFolded}
-          onFold={fold}
-          overlay={overlay}
-          onOverlay={setOverlay}
-          onZoom={zoom}
-          onFit={showAll}
-          isWhole={wanted === undefined}
-          legend={heat && <RoleLegend roles={heat.seen} className="max-lg:hidden" />}
-          sums={hasSum ? `up to step ${step}: ${sumText(overlay, figures, selected)}` : undefined}
-        />
+        {bar}
         {!isFolded && (
           <TimelineCanvas
             {...props}
-            data={data}
-            view={view}
-            overlay={overlay}
-            figures={figures}
-            heat={heat}
-            selected={selected}
+            {...{ data, view, overlay, figures, heat, selected }}
             gutter={isNarrow ? 56 : 120}
             onView={look}
           />
