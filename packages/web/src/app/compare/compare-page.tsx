@@ -2,7 +2,7 @@ import type { StepKind } from '@retake/tape'
 import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { type RefObject, useRef, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import type { ComparedLine, ComparedStep, RunComparison } from '../../api/run-repository.js'
 import type { RunCard } from '../../model/run-head.js'
 import { useCommands } from '../commands/commands.js'
@@ -12,13 +12,7 @@ import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
 import { ChooseRun } from './choose-run.js'
-import { foldEqual, LineDiff, TextDiff } from './text-diff.js'
-
-interface ComparedStepCardProps {
-  readonly step: ComparedStep
-  readonly runs: readonly [a: string, b: string]
-  readonly names: readonly [a: string, b: string]
-}
+import { LineDiff, TextDiff, useFolded } from './text-diff.js'
 
 const VERDICTS: Readonly<
   Record<ComparedStep['verdict'], { readonly tone: BadgeProps['tone']; readonly text: string }>
@@ -29,10 +23,13 @@ const VERDICTS: Readonly<
   'only b': { tone: 'good', text: 'only in b' },
 }
 
-function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
-  const { verdict, moved = false, differences, carried = 0 } = step
+const isKind = (kind: string): kind is StepKind => (KINDS as readonly string[]).includes(kind)
+
+function ComparedStepCard({ step, runs }: { step: ComparedStep; runs: readonly string[] }) {
+  const { kind, verdict, moved = false, differences, carried = 0 } = step
   const differs = verdict !== 'same' || moved
   const { tone, text } = VERDICTS[verdict]
+  const titles = { a: step.title, b: step.titleB ?? step.title }
   return (
     <article
       {...(differs && { 'data-difference': true, tabIndex: -1 })}
@@ -40,20 +37,31 @@ function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
       className="scroll-mt-2 rounded border border-line focus:border-accent focus:ring-1 focus:ring-accent"
     >
       <header className="relative grid bg-raised py-1 max-md:pr-24 md:grid-cols-2">
-        <StepTitle
-          kind={step.kind}
-          run={runs[0]}
-          step={step.a}
-          name={names[0]}
-          title={step.title}
-        />
-        <StepTitle
-          kind={step.kind}
-          run={runs[1]}
-          step={step.b}
-          name={names[1]}
-          title={step.titleB ?? step.title}
-        />
+        {NAMES.map((name, side) => {
+          const label = step[name]
+          return label === undefined ? (
+            <span key={name} className="hidden px-2 text-sm text-muted md:block">
+              not in {name}
+            </span>
+          ) : (
+            <span key={name} className="flex min-w-0 items-center gap-2 px-2 md:even:pr-24">
+              <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
+              {isKind(kind) && <KindMark kind={kind} />}
+              <Link
+                to="/runs/$run"
+                params={{ run: runs[side] ?? '' }}
+                search={{ step: label }}
+                className="inline-flex min-h-6 min-w-6 shrink-0 items-center justify-center text-accent tabular-nums hover:underline"
+                aria-label={`step ${label} of run ${name}`}
+              >
+                {label}
+              </Link>
+              <span className="min-w-0 truncate font-mono text-sm" title={titles[name]}>
+                {titles[name]}
+              </span>
+            </span>
+          )
+        })}
         <span className="absolute top-1 right-2 flex gap-1">
           {moved && <Badge tone="warning">moved</Badge>}
           {!(moved && verdict === 'same') && <Badge tone={tone}>{text}</Badge>}
@@ -63,7 +71,7 @@ function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
         <div className="flex flex-col gap-2 border-t border-line p-2">
           {differences.map((difference) => (
             <div key={difference.what}>
-              <TextDiff {...difference} names={names} />
+              <TextDiff {...difference} names={NAMES} />
               {difference.cut === true && (
                 <p className="text-sm text-muted">
                   The texts are longer; open the step to see all of them.
@@ -83,123 +91,74 @@ function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
   )
 }
 
-const isKind = (kind: string): kind is StepKind => (KINDS as readonly string[]).includes(kind)
-
-interface StepTitleProps {
-  readonly kind: string
-  readonly run: string
-  readonly step: string | undefined
-  readonly name: string
-  readonly title: string
-}
-
-function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
-  if (step === undefined)
-    return <span className="hidden px-2 text-sm text-muted md:block">not in {name}</span>
-  return (
-    <span className="flex min-w-0 items-center gap-2 px-2 md:even:pr-24">
-      <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
-      {isKind(kind) && <KindMark kind={kind} />}
-      <Link
-        to="/runs/$run"
-        params={{ run }}
-        search={{ step }}
-        className="inline-flex min-h-6 min-w-6 shrink-0 items-center justify-center text-accent tabular-nums hover:underline"
-        aria-label={`step ${step} of run ${name}`}
-      >
-        {step}
-      </Link>
-      <span className="min-w-0 truncate font-mono text-sm" title={title}>
-        {title}
-      </span>
-    </span>
-  )
-}
-
 const NAMES = ['a', 'b'] as const
 
 function ComparedRows({ comparison }: { comparison: RunComparison }) {
   const { a, b, rows, console: printed, outcome } = comparison
-  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
-  const parts = foldEqual(rows, ({ verdict, moved }) => verdict === 'same' && moved !== true, {
-    margin: 0,
-    least: 1,
-  })
-  const card = (step: ComparedStep) => (
-    <li key={`${step.a} ${step.b}`}>
-      <ComparedStepCard step={step} runs={[a.id, b.id]} names={NAMES} />
-    </li>
-  )
+  const isEqual = ({ verdict, moved }: ComparedStep) => verdict === 'same' && moved !== true
+  const parts = useFolded(rows, isEqual, { margin: 0, least: 1 })
   return (
     <>
       <section aria-label="Steps">
         <h2 className="mb-1 text-lg">Steps</h2>
         <ol className="flex flex-col gap-2">
-          {parts.flatMap((part) => {
-            if (part.type === 'item') return [card(part.item)]
-            if (unfolded.has(part.key)) return part.items.map(card)
-            return [
+          {parts.map((part) =>
+            part.type === 'item' ? (
+              <li key={`${part.item.a} ${part.item.b}`}>
+                <ComparedStepCard step={part.item} runs={[a.id, b.id]} />
+              </li>
+            ) : (
               <li key={`fold ${part.key}`}>
                 <button
                   type="button"
                   className="w-full rounded bg-sunken px-2 py-1 text-left text-muted hover:text-text"
-                  onClick={() => setUnfolded(new Set([...unfolded, part.key]))}
+                  onClick={part.unfold}
                 >
                   {part.items.length === 1 ? '1 equal step' : `${part.items.length} equal steps`}
                 </button>
-              </li>,
-            ]
-          })}
+              </li>
+            ),
+          )}
         </ol>
       </section>
-      {printed.length > 0 && <ComparedPrints lines={printed} names={NAMES} />}
+      {printed.length > 0 && (
+        <DifferentPart title="Console">
+          {(['stdout', 'stderr'] as const).map((stream) => {
+            const lines = printed.filter((line) => line.stream === stream).map(lineOf)
+            return (
+              lines.length > 0 && (
+                <LineDiff
+                  key={stream}
+                  what={stream}
+                  note="only lines that differ"
+                  lines={lines}
+                  names={NAMES}
+                />
+              )
+            )
+          })}
+        </DifferentPart>
+      )}
       {outcome.length > 0 && (
-        <section
-          aria-label="Outcome"
-          data-difference
-          tabIndex={-1}
-          className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
-        >
-          <h2 className="mb-1 text-lg">Outcome</h2>
-          <div className="flex flex-col gap-2">
-            {outcome.map((text) => (
-              <TextDiff key={text.what} {...text} names={NAMES} />
-            ))}
-          </div>
-        </section>
+        <DifferentPart title="Outcome">
+          {outcome.map((text) => (
+            <TextDiff key={text.what} {...text} names={NAMES} />
+          ))}
+        </DifferentPart>
       )}
     </>
   )
 }
 
-interface ComparedPrintsProps {
-  readonly lines: readonly ComparedLine[]
-  readonly names: readonly [a: string, b: string]
-}
-
-const ComparedPrints = ({ lines, names }: ComparedPrintsProps) => (
+const DifferentPart = ({ title, children }: { title: string; children: ReactNode }) => (
   <section
-    aria-label="Console"
+    aria-label={title}
     data-difference
     tabIndex={-1}
     className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
   >
-    <h2 className="mb-1 text-lg">Console</h2>
-    <div className="flex flex-col gap-2">
-      {(['stdout', 'stderr'] as const).map((stream) => {
-        const printed = lines.filter((line) => line.stream === stream)
-        if (printed.length === 0) return null
-        return (
-          <LineDiff
-            key={stream}
-            what={stream}
-            note="only lines that differ"
-            lines={printed.map(lineOf)}
-            names={names}
-          />
-        )
-      })}
-    </div>
+    <h2 className="mb-1 text-lg">{title}</h2>
+    <div className="flex flex-col gap-2">{children}</div>
   </section>
 )
 
@@ -230,14 +189,36 @@ function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions 
   })
   const show = (nextA: string, nextB: string): void =>
     void navigate({ to: '/compare/$a/$b', params: { a: nextA, b: nextB } })
-  const differences = useDifferences({
-    swap: () => show(b, a),
-    chooseA: () => setChoosing('a'),
-    chooseB: () => setChoosing('b'),
+  const content = useRef<HTMLDivElement>(null)
+  /** From one difference to the next. */
+  const go = (by: 1 | -1): void => {
+    const all = [...(content.current?.querySelectorAll<HTMLElement>('[data-difference]') ?? [])]
+    if (all.length === 0) return
+    const current = all.findIndex((element) => element.contains(document.activeElement))
+    const next = current === -1 ? (by === 1 ? 0 : all.length - 1) : current + by
+    const target = all[Math.max(0, Math.min(all.length - 1, next))]
+    target?.focus({ preventScroll: true })
+    target?.scrollIntoView({ block: 'start' })
+  }
+  useCommands((add) => {
+    add('Move', 'next-difference', 'Next difference', ['n', ']', 'j'], () => go(1))
+    add('Move', 'previous-difference', 'Previous difference', ['N', '[', 'k'], () => go(-1))
+    add('Look', 'swap-runs', 'Swap the runs a and b', ['x'], () => show(b, a))
+    add('Look', 'choose-first', 'Change the left run', [], () => setChoosing('a'))
+    add('Look', 'choose-second', 'Change the right run', ['d'], () => setChoosing('b'))
   })
+  const title = (id: string, run: RunCard | undefined) => (
+    <Link to="/runs/$run" params={{ run: id }} search={{}} className="text-accent underline">
+      {run?.name ?? id}
+    </Link>
+  )
   return (
     <PageFrame
-      title={<Title a={a} b={b} comparison={data} />}
+      title={
+        <>
+          Compare {title(a, data?.a)} with {title(b, data?.b)}
+        </>
+      }
       documentTitle={`Compare ${data?.a.name ?? a} with ${data?.b.name ?? b}`}
       actions={
         <>
@@ -252,7 +233,7 @@ function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions 
       }
       status={data && statusOf(data)}
     >
-      <div ref={differences} className="relative h-full overflow-auto">
+      <div ref={content} className="relative h-full overflow-auto">
         <div className="mx-auto flex max-w-400 flex-col gap-4 p-4">
           {isPending && <Spinner label="Comparing…" />}
           {error !== null && <ErrorNote error={error} />}
@@ -275,27 +256,6 @@ function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions 
     </PageFrame>
   )
 }
-
-const Title = ({
-  a,
-  b,
-  comparison,
-}: {
-  a: string
-  b: string
-  comparison?: RunComparison | undefined
-}) => (
-  <>
-    Compare{' '}
-    <Link to="/runs/$run" params={{ run: a }} search={{}} className="text-accent underline">
-      {comparison?.a.name ?? a}
-    </Link>{' '}
-    with{' '}
-    <Link to="/runs/$run" params={{ run: b }} search={{}} className="text-accent underline">
-      {comparison?.b.name ?? b}
-    </Link>
-  </>
-)
 
 function statusOf({ equal, counts }: RunComparison): string {
   if (equal) return 'No difference'
@@ -375,34 +335,6 @@ const RunHeading = ({ run, which }: { run: RunCard; which: string }) => (
     <span className="hidden font-mono text-sm text-muted sm:block">{run.id}</span>
   </th>
 )
-
-interface DifferenceActions {
-  readonly swap: () => void
-  readonly chooseA: () => void
-  readonly chooseB: () => void
-}
-
-/** Keys that go from one difference to the next within an element. */
-function useDifferences(actions: DifferenceActions): RefObject<HTMLDivElement | null> {
-  const index = useRef<HTMLDivElement>(null)
-  const go = (by: 1 | -1): void => {
-    const all = [...(index.current?.querySelectorAll<HTMLElement>('[data-difference]') ?? [])]
-    if (all.length === 0) return
-    const current = all.findIndex((element) => element.contains(document.activeElement))
-    const next = current === -1 ? (by === 1 ? 0 : all.length - 1) : current + by
-    const target = all[Math.max(0, Math.min(all.length - 1, next))]
-    target?.focus({ preventScroll: true })
-    target?.scrollIntoView({ block: 'start' })
-  }
-  useCommands((add) => {
-    add('Move', 'next-difference', 'Next difference', ['n', ']', 'j'], () => go(1))
-    add('Move', 'previous-difference', 'Previous difference', ['N', '[', 'k'], () => go(-1))
-    add('Look', 'swap-runs', 'Swap the runs a and b', ['x'], actions.swap)
-    add('Look', 'choose-first', 'Change the left run', [], actions.chooseA)
-    add('Look', 'choose-second', 'Change the right run', ['d'], actions.chooseB)
-  })
-  return index
-}
 
 export function ComparePage() {
   const { live } = useBackend()

@@ -23,8 +23,7 @@ export interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
 
 /** Compared lines; long equal parts are folded. */
 export function LineDiff({ what, note, lines, names }: LineDiffProps) {
-  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
-  const parts = foldEqual(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
+  const parts = useFolded(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
   return (
     <figure className="min-w-0 overflow-hidden rounded border border-line">
       <figcaption className="flex gap-2 border-b border-line bg-raised px-2 py-0.5 text-sm">
@@ -32,22 +31,20 @@ export function LineDiff({ what, note, lines, names }: LineDiffProps) {
         {note !== undefined && <span className="text-muted">{note}</span>}
       </figcaption>
       <div className="font-mono text-sm">
-        {parts.map((part) => {
-          if (part.type === 'item')
-            return <Line key={keyOf(part.item)} line={part.item} names={names} />
-          if (unfolded.has(part.key))
-            return part.items.map((line) => <Line key={keyOf(line)} line={line} names={names} />)
-          return (
+        {parts.map((part) =>
+          part.type === 'item' ? (
+            <Line key={keyOf(part.item)} line={part.item} names={names} />
+          ) : (
             <button
               key={`fold ${part.key}`}
               type="button"
               className="block w-full bg-sunken px-2 py-0.5 text-left text-muted hover:text-text"
-              onClick={() => setUnfolded(new Set([...unfolded, part.key]))}
+              onClick={part.unfold}
             >
               {part.items.length} equal lines
             </button>
-          )
-        })}
+          ),
+        )}
       </div>
     </figure>
   )
@@ -123,6 +120,26 @@ function Side({ side, line, isSame, name }: SideProps) {
       </span>
     </div>
   )
+}
+
+type FoldOptions = Parameters<typeof foldEqual>[2]
+
+type Unfoldable<T> =
+  | Extract<Folded<T>, { type: 'item' }>
+  | (Extract<Folded<T>, { type: 'fold' }> & { readonly unfold: () => void })
+
+/** Equal items folded until the user unfolds them. */
+export function useFolded<T>(
+  items: readonly T[],
+  isEqual: (item: T) => boolean,
+  options: FoldOptions,
+) {
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
+  return foldEqual(items, isEqual, options).flatMap((part): readonly Unfoldable<T>[] => {
+    if (part.type === 'item') return [part]
+    if (unfolded.has(part.key)) return part.items.map((item) => ({ type: 'item' as const, item }))
+    return [{ ...part, unfold: () => setUnfolded(new Set([...unfolded, part.key])) }]
+  })
 }
 
 type Folded<T> =
