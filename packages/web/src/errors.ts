@@ -1,4 +1,4 @@
-import type { Explained } from './model/run-head.js'
+import type { Explained } from './model/run-source.js'
 
 type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 429
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
 import { RefusedError } from '../errors.js'
-import type { Explained } from '../model/run-head.js'
+import type { Explained } from '../model/run-source.js'
 import { escapeHtml } from '../report/make-report.js'
 
 export interface GuardEnv {

@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute } from '@tanstack/react-router'
 import { latePart } from './design/late-part.js'
 import { RunPage } from './run/run-page.js'
-import { readRunSearch } from './run/run-search.js'
+import { readRunSearch } from './run/use-selection.js'
 import { RunsPage } from './runs/runs-page.js'
 import { readRunsSearch } from './runs/runs-search.js'
 import { SearchHost } from './search/search-dialog.js'

@@ -1,6 +1,6 @@
 import type { McpExchange, Message, MessagePart, RecordedError } from '@retake/tape'
 import { cutAt } from '@retake/tape/present'
-import type { BodyView, Clipped } from './step-detail.js'
+import type { BodyView, Clipped } from './run-source.js'
 
 /** Replaces bytes that are not UTF-8; it may also have been written. */
 const REPLACEMENT = '\uFFFD'

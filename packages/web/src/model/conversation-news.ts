@@ -1,5 +1,5 @@
 import type { Message, RunView, Step } from '@retake/tape'
-import type { Conversation } from './step-detail.js'
+import type { Conversation } from './run-source.js'
 
 /** Earlier model steps that are compared, in the lane and outside of it. */
 const LOOK_BACK = 6

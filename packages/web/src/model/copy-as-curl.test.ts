@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RunScript } from '../../test-support/run-script.js'
 import { copyAsCurl } from './copy-as-curl.js'
-import type { StepDetail } from './step-detail.js'
+import type { StepDetail } from './run-source.js'
 
 const hasCurl = (() => {
   try {

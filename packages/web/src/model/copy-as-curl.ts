@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@retake/tape'
-import type { StepDetail } from './step-detail.js'
+import type { StepDetail } from './run-source.js'
 
 /** Masks of secrets, with or without the name of a variable. */
 const PLACEHOLDER = /(?:\b[A-Za-z]{2,6}[-_])?retake-hidden(?:-([A-Za-z0-9_]*?))?x*(?![A-Za-z0-9_])/g

@@ -1,5 +1,5 @@
-import type { RunHead } from './run-head.js'
-import type { StepDetail } from './step-detail.js'
+import type { RunHead } from './run-source.js'
+import type { StepDetail } from './run-source.js'
 
 export interface CopyAsTestOptions {
   /** Path of the tape, relative to the test. */

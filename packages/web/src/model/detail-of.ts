@@ -18,7 +18,7 @@ import type {
   ResponseDetail,
   StepDetail,
   StreamEvents,
-} from './step-detail.js'
+} from './run-source.js'
 
 const CHARACTERS_MAX = 262_144
 const PIECES_MAX = 2000

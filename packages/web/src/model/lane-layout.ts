@@ -1,5 +1,5 @@
 import type { RunView, Step } from '@retake/tape'
-import type { LaneHead } from './run-head.js'
+import type { LaneHead } from './run-source.js'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 

@@ -27,12 +27,12 @@ import { detailOf } from './detail-of.js'
 import { eventAt, eventRows } from './event-rows.js'
 import { filesOf } from './files-of.js'
 import { LaneLayout } from './lane-layout.js'
-import type { LaneHead, RunHead } from './run-head.js'
+import type { LaneHead, RunHead } from './run-source.js'
 import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-source.js'
 import { searchRun } from './search-run.js'
 import { siteInStack } from './site-in-stack.js'
 import { stateView, type StateView } from './state-view.js'
-import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
+import type { BodySide, StepDetail, StreamFrames } from './run-source.js'
 
 /** Characters of a name or of one argument. */
 const LINE = 2000

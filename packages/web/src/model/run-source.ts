@@ -1,8 +1,139 @@
-import type { RowMessage } from '@retake/tape/present'
+import type { RowMessage, RunStatus, StepRow } from '@retake/tape/present'
 import type { RunBlame } from './run-blame.js'
-import type { RunHead } from './run-head.js'
 import type { StateView } from './state-view.js'
-import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
+import type {
+  BranchDetails,
+  FrameworkScope,
+  HeaderPair,
+  McpExchange,
+  Message,
+  NotCaptured,
+  ParentLink,
+  RecordedError,
+  StepGuard,
+  TapeEvent,
+  Usage,
+} from '@retake/tape'
+
+/** Everything about one step, except for large parts, which are fetched separately. */
+export interface StepDetail extends StepRow {
+  readonly number: number
+  readonly startedAt: number
+  readonly timeToFirstChunkMs: number | undefined
+  /**
+   * `file:line:column` in the agent's code. If the call did not record it, the first line of
+   * the agent in the stack of `failure`.
+   */
+  readonly site: string | undefined
+  readonly scopes: readonly FrameworkScope[]
+  /** The last delivery: the moment the agent had its answer. */
+  readonly answeredSeq: number | undefined
+  readonly usage: Usage | undefined
+  readonly finishReason: string | undefined
+  readonly conversation: Conversation | undefined
+  readonly request: RequestDetail | undefined
+  readonly response: ResponseDetail | undefined
+  readonly call: CallView | undefined
+  readonly mcp: McpExchange | undefined
+  readonly guard: StepGuard | undefined
+  /** With its stack; an answer that only reports a failure has `error`. */
+  readonly failure: RecordedError | undefined
+}
+
+/** Long strings are clipped. */
+export interface Conversation {
+  readonly total: number
+  /** Index of the first of `messages`. More follow if they do not reach `total`. */
+  readonly from: number
+  readonly messages: readonly Message[]
+  /**
+   * Index of the first message that no earlier step of this conversation sent or received; 0
+   * if there is no earlier step, `total` if nothing is new.
+   */
+  readonly newFrom: number
+  /** Label of the step that had the earlier messages. */
+  readonly seenIn?: string
+  readonly answer: readonly Message[]
+}
+
+export interface RequestDetail {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly HeaderPair[]
+  readonly body: BodyView
+}
+
+export interface ResponseDetail {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: readonly HeaderPair[]
+  readonly body: BodyView
+  readonly chunks: number
+  readonly complete: boolean
+  readonly problem: string | undefined
+  readonly undecoded: string | undefined
+  /** Events of a stream, in any framing. */
+  readonly events?: StreamEvents
+}
+
+export interface StreamEvents {
+  readonly total: number
+  /** Index of the first of `events`; `eventsFrom` requests more. */
+  readonly from: number
+  readonly events: readonly {
+    /** Milliseconds from the start of the step to the chunk that completed it. */
+    readonly at: number
+    readonly event: string
+    readonly data: string
+    readonly id?: string
+    readonly clipped?: boolean
+  }[]
+}
+
+/** A tool, a child process or an MCP request. Values are plain JSON with long strings clipped. */
+export interface CallView {
+  readonly name: string
+  readonly args: unknown
+  readonly result: unknown
+  readonly error: RecordedError | undefined
+  readonly output: readonly {
+    readonly at: number
+    readonly pipe: number
+    readonly text: string
+    /** Some bytes are not UTF-8; each is shown as a replacement character. */
+    readonly isLossy?: boolean
+  }[]
+  /** Set if there is more than `output` shows. */
+  readonly outputBytes?: number
+}
+
+/** The bytes are returned by `body`. */
+export interface BodyView {
+  readonly bytes: number
+  readonly form: 'json' | 'text' | 'binary' | 'empty'
+  /** Up to a limit; empty for `binary`. */
+  readonly text: string
+  readonly clipped: boolean
+}
+
+export const BODY_SIDES = ['request', 'response', 'args', 'result', 'output'] as const
+export type BodySide = (typeof BODY_SIDES)[number]
+
+/**
+ * Replaces a long string in plain JSON. In large arrays and objects, a last item `{
+ * "$leftOut": 120 }` or a last member `"$leftOut": 120` counts the rest. A recorded member
+ * with such a name gets one more `$`.
+ */
+export interface Clipped {
+  readonly $clipped: { readonly head: string; readonly length: number }
+}
+
+export interface StreamFrames {
+  /** Milliseconds from the start of the step, and the answer as of then. */
+  readonly frames: readonly { readonly at: number; readonly answer: readonly Message[] }[]
+  /** Number of chunks; frames of long streams are thinned out. */
+  readonly chunks: number
+}
 
 /** One run as the viewer reads it: from a server in the local UI, from a worker in the report. */
 export interface RunSource {
@@ -133,4 +264,78 @@ export interface SourceExcerpt {
   readonly lines: readonly string[]
   /** The file was saved after the run began: the lines may differ from those that ran. */
   readonly savedSince?: boolean
+}
+
+export interface RunCard {
+  readonly id: string
+  readonly name: string
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: RunStatus
+  readonly steps: number
+  /** Missing if there is no model call, or a price is unknown. */
+  readonly costUsd?: number
+  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+}
+
+export interface UnreadableRun {
+  readonly id: string
+  readonly error: Explained
+}
+
+/** An error in words for people. */
+export interface Explained {
+  readonly code: string
+  readonly what: string
+  readonly why?: string
+  readonly fix?: string
+}
+
+/** Everything about a run that is small and needs no body. */
+export interface RunHead {
+  readonly id: string
+  readonly name: string
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: RunStatus
+  readonly exit?: {
+    readonly code?: number
+    readonly signal?: string
+    readonly error?: RecordedError
+  }
+  /** Where the agent threw the error that ended it, as `file:line:column`. */
+  readonly exitSite?: string
+  readonly node: string
+  readonly parent?: ParentLink
+  readonly branch?: BranchDetails
+  /** A Node program, a command in any language, or one call of `record()`. */
+  readonly recorded?: 'program' | 'command' | 'function'
+  readonly command: readonly string[]
+  readonly cwd?: string
+  readonly platform?: string
+  readonly events: number
+  readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
+  /** Without inferred steps, which are known when all rows are read. */
+  readonly recordedSteps: number
+  readonly lanes: readonly LaneHead[]
+  readonly notCaptured: readonly NotCaptured[]
+  /** Ignored bytes after the last valid event. */
+  readonly tornBytes: number
+  readonly cutOff?: true
+  /** Something was removed before the run was shared. */
+  readonly redacted?: boolean
+}
+
+/** Concurrent work, or a sub-agent. Lane 0 is the run itself. */
+export interface LaneHead {
+  readonly id: number
+  readonly parent?: number
+  readonly depth: number
+  /** The agent, node or task of its steps, if an adapter named one. */
+  readonly name?: string
+  /** Recorded steps, without those of nested lanes. */
+  readonly steps?: number
+  /** From its first step to the end of its last one, in milliseconds since the run started. */
+  readonly from?: number
+  readonly to?: number
 }

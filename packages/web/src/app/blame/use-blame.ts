@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import type { RunHead } from '../../model/run-head.js'
+import type { RunHead } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { copyAndSay } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'

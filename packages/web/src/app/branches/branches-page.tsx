@@ -9,7 +9,7 @@ import { Button } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
-import { moveInTree } from '../step/json-rows.js'
+import { moveInTree } from '../step/json-tree.js'
 import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
 
 function BranchFacts({ node }: { node: BranchNodeView }) {

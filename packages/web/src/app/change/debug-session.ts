@@ -1,5 +1,5 @@
 import type { Move, SessionPosition, SessionValue } from '../../api/run-repository.js'
-import type { Explained } from '../../model/run-head.js'
+import type { Explained } from '../../model/run-source.js'
 import { explainError } from '../sources/backend-error.js'
 import type { LiveActions } from '../sources/backend.js'
 import { Store } from '../store.js'

@@ -1,5 +1,5 @@
 import { localTime } from '@retake/tape/present'
-import type { RunCard, UnreadableRun } from '../../model/run-head.js'
+import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Command } from './commands.js'
 

@@ -2,7 +2,7 @@ import { blankRow, type RowState, type StepRow, toColumns } from '@retake/tape/p
 import { describe, expect, test } from 'vitest'
 import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
 import { RowStore } from './row-store.js'
-import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
+import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 
 /** Rows as `lane:state`. */
 function rowsOf(...texts: readonly string[]): RowStore {

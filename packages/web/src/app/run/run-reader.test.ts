@@ -1,9 +1,9 @@
 import { type RowMessage, type RowState, type StepRow, toColumns } from '@retake/tape/present'
 import { describe, expect, test, vi } from 'vitest'
-import type { RunHead } from '../../model/run-head.js'
+import type { RunHead } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { ViewerBackend } from '../sources/backend.js'
-import { RunReader } from './run-reader.js'
+import { RunReader } from './use-run.js'
 
 type Change = Parameters<Parameters<ViewerBackend['watch']>[0]>[0]
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NO_FILTER } from './row-filter.js'
-import { filterOf, readRunSearch, searchOf } from './run-search.js'
+import { filterOf, readRunSearch, searchOf } from './use-selection.js'
 
 test('a filter is the same after it stood in an address', () => {
   const filter = {

@@ -13,7 +13,7 @@ import { EventList, EventPanel, useEventCommands, useEventSelection } from './ev
 import { FilterBar } from './filter-bar.js'
 import { useKeyRepeat } from './grid.js'
 import { type FilteredRows, isEmpty } from './row-filter.js'
-import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
+import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
 import { Timeline } from './timeline/timeline.js'
 import type { Run } from './use-run.js'

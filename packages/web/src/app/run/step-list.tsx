@@ -1,7 +1,7 @@
 import type { StepRole } from '@retake/tape'
 import { count, STEP_CELLS, type StepRow } from '@retake/tape/present'
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import type { LaneHead } from '../../model/run-head.js'
+import type { LaneHead } from '../../model/run-source.js'
 import { isSeen } from '../blame/blame-view.js'
 import { RoleName } from '../blame/role-mark.js'
 import { useBlame } from '../blame/use-blame.js'

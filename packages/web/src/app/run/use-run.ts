@@ -1,11 +1,153 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import type { RunHead } from '../../model/run-head.js'
+import type { Explained, RunHead } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
-import { useBackend } from '../sources/backend.js'
-import { useStore } from '../store.js'
-import type { RowStore } from './row-store.js'
-import { type Reading, RunReader } from './run-reader.js'
+import { useBackend, type ViewerBackend } from '../sources/backend.js'
+import { Store, useStore } from '../store.js'
+import { RowStore } from './row-store.js'
+import { explainError } from '../sources/backend-error.js'
+
+export interface Reading {
+  readonly head: RunHead | undefined
+  /** The run was deleted while it was open; the part that was read stays. */
+  readonly isGone: boolean
+  readonly isLost: boolean
+  readonly error: Explained | undefined
+}
+
+const RETRY_MS = 2000
+
+/** A row that was open is read again for this long afterwards, and this many at the end always. */
+const SETTLE_MS = 5000
+const SETTLE_ROWS = 20
+
+/** Errors that say nothing about the run. */
+const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
+
+/**
+ * Reads a run, and continues while it is recorded. Data that was read is never withdrawn: a
+ * deleted run or a lost connection is reported beside it, and reading catches up later.
+ */
+export class RunReader extends Store<Reading> {
+  readonly rows = new RowStore()
+  readonly source: RunSource
+  readonly #backend: ViewerBackend
+  readonly #id: string
+  readonly #notify: () => void
+  #isRunning = false
+  #isStale = false
+  #settling: readonly { readonly from: number; readonly at: number }[] = []
+
+  /** `grew` is called when cached answers about this run may be old. */
+  constructor(backend: ViewerBackend, id: string, grew: () => void) {
+    super({ head: undefined, isGone: false, isLost: false, error: undefined })
+    this.#backend = backend
+    this.#id = id
+    this.#notify = grew
+    this.source = backend.run(id)
+  }
+
+  /** Reads until the returned function is called. Can be restarted. */
+  start(): () => void {
+    const giveUp = new AbortController()
+    const { signal } = giveUp
+    const unwatch = this.#backend.watch((change) => {
+      if (change.type === 'connection') {
+        if (change.state === 'open' && this.get().isLost) void this.#readOn(signal)
+        this.#change({ isLost: change.state === 'lost' })
+      } else if (change.type === 'gone' && change.run === this.#id) this.#change({ isGone: true })
+      else if (change.type === 'grew' && change.run === this.#id) {
+        this.#change({ isGone: false })
+        void this.#readOn(signal)
+      }
+    })
+    this.#isRunning = false
+    void this.#readOn(signal)
+    return () => {
+      giveUp.abort()
+      unwatch()
+    }
+  }
+
+  /** One read at a time; growth in the meantime is read afterwards. */
+  async #readOn(signal: AbortSignal): Promise<void> {
+    this.#isStale = true
+    if (this.#isRunning) return
+    this.#isRunning = true
+    while (this.#isStale && !signal.aborted) {
+      this.#isStale = false
+      const isFirst = this.get().head === undefined
+      try {
+        await this.#readOnce(signal)
+        if (!isFirst && !signal.aborted) this.#notify()
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error, signal)
+      }
+    }
+    if (!signal.aborted) this.#isRunning = false
+  }
+
+  async #readOnce(signal: AbortSignal): Promise<void> {
+    const before = this.get().head
+    const head = this.source.head().then((read) => {
+      this.#change({ head: read })
+      return read
+    })
+    head.catch(() => {})
+    if (before !== undefined && isAnother(before, await head)) {
+      this.rows.clear()
+      this.#settling = []
+    }
+    for await (const message of this.source.rows({ from: this.#firstUnsure(), signal })) {
+      if (signal.aborted) return
+      this.rows.add(message)
+    }
+    await head
+    if (!signal.aborted) this.#change({ error: undefined })
+  }
+
+  /**
+   * Where to read rows from. An answered row may still change: token counts follow the finish
+   * reason, and error texts follow the status.
+   */
+  #firstUnsure(): number {
+    const { recorded } = this.rows
+    if (recorded === 0) return 0
+    const now = performance.now()
+    const from = Math.max(0, Math.min(this.rows.firstOpen(), recorded - SETTLE_ROWS))
+    this.#settling = [...this.#settling.filter(({ at }) => now - at < SETTLE_MS), { from, at: now }]
+    return Math.min(...this.#settling.map((read) => read.from))
+  }
+
+  /** An error with an explanation is an answer; anything else may be temporary. */
+  #failed(error: unknown, signal: AbortSignal): void {
+    const explained = explainError(error)
+    const isAnswer = !MAY_PASS.has(explained.code)
+    this.#change({ error: explained, ...(!isAnswer && { isLost: true }) })
+    if (isAnswer) return
+    const again = setTimeout(() => {
+      if (!signal.aborted && this.get().isLost) void this.#retry(signal)
+    }, RETRY_MS)
+    signal.addEventListener('abort', () => clearTimeout(again), { once: true })
+  }
+
+  async #retry(signal: AbortSignal): Promise<void> {
+    await this.#readOn(signal)
+    if (this.get().error === undefined) this.#change({ isLost: false })
+  }
+
+  #change(part: Partial<Reading>): void {
+    const entries = Object.entries(part) as [keyof Reading, unknown][]
+    if (entries.some(([name, value]) => this.get()[name] !== value))
+      this.set({ ...this.get(), ...part })
+  }
+}
+
+/** Another run has the same name, or this one lost events. */
+const isAnother = (before: RunHead, now: RunHead): boolean =>
+  before.startedAt !== now.startedAt ||
+  now.events < before.events ||
+  now.recordedSteps < before.recordedSteps
 
 export interface Run {
   readonly id: string

@@ -1,5 +1,5 @@
 import type { RunStatus } from '@retake/tape/present'
-import type { RunCard, UnreadableRun } from '../../model/run-head.js'
+import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 
 export type ListedRun = RunCard | UnreadableRun
 

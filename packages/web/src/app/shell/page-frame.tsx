@@ -1,7 +1,7 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Job } from '../../api/run-repository.js'
-import type { Explained } from '../../model/run-head.js'
+import type { Explained } from '../../model/run-source.js'
 import { isOver, useJobs } from '../change/jobs.js'
 import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
 import { IconButton } from '../design/button.js'

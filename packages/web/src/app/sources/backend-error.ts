@@ -1,4 +1,4 @@
-import type { Explained } from '../../model/run-head.js'
+import type { Explained } from '../../model/run-source.js'
 
 /** Fixes for the page, where those of the command line name options. */
 const FIXES: Readonly<Record<string, string>> = {

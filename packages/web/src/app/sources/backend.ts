@@ -7,7 +7,7 @@ import type {
   RunActions,
   RunComparison,
 } from '../../api/run-repository.js'
-import type { Explained, RunCard, UnreadableRun } from '../../model/run-head.js'
+import type { Explained, RunCard, UnreadableRun } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
 

@@ -1,4 +1,4 @@
-import type { Explained } from '../../model/run-head.js'
+import type { Explained } from '../../model/run-source.js'
 import { BackendError } from './backend-error.js'
 
 /** An address below `/api`; values are escaped. */

@@ -10,7 +10,7 @@ import {
 } from 'node:zlib'
 import { looseTape, TapeWriter } from '@retake/tape/node'
 import { expect, test } from 'vitest'
-import type { StepDetail } from '../../model/step-detail.js'
+import type { StepDetail } from '../../model/run-source.js'
 import { openReport } from './open-report.js'
 
 const TEXT = JSON.stringify({ said: 'hello '.repeat(50) })

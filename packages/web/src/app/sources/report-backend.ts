@@ -1,5 +1,5 @@
 import type { RowMessage } from '@retake/tape/present'
-import type { RunCard, RunHead } from '../../model/run-head.js'
+import type { RunCard, RunHead } from '../../model/run-source.js'
 import type { RunSource, SearchProgress } from '../../model/run-source.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
 import { type Answerer, WorkerClient } from './worker-client.js'

@@ -1,6 +1,6 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { Abilities, RepositoryChange } from '../../api/run-repository.js'
-import type { RunHead } from '../../model/run-head.js'
+import type { RunHead } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
 import { BackendError } from './backend-error.js'
 import type { LiveActions, ViewerBackend } from './backend.js'

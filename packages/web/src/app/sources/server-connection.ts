@@ -1,6 +1,6 @@
 import type { ChangeLine } from '../../api/api.js'
 import type { RepositoryChange } from '../../api/run-repository.js'
-import type { Explained } from '../../model/run-head.js'
+import type { Explained } from '../../model/run-source.js'
 import { BackendError } from './backend-error.js'
 import type { ConnectionChange } from './backend.js'
 

@@ -1,6 +1,6 @@
 import type { Message } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { firstShown, pairTools } from './conversation.js'
+import { firstShown, pairTools } from './chat-tab.js'
 
 const call = (id: string): Message => ({
   role: 'assistant',

@@ -1,6 +1,6 @@
 import { useParams, useRouter } from '@tanstack/react-router'
 import { createContext, type ReactNode, use, useCallback, useState } from 'react'
-import type { StepDetail } from '../../model/step-detail.js'
+import type { StepDetail } from '../../model/run-source.js'
 import { LinkIcon } from '../design/icons.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'

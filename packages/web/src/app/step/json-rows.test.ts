@@ -8,7 +8,7 @@ import {
   pathOf,
   spokenLine,
   spokenTree,
-} from './json-rows.js'
+} from './json-tree.js'
 
 const linesOf = (json: unknown) => {
   const tree = spokenTree(json)

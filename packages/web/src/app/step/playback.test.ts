@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { advance, frameAt } from './playback.js'
+import { advance, frameAt } from './stream-tab.js'
 
 test('a stream is played at its pace, faster, or in about a second', () => {
   expect(advance(100, 16, { speed: '1', endMs: 60_000 })).toBe(116)

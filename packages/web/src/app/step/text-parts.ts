@@ -1,4 +1,4 @@
-import type { ResponseDetail } from '../../model/step-detail.js'
+import type { ResponseDetail } from '../../model/run-source.js'
 
 interface HexLine {
   readonly offset: string

@@ -1,6 +1,6 @@
 import type { Message } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { joinPages, pagesBetween } from './conversation.js'
+import { joinPages, pagesBetween } from './chat-tab.js'
 
 const say = (index: number): Message => ({
   role: 'user',

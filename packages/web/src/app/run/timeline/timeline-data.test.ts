@@ -1,6 +1,6 @@
 import { KINDS, STATES, type StepRow, toColumns } from '@retake/tape/present'
 import { expect, test } from 'vitest'
-import type { RunHead } from '../../../model/run-head.js'
+import type { RunHead } from '../../../model/run-source.js'
 import { makeListColumns, RowStore } from '../row-store.js'
 import {
   firstReaching,

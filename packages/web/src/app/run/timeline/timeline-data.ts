@@ -1,5 +1,5 @@
 import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
-import type { LaneHead, RunHead } from '../../../model/run-head.js'
+import type { LaneHead, RunHead } from '../../../model/run-source.js'
 import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
 import { endOf } from '../row-filter.js'
 import { laneName, type ListColumns, lowerBound, type RowStore } from '../row-store.js'
