@@ -190,7 +190,7 @@ const isPackage = (file: string | undefined): boolean =>
 /** Files with ever new names, like modules loaded with a query, must not fill the memory. */
 const PATHS_MAX = 10_000
 
-/** Whether one of the nearest `depth` callers is part of `module`, for example `node:internal/modules`. */
+/** True if one of the nearest `depth` callers is part of `module`, for example `node:internal/modules`. */
 export function calledFrom(module: string, depth: number): boolean {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = depth
@@ -243,7 +243,7 @@ export function ignoreRunner(files: RegExp): void {
   runner = files
 }
 
-/** Whether the test runner itself called `callee`; looks at nothing when none was named. */
+/** True if the test runner itself called `callee`. */
 export function calledByRunner(callee: Function): boolean {
   if (runner === undefined) return false
   const limit = Error.stackTraceLimit

@@ -15,10 +15,10 @@ const SECRET_HEADER =
 const VOLATILE =
   /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|x-amz-content-sha256|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
 
-/** What stands for the value of a secret header. */
+/** Placeholder for the value of a secret header. */
 export const HIDDEN = 'retake-hidden'
 
-/** Whether a header, or a property named like one, carries credentials. */
+/** True if a header, or a property named like one, contains credentials. */
 export const isSecretHeader = (name: string): boolean => isSecret(name.toLowerCase())
 
 const isSecret = (lower: string): boolean => SECRET_HEADERS.has(lower) || SECRET_HEADER.test(lower)

@@ -4,7 +4,7 @@ import type { ContinuePlan, SettledDoubt } from './player/plan.js'
 import type { PinnedReport } from './player/plan.js'
 
 /**
- * What the command line asks of an agent process, handed over in the variable
+ * Task of an agent process, which the command line passes in the variable
  * `RETAKE_SESSION` and removed from the environment before agent code runs. One that
  * is too long for a variable lies in a file; the variable has `@` and its path.
  */
@@ -81,7 +81,7 @@ export interface ContinueTask {
   readonly report: string
 }
 
-/** What a process that went on from a tape has to say when it ends. */
+/** Report of a process that continued from a tape. */
 export interface ContinueReport {
   /** Number of events that were served. */
   readonly position: number
@@ -115,7 +115,7 @@ export interface ChaosTask {
   readonly report: string
 }
 
-/** What a process that got its answers in another order has to say when it ends. */
+/** Report of a process that got its answers in another order. */
 export interface ChaosReport {
   readonly exitCode: number
   /** Set when it asked for something that is not on the tape: it was stopped there. */
@@ -124,15 +124,15 @@ export interface ChaosReport {
   readonly picks: number
   /** The choices that went against the recorded order. */
   readonly swaps: readonly Swap[]
-  /** What the recorded run asked for and this one did not, by event. */
+  /** Recorded requests that this run did not make, by event. */
   readonly unasked: readonly { readonly seq: number; readonly what: string }[]
-  /** What it waited for at its end although the recording has no rest of it. */
+  /** Operations that were open at its end and have no further parts on the tape. */
   readonly cutShort: readonly { readonly seq: number; readonly what: string }[]
   readonly contacts: Readonly<Record<string, number>>
   readonly wallMs: number
 }
 
-/** What a replayed process has to say when it ends. */
+/** Report of a replayed process. */
 export interface ReplayReport {
   readonly events: number
   readonly position: number

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { encodeBody, fromWire, toWire } from '@retake/tape/format'
 import { asFromNetwork } from './boundaries/network/fetch.js'
+import { define } from './boundaries/patch.js'
 import { maskHeaders } from './headers.js'
 import { natives } from './natives.js'
 import type { Delivery, Operation, Session } from './sessions/session.js'
@@ -440,15 +441,4 @@ function isByteStream(stream: ReadableStream): boolean {
   } catch {
     return false
   }
-}
-
-/** Properties that do not show in loops, like methods of a class. */
-function define<T extends object>(target: T, members: object): T {
-  for (const key of Reflect.ownKeys(members))
-    Object.defineProperty(target, key, {
-      value: (members as Record<PropertyKey, unknown>)[key],
-      writable: true,
-      configurable: true,
-    })
-  return target
 }

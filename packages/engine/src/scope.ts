@@ -42,8 +42,8 @@ const runOf = (store: Session | ToolWork | null): Session | undefined =>
   store instanceof ToolWork ? store.run : (store ?? undefined)
 
 /**
- * What a recorded run leaves behind goes on natively. One that a tape answers has
- * no way to the outside, after its end neither: its session keeps answering.
+ * Work that a recorded run leaves behind continues natively. A run that a tape answers
+ * never reaches the outside, not even after its end: its session still answers.
  */
 const isReleased = (session: Session): boolean => session.closed && session.remote === 'live'
 

@@ -157,7 +157,7 @@ const HIDDEN = 'retake-hidden'
 export const PLACEHOLDER = /retake-h[\w.-]*|x{8,}/g
 
 /**
- * What stands on the tape, and in a replayed environment, for a secret variable.
+ * Placeholder for a secret variable, on the tape and in a replayed environment.
  * It keeps the shape that programs check: a URL stays a URL, JSON stays JSON, a
  * short prefix like `sk-` stays. It also keeps the length, so that what counts
  * the bytes around it, like HTTP, still comes out right.
@@ -219,7 +219,7 @@ const NOT_SECRET =
 const SETTING =
   /[_-](?:url|uri|host|port|type|mode|method|file|path|dir|sock|socket|name|user|username|ttl|timeout|enabled|disabled|length|size|count|limit|rounds|required|provider|scheme|domain|agent_pid)$/i
 
-/** Whether a variable of this name probably holds a secret. */
+/** True if a variable of this name probably contains a secret. */
 export const looksSecret = (name: string): boolean =>
   !NOT_SECRET.test(name) &&
   (SECRET_NAME.test(name) || (SECRET_WORD.test(name) && !SETTING.test(name)))

@@ -60,7 +60,7 @@ function hasGetters(error: Error): boolean {
   )
 }
 
-/** What a plain Node would show: neither Retake nor the way through its async context. */
+/** The stack as a plain Node would show it, without the frames of Retake and its async context. */
 function withoutOwnFrames(stack: string, limit: number): string {
   let frames = 0
   const ownLines = stack.split('\n').filter((line) => {
@@ -86,7 +86,7 @@ export interface CapturedCall {
   readonly name: string
   /** The paths or host names as the agent gave them. */
   readonly title: string
-  /** What was passed beside them: the bytes of a write, else the options. */
+  /** The other arguments: the bytes of a write, else the options. */
   readonly input: Encoded
   readonly form: ResultForm
   /** The effect leaves the process: everything before it must be on disk first. */

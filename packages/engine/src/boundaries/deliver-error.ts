@@ -2,7 +2,7 @@ import { recordError } from '@retake/tape/format'
 import type { Operation } from '../sessions/session.js'
 import type { EventEmitter } from 'node:events'
 
-/** What went wrong outside, for the tape as data; the agent, while it is recorded, gets the very error. */
+/** Reports an outside failure: as data for the tape, as the error itself for a recorded agent. */
 export function deliverError(operation: Operation, error: unknown): void {
   operation.complete(
     { type: 'deliver', part: 'error', error: recordError(error) },

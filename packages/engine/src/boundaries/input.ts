@@ -32,7 +32,7 @@ function patchStream(): Undo {
 }
 
 /**
- * Whether a descriptor is a terminal is a fact about a recorded process. In the
+ * `isatty` is a fact about a recorded process. In the
  * run of a function it is not: libraries ask once per process, in whichever run
  * happens to use them first.
  */
@@ -53,7 +53,7 @@ export function imitateInput(facts: InputFacts): void {
   recordedFacts = facts
 }
 
-/** What programs ask about their stdin. */
+/** Properties of stdin that programs check. */
 export interface InputFacts {
   readonly isTTY?: boolean
   /** Redirected from a file: the stream is never closed. */

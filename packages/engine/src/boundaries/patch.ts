@@ -19,8 +19,8 @@ export function replace(target: object, key: PropertyKey, value: unknown): Undo 
 }
 
 /**
- * Has `look` see the arguments of every call before the native function does, and change
- * them where they lie; what it throws, the call throws. A method that is not there stays away.
+ * Calls `look` with the arguments of every call before the native function; it may change them
+ * in place, and its errors are those of the call. No-op if the method does not exist.
  */
 export function lookFirst(target: object, method: string, look: (args: unknown[]) => void): Undo {
   const native = (target as Record<string, unknown>)[method]
@@ -67,6 +67,23 @@ export function replaceLazyClass(name: string, handler: ProxyHandler<Function>):
     const Native = Reflect.get(globalThis, name) as Function
     return replaceClass([globalThis], name, new Proxy(Native, handler))
   }
+}
+
+/** Sets properties that do not show in loops, like methods of a class. */
+export function define<T extends object>(target: T, members: object, enumerable = false): T {
+  for (const key of Reflect.ownKeys(members)) {
+    const value = (members as Record<PropertyKey, unknown>)[key]
+    Object.defineProperty(target, key, { value, writable: true, configurable: true, enumerable })
+  }
+  return target
+}
+
+/** The object that has a method itself: `object`, or one it inherits from. */
+export function ownerOf(object: object, method: string): object | undefined {
+  let owner: object | null = object
+  while (owner !== null && !Object.hasOwn(owner, method))
+    owner = Object.getPrototypeOf(owner) as object | null
+  return owner ?? undefined
 }
 
 /** Replaces a getter. */

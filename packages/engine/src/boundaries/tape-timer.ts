@@ -14,7 +14,7 @@ export function wholeMs(ms: unknown): number {
 }
 
 /**
- * What `setTimeout` returns inside a run; has every method of Node's own. Made
+ * The result of `setTimeout` inside a run; has every method of Node's own. Made
  * when the run is over, by a connection it left behind, it is a native timer.
  */
 export class TapeTimer {

@@ -1,6 +1,6 @@
 import zlib from 'node:zlib'
 import { currentSession } from '../scope.js'
-import { replace, replaceLazyClass, undoAll } from './patch.js'
+import { ownerOf, replace, replaceLazyClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /** The object behind a zlib stream; not public, but the same in Node 20 to 26. */
@@ -45,7 +45,7 @@ function patchHandle(
   seen: Set<object>,
 ): Undo[] {
   const undos: Undo[] = []
-  const initOwner = ownerOf(handle, 'init')
+  const initOwner = ownerOf(handle, 'init') as ZlibHandle | undefined
   if (initOwner && !seen.has(initOwner)) {
     seen.add(initOwner)
     const native = initOwner.init
@@ -56,7 +56,7 @@ function patchHandle(
       }),
     )
   }
-  const writeOwner = ownerOf(handle, 'write')
+  const writeOwner = ownerOf(handle, 'write') as ZlibHandle | undefined
   if (writeOwner && !writePatched.has(writeOwner)) {
     writePatched.add(writeOwner)
     const native = writeOwner.write
@@ -85,17 +85,6 @@ function writeOnTheSpot(handle: ZlibHandle, args: unknown[], callback: () => voi
   handle.writeSync(...args)
   handle.onerror = report
   if (!failed) process.nextTick(() => callback.call(handle))
-}
-
-function ownerOf(handle: object, method: string): ZlibHandle | undefined {
-  for (
-    let owner: object | null = handle;
-    owner !== null;
-    owner = Object.getPrototypeOf(owner) as object | null
-  ) {
-    if (Object.hasOwn(owner, method)) return owner as ZlibHandle
-  }
-  return undefined
 }
 
 const WEB_FORMATS: Record<string, readonly [compress: string, decompress: string]> = {

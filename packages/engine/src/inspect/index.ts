@@ -1,6 +1,6 @@
 /**
- * The door for looking inside: replays that are held, and moves between them. What
- * records, replays or guards does not come through it.
+ * Entry point for inspecting replays: probes that halt at events, and timelines that move
+ * between them. Recorded processes do not load it.
  */
 export { GLANCE, IN_FULL } from './frame-reader.js'
 export { printDescribed } from './describe-value.js'

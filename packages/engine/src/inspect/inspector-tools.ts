@@ -31,7 +31,7 @@ function relatedTurns(tape: Tape, seq: number): number[] {
   return turns
 }
 
-/** What `InspectorTools` need to know of the session. */
+/** The session as `InspectorTools` use it. */
 export interface InspectedSession extends Session {
   readonly tape: Tape
   readonly position: number

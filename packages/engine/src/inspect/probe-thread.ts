@@ -44,7 +44,7 @@ export interface EvaluateOptions {
 
 /** An expression that does not come to an end is given up. */
 const EVALUATE_MS = 5000
-/** What the inspector keeps for us until it is described. */
+/** Group of objects that the inspector retains until they are described. */
 const EVALUATED = 'evaluated'
 
 /**
@@ -143,7 +143,7 @@ export class ProbeThread {
     const callFrame = frame === undefined ? undefined : this.paused?.callFrames[frame]
     const callFrameId = callFrame?.callFrameId
     const code = callFrame === undefined ? expression : await this.#guarded(expression, callFrame)
-    // What the expression asks of clock, chance or network must not be taken from the tape.
+    // Reads of clock, chance or network by the expression must not consume the tape.
     await this.callTool('setAside', { value: true })
     const answer = await this.link
       .post<EvaluateResult>(
@@ -239,7 +239,7 @@ const refusedText = ({ reason }: InspectorRefused): string =>
     ? `Error: it did not come to an end within ${EVALUATE_MS / 1000} s`
     : `Error: ${reason}`
 
-/** What was thrown, without its stack. */
+/** The thrown value as text, without its stack. */
 function thrownText(exception: RemoteObject | undefined): string | undefined {
   if (exception === undefined) return undefined
   const { description, value } = exception
@@ -260,7 +260,7 @@ export const misused = (how: string): Error => new Error(`The probe ${how}.`)
 export interface ProbeEnd {
   readonly exitCode: number
   readonly signal?: NodeJS.Signals
-  /** What the replay had to say; missing when the process was killed. */
+  /** Missing if the process was killed. */
   readonly report?: ReplayReport
 }
 

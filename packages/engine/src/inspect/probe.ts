@@ -8,12 +8,12 @@ import { NEVER } from './shared-slots.js'
 import type { Stop } from './stop.js'
 
 /**
- * A replay that can be looked into: one process, which goes forward only. It stands
- * still (held, or stopped at a line) or has ended whenever a method has returned;
- * one call at a time. Held costs memory but no time of the processor. The process
- * ends when it is closed, and when its controller dies.
+ * A replay that can be inspected: one process, which only runs forward. It is halted (at an
+ * event, or at a line) or has ended whenever a method has returned; one call at a time. A
+ * halted process uses memory but no processor time. The process ends when it is closed, and
+ * when its controller dies.
  *
- * Not promised: variables of tasks that wait; only their places are known.
+ * Not promised: variables of waiting tasks; only their locations are known.
  */
 export class Probe {
   readonly #thread: ProbeThread

@@ -173,7 +173,7 @@ const pathOf = (url: string): string =>
 const urlOf = (name: string): string =>
   /^[\w-]{2,}:/.test(name) || name === '' ? name : pathToFileURL(name).href
 
-/** What the names of sources in a map are relative to. */
+/** Base URL of the sources in a map. */
 const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>
   sourceMapURL.startsWith('data:') ? url : new URL(sourceMapURL, url).href
 

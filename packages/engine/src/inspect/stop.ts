@@ -35,7 +35,7 @@ export interface Stop {
   readonly position: number
   /** The line ran because of the delivery asked for, not of a later one. */
   readonly isDirect: boolean
-  /** Of the first frame of user code; undefined when none is on the stack. */
+  /** Location of the first frame of user code; undefined if none is on the stack. */
   readonly location: SourceLocation | undefined
   /** Innermost first. */
   readonly frames: readonly Frame[]

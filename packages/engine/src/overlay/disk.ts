@@ -6,7 +6,7 @@ import fs from 'node:fs'
  */
 export const disk: Readonly<typeof fs> = { ...fs }
 
-/** What is at a path itself, links not followed; undefined when nothing is. */
+/** Stats of a path, links not followed; undefined if it does not exist. */
 export function lookAt(path: string): fs.Stats | undefined {
   try {
     return disk.lstatSync(path)

@@ -3,7 +3,7 @@ import type { Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 
 /**
- * Whether what a run wrote went to an overlay: that of forks and reruns does, and
+ * True if the writes of a run went to an overlay: those of forks and reruns do, and
  * that of runs which resume one.
  */
 export function hasOwnFiles({ details, run, path: file }: Tape): boolean {

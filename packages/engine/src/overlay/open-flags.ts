@@ -12,11 +12,11 @@ export function flagBits(flags: unknown): number {
   return access | kind | (has('x') ? O_EXCL : 0) | (has('s') ? O_SYNC : 0)
 }
 
-/** Whether opening a file like this may make it, empty it, or is for writing to it. */
+/** True if opening a file like this may create it, empty it, or allows writing. */
 export const opensForWriting = (bits: number): boolean =>
   (bits & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) !== 0
 
-/** Whether it can only succeed when nothing is there yet. */
+/** True if it only succeeds for a file that does not exist yet. */
 export const opensNew = (bits: number): boolean => (bits & O_CREAT) !== 0 && (bits & O_EXCL) !== 0
 
 export const opensEmpty = (bits: number): boolean => (bits & O_TRUNC) !== 0

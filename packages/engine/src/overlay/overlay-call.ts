@@ -12,7 +12,7 @@ interface ListOptions {
   readonly encoding?: string | null
 }
 
-/** What `readdir` gives for a resolved folder that the agent calls `given`. */
+/** The result of `readdir` for a resolved folder that the agent calls `given`. */
 function listEntries(
   overlay: Overlay,
   filePath: string,
@@ -53,7 +53,7 @@ const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): b
 
 const known = new Map<boolean, boolean>()
 
-/** Whether this Node goes into folders behind links: it does for names, and for entries since Node 22. */
+/** True if this Node lists folders behind links: it does for names, and for entries since Node 22. */
 function followsLinks(overlay: Overlay, withFileTypes: boolean): boolean {
   const before = known.get(withFileTypes)
   if (before !== undefined) return before
@@ -83,7 +83,7 @@ interface GlobOptions {
 
 type Glob = (pattern: unknown, options?: object) => unknown[]
 
-/** What `glob` finds on disk and is not hidden, and what it finds in the overlay. */
+/** Matches of `glob` on disk that are not hidden, and those in the overlay. */
 function globEntries(overlay: Overlay, pattern: unknown, options: unknown): unknown[] {
   const { globSync } = disk as unknown as { globSync: Glob }
   const given = (options ?? {}) as GlobOptions
@@ -117,7 +117,7 @@ function rename(entry: fs.Dirent, overlay: Overlay): void {
 
 /** A call of `node:fs` as it is made on the overlay. */
 export interface OverlayCall {
-  /** What the native function gets. */
+  /** Arguments of the native function. */
   readonly args: readonly unknown[]
   /** It changes something: then it is made at once, in one go. */
   readonly changes?: boolean
@@ -176,7 +176,7 @@ const opens =
     const bits = flagBits(flagsOf(args))
     if (!opensForWriting(bits)) return reads(true)(overlay, args)
     const filePath = overlay.resolve(absolute(args[0]))
-    // What the parent added to it after the branch left it has not been added yet.
+    // Content that the parent appended after the fork is not there yet.
     if (opensToAppend(bits) && overlay.later.has(filePath)) overlay.takeBack(filePath)
     const at = overlay.forWriting(filePath, { content: !opensEmpty(bits) })
     return { args: [at, ...args.slice(1)], changes: true }
@@ -319,7 +319,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
       changes: true,
       finish: (value) => {
         if (source !== target) overlay.hide(source)
-        // What the disk has below it is not what was moved there.
+        // The content of the disk below it is not the moved one.
         if (isFolder) overlay.hide(target)
         return value
       },

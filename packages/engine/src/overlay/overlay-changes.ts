@@ -5,7 +5,7 @@ import { disk, lookAt } from './disk.js'
 import { isBelow } from './overlay.js'
 import { OverlayStore } from './overlay-store.js'
 
-/** What an overlay would change on disk. */
+/** A change that an overlay would make on disk. */
 export interface FileChange {
   /** Absolute. */
   readonly path: string
@@ -21,7 +21,7 @@ export interface FileChange {
 
 export const isOverlay = (folder: string): boolean => OverlayStore.open(folder) !== undefined
 
-/** What differs between an overlay and the disk as it is now, sorted by path. */
+/** Differences between an overlay and the current disk, sorted by path. */
 export function overlayChanges(folder: string): readonly FileChange[] {
   const store = openOverlay(folder)
   const written = writtenIn(store, store.tree)
@@ -80,7 +80,7 @@ function changeOf(
   }
 }
 
-/** What the branch deleted and did not write anew; of a folder that is gone, only the folder. */
+/** Entries that the branch deleted and did not write again; for a deleted folder, only the folder. */
 function* deletedBy(store: OverlayStore): Generator<FileChange> {
   const deleted = [...store.hidden].flatMap(([filePath, why]) =>
     why === 'deleted' ? [filePath] : [],

@@ -26,17 +26,17 @@ export interface OverlayOptions {
  * path, when it was opened on disk; owners of copied files; hard links to files on disk.
  */
 export class Overlay {
-  /** Whether any run of this process has one. */
+  /** True if any run of this process has one. */
   static isInUse = false
   /** Paths that the parent run wrote after the moment the branch went live: on disk they are newer. */
   later: ReadonlySet<string> = new Set()
-  /** What the run had changed before that moment, and could not be changed here: the disk is too different. */
+  /** Earlier changes of the run that could not be repeated here, because the disk is too different. */
   readonly unknown = new Set<string>()
   readonly #store: OverlayStore
   /** Files that stand in the overlay without their content, made by the change under way. */
   #shells: string[] = []
 
-  /** What the served part of the run wrote is in it already. */
+  /** True if it already has the writes of the served part of the run. */
   readonly isFilled: boolean
   readonly parent: ParentWrites | undefined
 
@@ -103,13 +103,13 @@ export class Overlay {
       : { in: 'disk', at: filePath }
   }
 
-  /** What is at a resolved path in the branch's view. */
+  /** Stats of a resolved path in the branch's view. */
   lookAt(filePath: string): fs.Stats | undefined {
     const { in: where, at } = this.locate(filePath)
     return where === 'nowhere' ? undefined : lookAt(at)
   }
 
-  /** Whether the disk is not seen at this path. What the overlay itself holds is seen all the same. */
+  /** True if the overlay hides the on-disk entry. Its own entry is still visible. */
   isHidden(filePath: string): boolean {
     const { hidden } = this.#store
     if (hidden.size === 0) return false
@@ -119,7 +119,7 @@ export class Overlay {
     }
   }
 
-  /** Whether the overlay has a file where the disk may have a folder. */
+  /** True if the overlay has a file where the disk may have a folder. */
   #isBelowFile(filePath: string): boolean {
     for (let at = path.dirname(filePath); ; at = path.dirname(at)) {
       const stat = lookAt(this.#store.overlayPath(at))
@@ -167,12 +167,12 @@ export class Overlay {
     }
   }
 
-  /** From now on the branch does not see what the disk has at a resolved path. */
+  /** Hides the entry on disk at a resolved path from the branch. */
   hide(filePath: string, why: Hidden = 'deleted'): void {
     if (this.covers(filePath) && lookAt(filePath) !== undefined) this.#store.hide(filePath, why)
   }
 
-  /** What the disk has at a resolved path, and the parent run made later than now, is not there yet. */
+  /** Hides an entry on disk that the parent run made only later. */
   unborn(filePath: string): void {
     if (this.locate(filePath).in === 'disk') this.hide(filePath, 'later')
   }
@@ -203,7 +203,7 @@ export class Overlay {
     this.#store.put(filePath, (at) => disk.writeFileSync(at, content, { mode: mode & 0o7777 }))
   }
 
-  /** What a resolved folder holds, sorted by name; nothing when it is no folder. */
+  /** Entries of a resolved folder, sorted by name; none if it is not a folder. */
   list(filePath: string): fs.Dirent[] {
     const found = new Map<string, fs.Dirent>()
     if (!this.isHidden(filePath))

@@ -15,7 +15,7 @@ interface Write {
 }
 
 /**
- * What a run and its parents wrote to the disk, by their tapes: the disk holds all
+ * Writes of a run and its parents to the disk, by their tapes: the disk has all
  * of it today, a branch goes on from an earlier moment. What parents that were
  * branches themselves wrote is in their overlays and does not count.
  */
@@ -29,12 +29,12 @@ export class ParentWrites {
     return new Set(this.#all().flatMap(({ seq, filePath }) => (seq >= at ? [filePath] : [])))
   }
 
-  /** Whether a path was written at all. */
+  /** True if a path was written at all. */
   has(filePath: string): boolean {
     return this.#all().some((write) => write.filePath === filePath)
   }
 
-  /** What was added to a file, in order, before anything else was done to it; whether that is all. */
+  /** Content appended to a file, in order, before any other change; `isAll` if there was no other. */
   appendedTo(filePath: string): { readonly parts: readonly Uint8Array[]; readonly isAll: boolean } {
     const writes = this.#all().filter((write) => write.filePath === filePath)
     const other = writes.findIndex(({ appended }) => appended === undefined)

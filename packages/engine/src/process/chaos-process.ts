@@ -82,7 +82,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
   adoptProcess(session)
 }
 
-/** What it waited for at its end and what nobody can say anything about. */
+/** Operations that were open at its end and whose outcome is unknown. */
 function cutShortOf(answers: TapeSource): ChaosReport['cutShort'] {
   const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
     seq: recorded?.event.seq ?? 0,

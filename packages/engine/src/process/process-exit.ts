@@ -14,7 +14,7 @@ export function onProcessExit(last: (exitCode: number) => void): void {
   } as typeof process.emit
 }
 
-/** What a process of an agent comes to: its exit code, and what it threw and nobody caught. */
+/** End of an agent process: its exit code, and its uncaught error. */
 export interface AgentEnd {
   readonly exitCode: number
   readonly error?: RecordedError

@@ -1,9 +1,9 @@
 import type { WriteStream } from 'node:tty'
-import { imitateInput } from '../boundaries/input.js'
-import { describeInput } from '../boundaries/input.js'
+import { describeInput, imitateInput } from '../boundaries/input.js'
 import type { InputFacts } from '../boundaries/input.js'
+import { define } from '../boundaries/patch.js'
 
-/** What programs ask about their terminal before they decide how to print. */
+/** Properties of a terminal that programs check before they print. */
 interface StreamFacts {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -40,25 +40,14 @@ export function imitateTerminal(facts: TerminalFacts): void {
   for (const name of ['stdout', 'stderr'] as const) {
     const recorded = facts[name] ?? {}
     const stream = process[name]
-    define(stream, 'isTTY', recorded.isTTY)
-    define(stream, 'columns', recorded.columns)
-    define(stream, 'rows', recorded.rows)
-    if (recorded.colorDepth === undefined) {
-      define(stream, 'getColorDepth', undefined)
-      define(stream, 'hasColors', undefined)
-      continue
-    }
-    const colors = 2 ** recorded.colorDepth
-    define(stream, 'getColorDepth', () => recorded.colorDepth)
-    define(
-      stream,
-      'hasColors',
-      (count: unknown = 16) => (typeof count === 'number' ? count : 16) <= colors,
-    )
-    define(stream, 'getWindowSize', () => [recorded.columns, recorded.rows])
+    const { isTTY, columns, rows, colorDepth } = recorded
+    define(stream, { isTTY, columns, rows, getColorDepth: undefined, hasColors: undefined })
+    if (colorDepth === undefined) continue
+    const colors = 2 ** colorDepth
+    define(stream, {
+      getColorDepth: () => colorDepth,
+      hasColors: (count: unknown = 16) => (typeof count === 'number' ? count : 16) <= colors,
+      getWindowSize: () => [columns, rows],
+    })
   }
-}
-
-function define(target: object, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, writable: true, configurable: true })
 }

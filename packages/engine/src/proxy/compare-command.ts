@@ -3,7 +3,7 @@ import { bodyMismatches } from '../player/compare.js'
 import type { Divergence } from '../player/divergence.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
-/** What a replayed command came to. */
+/** Outcome of a replayed command. */
 export interface CommandEnd {
   /** All it wrote to stdout, secrets masked. */
   readonly stdout: Uint8Array

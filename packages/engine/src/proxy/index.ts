@@ -1,6 +1,6 @@
 /**
  * Recording and replaying programs of any language through a proxy on the
- * loopback. A door of its own: agents that load the engine do not load this.
+ * loopback. A separate entry point: agents that load the engine do not load it.
  */
 export { redirectVariables } from './base-url-variables.js'
 export type { RedirectedVariables } from './base-url-variables.js'

@@ -40,7 +40,7 @@ export const MATCHERS: Readonly<Record<string, Matcher>> = {
     if (boundary === undefined) return request
     return { ...request, body: bytes(text(request.body).replaceAll(boundary, 'boundary')) }
   },
-  /** What AWS SDKs draw or sign anew for every request. */
+  /** Values that AWS SDKs draw or sign for each request. */
   'aws-signing': (request) => ({
     ...without(/^(amz-sdk-.*|x-amz-(date|content-sha256|security-token)|x-amzn-trace-id)$/)(
       request,

@@ -11,7 +11,7 @@ export interface ProxyTapeOptions {
   readonly id: string
   readonly name: string
   readonly proxy: ProxyDetails
-  /** What is run with the proxy, so that a replay can run it again. */
+  /** The command that runs with the proxy, so that a replay can run it again. */
   readonly command?: readonly string[]
   /** `machine` unless set. */
   readonly durability?: Durability | undefined

@@ -11,7 +11,7 @@ export interface Showing {
 }
 
 /**
- * What clients are about to see, kept back until it is on the tape. Everything
+ * Answers on their way to clients, buffered until they are on the tape. Everything
  * that arrives in one turn of the event loop, from all providers together, costs
  * one write to the tape; then it goes out, in order of arrival. A known client
  * sees the parts of one answer, then settles, before it sees the next: otherwise

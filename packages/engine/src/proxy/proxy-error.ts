@@ -15,7 +15,7 @@ export const clientGone = (message: string): RecordedError => ({
 export const isClientGone = ({ code, name }: RecordedError): boolean =>
   code === GONE && name === 'AbortError'
 
-/** What a client is told when the provider gave no answer: the same when recording and replaying. */
+/** Error for a client whose provider gave no answer; the same in record and replay. */
 export function upstreamFailure(error: RecordedError): RetakeError {
   const [inner] = error.errors ?? []
   const { message, code } = error.message === '' && inner ? inner : error
@@ -36,7 +36,7 @@ export const notedTunnel = (name: string): string | undefined =>
   /^(?:HTTPS|connection) to (.*)$/.exec(name)?.[1]
 
 /**
- * What the proxy itself has to say, in the form that provider SDKs show: they
+ * Error of the proxy itself, in the form that provider SDKs show: they
  * print `error.message`. Ends with a newline, for terminals.
  */
 export function proxyError(

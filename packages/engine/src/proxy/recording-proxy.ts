@@ -13,7 +13,6 @@ import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
-import { CommitQueue } from './commit-queue.js'
 import {
   BODY_BYTES_MAX,
   endToEnd,
@@ -67,7 +66,6 @@ export class RecordingProxy {
   readonly wayOut: WayOut
   readonly #requests: RequestQueue
   readonly #options: RecordingProxyOptions
-  readonly #commits: CommitQueue
   readonly #open = new Set<RecordedExchange>()
   readonly #outbox: Outbox
   readonly #tunnels = new Set<string>()
@@ -84,7 +82,6 @@ export class RecordingProxy {
       () => this.#open.size >= BUSY_EXCHANGES,
       options.client,
     )
-    this.#commits = new CommitQueue(options.writer)
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.#refused(what),
@@ -92,7 +89,7 @@ export class RecordingProxy {
     })
   }
 
-  /** What made recording impossible, such as a full disk: every request was refused since. */
+  /** The failure that ended the recording, such as a full disk: every later request is refused. */
   get failure(): Error | undefined {
     return this.#failure
   }
@@ -241,9 +238,21 @@ export class RecordingProxy {
     }
   }
 
+  /** Output-commit rule: resolves when everything appended so far is on disk. */
   async #commit(): Promise<void> {
+    const { writer } = this.#options
     try {
-      await this.#commits.commit()
+      await new Promise<void>((resolve, reject) => {
+        const settle = (failure?: Error): void => (failure ? reject(failure) : resolve())
+        // At the end of this turn, so that requests that came together share a sync.
+        setImmediate(() => {
+          try {
+            writer.whenDurable(settle)
+          } catch (error) {
+            reject(error)
+          }
+        })
+      })
     } catch (error) {
       this.#failure = asError(error)
     }
@@ -356,7 +365,7 @@ class RecordedExchange {
   /** The other side failed: before its answer began the client is told, later its answer breaks off, too. */
   #fail(error: unknown): void {
     const recorded = recordError(error)
-    // What came before the failure and was not handed on yet: reading emits `data`.
+    // Emits `data` for bytes that arrived before the failure.
     this.#answer?.read()
     if (!this.#finish({ error: recorded })) return
     this.#upstream?.destroy()

@@ -54,7 +54,7 @@ export class ReplayingProxy {
   readonly #tunnels: ReadonlySet<string>
   readonly #requests: RequestQueue
   readonly #options: ReplayingProxyOptions
-  /** What was refused when recording, and not again yet. */
+  /** Refusals of the recording that have not been repeated yet. */
   readonly #refusals: string[]
   readonly #order: AnswerOrder
   #served = 0

@@ -46,7 +46,7 @@ export interface ModelServer {
   /** `http://127.0.0.1:<port>`: HTTP/1.1, and HTTP/2 with prior knowledge. */
   readonly url: string
   readonly port: number
-  /** What asked a model, embeddings included, in the order of arrival. */
+  /** Requests to models, embeddings included, in the order of arrival. */
   readonly requests: readonly ModelRequest[]
   /** Answers of the script that nobody has asked for yet. */
   readonly unused: readonly ScriptedAnswer[]

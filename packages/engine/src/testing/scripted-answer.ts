@@ -12,7 +12,7 @@ export interface AnswerCondition {
   readonly model?: string
 }
 
-/** What the model says, free of any wire format. */
+/** The answer of a model, independent of any wire format. */
 export interface ScriptedAnswer {
   readonly text?: string | undefined
   readonly reasoning?: string | undefined

@@ -141,7 +141,7 @@ class TapeDirectory {
     }
   }
 
-  /** What the tape had opened is opened now, for the rest of its entries. */
+  /** Opens the folder that only the tape had open so far, for the rest of its entries. */
   #real(): fs.Dir {
     if (typeof this.#directory.readSync !== 'function')
       this.#directory = new ListedDirectory(this.#session, this.#args, this.#seen) as never

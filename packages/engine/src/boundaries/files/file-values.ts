@@ -4,7 +4,7 @@ import { natives } from '../../natives.js'
 import { nativeFs } from './file-natives.js'
 import type { ResultForm } from '../captured-call.js'
 
-/** What `stat` and its kin give: the numbers are stored, dates and methods follow from them. */
+/** Results of `stat` and the like: the numbers are stored, dates and methods follow from them. */
 export const stats = mapped(numbersOf, statsOf)
 
 /** Stats that hold these numbers. */

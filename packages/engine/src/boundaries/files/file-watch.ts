@@ -263,7 +263,7 @@ class TapeWatcher extends EventEmitter {
     this.#stopListening = () => void native?.off('change', change)
   }
 
-  /** What the tape was watching is watched from now on. */
+  /** Starts the real watching that only the tape did so far. */
   #open(operation: Operation): NativeWatcher | undefined {
     try {
       this.#native = this.#watched.open()

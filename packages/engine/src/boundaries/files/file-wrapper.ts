@@ -9,8 +9,8 @@ import type { Undo } from '../patch.js'
 /**
  * A function that looks like `native`; when the agent calls it in a run, `inside`
  * answers. Node itself calls the public functions too, to load modules and source
- * maps: those calls are nobody's reading, and neither is what they call in turn. Calls of a
- * checked tool are checked as those of the function that `checked` names; without it they are not.
+ * maps: those calls, and those that they make in turn, are not the agent's. Calls of a
+ * checked tool are checked as those of the function that `checked` names, if it is set.
  */
 export function wrapFileFunction(
   native: FileFunction,
@@ -38,7 +38,7 @@ export function wrapFileFunction(
   return dressLike(wrapper, native)
 }
 
-/** Puts such a function into its module; does nothing when this Node is too old to have it. */
+/** Puts such a function into its module; no-op if this Node is too old to have it. */
 export function replaceFileFunction(
   module: object,
   name: string,
@@ -67,7 +67,7 @@ const FRAMES = 30
 
 let looking = false
 
-/** Whether Node called `wrapper` for itself; `between` are parts of Node that only hand calls on. */
+/** True if Node called `wrapper` for itself; `between` are parts of Node that only pass calls on. */
 export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
   // Looking at the stack may itself read a source map.
   if (looking) return true
@@ -89,9 +89,9 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
 }
 
 /**
- * Whether Node called, or a hook that Node called to load a module, or Jest's own
- * loader: what tsx, ts-node or Babel read is the agent's code, not its data.
- * Served from the tape it would hide every change of that code.
+ * True if the caller is Node, a hook that Node called to load a module, or Jest's own
+ * loader: tsx, ts-node and Babel read the agent's code, not its data.
+ * Served from the tape, it would hide every change of that code.
  */
 function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean {
   let nearest = true

@@ -10,9 +10,8 @@ import { descriptorsOf } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-functions.js'
 
 /**
- * Takes note of a call whose answer came from the tape. The run may go live later:
- * then its descriptors must be at their places, and in a branch the overlay must
- * hold what the run had written by then.
+ * Tracks a call that the tape answered. The run may go live later: then its descriptors
+ * must be at their positions, and in a branch the overlay must have its writes so far.
  */
 export function tookFromTape(
   session: Session,
@@ -38,7 +37,7 @@ export function tookFromTape(
   })
 }
 
-/** Whether what the tape did has to be done in the overlay. */
+/** True if served calls must be repeated in the overlay. */
 const fills = (overlay: Overlay | undefined): overlay is Overlay =>
   overlay !== undefined && !overlay.isFilled
 
@@ -167,7 +166,7 @@ const CHANGES = new Set([
   'writeFile',
 ])
 
-/** What the success of a call says about the disk before it. */
+/** Conclusions from the success of a call about the disk before it. */
 const BEFORE: Readonly<Record<string, Fill>> = {
   appendFile: (overlay, [filePath]) => overlay.takeBack(overlay.resolve(absolute(filePath))),
   link: (overlay, [, to]) => isNew(overlay, to),
@@ -190,7 +189,7 @@ function makeFolder(overlay: Overlay, filePath: string): void {
   disk.mkdirSync(overlay.forWriting(overlay.resolve(filePath, false)), { mode: 0o700 })
 }
 
-/** The disk is no longer as it was: what cannot be done again is told when the run goes live. */
+/** The disk may have changed: calls that cannot be repeated are reported when the run goes live. */
 function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
   try {
     return work()

@@ -42,7 +42,7 @@ export class TapeDescriptors {
 
   constructor(readonly session: Session) {}
 
-  /** Whether a number may mean something else than the system thinks. */
+  /** True if a number may mean another file than to the system. */
   get isNeeded(): boolean {
     return this.#descriptors.size > 0 || this.#opening.size > 0
   }
@@ -193,7 +193,7 @@ function skip(real: number, count: number): void {
 const all = new WeakMap<Session, TapeDescriptors>()
 let isInUse = false
 
-/** Whether any run of this process has an overlay or descriptors from a tape. */
+/** True if any run of this process has an overlay or descriptors from a tape. */
 export const mayUseDescriptors = (): boolean => isInUse || Overlay.isInUse
 
 export function descriptorsOf(session: Session): TapeDescriptors {

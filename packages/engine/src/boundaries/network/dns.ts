@@ -113,8 +113,8 @@ const { lookup } = dns
 const RECORD_TYPES = new Set('A AAAA ANY CAA CNAME MX NAPTR NS PTR SOA SRV TLSA TXT'.split(' '))
 
 /**
- * Whether Node answers these arguments without asking anyone: it refuses them, or
- * there is nothing to ask. Such calls go to Node itself and leave no event.
+ * True if Node answers these arguments without a query: it rejects them, or there is
+ * nothing to look up. Such calls go to Node itself and leave no event.
  */
 function needsNoQuery(name: string, args: readonly unknown[]): boolean {
   const [host, second] = args

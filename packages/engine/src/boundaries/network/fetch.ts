@@ -129,13 +129,13 @@ export async function warmUpFetch(): Promise<void> {
   await outsideRuns(() => natives.fetch('data:text/plain,').then((response) => response.text()))
 }
 
-/** What `fetch` takes first. */
+/** First argument of `fetch`. */
 export type FetchInput = string | URL | Request
 
 interface CollectedBody {
   /** Absent when the request has no body. */
   readonly bytes?: Uint8Array
-  /** What to hand to native fetch instead of the bytes, when it is the same thing in a better form. */
+  /** Passed to native fetch instead of the bytes: the same content in a faster form. */
   readonly native?: string
   /** The content type the body brings along. */
   readonly contentType?: string
@@ -183,7 +183,7 @@ function readBody(
   isForm = false,
 ): Promise<CollectedBody> {
   const contentType = source.headers.get('content-type') ?? undefined
-  // What yields the pieces is code of whoever asked: that of a tool stays within its bounds.
+  // The source may be code of a tool, which stays checked.
   const bound = bindCheck()
   return new Promise((resolve, reject) => {
     inTurn<{ readonly buffer: ArrayBuffer } | { readonly error: unknown }>(
@@ -222,13 +222,13 @@ function withRecordedBoundary(
   }
 }
 
-/** What `fetch` was asked for, without its body. */
+/** A request of `fetch` without its body. */
 interface DescribedRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Headers
   readonly signal: AbortSignal | undefined
-  /** What native fetch is called with; the body and the signal are put in later. */
+  /** Options for native fetch; body and signal are added later. */
   readonly init: RequestInit
 }
 
@@ -271,7 +271,7 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
   }
 }
 
-/** What is there but undefined changes nothing. */
+/** Undefined options mean the same as missing ones. */
 const withoutGaps = (init: RequestInit): RequestInit =>
   Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined))
 
@@ -301,7 +301,7 @@ function parseUrl(input: string | URL): URL {
   }
 }
 
-/** What only a response from the network has, and its constructor cannot set. */
+/** Properties of a response from the network that its constructor cannot set. */
 interface NetworkFacts {
   readonly url: string
   readonly redirected: boolean
@@ -371,7 +371,7 @@ class FetchAnswer {
   #stream: ReadableByteStreamController | undefined
   #native: AbortController | undefined
   #reader: ReadableStreamDefaultReader | undefined
-  /** Of the tool that the run was begun in. */
+  /** The check of the tool in which the run began. */
   readonly #check = currentCheck()
   readonly #bound = bindCheck()
   readonly #onAbort = (): void => this.#abort()

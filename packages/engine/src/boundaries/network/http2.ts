@@ -30,7 +30,7 @@ export function patchHttp2(): Undo {
 }
 
 /**
- * What the agent holds as its HTTP/2 session. Not promised: settings, pings and
+ * The HTTP/2 session of the agent. Not promised: settings, pings and
  * flow control are the real connection's affair and are not replayed.
  */
 export class Http2TapeSession extends EventEmitter {

@@ -6,7 +6,7 @@ import { hasFlag } from '../../recorder-flags.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performTool, type ToolCall } from '../../tool.js'
-import { replace, undoAll } from '../patch.js'
+import { ownerOf, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 
@@ -119,7 +119,8 @@ function sharedIn(object: object): Session | undefined {
 
 function patchLibrary(library: PostgresLibrary): Undo {
   const client = library.Client.prototype
-  const pool = ownerOf(library.Pool.prototype, 'query')
+  // `pg.Pool` inherits from the package `pg-pool`.
+  const pool = ownerOf(library.Pool.prototype, 'query') ?? library.Pool.prototype
   const patch = (
     target: object,
     name: string,
@@ -160,14 +161,6 @@ function patchLibrary(library: PostgresLibrary): Undo {
       return answer(connected, callback, (shown) => (shown as PooledClient).release)
     }),
   ])
-}
-
-/** A class may inherit its methods: `pg.Pool` is made from the package `pg-pool`. */
-function ownerOf(prototype: object, name: string): object {
-  let owner: object | null = prototype
-  while (owner !== null && !Object.hasOwn(owner, name))
-    owner = Object.getPrototypeOf(owner) as object | null
-  return owner ?? prototype
 }
 
 function makeQuery(

@@ -7,6 +7,7 @@ import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { replaceBody, WrittenRequests } from './written-requests.js'
 import type tls from 'node:tls'
 import { reportEnding } from '../deliver-error.js'
+import { define } from '../patch.js'
 import { TapeTimer } from '../tape-timer.js'
 
 /** Where a connection leads. */
@@ -71,7 +72,7 @@ class RealConnection {
     this.#socket?.end()
   }
 
-  /** Whether it keeps the process alive, also when it is opened later. */
+  /** Sets whether it keeps the process alive, also if it is opened later. */
   setReferenced(isReferenced: boolean): void {
     this.#isReferenced = isReferenced
     if (isReferenced) this.#socket?.ref()
@@ -92,7 +93,7 @@ class RealConnection {
   }
 }
 
-/** What programs read off a connected socket. */
+/** Properties of a connected socket that programs read. */
 function connectionFacts(real: net.Socket): Record<string, unknown> {
   const secure = real as Partial<tls.TLSSocket>
   return {
@@ -260,7 +261,7 @@ export class TapeConnection {
         return this.#facade.connected(fromWire(event.value) as Record<string, unknown>)
       case 'chunk':
         this.#facade.touch()
-        // What comes from outside was read when it arrived.
+        // Bytes from outside were read when they arrived.
         if (native === undefined && this.#readHttp(new Uint8Array(body))) this.#answered()
         if (this.#responses.upgraded) this.#upgraded()
         socket.push(
@@ -304,12 +305,12 @@ const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.cal
 
 type WriteDone = (error?: Error | null) => void
 
-/** What becomes of what the agent does with its socket. */
+/** Handles what the agent does with its socket. */
 interface SocketUse {
   readonly write: (bytes: Uint8Array) => void
   readonly end: () => void
   readonly destroy: () => void
-  /** Whether the connection keeps the process alive. */
+  /** Sets whether the connection keeps the process alive. */
   readonly setReferenced: (isReferenced: boolean) => void
   readonly bytesWritten: () => number
 }
@@ -338,7 +339,7 @@ class SocketFacade {
     // Set before the connection was taken over: Node's own timer would run beside the tape.
     const early = (socket as { timeout?: number }).timeout
     if (early) clearNativeTimeout(socket)
-    define(socket, 'connecting', true)
+    define(socket, { connecting: true })
     const methods: Record<string, unknown> = {
       _read: () => {},
       _write: (chunk: Buffer, encoding: BufferEncoding, done: WriteDone) =>
@@ -355,7 +356,7 @@ class SocketFacade {
       _destroy: (error: Error | null, done: WriteDone) => {
         this.#idleTimer?.stop()
         use.destroy()
-        define(socket, 'connecting', false)
+        define(socket, { connecting: false })
         done(error)
         process.nextTick(() => socket.emit('close', error !== null))
       },
@@ -367,7 +368,7 @@ class SocketFacade {
       address: () => ({}),
       ...(isTls && TLS_FACADE),
     }
-    for (const [name, value] of Object.entries(methods)) define(socket, name, value)
+    define(socket, methods)
     defineGetter(socket, 'pending', () => socket.connecting)
     defineGetter(socket, 'bytesWritten', use.bytesWritten)
     if (early) this.#setIdleTimeout(early)
@@ -378,8 +379,8 @@ class SocketFacade {
     const { socket } = this
     // Opened for real while the recorded opening was on its way.
     if (!socket.connecting) return
-    define(socket, 'connecting', false)
-    for (const [name, value] of Object.entries(facts)) define(socket, name, value)
+    define(socket, { connecting: false })
+    define(socket, facts)
     socket.emit('connect')
     if (this.isTls) {
       socket.emit('secure')
@@ -398,7 +399,7 @@ class SocketFacade {
     const { socket } = this
     this.#idleTimer?.stop()
     this.#idleTimer = undefined
-    define(socket, 'timeout', ms)
+    define(socket, { timeout: ms })
     if (callback) {
       if (ms > 0) socket.once('timeout', callback)
       else socket.removeListener('timeout', callback)
@@ -424,10 +425,6 @@ const TLS_FACADE = {
   setServername: () => {},
   getTLSTicket: () => undefined,
   getEphemeralKeyInfo: () => ({}),
-}
-
-function define(target: object, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, writable: true, configurable: true })
 }
 
 function defineGetter(target: object, key: string, get: () => unknown): void {

@@ -24,7 +24,7 @@ export interface WrittenRequestsOptions {
 }
 
 /**
- * What the agent writes to a connection, read as HTTP/1.1: completed requests become
+ * Bytes that the agent writes to a connection, read as HTTP/1.1: completed requests become
  * events, and their bytes leave once they are on the tape. What cannot be read so, or
  * not any more, passes as opaque bytes.
  */

@@ -8,7 +8,7 @@ import { unrecordedFileSession } from '../files/unrecorded-session.js'
 export const fileSession = (): Session | undefined => currentSession() ?? unrecordedFileSession()
 
 /**
- * What a child gets as its stdio: descriptors that the run holds from a tape mean
+ * The stdio of a child: descriptors that the run has from a tape mean
  * the files behind them, whatever has their number in this process.
  */
 export function childStdio(session: Session | undefined, stdio: unknown): unknown {
@@ -36,7 +36,7 @@ export function commandLine(file: string, args: readonly string[]): string {
   return [file, ...args].map(nameNode).map(quote).join(' ')
 }
 
-/** What of a command is compared on replay: never its environment, which may hold secrets. */
+/** The parts of a command that replay compares; not its environment, which may contain secrets. */
 export function describeCommand(
   file: string,
   args: readonly string[],

@@ -68,7 +68,7 @@ function patchTimeouts(): Undo {
   ])
 }
 
-/** What `promisify(execFile)` gives: a promise that also has the child. */
+/** The result of `promisify(execFile)`: a promise that also has the child. */
 function promiseOfExecFile(
   execFile: (...args: any[]) => ChildProcess,
   args: unknown[],

@@ -34,7 +34,7 @@ export class TapeChild {
   readonly #written: WrittenBytes
   readonly #stdio: string[]
   #real: ChildProcess | undefined
-  /** What waits until a new process has been told what its predecessor was told. */
+  /** Writes that wait until the handshake is repeated with a new process. */
   #buffered: Uint8Array[] | undefined
   #endsAfterBuffer = false
 
@@ -66,7 +66,7 @@ export class TapeChild {
       digestAt: (written) => this.#written.digestAt(written),
     })
     const pid = session.draw('ChildProcess.pid', () => this.#real?.pid ?? null)
-    define(child, {
+    Object.assign(child, {
       pid: pid ?? undefined,
       spawnfile: options.file,
       spawnargs: args,
@@ -169,12 +169,12 @@ export class TapeChild {
         child.emit('message', value, undefined)
         return
       case 'disconnect':
-        define(child, { connected: false })
+        Object.assign(child, { connected: false })
         child.emit('disconnect')
         return
       case 'exit': {
         const [exitCode, signalCode] = value as [number | null, string | null]
-        define(child, { exitCode, signalCode })
+        Object.assign(child, { exitCode, signalCode })
         // As Node does: libraries wait for the end of all three pipes.
         child.stdin?.destroy()
         child.emit('exit', exitCode, signalCode as NodeJS.Signals | null)
@@ -211,7 +211,7 @@ export class TapeChild {
     const [stdout, stderr] = ([1, 2] as const).map((pipe) =>
       this.#stdio[pipe] === 'pipe' ? makeReadable() : null,
     )
-    define(this.child, { stdin, stdout, stderr, stdio: [stdin, stdout, stderr] })
+    Object.assign(this.child, { stdin, stdout, stderr, stdio: [stdin, stdout, stderr] })
   }
 
   #makeStdin(): Writable {
@@ -233,20 +233,20 @@ export class TapeChild {
 
   #buildMethods(): void {
     const { child, session } = this
-    define(child, {
+    Object.assign(child, {
       kill: (signal?: NodeJS.Signals | number) => {
         const sent = session.draw(
           'ChildProcess.kill',
           () => outsideRuns(() => this.#real?.kill(signal)) ?? false,
         )
-        if (sent) define(child, { killed: true })
+        if (sent) Object.assign(child, { killed: true })
         return sent
       },
       ref: () => this.#real?.ref(),
       unref: () => this.#real?.unref(),
     })
     if (!this.#stdio.includes('ipc')) return
-    define(child, {
+    Object.assign(child, {
       connected: true,
       channel: { ref: () => {}, unref: () => {} },
       send: (message: unknown, ...rest: unknown[]) => {
@@ -258,7 +258,7 @@ export class TapeChild {
         return true
       },
       disconnect: () => {
-        define(child, { connected: false })
+        Object.assign(child, { connected: false })
         outsideRuns(() => this.#real?.connected && this.#real.disconnect())
       },
     })
@@ -293,15 +293,4 @@ function stdioKinds(stdio: unknown): string[] {
       return 'inherit'
     return 'other'
   })
-}
-
-function define(target: object, values: Record<string, unknown>): void {
-  for (const [key, value] of Object.entries(values)) {
-    Object.defineProperty(target, key, {
-      value,
-      writable: true,
-      configurable: true,
-      enumerable: true,
-    })
-  }
 }

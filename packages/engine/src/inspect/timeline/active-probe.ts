@@ -17,7 +17,7 @@ const NEAR = 200
  * taken, and the one before is parked.
  */
 export class ActiveProbe {
-  /** Of the motion that is under way. */
+  /** Aborts the current motion. */
   signal: AbortSignal | undefined
   #runner: Runner | undefined
 

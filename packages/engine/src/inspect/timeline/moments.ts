@@ -2,7 +2,7 @@ import { isDelivery, isInitiation } from '@retake/tape/format'
 import type { Step } from '@retake/tape'
 import type { Tape } from '@retake/tape/format'
 
-/** What a timeline needs to know of a step; the read model's `Step` is one. */
+/** The fields of a step that a timeline uses; the read model's `Step` is one. */
 export type TimelineStep = Pick<
   Step,
   'number' | 'label' | 'seq' | 'answerSeqs' | 'kind' | 'title' | 'state' | 'lane'

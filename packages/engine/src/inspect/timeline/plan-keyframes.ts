@@ -63,7 +63,7 @@ const firstReached = (costs: readonly number[], ms: number): number =>
     costs.findIndex((cost) => cost >= ms),
   )
 
-/** What to do so that processes stand where they should. */
+/** Moves that bring processes to their positions. */
 export interface Matched<R> {
   /** Most useful first. Without a `runner` a new process is needed. */
   readonly moves: readonly { readonly runner?: R; readonly to: number }[]

@@ -22,7 +22,7 @@ export interface StoppedPosition {
   readonly moment: Moment
   /** False when no line ran for the answer alone: this one ran for a later one. */
   readonly isDirect: boolean
-  /** Of the innermost frame of user code; undefined when none is on the stack. */
+  /** Location of the innermost frame of user code; undefined if none is on the stack. */
   readonly location: SourceLocation | undefined
   /** Variables of that frame. */
   readonly locals: readonly Variable[]

@@ -172,7 +172,7 @@ export class Runner {
   }
 }
 
-/** What a process is taken to need where nobody can say. */
+/** Assumed memory of a process where it cannot be measured. */
 const ASSUMED_BYTES = 100 * 2 ** 20
 
 /**

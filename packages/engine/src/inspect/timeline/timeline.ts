@@ -38,11 +38,11 @@ const KEYFRAMES = 8
 const MEMORY_BYTES = 2 ** 30
 
 /**
- * A recorded run in which one can go forward and back and look around. Calls are
- * done one after another; all answers are plain JSON. Close it when done.
+ * A recorded run that can be inspected forward and backward. Calls run one after another;
+ * all results are plain JSON. Close it when done.
  *
- * Going back is replaying from a process parked before the place, a keyframe. They
- * are set up in the background; everything works at once without them, slower.
+ * Going back means replaying from a process parked before that moment, a keyframe. Keyframes
+ * are set up in the background; without them everything works, but slower.
  */
 export class Timeline {
   readonly #run: string
