@@ -144,11 +144,9 @@ const alignInOrder = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] 
   while (start < most && a[start]?.digest === b[start]?.digest) start++
   let end = 0
   while (end < most - start && a.at(-1 - end)?.digest === b.at(-1 - end)?.digest) end++
+  const moved = (at: number | undefined) => (at === undefined ? undefined : at + start)
   const middle = alignMiddle(a.slice(start, a.length - end), b.slice(start, b.length - end)).map(
-    (pair) => ({
-      ...(pair.a !== undefined && { a: pair.a + start }),
-      ...(pair.b !== undefined && { b: pair.b + start }),
-    }),
+    (pair) => defined({ a: moved(pair.a), b: moved(pair.b) }),
   )
   const before = Array.from({ length: start }, (_, position) => ({ a: position, b: position }))
   const after = Array.from({ length: end }, (_, position) => ({

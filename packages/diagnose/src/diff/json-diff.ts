@@ -1,5 +1,5 @@
 import { innerPath, memberPath, parsedText } from '../json-value.js'
-import { isRecord } from '@retake/tape'
+import { defined, isRecord } from '@retake/tape'
 
 /** One place where two values differ. A side that has nothing there has no key. */
 export interface ValueDiff {
@@ -23,7 +23,7 @@ export const diffJson = (a: unknown, b: unknown, path = ''): ValueDiff[] => {
       diffJson(ownValue(a, key), ownValue(b, key), memberPath(path, key)),
     )
   }
-  return [{ path, ...(a !== undefined && { a }), ...(b !== undefined && { b }) }]
+  return [defined({ path, a, b })]
 }
 
 const ownValue = (record: Readonly<Record<string, unknown>>, key: string): unknown =>

@@ -9,7 +9,7 @@ import type {
   RequestEvent,
 } from '../format/events.js'
 import { fromWire } from '../values/from-wire.js'
-import { isRecord } from '../values/json-shape.js'
+import { defined, isRecord } from '../values/json-shape.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { type Payload, whyNothing } from './answer-payload.js'
@@ -187,9 +187,7 @@ const httpDeliveries = (
   const response: EditedDelivery['event'] = {
     type: 'response',
     ...head,
-    ...(url !== undefined && { url }),
-    ...(redirected !== undefined && { redirected }),
-    ...(responseType !== undefined && { responseType }),
+    ...defined({ url, redirected, responseType }),
     ...(isEmpty && event.seam === 'fetch' && { empty: true }),
   }
   const start = { event: response, body: EMPTY }
@@ -227,7 +225,7 @@ const stampOf = (tape: TapeLike, step: Step): { written?: number; digest?: strin
     const event = tape.event(seq)
     if (event.type !== 'deliver' || event.part !== 'chunk') continue
     const { written, digest } = event
-    return { ...(written !== undefined && { written }), ...(digest !== undefined && { digest }) }
+    return defined({ written, digest })
   }
   return {}
 }

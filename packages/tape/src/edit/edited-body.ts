@@ -1,6 +1,6 @@
 import { invalidAnswer } from '../format/errors.js'
 import type { HeaderPair } from '../format/events.js'
-import { headerValue } from '../http/http1-body.js'
+import { headerValue } from '../http/http1.js'
 import { isRecord, recordOf } from '../values/json-shape.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { answerFormat } from '../providers/find-provider.js'

@@ -1,3 +1,4 @@
+import { defined } from '../values/json-shape.js'
 import { bodySize } from './codec.js'
 import type { TapePlatform } from './platform.js'
 import { TapeError } from './errors.js'
@@ -38,7 +39,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
     count: tape.count,
     digest: chain.digest(),
     signature,
-    ...(key === undefined ? {} : { key }),
+    ...defined({ key }),
     problem: { seq, message },
   })
   for (; seq < tape.count; seq++) {
@@ -87,7 +88,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
     count: tape.count,
     digest: chain.digest(),
     signature,
-    ...(key === undefined ? {} : { key }),
+    ...defined({ key }),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Price, PriceTable } from './usage.js'
 import { PROVIDERS } from './find-provider.js'
 import type { Usage } from './usage.js'
+import { defined } from '../values/json-shape.js'
 import { bedrockModel, withoutArn } from './bedrock/model-id.js'
 
 /**
@@ -42,7 +43,7 @@ const modelNames = (model: string): ModelNames => {
       : name,
   )
   const all = new Set([...exact, ...dashed, ...dashed.map((name) => name.replace(SNAPSHOT, ''))])
-  return { names: [...all], ...(hosted !== undefined && { bedrockRegion: hosted.region }) }
+  return defined({ names: [...all], bedrockRegion: hosted?.region })
 }
 
 /** Date of the oldest source. Providers change prices without notice: override what must be right. */
@@ -95,14 +96,17 @@ const lookUp = (
 
 const scale = (price: Price, factor: number, outputFactor: number): Price => {
   const { input, cachedInput, cacheWrite, cacheWriteLong, output, reasoning } = price
+  const times = (each: number | undefined, by = factor): number | undefined => each && each * by
   return {
     ...price,
     input: input * factor,
     output: output * outputFactor,
-    ...(cachedInput !== undefined && { cachedInput: cachedInput * factor }),
-    ...(cacheWrite !== undefined && { cacheWrite: cacheWrite * factor }),
-    ...(cacheWriteLong !== undefined && { cacheWriteLong: cacheWriteLong * factor }),
-    ...(reasoning !== undefined && { reasoning: reasoning * outputFactor }),
+    ...defined({
+      cachedInput: times(cachedInput),
+      cacheWrite: times(cacheWrite),
+      cacheWriteLong: times(cacheWriteLong),
+      reasoning: times(reasoning, outputFactor),
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
 import { joinBytes } from '../format/bytes.js'
-import { headerValue } from '../http/http1-body.js'
+import { headerValue } from '../http/http1.js'
 import { Http1Scanner, type Http1Response } from '../http/http1.js'
 import type { TimedChunk } from '../http/sse.js'
 import type { StepOp } from './run-index.js'

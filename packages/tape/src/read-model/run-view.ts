@@ -8,21 +8,20 @@ import type {
   TapeEvent,
 } from '../format/events.js'
 import type { PriceTable } from '../providers/usage.js'
+import { defined } from '../values/json-shape.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'
 import type { BodyDecoders } from './http-answer.js'
 import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
 import { HttpServers } from './mcp/http-mcp.js'
-import { indexStdio, type StdioIndex, type StepSource } from './mcp/mcp-step.js'
-import { McpStep } from './mcp/mcp-step.js'
+import { indexStdio, McpStep, type StdioIndex, type StepSource } from './mcp/mcp-step.js'
 import { readBody } from './readable-value.js'
 import { RequestCache } from './exchange.js'
 import { RequestStep } from './request-step.js'
 import { type FileCall, indexRun, type RunIndex, type StepOp } from './run-index.js'
-import type { Step } from './step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { isSameTool, linkTools, type ToolLinks } from './tool-links.js'
-import { type RunTotals, sumSteps } from './step.js'
+import { type RunTotals, type Step, sumSteps } from './step.js'
 
 /**
  * Turns a tape into what people want to see. The command line, the viewer, the
@@ -224,18 +223,15 @@ export class RunView {
   }
 
   #laneAssignment(): LaneAssignment {
-    if (this.#assignment === undefined) {
-      const bySeq = new Map(this.#recorded.map((step) => [step.seq, step]))
-      const stepsOf = (seqs: readonly number[]): StepBase[] =>
-        seqs.map((seq) => bySeq.get(seq)).filter((step) => step !== undefined)
-      this.#assignment = assignLanes(this.#stdio.trace, {
-        continues: (op, earlier) => {
-          const step = bySeq.get(op)
-          return step !== undefined && isContinued(step, stepsOf(earlier))
-        },
-      })
-    }
-    return this.#assignment
+    if (this.#assignment !== undefined) return this.#assignment
+    const bySeq = new Map(this.#recorded.map((step) => [step.seq, step]))
+    return (this.#assignment = assignLanes(this.#stdio.trace, {
+      continues: (op, earlier) => {
+        const step = bySeq.get(op)
+        const before = earlier.map((seq) => bySeq.get(seq)).filter((each) => each !== undefined)
+        return step !== undefined && isContinued(step, before)
+      },
+    }))
   }
 
   #toolLinks(): ToolLinks {
@@ -259,12 +255,8 @@ const isOp = <E extends StepOp['event']>(
 
 const exitOf = ({ end }: RunIndex): RunView['exit'] => {
   if (end === undefined) return undefined
-  const { exitCode, signal, error } = end
-  return {
-    ...(exitCode !== undefined && { code: exitCode }),
-    ...(signal !== undefined && { signal }),
-    ...(error !== undefined && { error }),
-  }
+  const { exitCode: code, signal, error } = end
+  return defined({ code, signal, error })
 }
 
 /** Inferred steps stand behind the answer that asks for them. */
@@ -278,14 +270,15 @@ const groupNotes = (notes: readonly NoteEvent[], isOutside: boolean): NotCapture
   for (const { kind, name, site, text, consequence, count = 1 } of notes) {
     if (kind !== 'boundary') continue
     const key = JSON.stringify([name, site, text])
-    groups.set(key, {
+    const note = defined({
       what: name,
-      ...(site !== undefined && { at: site }),
-      ...(isOutside && { isOutside }),
+      at: site,
+      isOutside: isOutside || undefined,
       count: (groups.get(key)?.count ?? 0) + count,
       consequence: consequence ?? UNKNOWN_CONSEQUENCE,
-      ...(text !== undefined && { why: text }),
+      why: text,
     })
+    groups.set(key, note)
   }
   return [...groups.values()]
 }

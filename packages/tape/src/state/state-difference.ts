@@ -1,3 +1,4 @@
+import { defined } from '../values/json-shape.js'
 import type { CapturedState, CapturedVariable } from './captured-state.js'
 
 /** One place in the variables that is not what it was. */
@@ -53,11 +54,7 @@ function compare(path: string, before: unknown, after: unknown, changes: StateCh
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
       compare(step(key), own(before, key), own(after, key), changes)
   } else if (!Object.is(before, after)) {
-    changes.push({
-      path,
-      ...(before !== undefined && { before }),
-      ...(after !== undefined && { after }),
-    })
+    changes.push(defined({ path, before, after }))
   }
 }
 

@@ -1,23 +1,17 @@
 import {
   type BlameFindings,
   clipText,
+  defined,
   type ForkCounts,
   type InputPart,
   type InputSpan,
   type SpanFindings,
 } from '@retake/tape'
 import { type BlameOptions, blameRun } from '../blame-run.js'
-import { splitInput } from './split-input.js'
-import {
-  type Range,
-  type RequestPart,
-  type Span,
-  type TextLocation,
-  wholeSpans,
-} from './split-input.js'
-import { inGroups, isJsonText, jsonRanges } from './split-input.js'
 import type { Fork, ForkSource } from '../fork-source.js'
-import { maskRequest } from './split-input.js'
+import { inGroups, isJsonText, jsonRanges, maskRequest, splitInput } from './split-input.js'
+import { type Range, type RequestPart, type Span } from './split-input.js'
+import { type TextLocation, wholeSpans } from './split-input.js'
 
 /** Asks a model what it was asked, changed, and lets the run go on from its answer. */
 export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
@@ -143,16 +137,14 @@ const excerptOf = (text: string) =>
 
 /** The forks of two searches together. */
 function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
-  const tokens = sumKnown(some.tokens, more.tokens)
-  const costUsd = sumKnown(some.costUsd, more.costUsd)
-  return {
+  return defined({
     asked: some.asked + more.asked,
     served: some.served + more.served,
     undefined: some.undefined + more.undefined,
     liveSteps: some.liveSteps + more.liveSteps,
-    ...(tokens === undefined ? {} : { tokens }),
-    ...(costUsd === undefined ? {} : { costUsd }),
-  }
+    tokens: sumKnown(some.tokens, more.tokens),
+    costUsd: sumKnown(some.costUsd, more.costUsd),
+  })
 }
 
 const NO_FORKS: ForkCounts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }

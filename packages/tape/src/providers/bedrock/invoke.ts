@@ -1,5 +1,5 @@
 import { toBase64 } from '../../format/bytes.js'
-import { headerValue } from '../../http/http1-body.js'
+import { headerValue } from '../../http/http1.js'
 import { countOf, defined, errorMessage, type JsonRecord } from '../../values/json-shape.js'
 import { listOf, optionalText, parseJson, recordOf } from '../../values/json-shape.js'
 import { recordsOf, textOf } from '../../values/json-shape.js'

@@ -1,5 +1,5 @@
 import type { HeaderPair } from '../../format/events.js'
-import { headerValue } from '../../http/http1-body.js'
+import { headerValue } from '../../http/http1.js'
 import type { SseEvent } from '../../http/sse.js'
 import { countOf, defined, errorMessage, filledText, isRecord } from '../../values/json-shape.js'
 import { type JsonRecord, listOf, optionalText, parseArguments } from '../../values/json-shape.js'

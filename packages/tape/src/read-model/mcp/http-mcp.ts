@@ -10,7 +10,6 @@ import {
   mcpCall,
   type McpExchange,
   mcpFailure,
-  type McpNotification,
   mcpTitle,
   needsInput,
   type RpcFrame,
@@ -19,7 +18,7 @@ import {
   toolOf,
 } from './json-rpc.js'
 import type { StepContext } from '../step-base.js'
-import { headerValue } from '../../http/http1-body.js'
+import { headerValue } from '../../http/http1.js'
 import { parseJson } from '../../values/json-shape.js'
 
 /**
@@ -78,7 +77,7 @@ const framesOf = (
   )
 }
 
-/** The message with what came of it. `asked`: the server's request that an answer belongs to. */
+/** The message with its outcome. `request`: the server's request that an answer belongs to. */
 const httpExchange = (
   message: HttpMessage,
   response: ExchangeResponse | undefined,
@@ -91,49 +90,44 @@ const httpExchange = (
   },
 ): McpExchange => {
   const frames = framesOf(response)
+  const answers = frames.filter((frame) => frame.kind === 'answer')
   const base = {
     transport: 'http',
     server,
     askedBy: 'client',
     id: undefined,
     params: undefined,
+    result: undefined,
+    error: undefined,
+    notifications: frames
+      .filter((frame) => frame.kind !== 'answer')
+      .map(({ at, method, params }) => ({ at, method, params })),
   } as const
-  const facts = { notifications: notificationsIn(frames), result: undefined, error: undefined }
   switch (message.kind) {
     case 'listen':
-      return { ...base, ...facts, method: 'listen' }
+      return { ...base, method: 'listen' }
     case 'end':
-      return { ...base, ...facts, method: 'end session' }
+      return { ...base, method: 'end session' }
     case 'notification': {
-      // A notification that was refused is answered without an id.
-      const refusal = frames.find((frame) => frame.kind === 'answer')
       const { method, params } = message
-      return { ...base, ...facts, method, params, error: refusal?.error }
+      // A notification that was refused is answered without an id.
+      return { ...base, method, params, error: answers[0]?.error }
     }
     case 'answer': {
       const { id, result, error } = message
-      const method = request?.method ?? 'answer'
-      return {
-        ...base,
-        ...facts,
-        askedBy: 'server',
-        id,
-        method,
-        params: request?.params,
-        result,
-        error,
-      }
+      const { method = 'answer', params } = request ?? {}
+      return { ...base, askedBy: 'server', id, method, params, result, error }
     }
     case 'batch': {
       const methods = message.frames.map((frame) =>
         frame.kind === 'answer' ? 'answer' : frame.method,
       )
-      const results = frames
-        .filter((frame) => frame.kind === 'answer')
-        .map(({ id, result, error }) => ({ id, ...(error === undefined ? { result } : { error }) }))
+      const results = answers.map(({ id, result, error }) => ({
+        id,
+        ...(error === undefined ? { result } : { error }),
+      }))
       return {
         ...base,
-        ...facts,
         method: `batch of ${methods.join(', ')}`,
         params: message.frames,
         result: results.length === 0 ? undefined : results,
@@ -141,9 +135,8 @@ const httpExchange = (
     }
     case 'request': {
       const { id, method, params } = message
-      const answer = frames.find((frame) => frame.kind === 'answer' && isFor(frame.id, id))
-      const { result, error } = answer?.kind === 'answer' ? answer : {}
-      return { ...base, ...facts, id, method, params, result, error }
+      const { result, error } = answers.find((answer) => isFor(answer.id, id)) ?? {}
+      return { ...base, id, method, params, result, error }
     }
   }
 }
@@ -151,13 +144,6 @@ const httpExchange = (
 /** An answer without an id is for the only request that was sent. */
 const isFor = (answered: RpcId | undefined, request: RpcId): boolean =>
   answered === undefined || idKey(answered) === idKey(request)
-
-const notificationsIn = (
-  frames: readonly (RpcFrame & { readonly at: number })[],
-): McpNotification[] =>
-  frames
-    .filter((frame) => frame.kind !== 'answer')
-    .map(({ at, method, params }) => ({ at, method, params }))
 
 type Sent = { readonly event: RequestEvent; readonly reader: ExchangeReader }
 
