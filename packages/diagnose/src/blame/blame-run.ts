@@ -1,38 +1,26 @@
 import type { BlameFindings, Probe } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
-import { mapConcurrent } from './ledger.js'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { learnCauses } from './learn-causes.js'
-import { probeOf } from './ledger.js'
+import { type LedgerLimits, mapConcurrent, probeOf, SearchStopped } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
-import { SearchStopped } from './ledger.js'
 
-export interface BlameOptions {
+export interface BlameOptions extends LedgerLimits {
   /** Display names of the steps; their numbers, from 1, unless set. */
   readonly labels?: readonly string[]
   /** How likely each step is to be the cause before any fork; it only orders the search. */
   readonly prior?: readonly number[]
   /** Probability of a wrong decision that each test may have; 0.01 unless set. */
   readonly errorRate?: number
-  /** At most this many forks. */
-  readonly maxForks?: number
-  /** Forks that ran before the search and count against `maxForks`; defaults to none. */
-  readonly forksBefore?: number
-  /** At most this much money, as far as forks report it. */
-  readonly maxUsd?: number
-  /** What one fork may cost before any is known; nothing unless set. */
-  readonly forkUsd?: number
-  /** Ends the search; what is known by then is the result. */
-  readonly signal?: AbortSignal
   /** Chooses audits; the same seed asks the same questions. */
   readonly seed?: number
   /** At most this many causes; 4 unless set. */
   readonly maxCauses?: number
-  /** Whether steps that repeat a cause are told from those that are clear; true unless set. */
+  /** Whether to separate steps that repeat a cause from clear ones; true by default. */
   readonly echoes?: boolean
-  /** Told after each fork. */
+  /** Called after each fork. */
   readonly onProgress?: (progress: BlameProgress) => void
 }
 

@@ -1,15 +1,10 @@
 import type { ForkSource } from './fork-source.js'
+import type { LedgerLimits } from './ledger.js'
 import { betaCdf, type Interval, wilson } from './stats.js'
 import type { BlameMode } from '@retake/tape'
 
 /** How many forks may be spent, and who may end it. */
-interface ForkLimits {
-  readonly maxForks?: number
-  /** At most this much money, as far as forks report it. */
-  readonly maxUsd?: number
-  /** What one fork may cost before any is known. */
-  readonly forkUsd?: number
-  readonly signal?: AbortSignal
+interface ForkLimits extends Omit<LedgerLimits, 'forksBefore'> {
   /** Told after each fork how many there were. */
   readonly onFork?: (asked: number) => void
 }

@@ -149,7 +149,7 @@ class Belief {
         this.joint[at * pairs + pair] = weight * levels.weights[pair]!
       }
     }
-    this.normalise(this.sum())
+    this.update(-1, 0, 0)
   }
 
   /** The share of the likeliest candidate. */
@@ -173,7 +173,7 @@ class Belief {
     return found
   }
 
-  /** Takes in what forks said that kept the candidates up to `cut`. */
+  /** Weighs the outcomes of forks that pinned the candidates up to `cut`. */
   update(cut: number, fails: number, passes: number): void {
     const { joint } = this
     const pairs = this.high.length
@@ -208,18 +208,6 @@ class Belief {
       low[pair] = Math.exp(low[pair]! - largest)
     }
     return [high, low]
-  }
-
-  private sum(): number {
-    const pairs = this.high.length
-    let total = 0
-    for (let at = 0; at < this.candidates.length; at++) {
-      let sum = 0
-      for (let pair = 0; pair < pairs; pair++) sum += this.joint[at * pairs + pair]!
-      this.each[at] = sum
-      total += sum
-    }
-    return total
   }
 
   /** The joint belief is scaled only before it would underflow. */

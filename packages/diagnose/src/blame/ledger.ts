@@ -32,12 +32,15 @@ export interface Cell {
 }
 
 export interface LedgerLimits {
+  /** At most this many forks. */
   readonly maxForks?: number
-  /** Forks that already count against `maxForks`. */
+  /** Forks that ran before the search and count against `maxForks`; defaults to none. */
   readonly forksBefore?: number
+  /** At most this much money, as far as forks report it. */
   readonly maxUsd?: number
-  /** What one fork may cost before any is known. */
+  /** The most that one fork may cost before any is known; nothing by default. */
   readonly forkUsd?: number
+  /** Ends the search; what is known by then is the result. */
   readonly signal?: AbortSignal
 }
 

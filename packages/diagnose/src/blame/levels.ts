@@ -4,6 +4,8 @@ export interface Tally {
   readonly forks: number
 }
 
+const NONE: Tally = { fails: 0, forks: 0 }
+
 const HIGH = [0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.995]
 const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4]
 const SMALLEST_GAP = 0.1
@@ -22,7 +24,7 @@ export class Levels {
   readonly low: Float64Array
   readonly weights: Float64Array
   private readonly prior: Float64Array
-  private readonly logs: readonly Float64Array[]
+  private readonly logs: Readonly<Record<'high' | 'notHigh' | 'low' | 'notLow', Float64Array>>
   private readonly terms: Float64Array
 
   constructor(isDeterministic: boolean) {
@@ -42,7 +44,12 @@ export class Levels {
     this.terms = new Float64Array(pairs.length)
     const log = (rates: Float64Array) => rates.map((rate) => Math.log(rate))
     const logNot = (rates: Float64Array) => rates.map((rate) => Math.log1p(-rate))
-    this.logs = [log(this.high), logNot(this.high), log(this.low), logNot(this.low)]
+    this.logs = {
+      high: log(this.high),
+      notHigh: logNot(this.high),
+      low: log(this.low),
+      notLow: logNot(this.low),
+    }
   }
 
   /** How often it fails with a cause, on average over what is likely. */
@@ -70,35 +77,26 @@ export class Levels {
 
   /** The logarithm of how likely both tallies are when the two rates differ, before anything was seen. */
   logEvidence(failing: Tally, passing: Tally): number {
-    this.fillTerms(failing, passing)
-    return this.logSum(this.prior)
+    return this.logLikelihood(failing, passing, this.prior)
   }
 
   /**
    * The logarithm of how much better a coalition's forks go with the rate of a cause than
    * with the rate of none.
    */
-  logRatio({ fails, forks }: Tally): number {
-    return this.logLikelihood(fails, forks, 0) - this.logLikelihood(fails, forks, 2)
+  logRatio(tally: Tally): number {
+    return (
+      this.logLikelihood(tally, NONE, this.weights) - this.logLikelihood(NONE, tally, this.weights)
+    )
   }
 
-  private logLikelihood(fails: number, forks: number, from: 0 | 2): number {
-    const log = this.logs[from]!
-    const logNot = this.logs[from + 1]!
-    const passes = forks - fails
-    for (let pair = 0; pair < this.terms.length; pair++) {
-      this.terms[pair] = fails * log[pair]! + passes * logNot[pair]!
-    }
-    return this.logSum(this.weights)
+  private logLikelihood(failing: Tally, passing: Tally, weights: Float64Array): number {
+    this.fillTerms(failing, passing)
+    return this.logSum(weights)
   }
 
   private fillTerms(failing: Tally, passing: Tally): void {
-    const [logHigh, logNotHigh, logLow, logNotLow] = this.logs as [
-      Float64Array,
-      Float64Array,
-      Float64Array,
-      Float64Array,
-    ]
+    const { high: logHigh, notHigh: logNotHigh, low: logLow, notLow: logNotLow } = this.logs
     const highPasses = failing.forks - failing.fails
     const lowPasses = passing.forks - passing.fails
     for (let pair = 0; pair < this.terms.length; pair++) {

@@ -1,7 +1,8 @@
 import type { BlameMode, ProbePurpose } from '@retake/tape'
 import type { ForkSource } from './fork-source.js'
 import type { Learned } from './learn-causes.js'
-import { type Cell, Ledger, type LedgerLimits } from './ledger.js'
+import type { BlameOptions } from './blame-run.js'
+import { type Cell, Ledger } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
 import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
@@ -43,14 +44,8 @@ export interface Bars {
   readonly maxDraws?: number
 }
 
-export interface SearchOptions extends LedgerLimits {
-  readonly prior?: readonly number[]
-  readonly errorRate: number
-  readonly seed: number
-  readonly maxCauses: number
-  readonly echoes: boolean
-  readonly labels?: readonly string[]
-}
+export type SearchOptions = BlameOptions &
+  Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
 /** What the parts of one search share: its forks, its rates, and how sure it must be. */
 export class Search {
