@@ -25,6 +25,15 @@ test(`${2 * cycles} runs are recorded, replayed and run again as promised`, asyn
   for (const { stderr } of found) expect(stderr).toBe('')
 })
 
+test.each([
+  ['a pinned answer went to another request of the conversation', '1862', 'pin'],
+  ['a call that had lost a race failed before the race', '783', 'fork'],
+  ['the clock of a branch went back from the edited answer', '947', 'forkOfFork'],
+])('it does not happen again that %s', async (_, cycle, scenario) => {
+  const args = ['--seed', '11', '--cycle', cycle, '--scenario', scenario]
+  expect((await simulate(args)).stderr).toBe('')
+})
+
 test('a failure names the command that repeats it', async () => {
   const mutant = MUTANTS.findIndex(({ name }) => name.includes('the hand-over repeats'))
   const first = await simulate(['--cycles', '300'], mutant)

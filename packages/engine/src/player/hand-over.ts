@@ -169,6 +169,8 @@ class LateAnswers {
 }
 
 const LOOK_MS = 50
+/** A timeout that is due when the recorded run ended still comes before the lost answer. */
+const GRACE_MS = 1000
 
 const isConnection = ({ action }: Operation): boolean => action.event.type === 'socket'
 
@@ -193,6 +195,7 @@ interface Doubt {
 export class HandOver implements Tail {
   readonly source = outside
   readonly #doubts: ReadonlyMap<number, Doubt>
+  readonly #leftAt: number
   #lateAnswers: LateAnswers | undefined
   #view: ReturnType<typeof viewOf> | undefined
 
@@ -206,6 +209,7 @@ export class HandOver implements Tail {
       readonly settled: SettledDoubt[]
     },
   ) {
+    this.#leftAt = leftAt(tape, plan, options.at)
     this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
   }
 
@@ -219,7 +223,7 @@ export class HandOver implements Tail {
     const { action, id } = operation
     const { at } = this.options
     const { again, answers } = this.plan
-    operation.underWayMs = this.#leftAt(at) - this.tape.event(id).at
+    operation.underWayMs = this.#leftAt - this.tape.event(id).at
     const server = again?.op === id ? undefined : this.#serverOf(operation, at)
     if (server !== undefined && this.#handOverServer(operation, recorder, { server, at })) return
     if (answers?.op === id) {
@@ -308,7 +312,7 @@ export class HandOver implements Tail {
     return {
       event: { type: 'deliver', part: 'chunk', pipe: 1, from },
       body: Buffer.from(`${answer.line}\n`),
-      dueMs: this.tape.event(from).at - this.#leftAt(at),
+      dueMs: this.tape.event(from).at - this.#leftAt,
       order: from,
     }
   }
@@ -356,7 +360,6 @@ export class HandOver implements Tail {
   /** The rest of the recorded answer; for a connection, only answers to bytes already written. */
   #restOf(operation: Operation, at: number): LatePart[] {
     const written = operation.action.stamp?.().written
-    const leftAt = this.#leftAt(at)
     const parts: LatePart[] = []
     for (const event of this.tape.events(at)) {
       if (!isDelivery(event) || event.op !== operation.id) continue
@@ -369,17 +372,11 @@ export class HandOver implements Tail {
       parts.push({
         event: partOf(event),
         body: this.tape.body(event.seq),
-        dueMs: event.at - leftAt,
+        dueMs: event.at - this.#leftAt,
         order: event.seq,
       })
     }
     return parts
-  }
-
-  /** The moment of the run at which it goes live: an edited answer comes when the recorded one came. */
-  #leftAt(at: number): number {
-    const isAnswered = this.plan.answers !== undefined && at < this.tape.count
-    return this.tape.event(isAnswered ? at : at - 1).at
   }
 
   #settle(operation: Operation, hand: Hand): void {
@@ -396,7 +393,7 @@ export class HandOver implements Tail {
       else if (mayBeRepeated(operation)) operation.action.start(operation)
       // The run had given it up by itself: it gets the time to do so again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
-      else if (event.type !== 'socket') hand(lostAnswer(event))
+      else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
       return
     }
     const { decision, settled } = this.#decide(doubt)
@@ -410,6 +407,13 @@ export class HandOver implements Tail {
     }
     settled.decision = doubt.partial ? 'lost' : 'skipped'
     hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
+  }
+
+  /** An answer that had not come when the recorded run ended does not come earlier, even as an error. */
+  get #untilEndMs(): number {
+    const { tape } = this
+    const restMs = tape.event(tape.count - 1).at - this.#leftAt
+    return Math.min(restMs + GRACE_MS, SILENCE_MS)
   }
 
   /** A request on a pipe is named by its content, not by the pipe. */
@@ -442,6 +446,11 @@ export class HandOver implements Tail {
     }
     return parts
   }
+}
+
+/** The moment of the run, in milliseconds, at which it goes live: an edited answer comes when the recorded one came. */
+export function leftAt(tape: Tape, { answers }: ContinuePlan, at: number): number {
+  return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
 }
 
 const isPart = (event: NewDelivery, part: string): boolean =>

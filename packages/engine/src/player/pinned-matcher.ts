@@ -47,8 +47,8 @@ export function recordedSteps(
 }
 
 /**
- * Equal for any two steps that may match: kind and name; the host for a request.
- * `PinnedMatcher` also compares path or call site.
+ * Equal for any two steps that may match: kind and name; for a request, the host and
+ * the form of the answer. `PinnedMatcher` also compares path or call site.
  */
 function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
   if (event.type === 'call') {
@@ -56,8 +56,13 @@ function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
     return `${event.kind} ${event.name}${program}`
   }
   if (event.type !== 'request') return event.type
-  return `${event.method} ${originOf(event.url)}${rpcName(body)}`
+  const form = wantsStream(body) ? ' stream' : ''
+  return `${event.method} ${originOf(event.url)}${rpcName(body)}${form}`
 }
+
+/** True if a request to a model can only read a stream as its answer. */
+const wantsStream = (body: Uint8Array): boolean =>
+  body[0] === OBJECT && /"stream"\s*:\s*true/.test(Buffer.from(body).toString('latin1'))
 
 /** Requests of the Model Context Protocol all go to one address. */
 function rpcName(body: Uint8Array): string {
@@ -93,6 +98,8 @@ interface Conversation {
   readonly turns: readonly string[]
   /** The first message of a person: all requests of a lane have it in common. */
   readonly task: string | undefined
+  /** The message to be answered. */
+  readonly last: string | undefined
 }
 
 /**
@@ -111,9 +118,11 @@ function conversationOf(
   const hashOf = (turn: unknown): string => sha1(plain(Buffer.from(JSON.stringify(turn) ?? '')))
   const system = rest['system'] ?? rest['instructions'] ?? rest['systemInstruction'] ?? null
   const task = (turns as ({ role?: unknown } | null)[]).find((turn) => turn?.role === 'user')
+  const hashes = [system, ...(turns as unknown[])].map(hashOf)
   return {
-    turns: [system, ...(turns as unknown[])].map(hashOf),
+    turns: hashes,
     task: task === undefined ? undefined : hashOf(task),
+    last: hashes.at(-1),
   }
 }
 
@@ -436,6 +445,11 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
       (one) => site !== undefined && (one.event.site === site || causes.isUnsure(one.seq)),
     )
     candidates = best(candidates, lead)
+    if (conversation !== undefined)
+      candidates = prefer(
+        candidates,
+        (one) => this.#texts.conversationOf(one)?.last === conversation.last,
+      )
     const mostSimilar =
       conversation === undefined ? this.#mostSimilar(candidates, common) : undefined
     if (mostSimilar !== undefined) return unlessElsewhere(mostSimilar)

@@ -15,7 +15,7 @@ import type { Answer, AnswerSource } from './source.js'
 import { type PlayerOptions, Player, type Tail } from './player.js'
 import type { Divergence } from './divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { HandOver } from './hand-over.js'
+import { HandOver, leftAt } from './hand-over.js'
 import { overlayOf } from './make-plan.js'
 import type { Delivery, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import fs from 'node:fs'
@@ -193,9 +193,10 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
 const RERUN_STALL_MS = 1000
 
 /** The clock of a branch continues that of its parent. */
-function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWriter {
+function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
+  const { branch } = plan
   if (branch === undefined) throw new Error('only a branch is written to a new tape')
-  const elapsedMs = tape.event(at - 1).at
+  const elapsedMs = leftAt(tape, plan, at)
   const start = natives.performanceNow() - elapsedMs
   const details: RunDetails = { ...tape.details, branch: branch.details }
   linkParents(tape, path.dirname(branch.path))
