@@ -45,19 +45,17 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
 /** `file:line` of a call site. */
 const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
-interface ReportOptions extends AdviceOptions {
-  /** Replaces the advice. */
-  readonly fix?: readonly string[]
-  /** Adds the title of the step to its number. */
-  readonly withTitle?: boolean
-}
-
 /** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
 export function divergenceReport(
   tape: Tape,
   divergence: Divergence,
   { paint, width }: Look,
-  options: ReportOptions = {},
+  options: AdviceOptions & {
+    /** Replaces the advice. */
+    readonly fix?: readonly string[]
+    /** Adds the title of the step to its number. */
+    readonly withTitle?: boolean
+  } = {},
 ): string[] {
   const { explanation, mismatches, seq, site, summary } = divergence
   const fix = divergence.fix
@@ -88,20 +86,9 @@ function mismatchLines(
   width: number,
 ): string[] {
   const [before, now] = excerpts(show(recorded), show(current), width - 6)
-  return [
-    `  ${paint('bold', printable(field))}`,
-    line('-', 'red', before, paint),
-    line('+', 'green', now, paint),
-  ]
-}
-
-function line(
-  sign: string,
-  style: Style,
-  { before, differs, after }: Excerpt,
-  paint: Paint,
-): string {
-  return `  ${paint(style, `${sign} ${before}`)}${differs && paint('bold', paint(style, differs))}${paint(style, after)}`
+  const line = (sign: string, style: Style, { before: lead, differs, after }: Excerpt): string =>
+    `  ${paint(style, `${sign} ${lead}`)}${differs && paint('bold', paint(style, differs))}${paint(style, after)}`
+  return [`  ${paint('bold', printable(field))}`, line('-', 'red', before), line('+', 'green', now)]
 }
 
 function show(value: unknown): string {
@@ -147,7 +134,18 @@ export function divergenceAdvice(
   divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
   { again = recordCommand(tape), placeholders, root }: AdviceOptions = {},
 ): string[] {
-  if (tape.details.command !== undefined) return commandAdvice(tape, divergence, again)
+  // The sources of a command are unknown, so a change to them cannot be detected.
+  if (tape.details.command !== undefined)
+    return [
+      'The command did something else than when it was recorded.',
+      ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
+      'Not recorded for a command: clock, random values, files, connections outside the proxy.',
+      ...(divergence.kind === 'different'
+        ? ['--matcher names what may differ in a request: see `retake docs proxy`.']
+        : []),
+      'If it is meant to differ, record again:',
+      again,
+    ]
   const files = changedSources(tape, root).map(fromHere)
   const changes = [...files, ...changedPackages(tape, root)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
@@ -160,24 +158,6 @@ export function divergenceAdvice(
   return [
     'The code is as recorded, so something is not captured.',
     ...(suspects.length === 0 ? [lookFor(tape)] : suspects.slice(0, SUSPECTS_MAX)),
-  ]
-}
-
-/** The sources of a command are unknown, so a change to them cannot be detected. */
-function commandAdvice(
-  tape: Tape,
-  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
-  again: string,
-): string[] {
-  return [
-    'The command did something else than when it was recorded.',
-    ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
-    'Not recorded for a command: clock, random values, files, connections outside the proxy.',
-    ...(divergence.kind === 'different'
-      ? ['--matcher names what may differ in a request: see `retake docs proxy`.']
-      : []),
-    'If it is meant to differ, record again:',
-    again,
   ]
 }
 

@@ -30,13 +30,6 @@ import { runInSandbox } from './run-in-sandbox.js'
 import { type Options } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
-export interface CommandReplayOptions {
-  readonly pace?: boolean
-  readonly matchers?: readonly string[]
-  /** Where the command's output goes; nowhere unless set. */
-  readonly show?: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
-}
-
 /**
  * Runs a recorded command again, with every answer served from the tape, and compares
  * requests, stdout and exit. Uses a sandbox if the platform has one: `isolation`
@@ -44,7 +37,11 @@ export interface CommandReplayOptions {
  */
 export async function replayRecordedCommand(
   tape: Tape,
-  options: CommandReplayOptions = {},
+  options: {
+    readonly pace?: boolean
+    /** Where the command's output goes; nowhere unless set. */
+    readonly show?: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
+  } = {},
 ): Promise<Replayed> {
   const { command = [], cwd = '.', env = {}, proxy: taped } = tape.details
   if (taped === undefined) throw new Error('a command run has a proxy')
@@ -52,10 +49,7 @@ export async function replayRecordedCommand(
     throw cliErrors.RECORDED_FOLDER_MISSING(cwd)
   requireTrust(tape)
   const started = performance.now()
-  const matchers = await loadMatchers(
-    [...(taped.matchers ?? []), ...givenMatchers(options.matchers ?? [])],
-    cwd,
-  )
+  const matchers = await loadMatchers([...(taped.matchers ?? []), ...givenMatchers([])], cwd)
   const server = await listenAsRecorded(taped)
   const secrets = new SecretMask()
   const client = new ClientProcess()
@@ -201,13 +195,8 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   ]
 }
 
-/** Describes what was blocked for a replayed command and what was not. */
-export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
-  /** Nothing could happen besides what was compared. */
-  readonly isSame: boolean
-  readonly blocked: readonly string[]
-  readonly gaps: readonly string[]
-} {
+/** What was blocked for a replayed command; `isSame` if nothing could happen besides what was compared. */
+export function isolationFacts({ isolation, notRecorded = [] }: Replayed) {
   const gaps = notRecorded.map(
     (target) => `the connection to ${target} was not recorded, and was refused: not compared`,
   )

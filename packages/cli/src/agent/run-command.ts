@@ -1,19 +1,6 @@
 import { spawn } from 'node:child_process'
 
-export interface CommandOptions {
-  readonly cwd: string
-  readonly env?: NodeJS.ProcessEnv
-  readonly shell?: boolean
-  readonly input?: Uint8Array
-  /** Ends the command and everything it started. */
-  readonly signal?: AbortSignal
-}
-
-export interface CommandEnd {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
+export type CommandEnd = Awaited<ReturnType<typeof runCommand>>
 
 /** Maximum length of the collected output of a command. */
 const OUTPUT_MAX = 16 * 1024 * 1024
@@ -28,8 +15,21 @@ const GRACE_MS = 1000
 export function runCommand(
   file: string,
   args: readonly string[],
-  { cwd, env = process.env, shell = false, input, signal }: CommandOptions,
-): Promise<CommandEnd> {
+  {
+    cwd,
+    env = process.env,
+    shell = false,
+    input,
+    signal,
+  }: {
+    readonly cwd: string
+    readonly env?: NodeJS.ProcessEnv
+    readonly shell?: boolean
+    readonly input?: Uint8Array
+    /** Ends the command and everything it started. */
+    readonly signal?: AbortSignal
+  },
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(file, args, { cwd, env, shell, detached: true, stdio: 'pipe' })
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {

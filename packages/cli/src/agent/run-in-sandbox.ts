@@ -49,15 +49,7 @@ export interface SandboxedCommand extends Omit<CommandProcess, 'stdin'> {
   readonly stdin: () => Extract<CommandProcess['stdin'], object>
 }
 
-interface Launcher {
-  readonly by: 'bubblewrap' | 'unshare'
-  /** Starts a shell with namespaces of its own and the rights to mount in them. */
-  readonly start: readonly string[]
-  /** Runs the rest as the user again. */
-  readonly asUser: string
-  /** The loopback of a new network has to be switched on. */
-  readonly prepare: string
-}
+type Launcher = ReturnType<typeof launchers>[number]
 
 type Attempt = (AgentEnd & { readonly except: readonly string[] }) | { readonly why: string }
 
@@ -87,26 +79,29 @@ export async function runInSandbox(
   return { isolation: { ...open, why: whys.join('; ') } }
 }
 
-function launchers(): Launcher[] {
+function launchers() {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
   const isRoot = uid === 0
   return [
     {
-      by: 'bubblewrap',
+      by: 'bubblewrap' as const,
+      // Starts a shell with namespaces of its own and the rights to mount in them.
       start: words(
         `bwrap ${isRoot ? '' : '--unshare-user --uid 0 --gid 0'} --unshare-net --unshare-pid`,
         '--unshare-ipc --die-with-parent --cap-add ALL --dev-bind / / --proc /proc --',
       ),
+      // Runs the rest as the user again.
       asUser: isRoot ? '' : `bwrap --unshare-user --uid ${uid} --gid ${gid} --dev-bind / / --`,
       prepare: ':',
     },
     {
-      by: 'unshare',
+      by: 'unshare' as const,
       start: words(
         `unshare ${isRoot ? '' : '--user --map-root-user'} --mount --net --pid --ipc`,
         '--fork --kill-child --mount-proc',
       ),
       asUser: isRoot ? '' : `unshare --user --map-user=${uid} --map-group=${gid} --`,
+      // The loopback of a new network has to be switched on.
       prepare: 'ip link set lo up || ifconfig lo up',
     },
   ]

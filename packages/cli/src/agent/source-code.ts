@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
@@ -47,13 +48,8 @@ export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
   return { files, packages: Object.fromEntries(installed) }
 }
 
-/** sha256 of a file; undefined if the file does not exist. */
-function shaOfFile(file: string): string | undefined {
-  const bytes = contentOf(file)
-  return bytes && shaOf(bytes)
-}
-
-const shaOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+const shaOf = (bytes: Buffer | undefined): string =>
+  bytes === undefined ? '' : createHash('sha256').update(bytes).digest('hex')
 
 /** The version of an installed package, as a file that imports it would find it. */
 function versionOf(name: string, file: string): string | undefined {
@@ -85,14 +81,11 @@ function importedBy(file: string, code: string): string[] {
   })
 }
 
-function contentOf(file: string): Buffer | undefined {
-  try {
+const contentOf = (file: string): Buffer | undefined =>
+  attempt(() => {
     const found = statSync(file, { throwIfNoEntry: false })
     return found?.isFile() && found.size <= BYTES_MAX ? readFileSync(file) : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
 export function sourceFiles(tape: Tape): string[] {
@@ -115,7 +108,7 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
   if (code !== undefined)
     return Object.entries(code.files)
       .map(([file, sha]) => ({ file: path.resolve(root?.current ?? cwd, file), sha }))
-      .filter(({ file, sha }) => shaOfFile(file) !== sha)
+      .filter(({ file, sha }) => shaOf(contentOf(file)) !== sha)
       .map(({ file }) => file)
   const { startedAt } = tape.run
   return sourceFiles(tape).filter((file) => {

@@ -72,16 +72,12 @@ function probeRow(probe: Probe, labels: readonly string[], isLast: boolean): str
   ]
 }
 
-export interface BlameLinesOptions {
-  /** Every question that was put to forks. */
-  readonly evidence?: boolean
-}
-
 /** Describes the findings of a search: the verdict first, then the reasons. */
 export function blameLines(
   found: FindingsFile,
   look: Look,
-  { evidence = false }: BlameLinesOptions = {},
+  /** Also prints every experiment. */
+  { evidence = false }: { readonly evidence?: boolean } = {},
 ): string[] {
   const { paint, width } = look
   return [
@@ -313,10 +309,7 @@ function classicLines(
 /** Lists which words of a model request mattered. */
 function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
   const { step, verdict, why, messages, spans, forks, notes } = found
-  const listed = (text: string): string[] =>
-    wrap(printable(text), width - 4).map((line, index) =>
-      index === 0 ? `  ${line}` : `    ${line}`,
-    )
+  const listed = (text: string): string[] => indented(printable(text), width)
   const rows = messages.map(({ path, speaker, role, rate }) => [
     `  ${path}`,
     speaker,

@@ -138,7 +138,13 @@ export interface ForkRun {
   remove(): void
 }
 
-const NOTHING = { stdout: '', ended: false }
+const NOTHING_HAPPENED = {
+  outcome: { stdout: '', ended: false },
+  values: {},
+  liveSteps: 0,
+  forced: 0,
+  tokens: 0,
+}
 
 /** Runs one fork as a process of this machine. Its tape lies in a temporary folder. */
 export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
@@ -146,6 +152,8 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fork-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   const timeout = AbortSignal.timeout(job.timeoutMs)
+  const late = (): string | undefined =>
+    timeout.aborted ? `it took longer than ${job.timeoutMs / 1000} s` : undefined
   try {
     const plan = planPinned(tape, { ...job.plan, folder })
     const continued = await continueAgent(tape, plan, {
@@ -154,14 +162,12 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
       stopped: AbortSignal.any([signal, timeout]),
     })
     signal.throwIfAborted()
-    const late = timeout.aborted ? `it took longer than ${job.timeoutMs / 1000} s` : undefined
-    return { ...readFork(tape, job, continued, late), remove }
+    return { ...readFork(tape, job, continued, late()), remove }
   } catch (error) {
     remove()
     signal.throwIfAborted()
     if (!(error instanceof RetakeError) || error.code !== 'REPLAY_WITHOUT_REPORT') throw error
-    const broke = timeout.aborted ? `it took longer than ${job.timeoutMs / 1000} s` : 'it crashed'
-    return { outcome: NOTHING, broke, values: {}, liveSteps: 0, forced: 0, tokens: 0, remove }
+    return { ...NOTHING_HAPPENED, broke: late() ?? 'it crashed', remove }
   }
 }
 
@@ -173,7 +179,7 @@ function readFork(
 ): Omit<ForkRun, 'remove'> {
   const { divergences, isLive, pinned } = continued
   const [divergence] = divergences
-  const nothing = { outcome: NOTHING, values: {}, liveSteps: 0, forced: 0, ...NOTHING_SPENT }
+  const nothing = { ...NOTHING_HAPPENED, ...NOTHING_SPENT }
   if (divergence !== undefined && !isLive) return { ...nothing, changed: divergence }
   if (!isLive) return { ...nothing, broke: late ?? 'it ended before it reached a free step' }
   const tape = openTape(continued.tape)

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { Search } from './search-run.js'
 import { createHash, randomInt } from 'node:crypto'
@@ -72,14 +73,11 @@ export const shortHash = (requestSha: unknown): string =>
   createHash('sha256').update(JSON.stringify(requestSha)).digest('hex').slice(0, 12)
 
 /** None for a line that a crash has torn. */
-function parsed(line: string): { key: string; fork: StoredFork }[] {
-  try {
+const parsed = (line: string): { key: string; fork: StoredFork }[] =>
+  attempt(() => {
     const read = JSON.parse(line) as { key: string; fork: StoredFork }
     return typeof read.key === 'string' && Array.isArray(read.fork.values) ? [read] : []
-  } catch {
-    return []
-  }
-}
+  }, [])
 
 /** One fork to be run. Plain data: it may be run on another machine that has the tape and the program. */
 export interface ForkJob {

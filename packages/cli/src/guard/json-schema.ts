@@ -72,13 +72,6 @@ function compiles(pattern: unknown, at: string): void {
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
-/** One problem, with the expected value if it is known. */
-interface Issue {
-  readonly message: string
-  readonly path: readonly PropertyKey[]
-  readonly expected?: string
-}
-
 export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck {
   // The validator marks what it reads, which may be frozen or in use elsewhere.
   const own = JSON.parse(JSON.stringify(schema)) as Readonly<Record<string, unknown>>
@@ -133,7 +126,10 @@ function telling(errors: readonly OutputUnit[]): readonly OutputUnit[] {
   return leaves.length > 0 ? leaves : outside.length > 0 ? outside : errors
 }
 
-function issueOf({ instanceLocation, keyword, error }: OutputUnit, value: unknown): Issue {
+function issueOf(
+  { instanceLocation, keyword, error }: OutputUnit,
+  value: unknown,
+): ReturnType<JsonSchemaCheck>[number] & { readonly expected?: string } {
   const path = pathOf(instanceLocation, value)
   if (keyword === 'required') {
     const [, name] = /required property "([^]*)"\.$/.exec(error) ?? []

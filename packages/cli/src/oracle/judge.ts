@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.js'
 import { usageError } from '../command-line/verb.js'
 import { clipText, messageText, type Tape } from '@retake/tape'
 import { type Check, type Judgement, retryAfterMs, judged, undecided } from './oracle.js'
@@ -88,17 +89,14 @@ function causeOf(error: unknown): string {
   return told instanceof Error ? told.message || told.name : String(told)
 }
 
-function contentOf(body: string): string | undefined {
-  try {
+const contentOf = (body: string): string | undefined =>
+  attempt(() => {
     const { choices } = JSON.parse(body) as {
       choices?: readonly { message?: { content?: unknown } }[]
     }
     const content = choices?.[0]?.message?.content
     return typeof content === 'string' ? content : undefined
-  } catch {
-    return undefined
-  }
-}
+  })
 
 /** How often a judge said the same when its options were swapped. */
 export class Agreement {

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { closestName, isInstalled, RetakeError, uninstall } from '@retake/engine'
+import { closestName, RetakeError } from '@retake/engine'
 import {
   checkPolicy,
   type Policy,
@@ -10,7 +10,6 @@ import {
 import { cliErrors } from '../errors.js'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
 
 /** Position in a file, both from 1. */
 export interface Position {
@@ -35,46 +34,32 @@ async function readPolicyFile(file: string): Promise<PolicyFile> {
 
 /** Refuses anything but UTF-8: a wrongly decoded name would match no tool. */
 function read(file: string): string {
-  const bytes = readBytes(file)
-  if (!isUtf8(bytes))
-    throw cliErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
-  return bytes.toString()
-}
-
-function readBytes(file: string): Buffer {
+  let bytes: Buffer
   try {
-    return readFileSync(file)
+    bytes = readFileSync(file)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw cliErrors.POLICY_UNREADABLE(
-        file,
-        `There is no file ${path.resolve(file)}`,
-        'Check the path; it is meant from the working directory.',
-      )
-    throw cliErrors.POLICY_UNREADABLE(file, error instanceof Error ? error.message : String(error))
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT') throw cliErrors.POLICY_UNREADABLE(file, message)
+    throw cliErrors.POLICY_UNREADABLE(
+      file,
+      `There is no file ${path.resolve(file)}`,
+      'Check the path; it is meant from the working directory.',
+    )
   }
+  if (isUtf8(bytes)) return bytes.toString()
+  throw cliErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
 }
 
 async function readModule(file: string): Promise<PolicyFile> {
-  const wasInstalled = isInstalled()
   try {
-    if (file.endsWith('ts')) await import('../typescript/typescript-loader.js')
-    const { href } = pathToFileURL(path.resolve(file))
-    const module = (await import(href)) as { readonly default?: unknown }
-    return { file, data: module.default, placeOf: () => undefined }
+    const { importDefault } = await import('../config/load-config.js')
+    const data = await importDefault(path.resolve(file))
+    return { file, data, placeOf: () => undefined }
   } catch (error) {
-    throw cliErrors.POLICY_UNREADABLE(
-      file,
-      error instanceof Error ? firstLine(error.message) : String(error),
-    )
-  } finally {
-    // Presets come with the library, which puts itself between a program and the outside.
-    // Where it is there already, a program uses it, and its guards go on holding.
-    if (!wasInstalled) uninstall()
+    const said = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
+    throw cliErrors.POLICY_UNREADABLE(file, said ?? '')
   }
 }
-
-const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
 
 /** Something wrong in a policy file, and where. */
 export interface LocatedProblem extends PolicyProblem {
@@ -144,15 +129,13 @@ function located(
     : { ...problem, place: file }
 }
 
-interface Expanded {
+/** `presets: [readOnly, { sandbox: { root: ./work } }]`. */
+function expandPresets(data: unknown): {
   readonly used: readonly Policy[]
   /** The policy without `presets`. */
   readonly rest: unknown
   readonly problems: readonly PolicyProblem[]
-}
-
-/** `presets: [readOnly, { sandbox: { root: ./work } }]`. */
-function expandPresets(data: unknown): Expanded {
+} {
   if (typeof data !== 'object' || data === null || !('presets' in data))
     return { used: [], rest: data, problems: [] }
   const { presets: named, ...rest } = data

@@ -18,19 +18,13 @@ let swc: typeof Swc | undefined
 export const loadStripper = (): typeof Swc =>
   (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as typeof Swc)
 
-export interface JavaScript {
-  readonly code: string
-  /** True when positions moved and the code carries a source map. */
-  readonly mapped: boolean
-}
-
 /**
  * Turns TypeScript into JavaScript. Types become blanks, so every position
  * stays what it was; only code that needs more than that (enums, namespaces,
  * parameter properties, imports of types not marked as such, decorators) is
  * rewritten and carries a source map.
  */
-export function stripTypes(source: string, path: string): JavaScript {
+export function stripTypes(source: string, path: string) {
   return outside(() => toJavaScript(source, path))
 }
 
@@ -38,7 +32,8 @@ export function stripTypes(source: string, path: string): JavaScript {
 let outside = <T>(work: () => T): T => work()
 export const stripOutside = (run: typeof outside): void => void (outside = run)
 
-function toJavaScript(source: string, path: string): JavaScript {
+/** `mapped`: positions moved and the code carries a source map. */
+function toJavaScript(source: string, path: string): { code: string; mapped: boolean } {
   try {
     const { code } = run(source, path, 'strip-only')
     if (!usesDecorators(code) && !importsOnlyTypes(code, source, path))

@@ -9,9 +9,7 @@ import { aliasTargets } from './tsconfig-paths.js'
 // run inside the recorded process, and loading modules is not the agent's reading.
 const { readFileSync, statSync } = fs
 
-const TYPESCRIPT = /\.[cm]?ts$/
-
-export const isTypeScript = (file: string): boolean => TYPESCRIPT.test(file)
+const isTypeScript = (file: string): boolean => /\.[cm]?ts$/.test(file)
 
 /** The file a TypeScript author means with an import, if it is not the literal one. */
 export function findSource(specifier: string, parentUrl: string | undefined): string | undefined {
@@ -37,14 +35,7 @@ function candidates(file: string): string[] {
   const javascript = /^(.*)\.([cm]?)js$/.exec(file)
   if (javascript) return [`${javascript[1]}.${javascript[2]}ts`]
   if (isFile(file)) return []
-  return [
-    `${file}.ts`,
-    `${file}.mts`,
-    `${file}.cts`,
-    `${file}.js`,
-    `${file}/index.ts`,
-    `${file}/index.js`,
-  ]
+  return ['.ts', '.mts', '.cts', '.js', '/index.ts', '/index.js'].map((ending) => file + ending)
 }
 
 function isFile(path: string): boolean {
@@ -62,14 +53,8 @@ export function findImported(specifier: string, context: ResolveContext): string
   return findSource(specifier, context.parentURL)
 }
 
-export interface LoadedSource {
-  readonly format: 'module' | 'commonjs'
-  readonly source: string
-  readonly mapped: boolean
-}
-
 /** The JavaScript of a TypeScript module; undefined for every other module. */
-export function loadSource(url: string): LoadedSource | undefined {
+export function loadSource(url: string) {
   const path = filePath(url)
   if (path === undefined || !isTypeScript(path)) return undefined
   const { code, mapped } = stripTypes(readFileSync(path, 'utf8'), path)
@@ -77,7 +62,10 @@ export function loadSource(url: string): LoadedSource | undefined {
 }
 
 /** Result of the load hook. CommonJS has no source: Node then loads it through `require`. */
-export function answerFor({ format, source }: LoadedSource): LoadFnOutput {
+export function answerFor({
+  format,
+  source,
+}: NonNullable<ReturnType<typeof loadSource>>): LoadFnOutput {
   return { format, shortCircuit: true, ...(format === 'module' && { source }) }
 }
 

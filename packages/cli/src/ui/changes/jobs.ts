@@ -11,7 +11,7 @@ import {
 } from '../../agent/continue-agent.js'
 import { ReplayDiverged, offlineTailEnded } from '@retake/engine/errors'
 import { cliErrors } from '../../errors.js'
-import { explain, type Explained } from '../../command-line/print-error.js'
+import { explain } from '../../command-line/print-error.js'
 import { openTape } from '@retake/tape/node'
 import { cost, plural } from '@retake/tape/present'
 import { fromHere } from '../../terminal/terminal.js'
@@ -192,7 +192,9 @@ export class Jobs {
 
   async #run(entry: Entry): Promise<void> {
     const { tape, plan, stopping } = entry
-    const looking = setInterval(() => this.#look(entry), LOOK_MS)
+    const looking = setInterval(() => {
+      if (!entry.job.written && isWritten(plan)) this.#update(entry, { written: true })
+    }, LOOK_MS)
     looking.unref()
     let outcome: JobOutcome
     try {
@@ -202,19 +204,21 @@ export class Jobs {
       })
       outcome = jobOutcome(tape, continued)
     } catch (error) {
-      outcome = { state: 'failed', written: isWritten(plan), error: explained(error) }
+      outcome = {
+        state: 'failed',
+        written: isWritten(plan),
+        error: explain(error) ?? explain(cliErrors.JOB_FAILED(error)),
+      }
     } finally {
       clearInterval(looking)
     }
     this.#end(entry, stopping.signal.aborted ? stopped(plan, outcome) : outcome)
   }
 
-  #look(entry: Entry): void {
-    if (!entry.job.written && isWritten(entry.plan)) this.#update(entry, { written: true })
-  }
-
   #end(entry: Entry, outcome: JobOutcome): void {
-    if (!outcome.written) dropFiles(entry.plan)
+    const { overlay } = entry.plan
+    // Files of a branch that there is none of.
+    if (!outcome.written && overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
     this.#update(entry, { ...outcome, endedAt: Date.now() })
     this.#forgetOldest()
     this.#startWaiting()
@@ -247,15 +251,4 @@ function stopped(plan: ContinuePlan, { facts, exit }: JobOutcome): JobOutcome {
       ? 'stopped; the branch contains what was recorded'
       : 'stopped before it went live',
   }
-}
-
-/** Files of a branch that there is none of. */
-function dropFiles({ overlay }: ContinuePlan): void {
-  if (overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
-}
-
-/** Unexpected errors are reported as they are. */
-const explained = (error: unknown): Explained => {
-  const { code, what, why, fix } = explain(error) ?? cliErrors.JOB_FAILED(error)
-  return { code, what, why, fix }
 }

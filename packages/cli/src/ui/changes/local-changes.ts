@@ -3,7 +3,6 @@ import { type FileChange, isOverlay, overlayChanges, overlayOf, planRerun } from
 import type { RunStatus } from '@retake/tape/present'
 import type {
   Abilities,
-  ApprovalDecisionRequest,
   BranchFile,
   BranchNodeView,
   RunActions,
@@ -98,12 +97,6 @@ function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): Br
 /** Larger files are listed, but not shown. */
 const BYTES_MAX = 200_000
 
-/** Files that a branch wrote, compared with the disk; empty for a run that is not a branch. */
-function branchFilesOf(tape: Tape): BranchFile[] {
-  const folder = overlayOf(path.resolve(tape.path))
-  return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
-}
-
 function fileView(change: FileChange): BranchFile {
   const { path: file, kind, type, sizeBefore, sizeAfter, from } = change
   const isSmall = Math.max(sizeBefore ?? 0, sizeAfter ?? 0) <= BYTES_MAX
@@ -133,16 +126,6 @@ const waitingApprovals = (store: RunStore, run: string): WaitingApproval[] =>
     return { id: of, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
   })
 
-function decideWaiting(
-  store: RunStore,
-  run: string,
-  { id, approved, reason }: ApprovalDecisionRequest,
-): void {
-  const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
-  if (!decideApproval(store.find(run), id, decision, Date.now()))
-    throw cliErrors.APPROVAL_NOT_PENDING(id)
-}
-
 export interface LocalChanges extends RunActions {
   /** Ends every process that was started. */
   close(): Promise<void>
@@ -170,9 +153,17 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
     move: (session, to, options) => sessions.move(session, to, options?.signal),
     evaluate: (session, expression) => sessions.evaluate(session, expression),
     closeSession: (session) => sessions.close(session),
-    branchFiles: async (run) => branchFilesOf(openStored(store, run)),
+    // Compared with the disk; empty for a run that is not a branch.
+    branchFiles: async (run) => {
+      const folder = overlayOf(path.resolve(openStored(store, run).path))
+      return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
+    },
     approvals: async (run) => waitingApprovals(store, run),
-    decide: async (run, decision) => decideWaiting(store, run, decision),
+    decide: async (run, { id, approved, reason }) => {
+      const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
+      if (!decideApproval(store.find(run), id, decision, Date.now()))
+        throw cliErrors.APPROVAL_NOT_PENDING(id)
+    },
     close: async () => {
       await Promise.all([jobs.close(), sessions.closeAll()])
     },

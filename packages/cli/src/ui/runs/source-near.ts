@@ -55,14 +55,12 @@ function mayBeShown(tape: Tape, file: string): boolean {
   const { cwd } = tape.details
   const folders = [movedHere(tape)?.current ?? cwd, process.cwd()]
   return folders.some((folder) => {
-    const root = folder === undefined ? undefined : realFile(rootOf(folder))
+    const root =
+      folder === undefined ? undefined : realFile(projectRoot(path.join(folder, 'agent.js')))
     if (root === undefined || isTooWide(root)) return false
     return file.startsWith(root + path.sep)
   })
 }
-
-/** The project around a folder; the folder itself where there is none. */
-const rootOf = (folder: string): string => projectRoot(path.join(folder, 'agent.js'))
 
 const isTooWide = (root: string): boolean =>
   root === path.parse(root).root ||
@@ -71,11 +69,9 @@ const isTooWide = (root: string): boolean =>
 
 const realFile = (file: string): string | undefined => attempt(() => realpathSync(file))
 
-function readLines(file: string): string[] | undefined {
-  try {
-    const { size } = statSync(file)
-    return size > FILE_MAX_BYTES ? undefined : maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/)
-  } catch {
-    return undefined
-  }
-}
+const readLines = (file: string): string[] | undefined =>
+  attempt(() =>
+    statSync(file).size > FILE_MAX_BYTES
+      ? undefined
+      : maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/),
+  )
