@@ -37,29 +37,30 @@ export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask):
     changed.set(event.seq, blankBody(event.as, body))
   }
   const chunks = events.filter(({ type, seq }) => type === 'deliver' && tape.bodySize(seq) > 0)
-  const bodies = chunks.map(({ seq }) => Buffer.from(tape.body(seq)))
+  const bodies = chunks.map(({ seq }) => tape.body(seq))
   const request = tape.event(step.seq)
-  const content = contentOf(request, bodies)
-  blankBodies(bodies, content, degree, mask)
-  for (const [index, { seq }] of chunks.entries()) {
-    const body = bodies[index]
-    if (body !== undefined) changed.set(seq, body)
-  }
+  const whole = Buffer.concat(bodies)
+  const positions = contentPositions(request, whole)
+  const content = Buffer.from(positions.map((at) => whole[at] ?? 0))
+  for (const [start, end] of rangesOf(content, degree, mask))
+    for (const at of positions.slice(start, end)) whole[at] = STAR
+  for (const [index, piece] of cutLike(bodies, whole).entries())
+    changed.set(chunks[index]?.seq ?? 0, piece)
   if (request.type === 'call' && degree !== 'matches')
     changed.set(step.seq, blankBody(request.as, tape.body(step.seq)))
   return changed
 }
 
-/** Places of content: which piece, and which byte of it. */
-type Content = readonly (readonly [piece: number, at: number])[]
+/** The bytes of a whole in pieces of the same lengths. */
+function cutLike(pieces: readonly Uint8Array[], whole: Buffer): Buffer[] {
+  let at = 0
+  return pieces.map(({ length }) => whole.subarray(at, (at += length)))
+}
 
-/** On a socket, headers and chunk lengths are between the content. */
-function contentOf(request: TapeEvent, bodies: readonly Buffer[]): Content {
-  const everything = bodies.flatMap((body, piece) =>
-    Array.from(body, (_, at) => [piece, at] as const),
-  )
+/** Where the bytes of content are: on a socket, headers and chunk lengths are between them. */
+function contentPositions(request: TapeEvent, whole: Buffer): number[] {
+  const everything = Array.from(whole.keys())
   if (request.type !== 'request' || request.socket === undefined) return everything
-  const content: [number, number][] = []
   let isContent = false
   const scanner = new Http1Scanner('response', {
     dropBodies: true,
@@ -67,27 +68,12 @@ function contentOf(request: TapeEvent, bodies: readonly Buffer[]): Content {
       isContent ||= part.length > 0
     },
   })
-  for (const [piece, at] of everything) {
+  const content = everything.filter((at) => {
     isContent = false
-    scanner.push(new Uint8Array([bodies[piece]?.[at] ?? 0]))
-    if (isContent) content.push([piece, at])
-  }
+    scanner.push(whole.subarray(at, at + 1))
+    return isContent
+  })
   return scanner.notHttp || scanner.failure !== undefined ? everything : content
-}
-
-function blankBodies(
-  bodies: readonly Buffer[],
-  content: Content,
-  degree: Degree,
-  mask: Mask,
-): void {
-  const joined = Buffer.from(content.map(([piece, at]) => bodies[piece]?.[at] ?? 0))
-  for (const [start, end] of rangesOf(joined, degree, mask)) {
-    for (const [piece, at] of content.slice(start, end)) {
-      const body = bodies[piece]
-      if (body !== undefined) body[at] = 0x2a
-    }
-  }
 }
 
 function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][] {
@@ -224,12 +210,9 @@ export class Mask {
     if (ranges.length === 0) return pieces.map(() => undefined)
     this.hidden += ranges.length
     for (const [start, end] of ranges) overwrite(whole, start, end)
-    let at = 0
-    return pieces.map((piece) => {
-      const masked = whole.subarray(at, at + piece.length)
-      at += piece.length
-      return masked.equals(piece) ? undefined : masked
-    })
+    return cutLike(pieces, whole).map((masked, index) =>
+      masked.equals(pieces[index] ?? masked) ? undefined : masked,
+    )
   }
 
   /** Bytes that are no UTF-8 are looked at one by one. */

@@ -66,46 +66,24 @@ export function table(
   spare: readonly number[] = [],
 ): string[] {
   const flat = rows.map((row) => row.map((cell) => cell.replaceAll('\n', String.raw`\n`)))
-  return fitted(flat, width, spare)
-}
-
-function fitted(
-  rows: readonly (readonly string[])[],
-  width: number,
-  spare: readonly number[],
-): string[] {
-  const [first, ...others] = spare
-  if (first === undefined || roomForLast(rows, width) >= 0) return columnsOf(rows, width)
-  const without = rows.map((row) => row.filter((_, column) => column !== first))
-  const moved = others.map((column) => (column > first ? column - 1 : column))
-  return fitted(without, width, moved)
-}
-
-/** Width left over after the last column; negative if it does not fit. */
-function roomForLast(rows: readonly (readonly string[])[], width: number): number {
-  const columns = Math.max(0, ...rows.map((row) => row.length))
-  let room = width
-  for (let column = 0; column < columns - 1; column += 1)
-    room -= Math.max(...rows.map((row) => visibleLength(row[column] ?? ''))) + 2
-  const needed = Math.max(...rows.map((row) => visibleLength(row[columns - 1] ?? '')))
-  return room - Math.min(needed, LAST_MIN)
-}
-
-function columnsOf(rows: readonly (readonly string[])[], width: number): string[] {
-  const columns = Math.max(0, ...rows.map((row) => row.length))
-  const widths = Array.from({ length: columns - 1 }, (_, column) =>
-    Math.max(...rows.map((row) => visibleLength(row[column] ?? ''))),
+  const last = Math.max(0, ...flat.map((row) => row.length)) - 1
+  const widths = Array.from({ length: last + 1 }, (_, column) =>
+    Math.max(...flat.map((row) => visibleLength(row[column] ?? ''))),
   )
-  return rows.map((row) => {
-    const cells = row.map((cell, column) => {
-      const columnWidth = widths[column]
-      return columnWidth === undefined ? cell : cell + ' '.repeat(columnWidth - visibleLength(cell))
-    })
-    const lead = cells
-      .slice(0, -1)
-      .map((cell) => `${cell}  `)
+  const hidden = new Set<number>()
+  for (const column of spare) {
+    const shown = widths.filter((_, index) => index < last && !hidden.has(index))
+    const room = width - shown.reduce((sum, each) => sum + each + 2, 0)
+    if (room >= Math.min(widths[last] ?? 0, LAST_MIN)) break
+    hidden.add(column)
+  }
+  return flat.map((row) => {
+    const lead = row
+      .slice(0, row.length - 1)
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - visibleLength(cell) + 2))
+      .filter((_, column) => !hidden.has(column))
       .join('')
-    return (lead + cutTo(cells.at(-1) ?? '', width - visibleLength(lead))).trimEnd()
+    return (lead + cutTo(row.at(-1) ?? '', width - visibleLength(lead))).trimEnd()
   })
 }
 
