@@ -92,58 +92,82 @@ export interface CommandRecording extends Recording {
  * connections are not, nor its HTTPS to hosts without a base URL unless `tls` is set.
  */
 export async function recordCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
-  const { store, command, matchers } = options
+  const { store, command, matchers, durability } = options
   const cwd = process.cwd()
-  await loadMatchers(matchers, cwd)
   const upstreams = parseUpstreams(options.upstreams)
   const { routes, variables } = redirectVariables(process.env, upstreams)
-  store.prepare()
-  const server = await ProxyServer.listen(options.port ?? 0)
-  const id = newRunId()
-  const tape = store.pathOf(id)
-  const unmark = markRecording(tape)
   const authority = options.tls ? new CertificateAuthority() : undefined
   const trusted = authority && trustCertificate(authority.certificate, process.env)
   const wayOut = new WayOut(process.env)
+  const client = new ClientProcess()
+  const startedMs = Date.now()
   try {
-    const writer = openProxyTape({
-      tape,
-      id,
-      name: options.name ?? nameOf(command),
-      command,
-      durability: options.durability,
-      proxy: {
-        port: server.port,
-        routes,
-        variables,
-        ...(matchers.length > 0 && { matchers }),
-        ...(authority && { tls: true }),
+    const recorded = await recordThroughProxy(
+      {
+        store,
+        port: options.port ?? 0,
+        matchers,
+        run: { name: options.name ?? nameOf(command), command, durability },
+        proxy: { routes, variables, ...(authority && { tls: true }) },
+        connections: { client, wayOut, ...(authority && { authority }) },
+        beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
       },
-    })
+      ({ server, proxy }) => {
+        const env = {
+          ...process.env,
+          // The command retains its SOCKS proxy: bypassing it may be forbidden.
+          ...(wayOut.unusable.length === 0 && waysOut(server.url)),
+          ...trusted?.variables,
+          ...proxyVariables(variables, server.url),
+        }
+        return run(command, cwd, env, proxy, (pid) => client.started(pid, server.port))
+      },
+    )
+    trustInThisProcess(openOwnTape(recorded.tape))
+    return { ...recorded, remarks: wayOut.remarks }
+  } finally {
+    trusted?.remove()
+  }
+}
+
+/** Records what comes through a proxy until `work` is done, which answers how the run ended. */
+export async function recordThroughProxy(
+  options: {
+    readonly store: RunStore
+    readonly port: number
+    readonly matchers: readonly string[]
+    readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability'>
+    readonly proxy: Omit<ProxyTape['proxy'], 'port'>
+    readonly connections: Pick<RecordingProxyOptions, 'client' | 'wayOut' | 'authority'>
+    readonly beforeEnd?: (writer: TapeWriter) => void
+  },
+  work: (recording: {
+    readonly id: string
+    readonly tape: string
+    readonly server: ProxyServer
+    readonly proxy: RecordingProxy
+  }) => Promise<AgentEnd>,
+): Promise<Recording & { readonly exchanges: number }> {
+  const { store, matchers } = options
+  const { routes } = options.proxy
+  await loadMatchers(matchers, process.cwd())
+  store.prepare()
+  const server = await ProxyServer.listen(options.port)
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
+  try {
+    const proxied = {
+      port: server.port,
+      ...options.proxy,
+      ...(matchers.length > 0 && { matchers }),
+    }
+    const writer = openProxyTape({ ...options.run, tape, id, proxy: proxied })
     trustRecording(tape, trustedRunsFile())
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
-    const client = new ClientProcess()
-    const proxy = new RecordingProxy({
-      server,
-      writer,
-      routes,
-      secrets,
-      client,
-      wayOut,
-      ...(authority && { authority }),
-    })
-    const env = {
-      ...process.env,
-      // The command retains its SOCKS proxy: bypassing it may be forbidden.
-      ...(wayOut.unusable.length === 0 && waysOut(server.url)),
-      ...trusted?.variables,
-      ...proxyVariables(variables, server.url),
-    }
-    const startedMs = Date.now()
-    const end = await run(command, cwd, env, proxy, (pid) =>
-      client.started(pid, server.port),
-    ).catch(async (error: unknown) => {
+    const proxy = new RecordingProxy({ server, writer, routes, secrets, ...options.connections })
+    const end = await work({ id, tape, server, proxy }).catch(async (error: unknown) => {
       await proxy.stop()
       writer.close()
       rmSync(tape, { force: true })
@@ -151,20 +175,21 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     })
     await proxy.stop()
     if (proxy.failure !== undefined) throw proxy.failure
-    noteWrittenFiles(writer, cwd, startedMs)
+    options.beforeEnd?.(writer)
     writer.append({
       type: 'end',
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
     })
     writer.seal()
-    trustInThisProcess(openOwnTape(tape))
-    return { ...end, id, tape, exchanges: proxy.exchanges, remarks: wayOut.remarks }
+    return { ...end, id, tape, exchanges: proxy.exchanges }
   } finally {
     await server.close()
-    trusted?.remove()
     unmark()
   }
 }
+
+type ProxyTape = Parameters<typeof openProxyTape>[0]
+type RecordingProxyOptions = ConstructorParameters<typeof RecordingProxy>[0]
 
 function run(
   command: readonly string[],

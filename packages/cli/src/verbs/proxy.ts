@@ -1,3 +1,4 @@
+import { recordThroughProxy } from '../agent/record-command.js'
 import {
   DIR_OPTION,
   DURABILITY_OPTION,
@@ -9,13 +10,10 @@ import {
 } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { requireTrust } from '../agent/trust.js'
-import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import {
   loadMatchers,
-  openProxyTape,
   parseUpstreams,
   ProxyServer,
-  RecordingProxy,
   ReplayingProxy,
   type Route,
   SecretMask,
@@ -23,7 +21,6 @@ import {
 } from '@retake/engine/proxy'
 import { givenMatchers, recordedMatchers } from '../config/define-config.js'
 import { recordingJson, recordingLine } from '../agent/recording-summary.js'
-import { markRecording } from '../runs/run-store.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
 import { FOUND, nextSignal } from '../command-line/exit-codes.js'
 
@@ -65,50 +62,28 @@ async function recordProxy(options: Options, port: number): Promise<number> {
   const routes = parseUpstreams(options.texts('upstream'))
   if (routes.length === 0)
     throw usageError('Missing option --upstream.', 'Requests must be forwarded somewhere.')
-  const matchers = recordedMatchers(options.texts('matcher'))
-  await loadMatchers(matchers, process.cwd())
-  const store = options.store
-  store.prepare()
-  const server = await ProxyServer.listen(port)
-  const id = newRunId()
-  const tape = store.pathOf(id)
-  const unmark = markRecording(tape)
-  try {
-    const name = options.text('name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
-    const writer = openProxyTape({
-      tape,
-      id,
-      name,
-      ...options.durability(),
-      proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
-    })
-    trustRecording(tape, trustedRunsFile())
-    const secrets = new SecretMask()
-    secrets.addEnvironment(process.env)
-    const proxy = new RecordingProxy({
-      server,
-      writer,
-      routes,
-      secrets,
-      wayOut: new WayOut(process.env),
-    })
-    const json = options.json
-    const signal = nextSignal()
-    if (json) printJson({ listening: server.url, run: id, tape, routes })
-    else process.stderr.write(listeningLines('recording', server.url, id, routes))
-    await signal
-    await proxy.stop()
-    if (proxy.failure !== undefined) throw proxy.failure
-    writer.append({ type: 'end', exitCode: 0 })
-    writer.seal()
-    const recording = { code: 0, id, tape }
-    if (json) console.log(recordingJson(recording))
-    else process.stderr.write(`${recordingLine(recording, painter(process.stderr))}\n`)
-    return 0
-  } finally {
-    await server.close()
-    unmark()
-  }
+  const name = options.text('name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
+  const { json } = options
+  const { exchanges: _, ...recording } = await recordThroughProxy(
+    {
+      store: options.store,
+      port,
+      matchers: recordedMatchers(options.texts('matcher')),
+      run: { name, ...options.durability() },
+      proxy: { routes },
+      connections: { wayOut: new WayOut(process.env) },
+    },
+    async ({ id, tape, server }) => {
+      const signal = nextSignal()
+      if (json) printJson({ listening: server.url, run: id, tape, routes })
+      else process.stderr.write(listeningLines('recording', server.url, id, routes))
+      await signal
+      return { code: 0 }
+    },
+  )
+  if (json) console.log(recordingJson(recording))
+  else process.stderr.write(`${recordingLine(recording, painter(process.stderr))}\n`)
+  return 0
 }
 
 /** `retake proxy replay`: answers from a tape until a signal comes. Exit code 3 when something was not on it. */
