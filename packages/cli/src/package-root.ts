@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { readFileSync } from 'node:fs'
 
 /** The folder of this package. Right only for files one level below it: `src`, `dist` and `bundle`. */
@@ -10,4 +11,10 @@ export const cliEntry = (name: string): URL => new URL(`bundle/${name}.js`, cliR
 export function version(): string {
   const manifest = readFileSync(new URL('package.json', cliRoot), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
+}
+
+/** A folder and those above it, up to the root. */
+export function foldersUp(folder: string): string[] {
+  const above = path.dirname(folder)
+  return above === folder ? [folder] : [folder, ...foldersUp(above)]
 }

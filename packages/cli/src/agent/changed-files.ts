@@ -1,3 +1,4 @@
+import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -106,10 +107,7 @@ function readsOf(tape: Tape, cwd: string) {
     reads,
     /** Also true if a parent folder was removed or replaced. */
     isWritten: (file: string): boolean => {
-      for (let each = file; ; each = path.dirname(each)) {
-        if (written.has(each)) return true
-        if (path.dirname(each) === each) return false
-      }
+      return foldersUp(file).some((each) => written.has(each))
     },
   }
 }
@@ -184,8 +182,5 @@ function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
 /** The folder of the nearest package.json at or above a file; the folder of the file when there is none. */
 export function projectRoot(file: string): string {
   const start = path.dirname(path.resolve(file))
-  for (let folder = start; ; folder = path.dirname(folder)) {
-    if (existsSync(path.join(folder, 'package.json'))) return folder
-    if (path.dirname(folder) === folder) return start
-  }
+  return foldersUp(start).find((each) => existsSync(path.join(each, 'package.json'))) ?? start
 }

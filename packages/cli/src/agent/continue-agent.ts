@@ -19,20 +19,12 @@ import { atText, branchFacts, type BranchFacts, editText } from '../runs/branch-
 import { divergenceAdvice, divergenceReport } from './divergence.js'
 import { fromHere, type Look, lookOf, type Paint, printable, wrap } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
-import {
-  DIR_OPTION,
-  NODE_OPTION,
-  type Options,
-  TRUST_OPTION,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 
 /** Options of fork, rerun and resume. */
 export const CONTINUE_OPTIONS: Verb['options'] = {
   '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
-  ...NODE_OPTION,
-  ...TRUST_OPTION,
-  ...DIR_OPTION,
+  ...NODE_PROGRAM_OPTIONS,
   '--json': 'print the result as one line of JSON on stderr',
 }
 

@@ -10,7 +10,7 @@ import {
   type Style,
   wrap,
 } from '../terminal/terminal.js'
-import { q } from './mount-script.js'
+import { shellWord } from './mount-script.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 import { type Excerpt, excerpts } from '../compare/diff-lines.js'
 
@@ -115,12 +115,9 @@ function recordCommand({ details }: Tape): string {
   return [
     'retake record',
     ...(proxy?.tls ? ['--tls'] : []),
-    ...[...matchers, '--', ...command].map((word) => (PLAIN_WORD.test(word) ? word : q(word))),
+    ...[...matchers, '--', ...command].map(shellWord),
   ].join(' ')
 }
-
-/** Matches text that needs no quotes in a shell. */
-const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
 /** Maximum number of named suspects; `retake show` lists everything that was not captured. */
 const SUSPECTS_MAX = 5

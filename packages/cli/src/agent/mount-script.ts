@@ -106,6 +106,9 @@ function ownedFolders(needed: readonly string[]): string[] {
 /** Quoted for a shell. */
 export const q = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
+/** The same only where a shell would need it. */
+export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : q(text))
+
 const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
 
 function mountPoints(): string[] {

@@ -1,3 +1,4 @@
+import { foldersUp } from '../package-root.js'
 import { attempt } from '../attempt.js'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
@@ -53,11 +54,11 @@ const shaOf = (bytes: Buffer | undefined): string =>
 
 /** The version of an installed package, as a file that imports it would find it. */
 function versionOf(name: string, file: string): string | undefined {
-  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+  for (const folder of foldersUp(path.dirname(file))) {
     const bytes = contentOf(path.join(folder, 'node_modules', name, 'package.json'))
     if (bytes !== undefined) return /"version"\s*:\s*"([^"]*)"/.exec(bytes.toString())?.[1]
-    if (path.dirname(folder) === folder) return undefined
   }
+  return undefined
 }
 
 function* reachableCode(files: Iterable<string>): Generator<readonly [string, Buffer]> {

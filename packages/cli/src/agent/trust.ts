@@ -1,3 +1,4 @@
+import { shellWord } from './mount-script.js'
 import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
 import { promptOnTerminal, painter, printableLine } from '../terminal/terminal.js'
@@ -75,7 +76,4 @@ export function startLine({ details }: Tape): string {
   ].join(' ')
 }
 
-function quoted(text: string): string {
-  const shown = printableLine(text)
-  return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`
-}
+const quoted = (text: string): string => shellWord(printableLine(text))

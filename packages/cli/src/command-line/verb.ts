@@ -32,12 +32,16 @@ export const DURABILITY_OPTION: OptionTable = {
   '--durability <machine|process>':
     'what the tape survives while it is written: a power cut, or only the death of the process, without waiting for the disk (default: machine)',
 }
-export const TRUST_OPTION: OptionTable = {
+const TRUST_OPTION: OptionTable = {
   '--trust': 'also start programs of runs that were recorded elsewhere',
 }
 export const NODE_OPTION: OptionTable = {
   '--node-arg <flag>...': 'flag for Node itself, as --node-arg=--flag; repeatable',
 }
+/** Options of commands that start the program of a run. */
+export const PROGRAM_OPTIONS: OptionTable = { ...TRUST_OPTION, ...DIR_OPTION }
+/** The same where it is a Node program. */
+export const NODE_PROGRAM_OPTIONS: OptionTable = { ...NODE_OPTION, ...PROGRAM_OPTIONS }
 export const REDACT_OPTION: OptionTable = {
   '--redact <pattern>...':
     'hide what matches: a regular expression, or one of the names email, phone, card, iban, ip, key; in addition to those in retake.config; repeatable',
@@ -54,22 +58,10 @@ export const optionsOf = ({ options }: Verb): [spec: string, help: string][] =>
     ...Object.fromEntries(Object.entries(COMMON).filter(([spec]) => !(spec in options))),
   })
 
-interface Option {
-  readonly name: string
-  readonly short?: string
-  readonly value?: string
-  readonly multiple: boolean
-}
-
-function parseSpec(spec: string): Option {
+function parseSpec(spec: string) {
   const [, short, name = '', value, more] =
     /^(?:-(\w), )?--([\w-]+)(?: (<[^>]+>|\[[^\]]+\]))?(\.\.\.)?$/.exec(spec) ?? []
-  return {
-    name,
-    ...(short !== undefined && { short }),
-    ...(value !== undefined && { value }),
-    multiple: more !== undefined,
-  }
+  return { name, short, value, multiple: more !== undefined }
 }
 
 /** The command that runs, for the texts of usage errors. */

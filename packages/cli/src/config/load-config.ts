@@ -1,3 +1,4 @@
+import { foldersUp } from '../package-root.js'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,21 +16,15 @@ const NAMES = ['ts', 'mts', 'mjs', 'js', 'json'].map((extension) => `retake.conf
 
 /** The nearest config file at or above `folder`, up to the root of its project. */
 function findConfig(folder: string): string | undefined {
-  const root = rootOf(folder)
-  for (let here = folder; ; here = path.dirname(here)) {
-    const file = NAMES.map((name) => path.join(here, name)).find(isFile)
-    if (file !== undefined || here === root) return file
-  }
-}
-
-/** The repository that `folder` is in; without one the nearest package, or `folder` itself. */
-function rootOf(folder: string): string {
-  const above = [folder]
-  for (let here = folder; here !== path.dirname(here); here = path.dirname(here))
-    above.push(path.dirname(here))
+  const above = foldersUp(folder)
   const folderWith = (name: string): string | undefined =>
     above.find((each) => existsSync(path.join(each, name)))
-  return folderWith('.git') ?? folderWith('package.json') ?? folder
+  // The repository that `folder` is in; without one the nearest package, or `folder` itself.
+  const root = folderWith('.git') ?? folderWith('package.json') ?? folder
+  return above
+    .slice(0, above.indexOf(root) + 1)
+    .flatMap((each) => NAMES.map((name) => path.join(each, name)))
+    .find(isFile)
 }
 
 const isFile = (file: string): boolean =>

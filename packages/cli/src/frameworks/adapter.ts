@@ -1,3 +1,4 @@
+import { foldersUp } from '../package-root.js'
 import { attempt } from '../attempt.js'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -72,12 +73,9 @@ export function requireVersion({ package: name, from, to }: SupportedVersion): v
 /** The version the program itself would load, else the one next to Retake. */
 function installedVersion(name: string): string | undefined {
   const starts = [dirname(process.argv[1] ?? ''), process.cwd(), dirname(here)]
-  for (const start of starts) {
-    for (let folder = start; ; folder = dirname(folder)) {
-      const version = versionIn(join(folder, 'node_modules', name, 'package.json'))
-      if (version !== undefined) return version
-      if (folder === dirname(folder)) break
-    }
+  for (const folder of starts.flatMap(foldersUp)) {
+    const version = versionIn(join(folder, 'node_modules', name, 'package.json'))
+    if (version !== undefined) return version
   }
   return undefined
 }

@@ -54,38 +54,31 @@ const later = (schema: PromiseLike<Json>): StandardSchema => ({
   },
 })
 
+const CHAINED = [
+  'setAttribute',
+  'setAttributes',
+  'addEvent',
+  'addLink',
+  'addLinks',
+  'setStatus',
+  'updateName',
+] as const
+
 /** An OpenTelemetry span without data, in the shape of `Span` of `@opentelemetry/api`. */
-interface NoSpan {
+interface NoSpan extends Record<(typeof CHAINED)[number], (...args: unknown[]) => NoSpan> {
   spanContext(): { traceId: string; spanId: string; traceFlags: number }
-  setAttribute(...args: unknown[]): this
-  setAttributes(...args: unknown[]): this
-  addEvent(...args: unknown[]): this
-  addLink(...args: unknown[]): this
-  addLinks(...args: unknown[]): this
-  setStatus(...args: unknown[]): this
-  updateName(...args: unknown[]): this
   end(): void
   isRecording(): boolean
   recordException(): void
 }
 
-const itself = function (this: NoSpan) {
-  return this
-} as () => never
-
-const NO_SPAN: NoSpan = {
+const NO_SPAN = {
+  ...Object.fromEntries(CHAINED.map((name) => [name, () => NO_SPAN])),
   spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }),
-  setAttribute: itself,
-  setAttributes: itself,
-  addEvent: itself,
-  addLink: itself,
-  addLinks: itself,
-  setStatus: itself,
-  updateName: itself,
   end: () => {},
   isRecording: () => false,
   recordException: () => {},
-}
+} as unknown as NoSpan
 
 interface SpanOptions {
   readonly attributes?: Readonly<Record<string, unknown>>

@@ -84,7 +84,7 @@ function scopeOf(spanName: string): FrameworkScope | undefined {
 }
 
 /** Hands OpenTelemetry's context on to what is started in it, as the manager of its Node SDK does. */
-class AsyncContextManager implements ContextManager {
+class AsyncContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
 
   constructor(readonly root: Context) {}
@@ -155,14 +155,9 @@ interface OpenTelemetry {
   readonly ROOT_CONTEXT: Context
   readonly context: {
     active(): Context
-    with<R>(
-      context: Context,
-      body: (...args: unknown[]) => R,
-      self?: unknown,
-      ...args: unknown[]
-    ): R
+    with<R>(context: Context, body: () => R): R
     /** False when there is one already. */
-    setGlobalContextManager(manager: ContextManager): boolean
+    setGlobalContextManager(manager: AsyncContextManager): boolean
   }
   readonly trace: {
     getTracerProvider(): ProxyProvider
@@ -187,14 +182,6 @@ interface TracerProvider {
 interface ProxyProvider extends TracerProvider {
   getDelegate(): TracerProvider
   setDelegate(provider: TracerProvider): void
-}
-
-interface ContextManager {
-  active(): Context
-  with<R>(context: Context, body: (...args: unknown[]) => R, self?: unknown, ...args: unknown[]): R
-  bind<T>(context: Context, target: T): T
-  enable(): this
-  disable(): this
 }
 
 /** The copy that ADK itself uses: spans and contexts of another one would not meet its own. */

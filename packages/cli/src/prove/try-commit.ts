@@ -54,10 +54,7 @@ function linkModules(
   if (installed.length === 0) return 'none'
   if (!installed.every((folder) => hasSameLock(checkout, worktree, folder)))
     return 'other lock file'
-  for (const folder of installed) {
-    const modules = path.join(folder, 'node_modules')
-    linkFolder({ checkout, worktree }, modules)
-  }
+  for (const folder of installed) linkFolder(checkout, worktree, path.join(folder, 'node_modules'))
   return 'linked'
 }
 
@@ -74,24 +71,19 @@ function hasSameLock(checkout: string, worktree: string, folder: string): boolea
   }
 }
 
-interface Roots {
-  readonly checkout: string
-  readonly worktree: string
-}
-
-function linkFolder(roots: Roots, folder: string): void {
-  mkdirSync(path.join(roots.worktree, folder))
-  for (const name of readdirSync(path.join(roots.checkout, folder))) {
+function linkFolder(checkout: string, worktree: string, folder: string): void {
+  mkdirSync(path.join(worktree, folder))
+  for (const name of readdirSync(path.join(checkout, folder))) {
     const inner = path.join(folder, name)
     // Caches and what package managers note for themselves stay where they are.
     if (name.startsWith('.') && name !== '.bin') continue
-    const isFolder = lstatSync(path.join(roots.checkout, inner)).isDirectory()
-    if (isFolder && (name === '.bin' || name.startsWith('@'))) linkFolder(roots, inner)
-    else symlinkSync(targetOf(roots, inner), path.join(roots.worktree, inner))
+    const isFolder = lstatSync(path.join(checkout, inner)).isDirectory()
+    if (isFolder && (name === '.bin' || name.startsWith('@'))) linkFolder(checkout, worktree, inner)
+    else symlinkSync(targetOf(checkout, worktree, inner), path.join(worktree, inner))
   }
 }
 
-function targetOf({ checkout, worktree }: Roots, entry: string): string {
+function targetOf(checkout: string, worktree: string, entry: string): string {
   const file = path.join(checkout, entry)
   if (!lstatSync(file).isSymbolicLink()) return file
   const target = path.resolve(path.dirname(file), readlinkSync(file))
@@ -174,14 +166,8 @@ export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
   const { repository, build, tape, interruption } = trial
   return withWorktree(repository, commit, async (folder) => {
     interruption.throwIfAny()
-    const list = await repository.run(
-      '-C',
-      folder,
-      'ls-files',
-      '-z',
-      '--',
-      ':(glob)**/package.json',
-    )
+    const manifests = ['ls-files', '-z', '--', ':(glob)**/package.json']
+    const list = await repository.run('-C', folder, ...manifests)
     const modules = linkModules(repository.top, folder, list.split('\0').filter(Boolean))
     const failed = build === undefined ? undefined : await runBuild(build, folder, trial)
     interruption.throwIfAny()

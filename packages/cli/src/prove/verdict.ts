@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { divergenceAdvice, divergenceReport } from '../agent/divergence.js'
-import { fromHere } from '../terminal/terminal.js'
+import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
 import type { Verified } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
 
@@ -272,8 +272,6 @@ function outcomeOf({ ok, integrity, replay }: Verified, wanted: boolean): Verdic
   return wanted && replay === 'not tried' ? 'skipped' : 'passed'
 }
 
-const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
-
 function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
   if (ok) return ''
   if (error !== undefined)
@@ -283,7 +281,7 @@ function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
   return replayed.divergences
     .map((divergence) => {
       const fix = [...divergenceAdvice(tape, divergence), `retake replay ${fromHere(file)}`]
-      return divergenceReport(tape, divergence, plain, { fix }).join('\n')
+      return divergenceReport(tape, divergence, PLAIN_LOOK, { fix }).join('\n')
     })
     .join('\n\n')
 }

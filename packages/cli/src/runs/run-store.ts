@@ -40,7 +40,7 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
 const markedAlive = (tape: string): boolean | undefined =>
   attempt(() => isAlive(Number(readFileSync(markOf(tape), 'utf8'))))
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {

@@ -145,6 +145,9 @@ export interface Look {
   readonly width: number
 }
 
+/** For text that is not printed on a terminal. */
+export const PLAIN_LOOK: Look = { paint: (_, text) => text, width: 100 }
+
 /** Lines of at most `width` characters, broken at spaces. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []

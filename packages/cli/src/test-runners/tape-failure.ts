@@ -2,11 +2,9 @@ import { fileURLToPath } from 'node:url'
 import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { divergenceReport } from '../agent/divergence.js'
-import { fromHere } from '../terminal/terminal.js'
+import { fromHere, PLAIN_LOOK } from '../terminal/terminal.js'
 import { explain } from '../command-line/print-error.js'
 import { cliRoot } from '../package-root.js'
-
-const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
 
 /** Describes a divergence for a failed test: what, the difference, what to do. */
 function divergenceText(file: string, found: Divergence, test: RunningTest): string {
@@ -14,7 +12,7 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
   const { site: _, ...divergence } = found
   const tape = openTape(file)
   const advice = keyAdvice(divergence)
-  const lines = divergenceReport(tape, divergence, plain, {
+  const lines = divergenceReport(tape, divergence, PLAIN_LOOK, {
     again: recordAgain(test),
     withTitle: true,
     ...(advice && { fix: advice }),

@@ -1,3 +1,4 @@
+import { isAlive } from '../runs/run-store.js'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,15 +84,7 @@ function removeLeftovers(folder: string, prefix: string): void {
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(prefix)) continue
     const pid = Number(name.slice(prefix.length).split('-')[0])
-    if (!isRunning(pid)) rmSync(path.join(folder, name), { recursive: true, force: true })
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if (!isAlive(pid)) rmSync(path.join(folder, name), { recursive: true, force: true })
   }
 }
 

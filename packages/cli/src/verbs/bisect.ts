@@ -1,4 +1,4 @@
-import { DIR_OPTION, SECONDS, TRUST_OPTION, type Verb } from '../command-line/verb.js'
+import { SECONDS, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { type Look, type Paint, painter, printable, Progress } from '../terminal/terminal.js'
 import { type Bisected, bisectRun } from '../prove/bisect-run.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
@@ -22,9 +22,7 @@ not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
     '--run <command>': 'run this before each replay, for example "npm run build"',
     '--timeout <s>': 'maximum time for one replay (default: 120)',
     '--allow-dirty': 'ignore uncommitted changes',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
-    '--json': 'print the result as JSON',
+    ...PROGRAM_OPTIONS,
   },
   examples: [
     'retake bisect last --good v1.2.0',

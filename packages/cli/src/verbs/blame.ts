@@ -1,10 +1,4 @@
-import {
-  DIR_OPTION,
-  type Options,
-  TRUST_OPTION,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import {
   promptOnTerminal,
   printable,
@@ -92,8 +86,7 @@ Forks are stored, so an interrupted search continues where it stopped.`,
       'also find which words of the request of this model step mattered, by sending it again with parts left out',
     '--keep': 'keep the tapes of forks, for retake show and diff',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...PROGRAM_OPTIONS,
     '--demo': 'instead: record the agent of retake demo and blame that run',
     '--validate': 'instead: blame agents with known faults and score the result',
     '--json': 'print the findings as JSON',

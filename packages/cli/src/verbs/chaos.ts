@@ -1,10 +1,4 @@
-import {
-  DIR_OPTION,
-  type Options,
-  TRUST_OPTION,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { fromHere, type Look, printable, Progress, wrap } from '../terminal/terminal.js'
 import { copyFileSync, renameSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -39,10 +33,9 @@ function deliveryName(tape: Tape, view: RunView, seq: number): string {
   const step = view.recordedSteps.findLast(
     (one) => one.seq === event.op || one.answerSeqs.includes(seq),
   )
-  const started = tape.event(event.op)
-  if (step !== undefined) {
+  if (step !== undefined)
     return `${partOfAnswer(event)} step ${step.label} (${clipText(step.title, 40)})`
-  }
+  const started = tape.event(event.op)
   if (started.type === 'timer')
     return started.kind === 'immediate' ? 'an immediate' : `the ${started.kind} of ${started.ms} ms`
   if (started.type === 'work') return `the end of ${started.name}`
@@ -172,8 +165,7 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
     '--keep':
       'keep the tape of the smallest seed of each changed outcome, for retake replay, show and diff',
     '--jobs <n>': 'number of processes at a time (default: one per core)',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...PROGRAM_OPTIONS,
     '--json': 'print the findings as JSON',
   },
   examples: [

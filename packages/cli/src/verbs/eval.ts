@@ -1,10 +1,4 @@
-import {
-  DIR_OPTION,
-  NODE_OPTION,
-  TRUST_OPTION,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { IN_FULL, type LineHit, type WatchedLine } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
@@ -24,9 +18,7 @@ effects fails, and its error is printed for that hit.`,
   options: {
     '--at <file:line>': 'the line; the file is relative to the folder of the recording (required)',
     '--allow-side-effects': 'let the expression change things; the replay may diverge',
-    ...NODE_OPTION,
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...NODE_PROGRAM_OPTIONS,
     '--json': 'print one JSON object per hit: hit, step, seq, value',
   },
   examples: [

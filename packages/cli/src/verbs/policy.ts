@@ -132,7 +132,6 @@ shows the evidence.`,
     '--max-allowed <n>': 'how many calls may be newly allowed (default: 0)',
     '--deny-step <n>': 'the step of the call to block (suggest)',
     ...DIR_OPTION,
-    '--json': 'print the result as JSON',
   },
   examples: [
     'retake policy check policy.yaml',

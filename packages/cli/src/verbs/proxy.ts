@@ -1,12 +1,11 @@
 import { recordThroughProxy } from '../agent/record-command.js'
 import {
-  DIR_OPTION,
   DURABILITY_OPTION,
   type Options,
   PORT,
-  TRUST_OPTION,
   usageError,
   type Verb,
+  PROGRAM_OPTIONS,
 } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { requireTrust } from '../agent/trust.js'
@@ -42,8 +41,7 @@ With one upstream every path goes there. With several, the first part of the pat
       'what may differ between requests: dates, uuids, json-order, or a file, see `retake docs proxy`; repeatable',
     ...DURABILITY_OPTION,
     '--pace': 'replay with the recorded pauses (replay)',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...PROGRAM_OPTIONS,
     '--json': 'print one line of JSON when it listens, and one when it ends',
   },
   examples: [

@@ -1,11 +1,4 @@
-import {
-  DIR_OPTION,
-  type Options,
-  PORT,
-  TRUST_OPTION,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, PORT, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { cutTo, type Look, lookOf, printable, printJson } from '../terminal/terminal.js'
 import { changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
@@ -128,8 +121,7 @@ your code that ran next, the call stack and the variables.`,
     '--pace': 'replay with the recorded pauses (default: full speed)',
     '--node-arg <flag>...':
       'flag for Node itself, as --node-arg=--flag; modules that it preloads are not part of the run, they really run; repeatable',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...PROGRAM_OPTIONS,
     '--json': "print the receipt as JSON on stdout, and the agent's output on stderr",
   },
   examples: [

@@ -1,4 +1,4 @@
-import { DIR_OPTION, NODE_OPTION, TRUST_OPTION, type Verb } from '../command-line/verb.js'
+import { type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import { fromHere, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
@@ -16,9 +16,7 @@ its name; recording costs nothing extra. \`retake show <run> --step N --state\` 
 what changed since the step before.`,
   options: {
     '--every <k>': 'capture only steps k, 2k, 3k …, and the last one',
-    ...NODE_OPTION,
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...NODE_PROGRAM_OPTIONS,
     '--json': 'print the file and the number of states as JSON',
   },
   examples: ['retake snapshot last', 'retake snapshot last --every 10'],

@@ -1,5 +1,5 @@
 import { Interruption } from '../command-line/exit-codes.js'
-import { DIR_OPTION, NODE_OPTION, TRUST_OPTION, type Verb } from '../command-line/verb.js'
+import { type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { Timeline } from '@retake/engine/inspect'
 import { movedHere, warnOfChangedSources } from '../agent/source-code.js'
 import { plural } from '@retake/tape/present'
@@ -24,9 +24,7 @@ command. Expressions cannot change anything.`,
     '--at <N>': 'start at step N (default: before the first)',
     '--keyframes <n>': 'maximum number of keyframes (default: 8)',
     '--memory <MB>': 'maximum memory of all processes together (default: 1024)',
-    ...NODE_OPTION,
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...NODE_PROGRAM_OPTIONS,
     '--json': 'print one JSON object per command',
   },
   examples: [

@@ -1,12 +1,5 @@
 import { serveUntilSignal } from '../ui/serve-ui.js'
-import {
-  DIR_OPTION,
-  type Options,
-  PORT,
-  TRUST_OPTION,
-  usageError,
-  type Verb,
-} from '../command-line/verb.js'
+import { type Options, PORT, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { findStep, viewRun } from '../runs/view-run.js'
@@ -26,8 +19,7 @@ with one run, until Ctrl-C. Only the printed address gives access; each start cr
       'listen on an address other than loopback; needs a password, in RETAKE_PASSWORD or a file',
     '--password-file <file>': 'file whose first line is the password',
     '--allow-host <name>...': 'host name that leads here through a proxy; repeatable',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...PROGRAM_OPTIONS,
     '--json': 'print the address as one line of JSON',
   },
   examples: [

@@ -1,4 +1,4 @@
-import { DIR_OPTION, TRUST_OPTION, type Verb } from '../command-line/verb.js'
+import { type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
@@ -44,8 +44,7 @@ job gets a table of all tapes.`,
     '--strict-files':
       'report a project file that has changed since the run read it as a finding (default: a warning; the recorded content is served)',
     '--junit <file>': 'also write JUnit XML, with a test case for each tape',
-    ...TRUST_OPTION,
-    ...DIR_OPTION,
+    ...PROGRAM_OPTIONS,
     '--json': 'print one result per line as JSON',
   },
   examples: [
