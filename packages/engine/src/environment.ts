@@ -2,8 +2,7 @@ import { environmentOnTape, namesOnTape } from '@retake/tape/format'
 import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
 import { proofOf } from './machine-key.js'
 import { natives } from './natives.js'
-import { isSecretVariable, maskVariable, variablesChanged } from './secrets.js'
-import type { SecretMask } from './secrets.js'
+import { isSecretVariable, maskVariable, variablesChanged, type SecretMask } from './secrets.js'
 
 /** Variables as a program sees them. Values it sets itself are neither recorded nor served. */
 export interface Environment {

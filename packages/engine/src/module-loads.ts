@@ -1,7 +1,6 @@
 import module from 'node:module'
 import { isMainThread, MessagePort } from 'node:worker_threads'
-import { replace } from './boundaries/patch.js'
-import type { Undo } from './boundaries/patch.js'
+import { replace, type Undo } from './boundaries/patch.js'
 import { isOfARun, outsideRuns } from './scope.js'
 
 /**

@@ -1,5 +1,4 @@
-import type { Tape } from '@retake/tape/format'
-import { tapeCorrupt } from '@retake/tape/format'
+import { tapeCorrupt, type Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 
 /**

@@ -1,7 +1,6 @@
 import type { Durability, Preload, RecordedCode, RecordedError } from '@retake/tape/format'
 import type { OrderOptions, Swap } from './player/turns.js'
-import type { ContinuePlan, SettledDoubt } from './player/plan.js'
-import type { PinnedReport } from './player/plan.js'
+import type { ContinuePlan, SettledDoubt, PinnedReport } from './player/plan.js'
 
 /**
  * Task of an agent process, which the command line passes in the variable

@@ -11,8 +11,7 @@ import { newRunId } from './run-id.js'
 import { prepareRunsFolder } from './runs-folder.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { EventWriter } from './sessions/background-writer.js'
-import { RecordSession } from './sessions/record-session.js'
-import type { RecordSessionOptions } from './sessions/record-session.js'
+import { RecordSession, type RecordSessionOptions } from './sessions/record-session.js'
 
 export interface RecordOptions {
   /** What the run is called in lists. */

@@ -2,8 +2,7 @@ import buffer from 'node:buffer'
 import { calledByRunner } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession, drawn } from '../scope.js'
-import { dressLike, replace, replaceClass, replaceGetter, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { dressLike, replace, replaceClass, replaceGetter, undoAll, type Undo } from './patch.js'
 
 /** Every way to ask what time it is but those that each realm has of its own. */
 export function patchClock(): Undo {

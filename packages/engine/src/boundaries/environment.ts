@@ -4,8 +4,7 @@ import type { Environment } from '../environment.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
 import { variablesChanged } from '../secrets.js'
-import { lookFirst } from './patch.js'
-import type { Undo } from './patch.js'
+import { lookFirst, type Undo } from './patch.js'
 
 const { env } = natives
 

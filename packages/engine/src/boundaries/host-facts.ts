@@ -2,8 +2,7 @@ import os from 'node:os'
 import { fromWire, toWire } from '@retake/tape/format'
 import { calledByRunner } from '../call-site.js'
 import { currentSession, drawn } from '../scope.js'
-import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { dressLike, replace, replaceGetter, undoAll, type Undo } from './patch.js'
 
 const OS_FUNCTIONS = [
   'arch',

@@ -4,8 +4,7 @@ import zlib from 'node:zlib'
 import { calledFrom } from '../call-site.js'
 import { currentSession, outsideRuns } from '../scope.js'
 import { inTurn } from './in-turn.js'
-import { dressLike, replace, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { dressLike, replace, undoAll, type Undo } from './patch.js'
 
 const ZLIB = [
   'brotliCompress',

@@ -1,8 +1,7 @@
 import fs from 'node:fs'
 import { registerNativeOutput } from '../natives.js'
 import { currentSession } from '../scope.js'
-import { replace, replaceGetter, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { replace, replaceGetter, undoAll, type Undo } from './patch.js'
 
 type StreamName = 'stdout' | 'stderr'
 

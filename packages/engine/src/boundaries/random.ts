@@ -2,8 +2,7 @@ import crypto from 'node:crypto'
 import { natives } from '../natives.js'
 import { currentSession, drawn } from '../scope.js'
 import { answerLater } from './in-turn.js'
-import { dressLike, replace, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { dressLike, replace, undoAll, type Undo } from './patch.js'
 
 /** `node:crypto` and WebCrypto: random numbers, bytes and ids. */
 export function patchRandom(): Undo {

@@ -1,7 +1,6 @@
 import { patchRealmClock } from './clock.js'
 import { patchRealmRandom } from './random.js'
-import { undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { undoAll, type Undo } from './patch.js'
 
 /**
  * Reaches the clock and chance of another realm in this process, such as the

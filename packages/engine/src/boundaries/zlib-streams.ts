@@ -1,7 +1,6 @@
 import zlib from 'node:zlib'
 import { currentSession } from '../scope.js'
-import { ownerOf, replace, replaceLazyClass, undoAll } from './patch.js'
-import type { Undo } from './patch.js'
+import { ownerOf, replace, replaceLazyClass, undoAll, type Undo } from './patch.js'
 
 /** The object behind a zlib stream; not public, but the same in Node 20 to 26. */
 interface ZlibHandle {

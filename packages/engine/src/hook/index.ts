@@ -38,6 +38,12 @@ export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
 export { BackgroundWriter } from '../sessions/background-writer.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
 export type { Recording } from '../sessions/recording.js'
-export { EMPTY, Operation } from '../sessions/session.js'
-export type { Action, Delivery, NewDelivery, Session } from '../sessions/session.js'
+export {
+  EMPTY,
+  Operation,
+  type Action,
+  type Delivery,
+  type NewDelivery,
+  type Session,
+} from '../sessions/session.js'
 export { stateFolder } from '../state-folder.js'

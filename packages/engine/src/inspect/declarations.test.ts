@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { declarationsIn } from './declarations.js'
-import type { ScopeKind } from './declarations.js'
+import { declarationsIn, type ScopeKind } from './declarations.js'
 
 /** Names that have no value yet at `¦`, which is not part of the source. */
 function notReady(kind: ScopeKind, text: string): string[] {

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { describeValue } from './describe-value.js'
+import { describeValue, printDescribed } from './describe-value.js'
 import { GLANCE } from './frame-reader.js'
-import { printDescribed } from './describe-value.js'
 
 class Cart {
   readonly items = ['tea']

@@ -6,12 +6,21 @@ export { GLANCE, IN_FULL } from './frame-reader.js'
 export { printDescribed } from './describe-value.js'
 export { Probe } from './probe.js'
 export type { LineHit, WatchedLine, WatchLineOptions } from './line-watch.js'
-export type { Ended, EvaluateOptions, Evaluation, HaltedAtEvent } from './probe-thread.js'
-export type { ProbeEnd, ProbeProcess } from './probe-thread.js'
-export type { SourceLocation } from './stop.js'
-export type { Frame, Stop, Value, Variable } from './stop.js'
-export { Timeline } from './timeline/timeline.js'
-export type { LaneOptions, MotionOptions, TimelineOptions } from './timeline/timeline.js'
+export type {
+  Ended,
+  EvaluateOptions,
+  Evaluation,
+  HaltedAtEvent,
+  ProbeEnd,
+  ProbeProcess,
+} from './probe-thread.js'
+export type { SourceLocation, Frame, Stop, Value, Variable } from './stop.js'
+export {
+  Timeline,
+  type LaneOptions,
+  type MotionOptions,
+  type TimelineOptions,
+} from './timeline/timeline.js'
 export type { Moment, TimelineStep } from './timeline/moments.js'
 export type {
   NotFound,

@@ -8,8 +8,7 @@ import { Session } from 'node:inspector'
 import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { parentPort, workerData } from 'node:worker_threads'
-import { SLOT, STATE } from './shared-slots.js'
-import type { InspectorThreadData } from './shared-slots.js'
+import { SLOT, STATE, type InspectorThreadData } from './shared-slots.js'
 
 interface Message {
   readonly id: number

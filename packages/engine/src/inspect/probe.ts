@@ -1,5 +1,4 @@
-import { LineWatch } from './line-watch.js'
-import type { WatchedLine, WatchLineOptions } from './line-watch.js'
+import { LineWatch, type WatchedLine, type WatchLineOptions } from './line-watch.js'
 import type { ProbeProcess } from './probe-thread.js'
 import { misused, ProbeThread } from './probe-thread.js'
 import type { Ended, EvaluateOptions, Evaluation, HaltedAtEvent } from './probe-thread.js'

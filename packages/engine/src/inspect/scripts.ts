@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { SourceMap } from 'node:module'
-import type { SourceMapPayload } from 'node:module'
+import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
 import type { SourceLocation } from './stop.js'

@@ -1,5 +1,4 @@
-import { declarationsIn } from './declarations.js'
-import type { Declaration, ScopeKind } from './declarations.js'
+import { declarationsIn, type Declaration, type ScopeKind } from './declarations.js'
 import type { InspectorLink } from './inspector-link.js'
 import type { CallFrame, ScriptLocation } from './protocol.js'
 

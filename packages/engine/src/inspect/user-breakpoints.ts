@@ -1,5 +1,4 @@
-import type { InspectorLink } from './inspector-link.js'
-import { InspectorRefused } from './inspector-link.js'
+import { InspectorRefused, type InspectorLink } from './inspector-link.js'
 import type { ScriptLocation } from './protocol.js'
 import type { Scripts } from './scripts.js'
 

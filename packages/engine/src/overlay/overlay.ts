@@ -1,8 +1,7 @@
 import type fs from 'node:fs'
 import path from 'node:path'
 import { disk, lookAt } from './disk.js'
-import { OverlayStore } from './overlay-store.js'
-import type { Hidden } from './overlay-store.js'
+import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
 
 /** Where something is found: in the overlay, on disk, or not at all. */

@@ -1,6 +1,5 @@
 import path from 'node:path'
-import { decodeBody, isDelivery } from '@retake/tape/format'
-import type { CallEvent, Tape } from '@retake/tape/format'
+import { decodeBody, isDelivery, type CallEvent, type Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { disk } from './disk.js'
 import { hasOwnFiles } from './has-own-files.js'

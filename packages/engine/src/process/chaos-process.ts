@@ -1,6 +1,5 @@
 import { TapeWriter } from '@retake/tape/node'
-import { isCutShort } from '../player/tape-source.js'
-import { TapeSource } from '../player/tape-source.js'
+import { isCutShort, TapeSource } from '../player/tape-source.js'
 import { environmentFrom } from '../environment.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'

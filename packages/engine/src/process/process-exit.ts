@@ -1,5 +1,4 @@
-import { recordError } from '@retake/tape/format'
-import type { RecordedError } from '@retake/tape/format'
+import { recordError, type RecordedError } from '@retake/tape/format'
 
 /**
  * Calls `last` when the process ends, after every exit listener of the agent, so

@@ -1,5 +1,4 @@
-import { hasReadsOnly } from '@retake/tape/format'
-import type { Tape } from '@retake/tape/format'
+import { hasReadsOnly, type Tape } from '@retake/tape/format'
 import { withSurroundings } from '../environment.js'
 import { ThreadHalter } from '../inspect/thread-halter.js'
 import { natives } from '../natives.js'

@@ -1,6 +1,5 @@
 import type { WriteStream } from 'node:tty'
-import { describeInput, imitateInput } from '../boundaries/input.js'
-import type { InputFacts } from '../boundaries/input.js'
+import { describeInput, imitateInput, type InputFacts } from '../boundaries/input.js'
 import { define } from '../boundaries/patch.js'
 
 /** Properties of a terminal that programs check before they print. */

@@ -2,24 +2,20 @@
  * Recording and replaying programs of any language through a proxy on the
  * loopback. A separate entry point: agents that load the engine do not load it.
  */
-export { redirectVariables } from './base-url-variables.js'
-export type { RedirectedVariables } from './base-url-variables.js'
+export {
+  redirectVariables,
+  sessionVariables,
+  type RedirectedVariables,
+} from './base-url-variables.js'
 export { CertificateAuthority } from './certificate-authority.js'
 export { ClientProcess } from './client-process.js'
-export { compareCommand } from './compare-command.js'
-export type { CommandEnd } from './compare-command.js'
-export { loadMatchers, MATCHERS, DEFAULT_MATCHERS } from './matchers.js'
-export type { Matcher } from './matchers.js'
-export { openProxyTape } from './open-proxy-tape.js'
-export type { ProxyTapeOptions } from './open-proxy-tape.js'
+export { compareCommand, type CommandEnd } from './compare-command.js'
+export { loadMatchers, MATCHERS, DEFAULT_MATCHERS, type Matcher } from './matchers.js'
+export { openProxyTape, type ProxyTapeOptions } from './open-proxy-tape.js'
 export type { ProxyRequest } from './proxy-request.js'
 export { ProxyServer } from './proxy-server.js'
-export { RecordingProxy } from './recording-proxy.js'
-export type { RecordingProxyOptions } from './recording-proxy.js'
-export { ReplayingProxy } from './replaying-proxy.js'
-export type { ReplayingProxyOptions } from './replaying-proxy.js'
-export { parseUpstreams } from './routes.js'
-export type { Route } from './routes.js'
-export { sessionVariables } from './base-url-variables.js'
+export { RecordingProxy, type RecordingProxyOptions } from './recording-proxy.js'
+export { ReplayingProxy, type ReplayingProxyOptions } from './replaying-proxy.js'
+export { parseUpstreams, type Route } from './routes.js'
 export { WayOut } from './way-out.js'
 export { SecretMask } from '../secrets.js'

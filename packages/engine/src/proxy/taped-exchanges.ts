@@ -2,8 +2,7 @@ import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape/format'
 import type { Mismatch } from '../player/compare.js'
 import { ContentMatcher } from '../player/content-matcher.js'
 import { type RecordedOperation, TapeTimeline } from '../player/timeline.js'
-import { canonical } from './matchers.js'
-import type { Matcher } from './matchers.js'
+import { canonical, type Matcher } from './matchers.js'
 import type { ProxyRequest } from './proxy-request.js'
 
 /** A request on the tape with the parts of its answer, in order. */

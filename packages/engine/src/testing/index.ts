@@ -2,8 +2,7 @@
  * The test kit: a scripted model server that speaks the wire formats of all
  * known providers. A separate entry point: agents that load the engine do not load this.
  */
-export { startModelServer } from './model-server.js'
-export type { ModelServer, ModelServerOptions } from './model-server.js'
+export { startModelServer, type ModelServer, type ModelServerOptions } from './model-server.js'
 export type { Format, ModelRequest, PlainMessage } from './model-request.js'
 export type {
   AnswerCondition,

@@ -1,5 +1,4 @@
-import { findApi, messageText } from '@retake/tape'
-import type { Message, MessagePart } from '@retake/tape'
+import { findApi, messageText, type Message, type MessagePart } from '@retake/tape'
 
 /**
  * A wire format that the server speaks: `openai-chat`, `openai-responses`,

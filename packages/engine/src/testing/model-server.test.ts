@@ -1,7 +1,6 @@
 import { connect } from 'node:http2'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from 'vitest'
 import { startModelServer } from './index.js'

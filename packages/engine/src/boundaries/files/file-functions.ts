@@ -1,6 +1,5 @@
 import { outsideRuns } from '../../scope.js'
-import { plain } from '../captured-call.js'
-import type { Encoded, ResultForm } from '../captured-call.js'
+import { plain, type Encoded, type ResultForm } from '../captured-call.js'
 import type { FileFunction } from './file-natives.js'
 import { entries, statFs, stats } from './file-values.js'
 

@@ -1,7 +1,6 @@
 import { encodeBody } from '@retake/tape/format'
 import type { Session } from '../../sessions/session.js'
-import { plain } from '../captured-call.js'
-import type { Encoded } from '../captured-call.js'
+import { plain, type Encoded } from '../captured-call.js'
 import { contentOf, describeOptions, encodeOptions } from './file-call.js'
 import { nameDescriptor, outputDescriptor } from './file-call.js'
 import { bytesOf, encodeData, isDescriptor, NO_DESCRIPTOR, tryOut } from './file-functions.js'

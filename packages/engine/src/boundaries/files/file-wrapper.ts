@@ -3,8 +3,7 @@ import type { Session } from '../../sessions/session.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { FileFunction } from './file-natives.js'
-import { dressLike, replace } from '../patch.js'
-import type { Undo } from '../patch.js'
+import { dressLike, replace, type Undo } from '../patch.js'
 
 /**
  * A function that looks like `native`; when the agent calls it in a run, `inside`

@@ -5,8 +5,7 @@ import type { Overlay } from '../../overlay/overlay.js'
 import type { Session } from '../../sessions/session.js'
 import type { Answer } from '../captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
-import { nativeFs } from './file-natives.js'
-import type { FileFunction } from './file-natives.js'
+import { nativeFs, type FileFunction } from './file-natives.js'
 
 /**
  * A call of `node:fs` made for real, for a run that may hold descriptors from a

@@ -27,13 +27,14 @@ export class UnrecordedSession implements Session {
     return this.owner.secrets
   }
 
-  draw<T>(_kind: string, native: () => T): T {
-    return native()
-  }
-
-  drawAhead<T>(_kind: string, native: () => T): T {
-    return native()
-  }
+  readonly draw = <T>(_kind: string, native: () => T): T => native()
+  readonly drawAhead = this.draw
+  // Nothing is written, delayed or tracked.
+  readonly output = ignore
+  readonly write = ignore
+  readonly proceed = ignore
+  readonly forget = ignore
+  readonly restart = ignore
 
   perform(action: Action): Operation {
     const operation = new Operation(-1, action, this)
@@ -46,14 +47,6 @@ export class UnrecordedSession implements Session {
     return { event, body, native }
   }
 
-  output(): void {
-    // The bytes go out all the same.
-  }
-
-  write(): void {
-    // So do these.
-  }
-
   note(note: Parameters<Session['note']>[0]): void {
     this.owner.note(note)
   }
@@ -61,19 +54,9 @@ export class UnrecordedSession implements Session {
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     natives.setImmediate(() => operation.closed || operation.deliver({ event, body, native }))
   }
-
-  proceed(): void {
-    // Nothing is held back.
-  }
-
-  forget(): void {
-    // No list is kept.
-  }
-
-  restart(): void {
-    // Nothing is on its way.
-  }
 }
+
+const ignore = (): void => {}
 
 const made = new WeakMap<Session, UnrecordedSession>()
 

@@ -1,5 +1,4 @@
-import { replace, undoAll } from '../patch.js'
-import type { Undo } from '../patch.js'
+import { replace, undoAll, type Undo } from '../patch.js'
 import {
   adoptInstances,
   bindHandle,

@@ -1,12 +1,10 @@
 import { createRequire } from 'node:module'
-import { noteBoundary } from '../uncaptured.js'
+import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 import { fileURLToPath } from 'node:url'
 import { errors } from '../../errors.js'
 import { currentSession, unrecordedOwner } from '../../scope.js'
 import { promiseCall } from '../captured-call.js'
-import { replace, undoAll } from '../patch.js'
-import type { Undo } from '../patch.js'
-import { REPLAY_STOPS } from '../uncaptured.js'
+import { replace, undoAll, type Undo } from '../patch.js'
 import {
   adoptInstances,
   bindHandle,

@@ -3,10 +3,9 @@ import { isIP } from 'node:net'
 import { beforeContact } from '../../outside-contact.js'
 import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { type CapturedCall, performCall, promiseCall, startCall } from '../captured-call.js'
+import { performCall, promiseCall, startCall, plain, type CapturedCall } from '../captured-call.js'
 import { encodeOptions } from '../files/file-call.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
-import { plain } from '../captured-call.js'
 
 /**
  * Names and addresses: every question to the resolver goes on tape with its

@@ -6,8 +6,7 @@ import { hasFlag } from '../../recorder-flags.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performTool, type ToolCall } from '../../tool.js'
-import { ownerOf, replace, undoAll } from '../patch.js'
-import type { Undo } from '../patch.js'
+import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 
 /**

@@ -1,5 +1,4 @@
-import { Http1Scanner } from '@retake/tape/format'
-import type { Http1Request } from '@retake/tape/format'
+import { Http1Scanner, type Http1Request } from '@retake/tape/format'
 import { siteField } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'

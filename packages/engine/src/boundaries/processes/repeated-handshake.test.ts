@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { RepeatedHandshake } from './repeated-handshake.js'
-import type { HandshakeMessage } from './repeated-handshake.js'
+import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
 
 const hello = { line: '{"id":0,"method":"initialize"}', id: 0 }
 const ready = { line: '{"method":"notifications/initialized"}' }

@@ -7,8 +7,7 @@ import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { commandLine, describeCommand } from './child-command.js'
-import { RepeatedHandshake } from './repeated-handshake.js'
-import type { HandshakeMessage } from './repeated-handshake.js'
+import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 interface SpawnOptions {

@@ -9,8 +9,7 @@ import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
 import { noteDisk } from './child-command.js'
-import { replace } from '../patch.js'
-import type { Undo } from '../patch.js'
+import { replace, type Undo } from '../patch.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 /**

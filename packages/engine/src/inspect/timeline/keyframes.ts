@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Ended } from '../probe-thread.js'
-import type { ProbePool } from './probe-pool.js'
+import type { ProbePool, Runner } from './probe-pool.js'
 import { type Matched, matchKeyframes, planKeyframes } from './plan-keyframes.js'
 import type { Moments } from './moments.js'
-import type { Runner } from './probe-pool.js'
 import { readFile } from 'node:fs/promises'
 
 export interface KeyframeLimits {

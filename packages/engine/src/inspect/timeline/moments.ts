@@ -1,6 +1,5 @@
-import { isDelivery, isInitiation } from '@retake/tape/format'
+import { isDelivery, isInitiation, type Tape } from '@retake/tape/format'
 import type { Step } from '@retake/tape'
-import type { Tape } from '@retake/tape/format'
 
 /** The fields of a step that a timeline uses; the read model's `Step` is one. */
 export type TimelineStep = Pick<

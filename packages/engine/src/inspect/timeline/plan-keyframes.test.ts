@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchKeyframes } from './plan-keyframes.js'
-import { planKeyframes } from './plan-keyframes.js'
+import { matchKeyframes, planKeyframes } from './plan-keyframes.js'
 
 /** 100 ms to load, then the same time for each moment. */
 const steady = Array.from({ length: 101 }, (_, index) => 100 + index)

@@ -1,6 +1,5 @@
 import type { Evaluation } from '../probe-thread.js'
-import type { SourceLocation } from '../stop.js'
-import type { Frame, Variable } from '../stop.js'
+import type { SourceLocation, Frame, Variable } from '../stop.js'
 import type { Moment } from './moments.js'
 
 /** One line of a stack. */

@@ -1,7 +1,7 @@
 import type { Tape } from '@retake/tape/format'
 import type { Evaluation, ProbeProcess } from '../probe-thread.js'
 import type { Stop, Variable } from '../stop.js'
-import { ConditionSearch } from './active-probe.js'
+import { ConditionSearch, ActiveProbe } from './active-probe.js'
 import { ProbePool } from './probe-pool.js'
 import { type KeyframeLimits, Keyframes } from './keyframes.js'
 import { type Moment, Moments, type TimelineStep } from './moments.js'
@@ -13,7 +13,6 @@ import type {
   TimelineStatus,
   Watched,
 } from './position.js'
-import { ActiveProbe } from './active-probe.js'
 import { errors } from '../../errors.js'
 
 export interface TimelineOptions extends Partial<KeyframeLimits> {
