@@ -31,17 +31,17 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   tell: {
     forms: /^(tell|tells|telling|told|untold)$/,
     instead: 'report, notify, serialize, describe, unknown',
-    limit: 6,
+    limit: 3,
   },
   ask: {
     forms: /^(ask|asks|asking|asked|question|questions)$/,
     instead: 'request, prompt, check, query',
-    limit: 5,
+    limit: 4,
   },
   home: {
     forms: /^(home|homes)$/,
     instead: 'run repository, package root, home directory',
-    limit: 4,
+    limit: 3,
   },
   door: { forms: /^(door|doors)$/, instead: 'platform, entry point', limit: 1 },
   carry: {

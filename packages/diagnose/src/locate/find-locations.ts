@@ -287,8 +287,8 @@ const messageLocations = (step: Step): ValueLocation[] => {
     direction: isServers ? 'out' : 'in',
     search: (matcher) => {
       const { result, error } = step.call() ?? {}
-      const told = error && { message: error.message, data: error.props?.['data'] }
-      return [...searchJson(result, matcher, 'result'), ...searchJson(told, matcher, 'error')]
+      const failure = error && { message: error.message, data: error.props?.['data'] }
+      return [...searchJson(result, matcher, 'result'), ...searchJson(failure, matcher, 'error')]
     },
   }
   return step.answerSeqs.length === 0 ? [request] : [request, answer]

@@ -1,3 +1,4 @@
+import { firstIndex, pushTo } from '../values/collections.js'
 import { bodySize, type Envelope } from './codec.js'
 import { fromOps, fromParts, literal, type Recipe } from './delta/recipe.js'
 import type { TapePlatform } from './platform.js'
@@ -170,7 +171,8 @@ function copyRange(
   wanted: Map<number, Wanted[]>,
 ): void {
   const { recipe, starts, literalStarts } = source
-  for (let i = lastAtOrBefore(starts, range.from); i < recipe.length; i++) {
+  const first = firstIndex(starts, (start) => start > range.from) - 1
+  for (let i = Math.max(0, first); i < recipe.length; i++) {
     const piece = recipe[i] ?? literal(0)
     const start = starts[i] ?? 0
     if (start >= range.to) break
@@ -183,21 +185,7 @@ function copyRange(
       body.set(source.literals().subarray(from + shift, to + shift), at)
     } else {
       const shift = piece.offset - start
-      const ranges = wanted.get(piece.source) ?? []
-      ranges.push({ from: from + shift, to: to + shift, at })
-      wanted.set(piece.source, ranges)
+      pushTo(wanted, piece.source, { from: from + shift, to: to + shift, at })
     }
   }
-}
-
-/** Index of the last start that is not behind `position`. */
-function lastAtOrBefore(starts: readonly number[], position: number): number {
-  let low = 0
-  let high = starts.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((starts[middle] ?? 0) <= position) low = middle
-    else high = middle - 1
-  }
-  return low
 }

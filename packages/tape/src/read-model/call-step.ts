@@ -1,5 +1,5 @@
 import type { CallEvent, RecordedError } from '../format/events.js'
-import { readBody, readExit } from './readable-value.js'
+import { exitOf, readBody, readExit } from './readable-value.js'
 import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'
 import { shortJson, shortText } from './readable-value.js'
@@ -131,18 +131,10 @@ export class CallStep extends StepBase {
   /** Exit code or signal of a process, from its exit or from a synchronous result. */
   #exit(): number | string | undefined {
     if (this.kind !== 'process') return undefined
-    const { exit, result } = this.#op
-    const [code, signal] =
-      exit === undefined ? this.#syncExit(result !== undefined) : readExit(exit)
-    if (typeof code === 'number') return code
-    return typeof signal === 'string' ? signal : undefined
-  }
-
-  #syncExit(hasResult: boolean): [unknown, unknown] {
-    const result = hasResult
-      ? (this.#result() as { status?: unknown; signal?: unknown } | undefined)
-      : undefined
-    return [result?.status, result?.signal]
+    const { exit } = this.#op
+    if (exit !== undefined) return readExit(exit)
+    const result = this.#result() as { status?: unknown; signal?: unknown } | undefined
+    return exitOf(result?.status, result?.signal)
   }
 }
 

@@ -3,6 +3,7 @@ import { joinBytes } from '../format/bytes.js'
 import { headerValue } from '../http/http1.js'
 import { Http1Scanner, type Http1Response } from '../http/http1.js'
 import type { TimedChunk } from '../http/sse.js'
+import { firstIndex } from '../values/collections.js'
 import type { StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 
@@ -76,23 +77,12 @@ const answerOnSocket = (
   op: StepOp,
   onSameSocket: readonly StepOp[],
 ): HttpAnswer | undefined => {
-  const position = positionOf(op, onSameSocket)
+  const position = firstIndex(onSameSocket, ({ event }) => event.seq >= op.event.seq)
   const wasWaitedFor = position <= firstUnanswered(onSameSocket)
   const alone = wasWaitedFor ? scanAnswers(tape, [op]) : []
   if (onSameSocket.length < 2 || (alone.length === 1 && alone[0]?.complete === true))
     return alone[0]
   return scanAnswers(tape, onSameSocket)[position]
-}
-
-/** Place of a request among those of its socket, which are in order. */
-const positionOf = (op: StepOp, onSameSocket: readonly StepOp[]): number => {
-  let [low, high] = [0, onSameSocket.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((onSameSocket[middle]?.event.seq ?? 0) < op.event.seq) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Found once for a socket: thousands of requests may go over one. */

@@ -38,12 +38,18 @@ export const readBody = (as: BodyForm, body: Uint8Array): unknown => {
   }
 }
 
-/** Code and signal that a child process ended with. */
-export const readExit = (wire: unknown): readonly [code: unknown, signal: unknown] => {
+/** Exit code or signal of a child process. */
+export const exitOf = (code: unknown, signal: unknown): number | string | undefined => {
+  if (typeof code === 'number') return code
+  return typeof signal === 'string' ? signal : undefined
+}
+
+/** The same from the wire value of both. */
+export const readExit = (wire: unknown): number | string | undefined => {
   try {
     const exit = fromWire(wire)
-    return Array.isArray(exit) ? [exit[0], exit[1]] : [undefined, undefined]
+    return Array.isArray(exit) ? exitOf(exit[0], exit[1]) : undefined
   } catch {
-    return [undefined, undefined]
+    return undefined
   }
 }

@@ -16,6 +16,7 @@ import type {
   TapeEvent,
 } from '../format/events.js'
 import type { GuardIntent } from '../guards/guard-facts.js'
+import { pushTo } from '../values/collections.js'
 import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-mcp.js'
 import type { TapeLike } from '../format/tape-like.js'
@@ -150,10 +151,8 @@ class RunIndexBuilder implements RunIndex {
     const op = this.#addStep(event)
     if (this.#drawn !== undefined && event.type === 'call') op.guard = this.#drawn
     this.#drawn = undefined
-    if (event.type !== 'request' || event.socket === undefined) return
-    const earlier = this.bySocket.get(event.socket)
-    if (earlier === undefined) this.bySocket.set(event.socket, [op])
-    else earlier.push(op)
+    if (event.type === 'request' && event.socket !== undefined)
+      pushTo(this.bySocket, event.socket, op)
   }
 
   #decided({ kind, value }: DrawEvent): void {

@@ -1,5 +1,6 @@
 import { isNumberedCall } from '../providers/message.js'
 import type { ToolCallPart } from '../providers/message.js'
+import { firstIndex, pushTo } from '../values/collections.js'
 import { stableStringify } from '../values/stable-stringify.js'
 import { toWire } from '../values/to-wire.js'
 import { CallStep } from './call-step.js'
@@ -111,7 +112,7 @@ class RecordedTools {
       const { toolName: name } = step
       if (name === undefined) continue
       if (!(step instanceof CallStep)) served.add(name)
-      addTo(this.#byName, name, step)
+      pushTo(this.#byName, name, step)
     }
     this.#served = [...served]
   }
@@ -143,7 +144,8 @@ class RecordedTools {
     const names = [called, ...this.#served.filter((name) => isSameTool(called, name))]
     for (const name of names) {
       const tools = candidates(name) ?? []
-      for (let index = firstAfter(tools, after); index < tools.length; index++) {
+      const first = firstIndex(tools, ({ seq }) => seq > after)
+      for (let index = first; index < tools.length; index++) {
         const tool = tools[index]
         if (tool === undefined || tool.seq >= until) break
         if (this.#claimed.has(tool)) continue
@@ -164,7 +166,7 @@ class RecordedTools {
       const recorded = tool.call()?.args
       const given = Array.isArray(recorded) ? [recorded, recorded[0] as unknown] : [recorded]
       for (const key of new Set(given.map(argumentsKey)))
-        if (key !== undefined) addTo(tools, key, tool)
+        if (key !== undefined) pushTo(tools, key, tool)
     }
     return tools
   }
@@ -177,21 +179,4 @@ const argumentsKey = (args: unknown): string | undefined => {
   } catch {
     return undefined
   }
-}
-
-const addTo = (lists: Map<string, StepBase[]>, key: string, step: StepBase): void => {
-  const known = lists.get(key)
-  if (known === undefined) lists.set(key, [step])
-  else known.push(step)
-}
-
-/** Place of the first step that started after an event. */
-const firstAfter = (steps: readonly StepBase[], seq: number): number => {
-  let [low, high] = [0, steps.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((steps[middle]?.seq ?? 0) <= seq) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -184,8 +184,6 @@ export class McpStep extends StepBase {
 
   #exit(): number | string | undefined {
     const { exit } = this.#source.process
-    const [code, signal] = exit === undefined ? [] : readExit(exit)
-    if (typeof code === 'number') return code
-    return typeof signal === 'string' ? signal : undefined
+    return exit === undefined ? undefined : readExit(exit)
   }
 }

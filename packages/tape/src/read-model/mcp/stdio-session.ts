@@ -1,4 +1,5 @@
-import { optionalText, parseJson, recordOf } from '../../values/json-shape.js'
+import { pushTo } from '../../values/collections.js'
+import { defined, optionalText, parseJson, recordOf } from '../../values/json-shape.js'
 import type { EventMark, StepOp } from '../run-index.js'
 import type { TapeLike } from '../../format/tape-like.js'
 import {
@@ -249,7 +250,7 @@ export class StdioSession {
     if (needsInput(result)) request.isInputRequired = true
     if (side !== 'server') return
     this.server = serverInfoIn(result) ?? this.server
-    this.#news(line, request)
+    pushTo(this.newsOf, line.last.seq, request)
   }
 
   #addNotification(message: Message & { readonly kind: 'notification' }, side: Side): void {
@@ -260,7 +261,7 @@ export class StdioSession {
     const about = token === undefined ? undefined : this.#byProgress.get(`${asker} ${token}`)
     if (about !== undefined) {
       about.notified.push({ at: line.last.at, seqs: line.seqs })
-      if (side === 'server') this.#news(line, about)
+      if (side === 'server') pushTo(this.newsOf, line.last.seq, about)
       return
     }
     if (method === 'notifications/cancelled' && isId(requestId)) {
@@ -270,20 +271,8 @@ export class StdioSession {
     this.#remark(line, side, method)
   }
 
-  #news({ last }: ReadLine, request: StdioRequest): void {
-    const known = this.newsOf.get(last.seq)
-    if (known === undefined) this.newsOf.set(last.seq, [request])
-    else known.push(request)
-  }
-
   #remark({ last, text }: ReadLine, from: Side, method?: string): void {
-    this.remarks.push({
-      at: last.at,
-      seq: last.seq,
-      from,
-      text,
-      ...(method !== undefined && { method }),
-    })
+    this.remarks.push(defined({ at: last.at, seq: last.seq, from, text, method }))
   }
 }
 

@@ -1,0 +1,20 @@
+/** Adds a value to the list under a key. */
+export const pushTo = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
+}
+
+/** Index of the first item of a sorted list for which a test holds, by halving; else its length. */
+export const firstIndex = <Item>(
+  items: readonly Item[],
+  isPast: (item: Item) => boolean,
+): number => {
+  let [low, high] = [0, items.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isPast(items[middle] as Item)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
