@@ -1,46 +1,26 @@
 import { cost, count, duration, localDateTime, plural, relativeTime } from '@retake/tape/present'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
+import type { RepositoryChange } from '../../api/run-repository.js'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
-import { Button, buttonLook } from '../design/button.js'
+import { Button, buttonLook, RunLink } from '../design/button.js'
 import { Select, TextField } from '../design/fields.js'
 import { DiffIcon } from '../design/icons.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { useBackend } from '../sources/backend.js'
+import { type ConnectionChange, useBackend, useRefresh } from '../sources/backend.js'
 import { filterRuns, type ListedRun, type RunsSearch, STATUS_FILTERS } from './runs-search.js'
 
-/** Growing runs are fetched at most this often. */
-const PAUSE_MS = 1000
-
-function useRuns() {
-  const backend = useBackend()
-  const client = useQueryClient()
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const readAgain = (): void => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void client.invalidateQueries({ queryKey: ['runs'] })
-      }, PAUSE_MS)
-    }
-    const unwatch = backend.watch((change) => {
-      const isBack = change.type === 'connection' && change.state === 'open'
-      if (change.type === 'runs' || change.type === 'gone')
-        void client.invalidateQueries({ queryKey: ['runs'] })
-      else if (change.type === 'grew' || isBack) readAgain()
-    })
-    return () => {
-      clearTimeout(timer)
-      unwatch()
-    }
-  }, [backend, client])
-  return useQuery({ queryKey: ['runs'], queryFn: () => backend.runs(), refetchOnMount: 'always' })
+/** Growing runs are fetched at most once a second. */
+function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
+  if (change.type === 'runs' || change.type === 'gone') return 0
+  const isBack = change.type === 'connection' && change.state === 'open'
+  return change.type === 'grew' || isBack ? 1000 : undefined
 }
 
 /** The time, every half minute. */
@@ -76,15 +56,14 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         className="size-4 accent-accent max-md:row-span-2 max-md:self-start max-md:mt-0.5"
       />
       <span className="flex min-w-0 items-center gap-2">
-        <Link
-          to="/runs/$run"
-          params={{ run: run.id }}
-          search={{}}
+        <RunLink
+          run={run.id}
+
           data-run={run.id}
           className="truncate rounded-sm font-medium hover:text-accent"
         >
           {run.name}
-        </Link>
+        </RunLink>
         {run.name !== run.id && (
           <span className="truncate font-mono text-sm text-muted max-sm:hidden">{run.id}</span>
         )}
@@ -120,14 +99,13 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
 const BranchNote = ({ branch }: { branch: NonNullable<RunCard['branch']> }) => (
   <span className="min-w-0 shrink truncate text-sm text-muted">
     {branch.kind} of{' '}
-    <Link
-      to="/runs/$run"
-      params={{ run: branch.parent }}
-      search={{}}
+    <RunLink
+      run={branch.parent}
+
       className="font-mono underline decoration-line-strong hover:text-accent"
     >
       {branch.parent}
-    </Link>
+    </RunLink>
   </span>
 )
 
@@ -248,7 +226,12 @@ const route = getRouteApi('/')
 
 export function RunsPage() {
   const backend = useBackend()
-  const runs = useRuns()
+  useRefresh('runs', delayOf)
+  const runs = useQuery({
+    queryKey: ['runs'],
+    queryFn: () => backend.runs(),
+    refetchOnMount: 'always',
+  })
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const [chosen, setChosen] = useState<readonly string[]>([])
