@@ -7,7 +7,7 @@ import { useList, useSelection } from '../run/use-selection.js'
 import { useRefresh } from '../sources/backend.js'
 import { type BlameView, blameViewOf } from './blame-view.js'
 
-export interface LoadedBlame {
+interface LoadedBlame {
   /** Undefined while loading, and if there are no findings. */
   readonly view: BlameView | undefined
   readonly isRead: boolean

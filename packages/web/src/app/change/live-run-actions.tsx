@@ -136,7 +136,7 @@ const TONES: Readonly<Record<Job['state'], 'accent' | 'good' | 'danger' | 'warni
   stopped: 'warning',
 }
 
-export interface LiveRunActionsProps {
+interface LiveRunActionsProps {
   readonly run: Run
   readonly live: LiveActions
 }

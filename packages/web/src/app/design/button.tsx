@@ -51,7 +51,7 @@ export const Kbd = ({ keys }: { keys: string }) => (
   </kbd>
 )
 
-export interface ButtonProps extends ComponentProps<'button'> {
+interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: ButtonLook
 }
 

@@ -1,7 +1,7 @@
 import type { KeyboardEvent, PointerEvent } from 'react'
 import { classes } from './classes.js'
 
-export interface SplitterProps {
+interface SplitterProps {
   readonly label: string
   readonly orientation: 'vertical' | 'horizontal'
   /** Pixels of the part before it (after it, with `isReversed`). */

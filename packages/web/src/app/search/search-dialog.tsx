@@ -264,13 +264,13 @@ function group(hits: readonly SearchHit[]): { lines: readonly Line[]; lineOf: re
   return { lines, lineOf }
 }
 
-export interface SearchDialogProps {
+interface SearchDialogProps {
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly search: ReturnType<typeof useSearch>
 }
 
-export function SearchDialog({ isOpen, onClose, search }: SearchDialogProps) {
+function SearchDialog({ isOpen, onClose, search }: SearchDialogProps) {
   return (
     <FinderDialog
       label="Search this run"

@@ -106,12 +106,12 @@ function JobNote({ job }: { job: Job }) {
   )
 }
 
-export interface Crumb {
+interface Crumb {
   readonly title: string
   readonly link: Pick<LinkProps, 'to' | 'params' | 'search'>
 }
 
-export interface PageFrameProps {
+interface PageFrameProps {
   readonly title: ReactNode
   /** For the browser tab, if `title` is more than text. */
   readonly documentTitle?: string

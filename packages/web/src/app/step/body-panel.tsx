@@ -73,7 +73,7 @@ function HexLines({ bytes }: { bytes: Uint8Array }) {
   )
 }
 
-export interface BodyPanelProps {
+interface BodyPanelProps {
   readonly run: Run
   readonly label: string
   readonly side: 'request' | 'response'

@@ -52,7 +52,7 @@ export function Fold({ path, title, className, summaryClassName = SUMMARY, child
   )
 }
 
-export interface FieldLinks {
+interface FieldLinks {
   readonly field: string | undefined
   readonly copyLink: (path: string) => void
 }
@@ -66,7 +66,7 @@ export const scrollHere = (element: HTMLElement | null): void =>
 
 export const MARKED = 'bg-warning-soft outline-2 outline-warning'
 
-export interface FieldProps {
+interface FieldProps {
   readonly path: string
   /** Links to something inside that is not shown on its own lead here too. */
   readonly isWhole?: boolean

@@ -123,7 +123,7 @@ const PartName = ({ children }: { children: React.ReactNode }) => (
   <div className="mb-0.5 text-xs text-muted">{children}</div>
 )
 
-export interface MessageViewProps {
+interface MessageViewProps {
   readonly message: Message
   /** For example `messages.3`. */
   readonly path: string

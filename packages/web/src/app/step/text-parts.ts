@@ -181,7 +181,7 @@ export const indexed = <T>(
   items.map((item, index) => ({ index: from + index, item }))
 
 /** Text, or characters that are invisible or change how others are shown. */
-export type VisiblePart =
+type VisiblePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'mark'; readonly text: string; readonly name: string }
 
