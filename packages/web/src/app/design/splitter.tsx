@@ -52,7 +52,7 @@ export function Splitter(props: SplitterProps) {
 
   return (
     <div
-      // A separator that moves is no line between texts, which is all that `hr` can be.
+      // `hr` cannot be moved.
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
       role="separator"
       tabIndex={0}

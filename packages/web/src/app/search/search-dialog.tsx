@@ -31,7 +31,7 @@ function useSearch() {
   useEffect(() => {
     if (q === '') searchStore.clear()
     else void searchStore.start(source, q)
-    // One search is enough when the run becomes known while it goes on: both sources tell the same.
+    // Not again when the run becomes known meanwhile: both sources answer the same.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [id, q])
   useEffect(() => () => searchStore.clear(), [])
