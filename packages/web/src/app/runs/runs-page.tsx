@@ -67,7 +67,17 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         {run.name !== run.id && (
           <span className="truncate font-mono text-sm text-muted max-sm:hidden">{run.id}</span>
         )}
-        {run.branch && <BranchNote branch={run.branch} />}
+        {run.branch && (
+          <span className="min-w-0 shrink truncate text-sm text-muted">
+            {run.branch.kind} of{' '}
+            <RunLink
+              run={run.branch.parent}
+              className="font-mono underline decoration-line-strong hover:text-accent"
+            >
+              {run.branch.parent}
+            </RunLink>
+          </span>
+        )}
       </span>
       <span className="max-md:text-right">
         <RunStatusBadge status={run.status} />
@@ -95,19 +105,6 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
     </div>
   )
 }
-
-const BranchNote = ({ branch }: { branch: NonNullable<RunCard['branch']> }) => (
-  <span className="min-w-0 shrink truncate text-sm text-muted">
-    {branch.kind} of{' '}
-    <RunLink
-      run={branch.parent}
-
-      className="font-mono underline decoration-line-strong hover:text-accent"
-    >
-      {branch.parent}
-    </RunLink>
-  </span>
-)
 
 interface RunsListProps {
   readonly runs: readonly ListedRun[]
@@ -325,49 +322,33 @@ export function RunsPage() {
                 }
               />
             )}
-            <CompareBar chosen={chosen} onClear={() => setChosen([])} />
+            {a !== undefined && (
+              <section
+                aria-label="Compare"
+                className="flex shrink-0 flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5"
+              >
+                <span className="min-w-0 flex-1 truncate">
+                  <span className="font-mono text-sm">{a}</span>
+                  <span className="text-muted">
+                    {b === undefined ? ' is selected; select another one to compare.' : ' and '}
+                  </span>
+                  <span className="font-mono text-sm">{b}</span>
+                </span>
+                <Button look="quiet" onClick={() => setChosen([])}>
+                  Clear selection
+                </Button>
+                {b !== undefined && (
+                  <Link to="/compare/$a/$b" params={{ a, b }} className={buttonLook('primary')}>
+                    <DiffIcon />
+                    Compare
+                  </Link>
+                )}
+              </section>
+            )}
           </>
         )}
       </div>
     </PageFrame>
-  )
-}
-
-interface CompareBarProps {
-  /** In the order of selection. */
-  readonly chosen: readonly string[]
-  readonly onClear: () => void
-}
-
-function CompareBar({ chosen, onClear }: CompareBarProps) {
-  const [a, b] = chosen
-  if (a === undefined) return null
-  return (
-    <section
-      aria-label="Compare"
-      className="flex shrink-0 flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5"
-    >
-      <span className="min-w-0 flex-1 truncate">
-        <span className="font-mono text-sm">{a}</span>
-        {b === undefined ? (
-          <span className="text-muted"> is selected; select another one to compare.</span>
-        ) : (
-          <>
-            <span className="text-muted"> and </span>
-            <span className="font-mono text-sm">{b}</span>
-          </>
-        )}
-      </span>
-      <Button look="quiet" onClick={onClear}>
-        Clear selection
-      </Button>
-      {b !== undefined && (
-        <Link to="/compare/$a/$b" params={{ a, b }} className={buttonLook('primary')}>
-          <DiffIcon />
-          Compare
-        </Link>
-      )}
-    </section>
   )
 }
 
