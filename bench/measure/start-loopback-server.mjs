@@ -2,11 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-export const startLoopbackServer = () => startServer('loopback-server.mjs')
-
-/** Starts a server of this folder. @returns {Promise<{ url: string, stop: () => Promise<void> }>} */
-export async function startServer(file, ...args) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
+/** @returns {Promise<{ url: string, stop: () => Promise<void> }>} */
+export async function startLoopbackServer() {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'loopback-server.mjs')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const [line] = await once(child.stdout, 'data')

@@ -36,7 +36,7 @@ export const MUTANTS = [
   {
     name: 'matching of pinned steps takes any step of that kind',
     file: 'engine/dist/player/pinned-matcher.js',
-    line: 'const identical = this.#identical(unused, asked);',
+    line: 'const identical = this.#identical(unused, requested);',
     mutant: 'const identical = unused;',
   },
   {

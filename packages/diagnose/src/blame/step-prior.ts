@@ -15,7 +15,7 @@ export interface PriorStep {
   readonly role: PriorRole
   /** Who it was: an agent, a tool. */
   readonly speaker: string
-  /** Text that was said or came back. */
+  /** What was said or came back. */
   readonly text: string
   /** Known to have failed. Where it is missing, the words of an environment tell. */
   readonly isError?: boolean
@@ -92,7 +92,7 @@ export interface PriorFailures {
   readonly suspect: number
 }
 
-/** Words of an environment in which something failed, where no flag says so. */
+/** What an environment says when something failed, where no flag says so. */
 const FAILED =
   /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
 

@@ -26,7 +26,7 @@ import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'
 import { findInDoubt, type InDoubt, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
-import { serversIn, whyNotSearchable } from './pinned-matcher.js'
+import { servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
 export interface ForkPlanOptions extends EditOptions {
   /** Number or label of a step; `e123` means event 123, to change a clock or random value. */
@@ -284,7 +284,7 @@ export const overlayOf = (tape: string): string => tape.replace(/\.tape$/, '.fil
 
 /**
  * A plan for running today's code against the tape: served while it does the same, live from the
- * first difference on. Nothing that is in doubt at the end of a killed run is
+ * first difference on, except for requests to models that are on the tape. Nothing that is in doubt at the end of a killed run is
  * repeated: to have that, resume it.
  */
 export function planRerun(tape: Tape, { name }: { readonly name?: string } = {}): ContinuePlan {
@@ -296,6 +296,7 @@ export function planRerun(tape: Tape, { name }: { readonly name?: string } = {})
     leave: 'on mismatch',
     inDoubt: 'skip',
     tail: 'live',
+    served: servedByContent(tape),
   }
 }
 

@@ -62,7 +62,9 @@ function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
 
 /** True if a request to a model can only read a stream as its answer. */
 const wantsStream = (body: Uint8Array): boolean =>
-  body[0] === OBJECT && /"stream"\s*:\s*true/.test(Buffer.from(body).toString('latin1'))
+  body[0] === OBJECT && /"stream"\s*:\s*true/.test(textOf(body))
+
+const textOf = (body: Uint8Array): string => Buffer.from(body).toString('latin1')
 
 /** Requests of the Model Context Protocol all go to one address. */
 function rpcName(body: Uint8Array): string {
@@ -318,6 +320,8 @@ export interface Match {
 }
 
 export interface PinnedMatcherOptions {
+  /** `identical`: only the same request matches. `judged`: the step that it corresponds to, too. */
+  readonly match: 'identical' | 'judged'
   /** Causes in the recording. */
   readonly causes: StepCauses
   readonly drawn: DrawnValues
@@ -357,14 +361,14 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   }
 
   /** Takes the recorded step that this is. */
-  take(requestBySocket: RequestedStep): Match | undefined {
-    const same = this.#sameKind(requestBySocket)
+  take(requested: RequestedStep): Match | undefined {
+    const same = this.#sameKind(requested)
     const unused = same.filter(({ used }) => !used)
-    const identical = this.#identical(unused, requestBySocket)
+    const identical = this.#identical(unused, requested)
     const found =
-      identical.length > 0
-        ? this.#inLine(identical, requestBySocket)
-        : this.#nearest(unused, same, requestBySocket)
+      identical.length > 0 || this.options.match === 'identical'
+        ? this.#inLine(identical, requested)
+        : this.#nearest(unused, same, requested)
     if (found === undefined) return undefined
     found.used = true
     return { step: found, isSame: identical.length > 0 }
@@ -401,7 +405,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
       (one) =>
         recordedSha(this.tape, one.seq) === sha && compareInitiation(one.event, event).length === 0,
     )
-    if (exact.length > 0) return exact
+    if (exact.length > 0 || this.options.match === 'identical') return exact
     const { drawn } = this.options
     const text = this.#texts.of(event, body)
     return candidates.filter(
@@ -424,11 +428,11 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   #nearest(
     unused: readonly RecordedStep[],
     same: readonly RecordedStep[],
-    requestBySocket: RequestedStep,
+    requested: RequestedStep,
   ): RecordedStep | undefined {
     const used = same.filter((one) => one.used)
-    const text = this.#texts.of(requestBySocket.event, requestBySocket.body)
-    const conversation = this.#texts.conversation(requestBySocket.body)
+    const text = this.#texts.of(requested.event, requested.body)
+    const conversation = this.#texts.conversation(requested.body)
     const lead = (one: RecordedStep): number => this.#lead(one, conversation)
     const common = (one: RecordedStep): number => commonLength(this.#texts.ofStep(one), text)
     const goesOn = (one: RecordedStep): boolean =>
@@ -437,8 +441,8 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
         : most(used, lead) > lead(one)
     // It continues a lane whose recorded steps are all used, not this one's.
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
-      this.#order.isOther(found, requestBySocket.after) && goesOn(found) ? undefined : found
-    const { site } = requestBySocket.event
+      this.#order.isOther(found, requested.after) && goesOn(found) ? undefined : found
+    const { site } = requested.event
     const { causes } = this.options
     let candidates = prefer(
       unused,
@@ -453,12 +457,12 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     const mostSimilar =
       conversation === undefined ? this.#mostSimilar(candidates, common) : undefined
     if (mostSimilar !== undefined) return unlessElsewhere(mostSimilar)
-    const next = this.#order.nextOf(candidates, requestBySocket.after)
+    const next = this.#order.nextOf(candidates, requested.after)
     const possible =
       next.length > 0
         ? next
         : this.#order.first(
-            candidates.filter((one) => !this.#order.isAhead(one, requestBySocket.isAfterOther)),
+            candidates.filter((one) => !this.#order.isAhead(one, requested.isAfterOther)),
           )
     const longest = best(possible, common)
     const [chosen] = longest
@@ -545,10 +549,23 @@ export function searchableSteps(tape: Tape): Step[] {
   return steps.filter((step) => whyNotSearchable(tape, step, servers) === undefined)
 }
 
+/**
+ * Labels of the steps that a rerun serves wherever the same request is made: complete
+ * answers of models. A request to a model contains all that its answer depends on, and
+ * has no effect; of tools, other servers and conversations that the provider stores,
+ * neither is known.
+ */
+export const servedByContent = (tape: Tape): string[] =>
+  searchableSteps(tape)
+    .filter(({ kind, seq }) => kind === 'model' && !STORED.test(textOf(tape.body(seq))))
+    .map(({ label }) => label)
+
+const STORED = /"(previous_response_id|conversation|container|thread_id)"\s*:\s*["{]/
+
 /** Child processes that answer requests on their pipes, by the event that started them. */
 export function serversIn(tape: Tape, steps: readonly Step[]): ReadonlySet<number> {
-  const requestBySocket = steps.map(({ seq }) => tape.event(seq))
-  return new Set(requestBySocket.flatMap((event) => (event.type === 'write' ? [event.op] : [])))
+  const requested = steps.map(({ seq }) => tape.event(seq))
+  return new Set(requested.flatMap((event) => (event.type === 'write' ? [event.op] : [])))
 }
 
 /** Why a step cannot be searched, in words. */

@@ -34,6 +34,7 @@ import {
   serversIn,
   StepCauses,
   PinnedMatcher,
+  type PinnedMatcherOptions,
 } from './pinned-matcher.js'
 import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession } from '../sessions/record-session.js'
@@ -328,6 +329,7 @@ class PinnedAnswers {
 }
 
 interface MatchedStepsOptions {
+  readonly match: PinnedMatcherOptions['match']
   /** The first event that was not served. */
   readonly at: number
   readonly drawn: DrawnValues
@@ -355,11 +357,12 @@ class MatchedSteps {
     steps: readonly RecordedStep[],
     readonly options: MatchedStepsOptions,
   ) {
-    const { at, drawn } = options
+    const { at, drawn, match } = options
     this.#causes = StepCauses.of(tape, at)
     this.matcher = new PinnedMatcher(tape, steps, {
       causes: StepCauses.of(tape, tape.count),
       drawn,
+      match,
       isUnderWay: (step) => this.#underWay.has(step),
     })
     for (const step of steps.filter(({ seq }) => seq < at)) {
@@ -432,6 +435,11 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 }
 
 export interface PinnedSourceOptions {
+  /**
+   * `judged`: a fork of blame, with answers as fast as possible. `identical`: a rerun, in
+   * which an answer takes its recorded time; all that is under way is handed over.
+   */
+  readonly match: PinnedMatcherOptions['match']
   /** The first event that was not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets'>
@@ -451,11 +459,11 @@ interface PendingRequest extends FreeRequest {
 
 /**
  * Answers a run that has left its tape with some of its steps pinned: those get their
- * recorded answers, the others what the plan says. Files, clocks, chance, timers and
- * whatever is no step are real.
+ * recorded answers, the others what the plan says. Files, clocks, random values, timers
+ * and operations that are not steps are real.
  *
- * Not promised: that the request of a pinned step is the recorded one. If it is not, its
- * answer is forced, and the report says so.
+ * Not promised, where matches are judged: that the request of a pinned step is the recorded
+ * one. If it is not, its answer is forced, and the report says so.
  */
 export class PinnedSource implements AnswerSource, Tail {
   readonly source = this
@@ -497,6 +505,7 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#matched = new MatchedSteps(tape, steps, {
       at,
       drawn: this.#drawn,
+      match: options.match,
       owner,
       isPinned: (step) => this.#isPinned(step),
     })
@@ -555,17 +564,24 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.delivering(operation)
   }
 
-  /** Killed forks are discarded, so nothing waits for the disk. */
+  /** Killed forks of blame are discarded, so nothing waits for the disk. */
   through(writer: TapeWriter): EventWriter {
-    return new BackgroundWriter(writer)
+    return this.#isRerun ? this.options.handOver.through(writer) : new BackgroundWriter(writer)
   }
 
   takeOver(operation: Operation, recorder: RecordSession): void {
-    if (!this.#takeOverStep(operation)) this.options.handOver.takeOver(operation, recorder)
+    if (this.#isRerun || !this.#takeOverStep(operation))
+      this.options.handOver.takeOver(operation, recorder)
   }
 
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
-    return recorder.answerSync(op, call)
+    return this.#isRerun
+      ? this.options.handOver.answerSync(op, call, recorder)
+      : recorder.answerSync(op, call)
+  }
+
+  get #isRerun(): boolean {
+    return this.options.match === 'identical'
   }
 
   /**
@@ -624,8 +640,22 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #pin(carrier: Operation, recorded: RecordedStep): void {
     carrier.source = 'tape'
-    this.#queue.add(carrier, this.#answers.of(recorded, carrier))
+    const parts = this.#answers.of(recorded, carrier)
+    if (this.#isRerun) return this.#giveInTime(carrier, parts, this.tape.event(recorded.seq).at)
+    this.#queue.add(carrier, parts)
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
+  }
+
+  /** After the recorded time, so that a race with something live comes to the same. */
+  #giveInTime(carrier: Operation, parts: readonly QueuedPart[], beforeMs: number): void {
+    const [part, ...rest] = parts
+    if (part === undefined) return
+    const atMs = this.tape.event(part.order).at
+    natives.setTimeout(() => {
+      if (carrier.closed) return
+      carrier.complete(part.event, part.body)
+      this.#giveInTime(carrier, rest, atMs)
+    }, atMs - beforeMs)
   }
 
   #give({ carrier, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {
@@ -643,7 +673,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #isPinned({ label, step, seq }: RecordedStep): boolean {
     if (this.#servers.has(seq)) return false
-    return this.#pinned.has(label) || step.state === 'aborted'
+    return this.#pinned.has(label) || (step.state === 'aborted' && !this.#isRerun)
   }
 
   /** The run had given it up by itself: it gets the time to do so again. */

@@ -39,6 +39,8 @@ export interface ContinuePlan {
   readonly tail: 'live' | 'offline'
   /** Folder for files that the branch writes. */
   readonly overlay?: string
+  /** Labels of the steps whose answers the same requests still get once the tape is left. */
+  readonly served?: readonly string[]
   /** Pinned steps, and how the others are answered, once the tape is left. */
   readonly pinned?: PinnedPlan
 }

@@ -137,15 +137,20 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
         return new OfflineTail(tape, plan, { ...callbacks, at, owner, handOver })
-      if (plan.pinned === undefined) return handOver
-      const { onFailed } = callbacks
-      pinned = new PinnedSource(tape, plan.pinned, {
-        at,
-        handOver,
-        owner,
-        simulator,
-        onBroken: onFailed,
-      })
+      const { served, pinned: plannedPins } = plan
+      if (served === undefined && plannedPins === undefined) return handOver
+      pinned = new PinnedSource(
+        tape,
+        plannedPins ?? { pinned: served ?? [], mode: 'free', seed: 0 },
+        {
+          match: plannedPins === undefined ? 'identical' : 'judged',
+          at,
+          handOver,
+          owner,
+          simulator,
+          onBroken: callbacks.onFailed,
+        },
+      )
       return pinned
     }
     const session = new Player(tape, {
@@ -174,7 +179,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       session,
       tape,
       settled,
-      pinned: () => pinned?.report,
+      pinned: () => plan.pinned && pinned?.report,
       abandon: () =>
         outsideRuns(() => {
           session.close()

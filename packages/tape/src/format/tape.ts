@@ -27,7 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { from: 2, event: (event) => event },
 ]
 
-/** Migrates events of format `from` to the present one; `undefined` if that format was never written. */
+/** What lifts events of format `from` to the present one; `undefined` when no one ever wrote that format. */
 export function migrationFrom(
   from: number,
   steps: readonly Migration[] = MIGRATIONS,

@@ -86,9 +86,9 @@ export interface Exchange {
   readonly api: string
   readonly request: ExchangeRequest
   readonly response: ExchangeResponse | undefined
-  /** Messages as sent, in one shape for all providers. */
+  /** What was sent, in one shape for all providers. */
   readonly messages: readonly Message[]
-  /** Output of the model. */
+  /** What the model said. */
   readonly answer: readonly Message[]
   readonly toolCalls: readonly ToolCallPart[]
   readonly model: string | undefined

@@ -61,11 +61,11 @@ const COLORS = {
   muted: 'text-muted',
 } as const
 
-const roleColor = (role: StepRole): string =>
+export const roleColor = (role: StepRole): string =>
   isSeen(role) ? COLORS[ROLE_LOOKS[role].color] : 'text-muted'
 
 /** Hidden from screen readers: its name is beside it. */
-function RoleMark({ role }: { role: StepRole }) {
+export function RoleMark({ role }: { role: StepRole }) {
   if (!isSeen(role)) return null
   const { path, isFilled } = ROLE_LOOKS[role]
   return (
@@ -91,7 +91,7 @@ export const RoleName = ({ role }: { role: StepRole }) => (
   </span>
 )
 
-interface RoleLegendProps {
+export interface RoleLegendProps {
   readonly roles: readonly SeenRole[]
   readonly className?: string
 }

@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import type { RunHead } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { copyAndSay } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useList, useSelection } from '../run/use-selection.js'
-import { useRefresh } from '../sources/backend.js'
+import { useBackend } from '../sources/backend.js'
 import { type BlameView, blameViewOf } from './blame-view.js'
 
-interface LoadedBlame {
+export interface LoadedBlame {
   /** Undefined while loading, and if there are no findings. */
   readonly view: BlameView | undefined
   readonly isRead: boolean
@@ -31,11 +32,21 @@ export function useBlame(run: Run): LoadedBlame {
   }
 }
 
-/** After a search, or when the connection was lost in the meantime. */
-const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
-  change.type === 'blame' || (change.type === 'connection' && change.state === 'open')
-    ? 0
-    : undefined
+/** Refetches after a search, or when the connection was lost in the meantime. Once per page. */
+export function useBlameNews(run: string): void {
+  const backend = useBackend()
+  const client = useQueryClient()
+  useEffect(
+    () =>
+      backend.watch((change) => {
+        const isNew =
+          (change.type === 'blame' && change.run === run) ||
+          (change.type === 'connection' && change.state === 'open')
+        if (isNew) void client.invalidateQueries({ queryKey: ['blame', run] })
+      }),
+    [backend, client, run],
+  )
+}
 
 /**
  * The command that starts a search. Only the user knows what passing means; a run that ended
@@ -47,7 +58,7 @@ export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string
 }
 
 export function useBlameCommands(run: Run): void {
-  useRefresh('blame', delayOf)
+  useBlameNews(run.id)
   const { view, error } = useBlame(run)
   const { step, select } = useSelection()
   const { list, show } = useList()

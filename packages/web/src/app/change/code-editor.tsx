@@ -124,7 +124,7 @@ const editorLook = EditorView.theme({
   },
 })
 
-interface CodeEditorProps {
+export interface CodeEditorProps {
   readonly label: string
   readonly form: 'json' | 'text'
   readonly value: string

@@ -1,5 +1,4 @@
 import { Tooltip as Base } from '@base-ui/react/tooltip'
-import { Link } from '@tanstack/react-router'
 import type { ComponentProps, ReactElement, ReactNode } from 'react'
 import { classes } from './classes.js'
 
@@ -51,7 +50,7 @@ export const Kbd = ({ keys }: { keys: string }) => (
   </kbd>
 )
 
-interface ButtonProps extends ComponentProps<'button'> {
+export interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: ButtonLook
 }
 
@@ -62,15 +61,6 @@ export const Button = ({ look, className, ...rest }: ButtonProps) => (
 /** Looks like a link. */
 export const TextButton = ({ className, ...rest }: ComponentProps<'button'>) => (
   <button type="button" className={classes('text-accent hover:underline', className)} {...rest} />
-)
-
-interface RunLinkProps extends ComponentProps<'a'> {
-  readonly run: string
-  readonly step?: string | undefined
-}
-
-export const RunLink = ({ run, step, ...rest }: RunLinkProps) => (
-  <Link to="/runs/$run" params={{ run }} search={step === undefined ? {} : { step }} {...rest} />
 )
 
 interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 'title'> {

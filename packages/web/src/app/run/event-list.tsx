@@ -37,7 +37,7 @@ function useEvents(
   }
 }
 
-interface EventSelection {
+export interface EventSelection {
   readonly isOn: boolean
   readonly event: number | undefined
   readonly toggle: () => void

@@ -10,12 +10,12 @@ import {
   STATES,
   tokensText,
 } from '@retake/tape/present'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
 import { WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
-import { Button, RunLink } from '../design/button.js'
+import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { latePart } from '../design/late-part.js'
 import { ErrorNote } from '../design/notes.js'
@@ -115,13 +115,14 @@ function Origin({ head }: { head: RunHead }) {
     <span className="whitespace-nowrap">
       {words}{' '}
       {backend.onlyRun === undefined ? (
-        <RunLink
-          run={head.parent.run}
-          step={isEvent ? undefined : at}
+        <Link
+          to="/runs/$run"
+          params={{ run: head.parent.run }}
+          search={at === undefined || isEvent ? {} : { step: at }}
           className="text-accent underline"
         >
           {head.parent.run}
-        </RunLink>
+        </Link>
       ) : (
         head.parent.run
       )}

@@ -1,5 +1,5 @@
 import { Link, useRouter } from '@tanstack/react-router'
-import { Button, buttonLook, RunLink } from '../design/button.js'
+import { Button, buttonLook } from '../design/button.js'
 import { EmptyNote, ErrorNote } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { useBackend } from '../sources/backend.js'
@@ -50,13 +50,14 @@ export function NotFoundPage() {
             All runs
           </Link>
         ) : (
-          <RunLink
-            run={onlyRun}
-
+          <Link
+            to="/runs/$run"
+            params={{ run: onlyRun }}
+            search={{}}
             className={buttonLook('primary')}
           >
             The run of this report
-          </RunLink>
+          </Link>
         )}
       </EmptyNote>
     </PageFrame>

@@ -20,7 +20,7 @@ export const Lossy = () => (
 const WRAP = 'whitespace-pre-wrap [overflow-wrap:anywhere]'
 
 /** Text with fenced code blocks. No other markup is interpreted. */
-function Prose({ text, mono }: { text: string; mono: boolean }) {
+export function Prose({ text, mono }: { text: string; mono: boolean }) {
   if (mono)
     return (
       <div dir="auto" className={`font-mono text-sm ${WRAP}`}>
@@ -55,7 +55,7 @@ const TONES: Readonly<Record<AnsiTone, string>> = {
   muted: 'text-muted',
 }
 
-const AnsiSpans = ({ text }: { text: string }) =>
+export const AnsiSpans = ({ text }: { text: string }) =>
   indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
     <span
       key={index}
