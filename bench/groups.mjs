@@ -7,6 +7,7 @@
 export const groups = [
   { name: 'step', file: 'step.mjs', timed: true },
   { name: 'fetch', file: 'fetch.mjs', timed: true },
+  { name: 'server', file: 'server.mjs', timed: true },
   { name: 'idle', file: 'idle.mjs', timed: true },
   { name: 'size', file: 'size.mjs', timed: false },
   { name: 'reading', file: 'reading.mjs', timed: true },

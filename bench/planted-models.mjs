@@ -7,8 +7,8 @@ import {
   pickOne,
   pickSteps,
   seededRandom,
-  stepsBefore,
   structuralModel,
+  upTo,
 } from '@retake/diagnose/scenarios'
 
 /**
@@ -135,7 +135,7 @@ export function meanScore(scores) {
 export async function oneByOne(source, forksPerStep = 3, forks = new CountedForks(source)) {
   const repairing = []
   for (let step = 0; step < source.stepCount; step++) {
-    const others = stepsBefore(source.stepCount).filter((other) => other !== step)
+    const others = upTo(source.stepCount - 1).filter((other) => other !== step)
     const counted = await forks.run(others, forksPerStep)
     if (counted.fails * 2 < counted.forks) repairing.push(step)
   }

@@ -16,12 +16,12 @@ const retired: Readonly<Record<string, RetiredWord>> = {
   place: {
     forms: /^(place|places|placed|nowhere|whereis)$/,
     instead: 'scope, permit, path, anchor, location, index, endpoint or position',
-    limit: 5,
+    limit: 4,
   },
   keep: {
     forms: /^(keep|keeps|keeping|keeper|kept)$/,
     instead: 'pinned (a step in blame), attachment (on a tape), cached, retained',
-    limit: 2,
+    limit: 1,
   },
   hold: {
     forms: /^(hold|holds|holding|holder|held|withheld)$/,
@@ -54,7 +54,7 @@ const retired: Readonly<Record<string, RetiredWord>> = {
     instead: 'ActiveProbe, ProbePool',
     limit: 0,
   },
-  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 4 },
+  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 3 },
   shelf: { forms: /^(shelf|shelves)$/, instead: 'connectionPoolKey', limit: 0 },
   once: { forms: /^atonce$/, instead: 'concurrent, immediately', limit: 0 },
   let: { forms: /^letgo$/, instead: 'release, isReleased', limit: 0 },

@@ -1,7 +1,8 @@
 /**
  * The least a server can do, as its own process, so that what is measured is
  * the client: `/json` answers with 1 KB, `/stream?count=50&gapMs=1` in chunks,
- * `/slow?ms=40` after a wait. Prints its address and ends with its stdin.
+ * `/slow?ms=40` after a wait, and `/chat/completions` as a model does, below `/slow` after
+ * 20 ms. Prints its address and ends with its stdin.
  */
 import { createServer } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
@@ -23,6 +24,11 @@ const endpoints = {
   '/json': (response) => response.writeHead(200, jsonHead).end(answer),
   '/slow': async (response, query) => {
     await sleep(Number(query.get('ms')))
+    response.writeHead(200, jsonHead).end(answer)
+  },
+  '/chat/completions': (response) => response.writeHead(200, jsonHead).end(answer),
+  '/slow/chat/completions': async (response) => {
+    await sleep(20)
     response.writeHead(200, jsonHead).end(answer)
   },
   '/stream': async (response, query) => {

@@ -10,7 +10,7 @@ export const memberPath = (path: string, key: string): string => {
 export const innerPath = (path: string, inner: string): string =>
   path === '' ? inner : `${path} » ${inner}`
 
-/** What a text that holds an object or an array of JSON says; `undefined` for any other text. */
+/** Value of a text that is an object or an array of JSON; `undefined` for any other text. */
 export const parsedText = (text: string): JsonRecord | readonly unknown[] | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {

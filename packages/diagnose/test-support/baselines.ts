@@ -1,5 +1,6 @@
 import type { BlameMethod } from '../src/scenarios/planted-model.js'
-import { CountedForks, stepsBefore } from '../src/blame/classic-view.js'
+import { CountedForks } from '../src/blame/classic-view.js'
+import { upTo } from '../src/blame/step-set.js'
 import { flipRates } from '../src/blame/classic-view.js'
 import { oneByOne } from '../../../bench/planted-models.mjs'
 import { temporalShapley } from '../src/blame/classic-view.js'
@@ -67,11 +68,11 @@ async function latestEffect(
   forksPerStep = 16,
   forks = new CountedForks(source),
 ): Promise<number | undefined> {
-  const unchanged = await forks.run(stepsBefore(source.stepCount), forksPerStep)
+  const unchanged = await forks.run(upTo(source.stepCount - 1), forksPerStep)
   const bar = wilson(unchanged.fails, unchanged.forks).low
   let latest: number | undefined
   for (let step = 0; step < source.stepCount; step++) {
-    const counted = await forks.run(stepsBefore(step), forksPerStep)
+    const counted = await forks.run(upTo(step - 1), forksPerStep)
     if (wilson(counted.fails, counted.forks).high < bar) latest = step
   }
   return latest

@@ -1,4 +1,4 @@
-export { createApi, type Api } from './api/api.js'
+export { createApi } from './api/api.js'
 export {
   isLoopback,
   serveViewer,

@@ -18,7 +18,7 @@ export interface BlameOptions extends LedgerLimits {
   readonly seed?: number
   /** At most this many causes; 4 unless set. */
   readonly maxCauses?: number
-  /** Whether to separate steps that repeat a cause from clear ones; true by default. */
+  /** Separates steps that repeat a cause from clear ones; true by default. */
   readonly echoes?: boolean
   /** Called after each fork. */
   readonly onProgress?: (progress: BlameProgress) => void
@@ -120,7 +120,7 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   return { verdict: 'no attributable step', why: `It fails whatever is pinned: ${rates}.` }
 }
 
-/** Whether each step that a cause changed would fail alone. */
+/** Tests if each step that a cause changed would fail alone. */
 async function testEchoes(search: Search): Promise<void> {
   search.begin('echoes')
   const changed = search.learned?.changed ?? []

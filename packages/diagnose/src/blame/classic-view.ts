@@ -1,6 +1,7 @@
 import type { ForkSource } from './fork-source.js'
 import type { LedgerLimits } from './ledger.js'
 import { betaCdf, type Interval, wilson } from './stats.js'
+import { upTo } from './step-set.js'
 import type { BlameMode } from '@retake/tape'
 
 /** How many forks may be spent, and who may end it. */
@@ -9,7 +10,7 @@ interface ForkLimits extends Omit<LedgerLimits, 'forksBefore'> {
   readonly onFork?: (asked: number) => void
 }
 
-/** What forks of one coalition came to; undefined ones are left out. */
+/** Results of forks of one coalition; undefined ones are left out. */
 interface Counted {
   readonly fails: number
   readonly forks: number
@@ -31,7 +32,7 @@ export class CountedForks {
     this.#dearestUsd = limits.forkUsd ?? 0
   }
 
-  /** Whether forks that were asked for will not be run. */
+  /** True if requested forks will not be run. */
   get isStopped(): boolean {
     const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
     const atMostUsd = this.#spentUsd + this.#dearestUsd * (this.#underWay + 1)
@@ -68,11 +69,6 @@ export class CountedForks {
     await Promise.all(Array.from({ length: lanes }, lane))
     return { fails, forks }
   }
-}
-
-/** The steps from 0 up to, without, this one. */
-export function stepsBefore(end: number): number[] {
-  return Array.from({ length: end }, (_, step) => step)
 }
 
 export interface ClassicOptions extends FlipOptions, ForkLimits {
@@ -210,11 +206,11 @@ export async function temporalShapley(
   { forksPerStep = 5, rounds = 3 }: TemporalOptions = {},
   forks = new CountedForks(source),
 ): Promise<number[]> {
-  const shares: number[] = stepsBefore(source.stepCount).map(() => 0)
+  const shares: number[] = upTo(source.stepCount - 1).map(() => 0)
   for (let round = 0; round < rounds; round++) {
     let before = 0
     for (let step = 0; step < source.stepCount; step++) {
-      const counted = await forks.run(stepsBefore(step + 1), forksPerStep)
+      const counted = await forks.run(upTo(step), forksPerStep)
       const rate = counted.forks > 0 ? counted.fails / counted.forks : before
       shares[step]! += (rate - before) / rounds
       before = rate

@@ -14,10 +14,10 @@ export interface Coalition {
 /** `undefined`: the agent broke, or the oracle could not tell. It counts as neither. */
 export type ForkOutcome = 'pass' | 'fail' | 'undefined'
 
-/** What one fork came to. */
+/** Result of one fork. */
 export interface Fork {
   readonly outcome: ForkOutcome
-  /** What each step came to, comparable with `ForkSource.recorded`; `undefined` where it did not happen. */
+  /** Value of each step, comparable with `ForkSource.recorded`; `undefined` if it did not happen. */
   readonly values: readonly (StepValue | undefined)[]
   /** Found among those of an earlier search. */
   readonly isServed?: boolean
@@ -25,13 +25,13 @@ export interface Fork {
   readonly costUsd?: number
 }
 
-/** What tells one result of a step from another: a tool with its arguments, a class of errors, words. */
+/** Distinguishes results of a step: a tool with its arguments, a class of errors, words. */
 export type StepValue = string | number
 
 /** Runs a failed run again. */
 export interface ForkSource {
   readonly stepCount: number
-  /** What each step came to in the failed run. */
+  /** Value of each step in the failed run. */
   readonly recorded: readonly StepValue[]
   /** How many forks may be under way at once; 1 unless set. */
   readonly concurrency?: number

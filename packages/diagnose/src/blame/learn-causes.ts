@@ -2,7 +2,8 @@ import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
 import { findRaisedRisk, type RaisedRisk } from './first-fail.js'
 import { barOf, CONFIRMED, type Search } from './search.js'
-import { includesAll, rangesText, type StepSet, union, upTo, without } from './step-set.js'
+import { includesAll, isPrefix, rangesText, type StepSet } from './step-set.js'
+import { union, upTo, without } from './step-set.js'
 import { mapConcurrent } from './ledger.js'
 import type { ProbePurpose } from '@retake/tape'
 import { firstFail } from './first-fail.js'
@@ -86,7 +87,7 @@ export async function proveCause(
   return { isProven: true, errorRate: Math.min(1, errorRate) }
 }
 
-/** Whether it plainly fails less often than the whole run: then it raises the risk, and something else makes it real. */
+/** True if it clearly fails less often than the whole run: then it raises the risk, and something else makes it real. */
 async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   const whole = search.cell(search.everyStep)
   const alone = search.cell(core)
@@ -117,7 +118,7 @@ async function oddsOf(
   return fails ? ratio : -ratio
 }
 
-/** What a search holds for true so far. */
+/** Conclusions of a search so far. */
 export class Learned {
   /** The first is what made the run fail; each is proven. */
   readonly causes: StepSet[] = []
@@ -129,7 +130,7 @@ export class Learned {
   raisedRisk: RaisedRisk | undefined
   /** Found step by step, because causes undo each other. */
   isOneByOne = false
-  /** What it says of other coalitions was tried, and held. */
+  /** Its predictions for other coalitions were tested and hold. */
   isAudited = false
   /** Of the first cause, where its members need not have the same. */
   shares: readonly number[] | undefined
@@ -147,7 +148,7 @@ export class Learned {
     return this.causes.reduce<StepSet>(union, [])
   }
 
-  /** Whether keeping these steps should fail. */
+  /** True if pinning these steps should fail. */
   predicts(pinned: StepSet): boolean {
     return this.causes.some((cause) => includesAll(pinned, cause))
   }
@@ -180,7 +181,7 @@ function findChanged(search: Search, cause: StepSet): StepSet {
 }
 
 /**
- * Whether a step that fails alone only repeats a cause, even if not in most forks: its
+ * True if a step that fails alone only repeats a cause, even if not in most forks: its
  * value comes up when the cause is pinned, and never when it is repaired.
  */
 async function isSometimesEcho(search: Search, cause: StepSet, step: number): Promise<boolean> {
@@ -258,16 +259,12 @@ async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
   return needed
 }
 
-function isPrefix(pool: StepSet): boolean {
-  return pool.at(-1) === pool.length - 1
-}
-
 /** As many more forks with every step free are looked at, and where they fail as many again. */
 const A_FEW = 2
 const SOME = 6
 
 /**
- * Whether the run still passes with every step free, by forks of now alone. Where the world
+ * True if the run still passes with every step free, judged by new forks alone. Where the world
  * has changed since the search began, as a service went down, whatever is tried fails, and
  * every step would look like one more cause.
  */
@@ -322,7 +319,7 @@ const MAX_ATTEMPTS = 3
 const SURER = 20
 /** About so many forks may be spent on leaving out one step at a time. */
 const MAX_ONE_BY_ONE = 3000
-/** Of a cause of more steps, not every part is asked. */
+/** For a cause with more steps, not every part is tested. */
 const MAX_SHARED = 4
 
 /**
@@ -378,7 +375,7 @@ async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
 }
 
 /**
- * Whether the proofs hold by all that was seen since: more forks of the same coalitions,
+ * True if the proofs hold with all that was seen since: more forks of the same coalitions,
  * and rates that are known better. Mostly this takes no fork.
  */
 async function stillProven(search: Search, learned: Learned): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { BlameMode, ForkCounts, Probe, ProbePurpose, Rate } from '@retake/tape'
 import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
-import { rangesText, type StepSet } from './step-set.js'
+import { isPrefix, rangesText, type StepSet } from './step-set.js'
 import { confidenceSequence, logBeta } from './stats.js'
 import type { Levels, Tally } from './levels.js'
 
@@ -14,20 +14,20 @@ export class SearchStopped extends Error {
   }
 }
 
-/** What is known of one coalition. */
+/** Facts about one coalition. */
 export interface Cell {
   readonly coalition: Coalition
   /** Its steps as ranges. */
   readonly text: string
-  /** What it was first asked for. */
+  /** Purpose of its first fork. */
   purpose: ProbePurpose
   /** Forks that came to a verdict, and how many of them failed. */
   forks: number
   fails: number
   undefinedForks: number
-  /** What was concluded; missing while it is open. */
+  /** The conclusion; missing while it is open. */
   verdict: boolean | undefined
-  /** What the steps came to, one entry for each fork that came to a verdict. */
+  /** Values of the steps, one entry for each fork that came to a verdict. */
   readonly values: (readonly (StepValue | undefined)[])[]
 }
 
@@ -246,10 +246,6 @@ export function probeOf(cell: Cell): Probe {
     undefinedForks: cell.undefinedForks,
     ...(cell.verdict === undefined ? {} : { fails: cell.verdict }),
   }
-}
-
-function isPrefix(pinned: StepSet): boolean {
-  return pinned.length === 0 || pinned.at(-1) === pinned.length - 1
 }
 
 /** How often it failed, with bounds that hold whenever the search stopped counting. */

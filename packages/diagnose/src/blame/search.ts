@@ -7,7 +7,7 @@ import { Levels, type Tally } from './levels.js'
 import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
 
-/** What a search is busy with, in this order. */
+/** Phases of a search, in this order. */
 const PHASES = ['anchors', 'cause', 'back-ups', 'audit', 'echoes'] as const
 
 type Phase = (typeof PHASES)[number]
@@ -34,7 +34,7 @@ const MAX_DRAWS = 100
 /** A question with this many forks is not an easy one. */
 const OPEN_AFTER = 8
 
-/** What speaks against something that was learned must be this likely. */
+/** Evidence against a learned fact must be this strong. */
 export const CONFIRMED = { fails: Math.log(1e4), passes: Math.log(1e4), maxDraws: 3 * MAX_DRAWS }
 
 /** When a question is settled: how much more likely one answer must be, as logarithms. */
@@ -47,7 +47,7 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
-/** What the parts of one search share: its forks, its rates, and how sure it must be. */
+/** State of one search: its forks, its rates, and how sure it must be. */
 export class Search {
   readonly stepCount: number
   readonly everyStep: StepSet
@@ -55,7 +55,7 @@ export class Search {
   readonly levels: Levels
   readonly random: Random
   readonly notes: string[] = []
-  /** What is proven so far; missing while it is not, or no longer. */
+  /** Facts proven so far; missing while nothing is, or no longer. */
   learned: Learned | undefined
   mode: BlameMode = 'free'
   errorRate: number
@@ -81,7 +81,7 @@ export class Search {
     return this.ledger.cell(pinned, mode)
   }
 
-  /** What people call a step. */
+  /** Display name of a step. */
   labelOf(step: number): string {
     return this.options.labels?.[step] ?? String(step + 1)
   }
@@ -97,7 +97,7 @@ export class Search {
   }
 
   /**
-   * Whether a run fails when only these steps are pinned: forks it until one answer is
+   * True if a run fails when only these steps are pinned: forks it until one answer is
    * likely enough. `undefined` where its forks come to no verdict.
    */
   async fails(pinned: StepSet, purpose: ProbePurpose): Promise<boolean | undefined> {

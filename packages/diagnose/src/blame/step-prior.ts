@@ -15,7 +15,7 @@ export interface PriorStep {
   readonly role: PriorRole
   /** Who it was: an agent, a tool. */
   readonly speaker: string
-  /** What was said or came back. */
+  /** Text that was said or came back. */
   readonly text: string
   /** Known to have failed. Where it is missing, the words of an environment tell. */
   readonly isError?: boolean
@@ -92,7 +92,7 @@ export interface PriorFailures {
   readonly suspect: number
 }
 
-/** What an environment says when something failed, where no flag says so. */
+/** Words of an environment in which something failed, where no flag says so. */
 const FAILED =
   /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
 

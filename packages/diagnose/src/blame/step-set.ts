@@ -73,6 +73,11 @@ export function upTo(last: number): StepSet {
   return Array.from({ length: last + 1 }, (_, step) => step)
 }
 
+/** True for steps 0 to some last one, and for none. */
+export function isPrefix(steps: StepSet): boolean {
+  return steps.length === 0 || steps.at(-1) === steps.length - 1
+}
+
 export function union(first: StepSet, second: StepSet): StepSet {
   if (first.length === 0) return second
   if (second.length === 0) return first

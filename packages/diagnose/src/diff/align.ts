@@ -121,7 +121,7 @@ const MAX_CELLS = 6_000_000
  * things cost nothing, two versions of one thing cost more the less they have
  * in common, things that are on one side only cost most.
  *
- * What is equal at both ends is not compared any further. Swapping the
+ * Equal items at both ends are not compared any further. Swapping the
  * sequences swaps the sides of every pair and changes nothing else. Not
  * promised for sequences whose different parts make more than six million
  * pairs: there a thing is looked for only near its own place.

@@ -83,7 +83,7 @@ const diffSteps = (
   return { steps, same }
 }
 
-/** Whether a step as a whole is about one of these areas. */
+/** True if a step as a whole is about one of these areas. */
 const concerns = ({ kind }: Step, only: ReadonlySet<DiffArea>): boolean => {
   if (kind === 'model')
     return ['messages', 'requests', 'usage'].some((area) => only.has(area as DiffArea))

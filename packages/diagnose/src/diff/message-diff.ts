@@ -5,7 +5,7 @@ import { align } from './align.js'
 import { lazySketch, type Alignable } from './align.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
-/** What differs between two lists of messages. */
+/** Differences between two lists of messages. */
 export interface MessageDiff {
   readonly news: readonly ValueDiff[]
   /** Paths of messages whose difference was told before. */
@@ -65,7 +65,7 @@ export class ConversationDiffer {
     return partner === undefined ? entry : { ...entry, digest: partner }
   }
 
-  /** What is new in two versions of a message. */
+  /** New differences in two versions of a message. */
   #pair(one: PositionedMessage, other: PositionedMessage, path: string): ValueDiff[] {
     if (this.#partners.get(other.digest) === one.digest) return []
     this.#partners.set(other.digest, one.digest)

@@ -12,7 +12,7 @@ export interface SharedPart {
   readonly events: number
 }
 
-/** What two runs share by descent. */
+/** The part that two runs share by descent. */
 export const sharedPart = (a: RunView, b: RunView): SharedPart | undefined => {
   if (b.parent?.run === a.id) return { run: a.id, events: b.parent.seq }
   if (a.parent?.run === b.id) return { run: b.id, events: a.parent.seq }
@@ -35,14 +35,14 @@ export const sharedLabels = (a: RunView, b: RunView, shared: SharedPart): Readon
 }
 
 /**
- * What a difference is about. `messages`: what was said to and by models.
+ * Subject of a difference. `messages`: what was said to and by models.
  * `tools`: calls of tools and processes, asked for and made, and what MCP servers offer. `requests`: all
  * else of an exchange. `output`: what was printed. `usage`: tokens and cost.
  */
 export const DIFF_AREAS = ['messages', 'tools', 'requests', 'output', 'usage'] as const
 export type DiffArea = (typeof DIFF_AREAS)[number]
 
-/** What a difference says about a step, short of its contents. */
+/** Facts about a step in a difference, without its contents. */
 export type StepRef = Pick<
   Step,
   'label' | 'seq' | 'kind' | 'title' | 'state' | 'lane' | 'site' | 'latencyMs'
@@ -108,6 +108,6 @@ export interface RunDiff {
 export interface DiffOptions {
   /** Nothing but these counts; all of them unless said. */
   readonly only?: readonly DiffArea[]
-  /** What they share by descent, where the caller knows more than the two runs tell: a common ancestor further back. */
+  /** Shared part, if the caller knows a common ancestor further back. */
   readonly shared?: SharedPart | undefined
 }

@@ -254,7 +254,7 @@ const modelContent = (step: Step, exchange: Exchange): StepContent => {
     before: [
       section('requests', 'url', comparableUrl(exchange.request.url)),
       ...body.filter((entry) => !isSaid(entry)).map(([k, v]) => section('requests', k, v)),
-      // What is no JSON object is compared as a whole.
+      // A body that is not a JSON object is compared as a whole.
       ...(body.length === 0 ? [section('requests', 'request', bodyValue(exchange.request))] : []),
     ],
     messages: withoutIds(exchange.messages),

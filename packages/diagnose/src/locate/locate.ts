@@ -62,7 +62,7 @@ const search = ({ tape, view, locations }: Searched, matcher: Matcher): Occurren
   })
 }
 
-/** Whether this very text was part of an earlier request. */
+/** True if this very text was part of an earlier request. */
 const wasSentBefore = ({ whole }: Hit, sent: Set<number>): boolean => {
   if (whole === undefined) return false
   const hash = hashText(whole)
@@ -122,7 +122,7 @@ export interface MatchExcerpt {
 }
 
 /**
- * What kind of thing holds a value. `answer` and `request` are those of model
+ * Kind of thing that contains a value. `answer` and `request` are those of model
  * and HTTP steps; `mcp` a message to or from an MCP server on stdio; `connection`
  * is a socket whose bytes are not HTTP.
  */

@@ -103,7 +103,7 @@ const unescaped = (text: string): string => {
 const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Whether digits are not part of a longer number. */
+/** True if digits are not part of a longer number. */
 const standsAlone = (text: string, index: number, length: number): boolean =>
   !/\d\.?$/.test(text.slice(Math.max(0, index - 2), index)) &&
   !/^\.?\d/.test(text.slice(index + length, index + length + 2))

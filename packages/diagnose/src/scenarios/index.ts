@@ -2,7 +2,8 @@
  * Planted failures whose causes are known, and scores of methods that look for
  * them: `retake bench blame`, benchmarks and tests use it.
  */
-export { CountedForks, stepsBefore } from '../blame/classic-view.js'
+export { CountedForks } from '../blame/classic-view.js'
+export { upTo } from '../blame/step-set.js'
 export { COMPETING_FAULTS, SCENARIO_NAMES, SCENARIOS } from './scenarios.js'
 export type { CompetingFault, Scenario, ScenarioName } from './scenarios.js'
 export { brokenRun, flakyRun, passingRun } from './scenarios.js'

@@ -47,9 +47,9 @@ export interface Structure {
   readonly stepCount: number
   /** Steps that carried a fault in the failed run. */
   readonly faulty: readonly number[]
-  /** What a free step comes to, from what came before it; without a fault unless set. */
+  /** Value of a free step, from what came before it; without a fault unless set. */
   readonly free?: (step: number, values: readonly number[], random: Random) => number
-  /** Whether these faults make a cause. */
+  /** True if these faults make a cause. */
   readonly isFaulted: (values: readonly number[]) => boolean
   readonly levels: FailLevels
   readonly truth: readonly number[]
@@ -116,7 +116,7 @@ function faultsAt(stepCount: number, faulty: readonly number[]): number[] {
 
 const noFault = () => 0
 
-/** What a method said about one run. */
+/** Statement of a method about one run. */
 export interface Accusation {
   /** The steps it says caused the failure; none where it blames nobody. */
   readonly blamed: readonly number[]
@@ -187,7 +187,7 @@ export async function scoreMethod(
   }
 }
 
-/** What the search said, as an accusation. Only the verdict `attributed` blames anybody. */
+/** Findings of the search as an accusation. Only the verdict `attributed` blames a step. */
 export function accusationOf(findings: BlameFindings): Accusation {
   const forks = findings.forks.asked
   const [cause, ...backups] = findings.verdict === 'attributed' ? findings.causes : []

@@ -36,7 +36,7 @@ function headerEnd(bytes: Uint8Array, at: number): number {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * What any JavaScript hands to the tape without help of its host, so that a
+ * A platform that needs nothing from its host, so that a
  * tape can be read at once. Signatures stay unchecked: browsers only check
  * them asynchronously.
  */

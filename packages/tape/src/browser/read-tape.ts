@@ -3,7 +3,7 @@ import { browserPlatform } from './browser-platform.js'
 
 /**
  * Opens a tape that is in memory. The bytes must not be changed while it is in use.
- * Of a branch only its own events can be read, unless its parent is handed in.
+ * Only a branch's own events can be read, unless its parent is passed in.
  */
 export const readTape = (
   bytes: Uint8Array,

@@ -11,7 +11,7 @@ import { makeReply } from '../providers/reply.js'
 import { fromBase64, toBase64, utf8 } from '../format/bytes.js'
 
 /**
- * What a person edits: plain JSON, and what it stands for. Numbers beyond the
+ * Data that a person edits: plain JSON, and what it represents. Numbers beyond the
  * safe integers of JavaScript are rounded, as for everyone who parses JSON.
  */
 export interface Payload {
@@ -136,7 +136,7 @@ export const answerPayload = (tape: TapeLike, step: Step): Payload => {
   return toolPayload(tape, step)
 }
 
-/** What a step sent, as a person edits it: the body of its request, or the arguments of its tool. */
+/** The request of a step as a person edits it: its body, or the arguments of its tool. */
 export const requestPayload = (tape: TapeLike, step: Step): Payload => {
   const exchange = step.exchange()
   if (exchange !== undefined) return bodyPayload(exchange.request)

@@ -18,7 +18,7 @@ import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
 import { joinBytes } from '../format/bytes.js'
 
-/** What a draw gave: a time, a random number, an id. */
+/** Value of a draw: a time, a random number, an id. */
 export const drawPayload = (tape: TapeLike, seq: number): Payload => ({
   kind: 'value',
   data: drawAt(tape, seq).value,
@@ -115,7 +115,7 @@ export interface EditedDelivery {
   readonly body: Uint8Array
 }
 
-/** What a fork serves instead of the recorded answer. */
+/** The answer that a fork serves instead of the recorded one. */
 export interface EditedAnswer {
   /** Event it answers: the request or the call; the socket or the process that carries it. */
   readonly op: number

@@ -104,7 +104,7 @@ const refuse = (problems: readonly string[]): void => {
   if (problems.length > 0) throw invalidAnswer(problems)
 }
 
-/** What the recorded answer had wrong already is not the edit's fault. */
+/** Problems that the recorded answer already had are not the edit's fault. */
 const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): string[] => {
   const { response } = exchange
   const problems = format.check(data)

@@ -1,7 +1,7 @@
 import type { Message } from '../providers/message.js'
 
 /**
- * What a search for causes came to, as data: kept beside a run, printed by
+ * Result of a search for causes, as data: stored beside a run, printed by
  * `retake blame`, shown in the viewer. Steps are meant by their place among the
  * steps that were searched, from 0; `steps[i].label` is what people call them.
  */
@@ -29,7 +29,7 @@ export interface BlameFindings {
   readonly mode: BlameMode
   readonly evidence: readonly Probe[]
   readonly forks: ForkCounts
-  /** What a reader must know: relearned, not monotone, staircase, stopped by a budget. */
+  /** Remarks that a reader must know: relearned, not monotone, staircase, stopped by a budget. */
   readonly notes: readonly string[]
 }
 
@@ -97,14 +97,14 @@ export interface RiskPoint {
 
 /** One question that was put to forks, and what they said. */
 export interface Probe {
-  /** What it was for: `anchor`, `prefix`, `cause`, `minimal`, `repair`, `echo`, `back-up`, `audit`, `confirm`, `one out`, `risk`. */
+  /** Purpose: `anchor`, `prefix`, `cause`, `minimal`, `repair`, `echo`, `back-up`, `audit`, `confirm`, `one out`, `risk`. */
   readonly purpose: ProbePurpose
   readonly mode: BlameMode
   /** Steps held as recorded, as ranges: `0-4,7`. */
   readonly kept: string
   readonly rate: Rate
   readonly undefinedForks: number
-  /** What was concluded; missing while it is open. */
+  /** The conclusion; missing while it is open. */
   readonly fails?: boolean
 }
 
@@ -140,7 +140,7 @@ export interface ForkCounts {
  */
 export interface SpanFindings {
   readonly version: 1
-  /** What people call the step whose input this is. */
+  /** Label of the step whose input this is. */
   readonly step: string
   readonly verdict: BlameVerdict
   /** One sentence that says why, where the verdict is not `attributed`. */

@@ -49,7 +49,7 @@ const END_TYPE = encoder.encode(',"type":"end"')
 const SEAL_TYPE = encoder.encode(',"type":"seal"')
 const LINE_CLOSE = encoder.encode('"}')
 const CRC_DIGITS = 8
-/** What the CRC of a line does not cover: itself and the end. */
+/** Bytes that the CRC of a line does not cover: itself and the end. */
 const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 
 /** An event as JSON with its type first. */
@@ -102,7 +102,7 @@ export interface Line {
   readonly crc: number
 }
 
-/** What a line's CRC starts from; `checked` when the line was found right before. */
+/** Seed of a line's CRC; `checked` if the line was already verified. */
 export type LineSeed = number | 'checked'
 
 /**
@@ -157,7 +157,7 @@ export function looksLikeRecord(bytes: Uint8Array, from: number, to: number): bo
   return bytes.subarray(from, to).every((byte) => byte >= 32 || byte === TAB)
 }
 
-/** Whether the line at `from` holds the end or the seal of a run, without parsing it. */
+/** Type of the line at `from` if it is the end or the seal of a run, without parsing it. */
 export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | undefined {
   const comma = bytes.indexOf(COMMA, bytes.indexOf(COMMA, from) + 1)
   if (standsAt(bytes, comma, END_TYPE)) return 'end'

@@ -43,7 +43,7 @@ export interface RunEvent extends EventBase {
 }
 
 /**
- * What a tape survives while it is written. `machine`: a power cut, because everything is
+ * Failures that a tape survives while it is written. `machine`: a power cut, because everything is
  * synced to disk before an effect leaves the process. `process`: the death of the process,
  * because everything is written to the operating system before then.
  */
@@ -90,12 +90,12 @@ export interface RecordedCode {
   readonly packages: Readonly<Record<string, string>>
 }
 
-/** What a process run needs to be started again. Secret values are masked. */
+/** Facts needed to start a process run again. Secret values are masked. */
 export interface RunDetails {
   readonly entry?: string
   readonly args?: readonly string[]
   readonly cwd?: string
-  /** Of a function run: the folder that stands for the project, which may be another one on replay. */
+  /** For a function run: the project folder, which may be another one on replay. */
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
   readonly execArgv?: readonly string[]
@@ -108,7 +108,7 @@ export interface RunDetails {
   readonly preloads?: readonly Preload[]
   /** Variables that Node needs; the others are noted where they were read. In older tapes, all. */
   readonly env?: Readonly<Record<string, string>>
-  /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
+  /** Properties of `process.stdout` and `stderr`: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>
   readonly platform?: string
   readonly branch?: BranchDetails
@@ -215,7 +215,7 @@ export interface CallEvent extends EventBase {
   readonly kind: CallKind
   /** Tool name, `fs.readFile`, `spawn`, `dns.lookup`, … */
   readonly name: string
-  /** What people want to see without decoding the body: a path, a command line. */
+  /** Short text to show without decoding the body: a path, a command line. */
   readonly title?: string
   readonly as?: BodyForm
   /** True when the answer is part of the same synchronous call. */
@@ -274,7 +274,7 @@ export interface ResultEvent extends DeliveryBase {
   readonly type: 'result'
   readonly as?: BodyForm
   readonly error?: RecordedError
-  /** Of a guarded tool: what the guard did with the call. */
+  /** For a guarded tool: what the guard did with the call. */
   readonly guard?: GuardFacts
   /**
    * For a file with placeholders instead of secrets: proves, on the machine that recorded,
@@ -353,7 +353,7 @@ export interface RecordedError {
   readonly name: string
   readonly message: string
   readonly stack?: string
-  /** What `String(error)` gives, when it is not the usual `name: message`. */
+  /** Result of `String(error)` if it is not the usual `name: message`. */
   readonly text?: string
   readonly code?: string | number
   /** Other own enumerable properties, as wire values. */

@@ -103,7 +103,7 @@ export function readFrame(
   return frame.next > window.source.size ? 'short-body' : frame
 }
 
-/** Whether the stored bytes of a frame and their closing newline are what was written. */
+/** True if the stored bytes of a frame and their closing newline are as written. */
 export function storedIsWhole(
   platform: TapePlatform,
   window: ByteWindow,

@@ -1,5 +1,5 @@
 /**
- * What the format needs from its surroundings. The core imports nothing from
+ * Functions that the format needs from its host. The core imports nothing from
  * Node: `@retake/tape/node` and `@retake/tape/browser` each provide one.
  * Everything is synchronous, so that a tape can be read like a data structure.
  */
@@ -25,12 +25,12 @@ export interface Sha256 {
   hex(): string
 }
 
-/** What writing needs on top of reading. */
+/** Functions that writing needs in addition. */
 export interface WriterPlatform extends TapePlatform {
   deflateRaw(bytes: Uint8Array, level: number): Uint8Array
   /** Puts text as UTF-8 into `bytes` at `at`, where it must fit; answers with its length there. */
   writeText(text: string, bytes: Uint8Array, at: number): number
-  /** Whether `length` bytes of `a` and `b` are the same. */
+  /** True if `length` bytes of `a` and `b` are the same. */
   equal(a: Uint8Array, aFrom: number, b: Uint8Array, bFrom: number, length: number): boolean
 }
 

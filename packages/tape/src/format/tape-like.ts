@@ -1,6 +1,6 @@
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 
-/** What the read model needs of a tape; `Tape` is one, a list of events in a test another. */
+/** The part of a tape that the read model needs; `Tape` is one, a list of events in a test another. */
 export interface TapeLike {
   readonly run: RunEvent
   readonly details: RunDetails

@@ -27,7 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { from: 2, event: (event) => event },
 ]
 
-/** What lifts events of format `from` to the present one; `undefined` when no one ever wrote that format. */
+/** Migrates events of format `from` to the present one; `undefined` if that format was never written. */
 export function migrationFrom(
   from: number,
   steps: readonly Migration[] = MIGRATIONS,

@@ -7,7 +7,7 @@ import type { Frames } from './frames.js'
 import { integrityOf } from './integrity.js'
 import { checkSignature, type SealStatement, type SignatureState } from './seal.js'
 
-/** What a full check of a tape found. */
+/** Result of a full check of a tape. */
 export interface VerifyResult {
   readonly ok: boolean
   readonly count: number

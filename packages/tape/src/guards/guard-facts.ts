@@ -1,12 +1,12 @@
 /**
- * What a guard puts on the tape: the draw `guard` before each call it lets
+ * Data that a guard puts on the tape: the draw `guard` before each call it lets
  * through or stops, and the field `guard` of the call's result.
  */
 
-/** What became of a guarded call. */
+/** Outcome of a guarded call. */
 export type GuardStatus = 'done' | 'denied' | 'failed' | 'stopped' | 'in doubt'
 
-/** What a call does to the world. `spend`: it costs money or something else that is scarce. */
+/** Effect of a call on the world. `spend`: it costs money or something else that is scarce. */
 export type Effect = 'read' | 'write' | 'network' | 'shell' | 'spend'
 
 export type Verdict = 'allow' | 'deny' | 'ask'
@@ -45,10 +45,10 @@ export interface GuardIntent {
   readonly verdict: Verdict
   /** The rule that decided, as `policy/rule`; missing when the policy's default did. */
   readonly rule?: string
-  /** Of a call that does not run: the stable code of the error. */
+  /** For a call that does not run: the stable code of the error. */
   readonly code?: string
   readonly why?: string
-  /** What would be allowed instead. */
+  /** A call that would be allowed instead. */
   readonly allowed?: string
   readonly exitReason?: ExitReason
   /** Hash of the policy that decided. */
@@ -56,9 +56,9 @@ export interface GuardIntent {
   readonly effects?: readonly Effect[]
   /** The tool says that running it twice does no harm, or that the other side knows a call by its key. */
   readonly idempotent?: boolean
-  /** What the tool is told as `idempotencyKey`: the same when a resumed run makes the call again. */
+  /** The `idempotencyKey` that the tool gets: the same when a resumed run makes the call again. */
   readonly key?: string
-  /** Of a call that a guarded tool made: which call of which occurrence it is a part of. */
+  /** For a call that a guarded tool made: which call of which occurrence it is part of. */
   readonly within?: string
   /** Decided anew: the decision before it on the tape was about another call. */
   readonly again?: true
@@ -113,7 +113,7 @@ export interface ApprovalFacts {
   readonly expiresAt: number
 }
 
-/** What the call used, as the tool says or as its tape tells. */
+/** Usage of a call, as the tool reports it or its tape shows it. */
 export interface CallUsage {
   readonly inputTokens?: number
   readonly outputTokens?: number
@@ -127,17 +127,17 @@ export interface GuardFacts {
   /** How often the tool was started; missing means once, 0 that it never was. */
   readonly attempts?: number
   readonly usage?: CallUsage
-  /** What it used beyond what was reserved for it. */
+  /** Usage beyond what was reserved for it. */
   readonly overused?: CallUsage
   /**
-   * What it counts for in limits, all attempts together, where that is neither `usage` nor, of
+   * Usage that counts in limits, all attempts together, where that is neither `usage` nor, of
    * what that does not tell, what was reserved: after several attempts, or when it was given up.
    */
   readonly counted?: CallUsage
   readonly drift?: readonly Drift[]
   readonly approval?: ApprovalFacts
   readonly served?: ServedFrom
-  /** What the tool was kept from touching while it ran, whatever it made of that. */
+  /** Access that was denied to the tool while it ran, however it handled that. */
   readonly blocked?: readonly string[]
   /** Milliseconds the tool took; of a served call, those it took then. */
   readonly tookMs?: number

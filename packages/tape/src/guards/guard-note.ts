@@ -4,7 +4,7 @@ import { fromBase64, toBase64 } from '../format/bytes.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**
- * What a guard keeps as notes, which no replay compares: under which policy and
+ * Notes of a guard, which no replay compares: under which policy and
  * where it ran, that somebody let a call through, what was spent beside the results
  * of calls, and the calls that its tools make of other guarded tools. Those happen
  * inside a call, so they are no part of what the agent did, and yet must not be lost.
@@ -34,7 +34,7 @@ export interface GuardOpened {
   readonly guard: string
   /** The policies in force, as data, under the hash that every decision names. */
   readonly policy: { readonly hash: string; readonly policies: readonly unknown[] }
-  /** What the guard itself was limited to, beside its policies. */
+  /** Limits of the guard itself, in addition to its policies. */
   readonly limits?: unknown
   /** `memory`: the last calls before a crash may be missing. */
   readonly durability?: 'disk' | 'memory'
@@ -76,7 +76,7 @@ export interface ApprovedNote {
 export interface DecidedAgainNote {
   readonly op: number
   readonly intent: GuardIntent
-  /** What it had cost before, where the run that made it is the one that goes on. */
+  /** Its cost before, if the run that made it is the one that continues. */
   readonly spent?: CallUsage
 }
 
@@ -114,7 +114,7 @@ export const bodyToText = (as: BodyForm, body: Uint8Array): string =>
 export const bodyFromText = (as: BodyForm, text: string): Uint8Array =>
   as === 'bytes' ? fromBase64(text) : new TextEncoder().encode(text)
 
-/** What each note holds. */
+/** Content of each note. */
 interface GuardNotes {
   readonly opened: GuardOpened
   readonly approved: ApprovedNote
@@ -125,7 +125,7 @@ interface GuardNotes {
   readonly spent: SpentNote
 }
 
-/** What a note says; undefined when it is another one, or not what a guard writes. */
+/** Content of a note; undefined if it is another one, or not written by a guard. */
 export function readGuardNote<Kind extends keyof GuardNotes>(
   tape: TapeLike,
   note: NoteEvent,

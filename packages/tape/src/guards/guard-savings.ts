@@ -6,7 +6,7 @@ export interface SavedFigure {
   readonly unknown: number
 }
 
-/** What one call that did not run would have used. */
+/** Usage that one call that did not run would have had. */
 export interface SavedStep {
   /** Number of the call in its guard. */
   readonly call: number
@@ -23,7 +23,7 @@ export interface SavedStep {
   readonly usage?: CallUsage
 }
 
-/** What was saved by serving results and by stopping early, from recorded figures only. */
+/** Savings from serving results and from stopping early, from recorded figures only. */
 export interface GuardSavings {
   readonly steps: readonly SavedStep[]
   readonly calls: number
@@ -35,7 +35,7 @@ export interface GuardSavings {
   readonly tookMs: SavedFigure
 }
 
-/** What of a call is needed to say what it saved; `GuardedCallOnTape` is one. */
+/** The part of a call that savings need; `GuardedCallOnTape` is one. */
 export interface SettledCall {
   readonly tool: string
   readonly intent: GuardIntent
@@ -54,7 +54,7 @@ type Figures = Pick<SavedStep, 'tookMs' | 'usage'>
 /** The same, call by call: for a run that goes on. */
 export class SavingsTally {
   readonly #steps: SavedStep[] = []
-  /** What each call took when it was last made. */
+  /** Figures of each call when it was last made. */
   readonly #made = new Map<string, Figures>()
 
   add({ tool, intent, facts }: SettledCall): void {

@@ -12,10 +12,10 @@ import type { TapeLike } from '../format/tape-like.js'
 
 /** A call that passed a guard, as a tape tells it. Bodies are read when asked for. */
 export interface GuardedCallOnTape {
-  /** What was decided before it started. */
+  /** The decision before it started. */
   readonly intent: GuardIntent
   readonly tool: string
-  /** What became of it; missing when that is not on the tape. */
+  /** Its outcome; missing if that is not on the tape. */
   readonly facts: GuardFacts | undefined
   /**
    * As in `facts`. Without a result it is `in doubt`: it may have had its effect.
@@ -38,12 +38,12 @@ export interface GuardedCallOnTape {
   result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
 }
 
-/** What a guard said about itself at its first call, and where. */
+/** The note of a guard about itself at its first call, and where it is. */
 export interface GuardOnTape extends GuardOpened {
   readonly seq: number
 }
 
-/** What was spent beside what the results of calls tell. */
+/** Spending beyond what the results of calls report. */
 export interface SpentOnTape extends SpentNote {
   readonly seq: number
   /** Milliseconds since the run started. */

@@ -116,7 +116,7 @@ class HeadReader {
     this.#mask = names.length === 0 ? undefined : new HeaderMask(names, onMasked)
   }
 
-  /** What was read so far, or the whole head once it is complete. */
+  /** The head as far as it was read. */
   get text(): string {
     return this.#text
   }

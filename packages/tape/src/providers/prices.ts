@@ -110,7 +110,7 @@ const scale = (price: Price, factor: number, outputFactor: number): Price => {
   }
 }
 
-/** What an exchange costs, or `undefined` when any part of it has no known price. Never a guess. */
+/** Cost of an exchange, or `undefined` if any part of it has no known price. Never a guess. */
 export const costUsd = (
   model: string,
   usage: Usage,

@@ -77,7 +77,7 @@ export interface StreamEvent {
   readonly data: unknown
 }
 
-/** What is known of a stream to write. */
+/** Facts about a stream to write. */
 export interface StreamOptions {
   /** Events of the recorded stream that is replaced; empty if there was none. */
   readonly events: readonly SseEvent[]

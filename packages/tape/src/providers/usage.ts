@@ -12,7 +12,7 @@ export interface Price {
   readonly reasoning?: number
   /** Prices hold up to this much input; above it the cost is unknown. */
   readonly inputTokensMax?: number
-  /** What a request with more input than this costs, all of it. */
+  /** Price of a request with more input than this, all of it. */
   readonly longInput?: LongInput
   /** How much more it costs on Bedrock when it must run in one part of the world. */
   readonly regionalFactor?: number
@@ -73,7 +73,7 @@ export interface Usage {
   readonly cacheWriteLong: number
   readonly output: number
   readonly reasoning: number
-  /** What else is billed and has no token price here: searches, audio, a service tier. */
+  /** Anything else that is billed and has no token price here: searches, audio, a service tier. */
   readonly unpriced: readonly string[]
   /** Set when the provider's own numbers do not add up; they are shown as given. */
   readonly mismatch?: string

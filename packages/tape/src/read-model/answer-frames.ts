@@ -2,7 +2,7 @@ import type { Message } from '../providers/message.js'
 import type { SseEvent } from '../http/sse.js'
 import type { ExchangeResponse } from './exchange.js'
 
-/** What a model had said by a moment. */
+/** The answer of a model up to a moment. */
 export interface AnswerFrame {
   /** Milliseconds since the run started. */
   readonly at: number

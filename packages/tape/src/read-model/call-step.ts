@@ -60,7 +60,7 @@ export class CallStep extends StepBase {
     const exit = this.#exit()
     if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
     if (result !== undefined) return 'done'
-    // What a server may have done is said by the requests to it.
+    // The requests to a server show what it may have done.
     return this.#session === undefined ? this.unansweredState() : 'aborted'
   }
 
@@ -97,7 +97,7 @@ export class CallStep extends StepBase {
     }
   }
 
-  /** What the process printed, without the pipe on which a server speaks. */
+  /** Output of the process, without the pipe on which a server speaks. */
   #ownChunks(): CallOp['chunks'] {
     const { chunks } = this.#op
     return this.#session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
@@ -138,7 +138,7 @@ export class CallStep extends StepBase {
   }
 }
 
-/** Whether a guard, not the tool, is why there is no output. */
+/** True if a guard, not the tool, is why there is no output. */
 const isDenied = ({ result }: CallOp): boolean => {
   const { status, attempts } = result?.guard ?? {}
   if (status === 'denied') return true

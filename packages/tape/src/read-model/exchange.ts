@@ -86,9 +86,9 @@ export interface Exchange {
   readonly api: string
   readonly request: ExchangeRequest
   readonly response: ExchangeResponse | undefined
-  /** What was sent, in one shape for all providers. */
+  /** Messages as sent, in one shape for all providers. */
   readonly messages: readonly Message[]
-  /** What the model said. */
+  /** Output of the model. */
   readonly answer: readonly Message[]
   readonly toolCalls: readonly ToolCallPart[]
   readonly model: string | undefined

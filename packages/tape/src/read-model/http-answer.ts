@@ -47,7 +47,7 @@ export const readAnswer = (
 const chunksOf = (tape: TapeLike, op: StepOp): TimedChunk[] =>
   op.chunks.map(({ seq, at }) => ({ at, bytes: tape.body(seq) }))
 
-/** What can be said about an answer without its content. */
+/** Facts about an answer that do not need its content. */
 export type AnswerHead = Pick<HttpAnswer, 'status' | 'statusText' | 'complete'>
 
 /** The head of an answer whose events tell it; on a socket only the bytes do. */

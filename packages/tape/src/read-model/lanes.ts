@@ -102,7 +102,7 @@ class LaneReader implements LaneAssignment {
       addTo(this.#openSteps, lane, op)
       if (!this.#lastDelivery.has(op)) this.#unanswered.push({ lane, op })
     } else if (role === 'other' && this.#lastDelivery.has(op)) {
-      // What is never delivered, like a timer that is cleared, is not waited for.
+      // Nothing waits for an operation that is never delivered, like a timer that is cleared.
       addTo(this.#openOthers, lane, op)
     }
   }
@@ -114,7 +114,7 @@ class LaneReader implements LaneAssignment {
     const earlier = this.lanes[causeLane]?.steps ?? []
     const goesOn = this.#options.continues?.(op, earlier) === true
     if (goesOn) return causeLane
-    // What was started in those lanes before, and fires now, comes after the join as well.
+    // Operations that were started in those lanes before, and fire now, also come after the join.
     this.#joinedBelow = this.lanes.length
     this.#causeLane = 0
     return 0

@@ -33,11 +33,11 @@ export interface StepOp {
   event: RequestEvent | CallEvent | SocketEvent
   response?: ResponseEvent
   result?: ResultEvent
-  /** Of a guarded tool: what was decided before it started. */
+  /** For a guarded tool: the decision before it started. */
   guard?: GuardIntent
   /** Pieces of the answer; for a request on a socket, raw pieces of the connection. */
   readonly chunks: (EventMark & { readonly pipe?: number })[]
-  /** What the agent wrote to the stdin of a child process. */
+  /** Writes of the agent to the stdin of a child process. */
   readonly writes: EventMark[]
   /** The answer is complete, or its connection has ended. */
   end?: EventMark
@@ -53,7 +53,7 @@ export interface FileCall {
   result?: ResultEvent
 }
 
-/** What one pass over the events finds out, without reading a single body. */
+/** Result of one pass over the events, without reading a single body. */
 export interface RunIndex {
   readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
   /** In the order they started; marks set by the user are among them. */

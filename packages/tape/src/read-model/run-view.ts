@@ -31,7 +31,7 @@ export const readRun = (tape: TapeLike, options: ReadOptions = {}): RunView =>
   new RunView(tape, options)
 
 /**
- * Whether a step goes on with the conversation of a lane: a model request that
+ * True if a step continues the conversation of a lane: a model request that
  * repeats it and adds to it, or work its last answer asked for.
  */
 const continuesConversation = (step: StepBase, earlier: readonly StepBase[]): boolean => {
@@ -177,7 +177,7 @@ export class RunView {
     return this.#tape.body(output.seq)
   }
 
-  /** What a function run returned. */
+  /** Return value of a function run. */
   result(): unknown {
     const { end } = this.#index
     return end?.as === undefined ? undefined : readBody(end.as, this.#tape.body(end.seq))
@@ -239,7 +239,7 @@ export class RunView {
   }
 }
 
-/** What cannot be read tells nothing about lanes; it is told where it is shown. */
+/** Data that cannot be read says nothing about lanes; the error appears where the data is shown. */
 const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean => {
   try {
     return continuesConversation(step, earlier)

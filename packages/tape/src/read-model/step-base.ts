@@ -9,7 +9,7 @@ import type { RunIndex, StepOp } from './run-index.js'
 import { type Step, type StepKind, type StepState, summarizeStep } from './step.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** What every step of a run shares. */
+/** Context that all steps of a run share. */
 export interface StepContext {
   readonly tape: TapeLike
   readonly index: RunIndex
@@ -17,7 +17,7 @@ export interface StepContext {
   readonly requests: RequestCache
   readonly prices: PriceTable
   readonly laneOf: (seq: number) => number
-  /** Whether the agent went on because of this operation's answer. */
+  /** True if the agent continued because of this operation's answer. */
   readonly wasHeard: (seq: number) => boolean
   readonly mcpServers: HttpServers
   /** Label of the model step that asked for a tool call. */

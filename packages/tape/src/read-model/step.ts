@@ -45,7 +45,7 @@ export const isCostUnknown = (step: Step): boolean =>
   step.costUsd === undefined && !(step.usage === undefined && step.state === 'failed')
 
 /**
- * What kind of boundary a step is. Draws, timers and file reads are events, not steps.
+ * Kind of boundary. Draws, timers and file reads are events, not steps.
  * A tool that an MCP server runs is a `tool`; its other requests are `mcp`.
  */
 export type StepKind = 'model' | 'tool' | 'http' | 'mcp' | 'process' | 'mark'
@@ -58,11 +58,11 @@ export type StepKind = 'model' | 'tool' | 'http' | 'mcp' | 'process' | 'mark'
  */
 export type StepState = 'done' | 'failed' | 'aborted' | 'in doubt' | 'denied'
 
-/** What a guard did with a step, without its arguments and result. */
+/** Effect of a guard on a step, without its arguments and result. */
 export interface StepGuard extends Partial<GuardFacts> {
   /** The rule that decided, as `policy/rule`; missing when a default did. */
   readonly rule?: string
-  /** Of a call that did not run: the stable code of the error. */
+  /** For a call that did not run: the stable code of the error. */
   readonly code?: string
   /** Hash of the policy that decided. */
   readonly policy: string
@@ -75,7 +75,7 @@ export interface CallDetail {
   /** `undefined` when there is no answer, or it failed. */
   readonly result: unknown
   readonly error: RecordedError | undefined
-  /** What a child process wrote, as it came. */
+  /** Output of a child process, as it came. */
   readonly output: readonly {
     readonly at: number
     readonly pipe: number
@@ -125,15 +125,15 @@ export interface Step {
   /** `undefined` when it is not known. */
   readonly costUsd: number | undefined
   readonly finishReason: string | undefined
-  /** Of a tool, its name, read without its arguments and result. */
+  /** Name of a tool, read without its arguments and result. */
   readonly toolName: string | undefined
-  /** Of a guarded tool: what the guard did with it. */
+  /** For a guarded tool: what the guard did with it. */
   readonly guard: StepGuard | undefined
   /** The error as it was recorded, with its stack; `undefined` when an answer only says that it failed. */
   readonly failure: RecordedError | undefined
   /** For model and HTTP steps. Decoded on each call, so store the result. */
   exchange(): Exchange | undefined
-  /** What was sent to a model and what it said; empty for all else. Cheaper than `exchange`. */
+  /** Messages sent to a model, and its answer; empty for all else. Cheaper than `exchange`. */
   messages(): readonly Message[]
   answer(): readonly Message[]
   /** A streamed answer of a model as it grew; fewer than two when it came at once. */
@@ -201,7 +201,7 @@ function isFromParent(tape: Tape, seq: number): boolean {
   return 'from' in event && event.from !== undefined
 }
 
-/** Whether this part of an answer came from somebody; errors and ends are also made when a run goes live. */
+/** True if this part of an answer came from outside; errors and ends are also made when a run goes live. */
 function hasContent(event: TapeEvent): boolean {
   if (event.type === 'response') return true
   if (event.type === 'result') return event.error?.code !== 'ANSWER_LOST'

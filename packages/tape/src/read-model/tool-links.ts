@@ -9,7 +9,7 @@ import { RequestStep } from './request-step.js'
 import type { StepBase, StepContext } from './step-base.js'
 
 /**
- * Whether a model means this tool. Clients put the name of the server before the
+ * True if a model means this tool. Clients put the name of the server before the
  * names of its tools: `docs__search`, `mcp__docs__search`, `docs.search`.
  */
 export const isSameTool = (called: string, tool: string): boolean =>
@@ -83,7 +83,7 @@ const findReporter = (
     : [...new Set([...inLane, ...nearby()])].find((step) => hasResult(step, call.id))
 
 /**
- * Whether a request carries the result of a call. Results stand near the end of
+ * True if a request contains the result of a call. Results are near the end of
  * a long text, under a key that says so; it is parsed only when in doubt.
  */
 const hasResult = (step: RequestStep, id: string): boolean => {

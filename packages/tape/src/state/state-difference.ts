@@ -16,7 +16,7 @@ export interface StateChanges {
   readonly changes: readonly StateChange[]
 }
 
-/** What is different in the variables of one state and the one before it, by function and name. */
+/** Differences between the variables of one state and the one before it, by function and name. */
 export function stateDifference(before: CapturedState, after: CapturedState): StateChange[] {
   const old = variablesOf(before)
   const now = variablesOf(after)
@@ -60,7 +60,7 @@ function compare(path: string, before: unknown, after: unknown, changes: StateCh
 
 const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** What stands for another kind of value (an object with `$type`) has no members in common with it. */
+/** An object with `$type` represents another kind of value, and has no members in common with it. */
 const isAlike = (before: object, after: object): boolean =>
   Array.isArray(before) === Array.isArray(after) && own(before, '$type') === own(after, '$type')
 

@@ -52,7 +52,7 @@ export const errorMessage = (json: unknown): string | undefined => {
   )
 }
 
-/** What Mistral and other FastAPI servers say of a request they do not take. */
+/** Error of Mistral and other FastAPI servers for a request they do not accept. */
 const detailMessage = (detail: unknown): string | undefined => {
   const texts = recordsOf(detail).map(({ msg }) => textOf(msg))
   return optionalText(detail) ?? (texts.length === 0 ? undefined : texts.join('; '))

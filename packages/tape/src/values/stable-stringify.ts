@@ -27,6 +27,6 @@ export const stableStringify = (value: unknown): string => {
   return `{${members.join(',')}}`
 }
 
-/** Whether two wire values hold the same data, whatever the order of their keys. */
+/** True if two wire values have the same data, whatever the order of their keys. */
 export const wireEqual = (left: unknown, right: unknown): boolean =>
   left === right || stableStringify(left) === stableStringify(right)

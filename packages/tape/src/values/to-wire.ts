@@ -165,7 +165,7 @@ export class WireEncoder implements WireWalk {
 }
 
 /**
- * Whether this is the prototype of `Object` or `Array`, of this realm or another
+ * True for the prototype of `Object` or `Array`, of this realm or another
  * one: Jest runs each test file in a realm of its own.
  */
 const isIntrinsic = (proto: unknown, maker: ObjectConstructor | ArrayConstructor): boolean =>

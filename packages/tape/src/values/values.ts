@@ -1,7 +1,7 @@
 /**
  * Wire values: any JavaScript value as plain JSON and back.
  *
- * What JSON cannot say becomes an object with the key `$`, for example
+ * A value that JSON has no word for becomes an object with the key `$`, for example
  * `{"$":"bigint","v":"12"}`; an object that has a `$` key of its own is wrapped
  * in `{"$":"object","v":…}`. Not promised: identity (a value that occurs twice
  * is stored twice), holes in arrays (they come back as `undefined`), extra

@@ -1,10 +1,11 @@
 import { eventLines } from '@retake/tape'
 import { type Context, Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import { validator } from 'hono/validator'
 import { badRequest, noSuchAddress } from '../errors.js'
 import { BODY_SIDES, type BodySide } from '../model/run-source.js'
 import { changeRoutes } from './change-routes.js'
-import type { RepositoryChange, RunRepository } from './run-repository.js'
+import type { OpenRun, RepositoryChange, RunRepository } from './run-repository.js'
 import { answerError, explained } from './responses.js'
 
 /** Heartbeat, so that a reader notices a dead connection. */
@@ -132,82 +133,69 @@ export function answerLines(
 }
 
 /** The routes of the viewer under `/api`. Access was checked before. */
-export const createApi = (repository: RunRepository) =>
-  new Hono()
+export function createApi(repository: RunRepository) {
+  /** Opens the run that the address names. */
+  const opened = createMiddleware<{ Variables: { run: OpenRun } }>(async (c, next) => {
+    c.set('run', await repository.open(c.req.param('run') ?? ''))
+    await next()
+  })
+  return new Hono()
     .onError((error, c) => answerError(error, c))
     .get('/home', (c) =>
       c.json({ name: repository.name, canChange: repository.actions !== undefined }),
     )
     .get('/runs', async (c) => c.json(await repository.runs()))
     .get('/changes', (c) => answerChanges(c, repository))
-    .get('/runs/:run', async (c) => {
-      const { model, abilities } = await repository.open(c.req.param('run'))
+    .get('/runs/:run', opened, (c) => {
+      const { model, abilities } = c.var.run
       return c.json({ head: model.head(), abilities })
     })
-    .get('/runs/:run/rows', fromQuery, async (c) => {
-      const { model } = await repository.open(c.req.param('run'))
-      return answerLines(c, model.rows(c.req.valid('query').from))
-    })
-    .get('/runs/:run/search', textQuery, async (c) => {
-      const run = await repository.open(c.req.param('run'))
+    .get('/runs/:run/rows', fromQuery, opened, (c) =>
+      answerLines(c, c.var.run.model.rows(c.req.valid('query').from)),
+    )
+    .get('/runs/:run/search', textQuery, opened, (c) => {
+      const { run } = c.var
       return answerLines(c, run.model.search(c.req.valid('query').text, { states: run.states() }))
     })
-    .get('/runs/:run/export', async (c) => {
-      const run = c.req.param('run')
-      const { model } = await repository.open(run)
-      answerDownload(c, `${run}.jsonl`)
-      return answerLines(c, eventLines(model.tape), { breaksOff: true })
+    .get('/runs/:run/export', opened, (c) => {
+      answerDownload(c, `${c.req.param('run')}.jsonl`)
+      return answerLines(c, eventLines(c.var.run.model.tape), { breaksOff: true })
     })
-    .get('/runs/:run/console', async (c) =>
-      c.json((await repository.open(c.req.param('run'))).model.console()),
-    )
-    .get('/runs/:run/files', async (c) =>
-      c.json((await repository.open(c.req.param('run'))).model.files()),
-    )
-    .get('/runs/:run/events', rangeQuery, async (c) => {
-      const { model } = await repository.open(c.req.param('run'))
+    .get('/runs/:run/console', opened, (c) => c.json(c.var.run.model.console()))
+    .get('/runs/:run/files', opened, (c) => c.json(c.var.run.model.files()))
+    .get('/runs/:run/events', rangeQuery, opened, (c) => {
       const { from, to } = c.req.valid('query')
-      return c.json(model.events(from, to))
+      return c.json(c.var.run.model.events(from, to))
     })
-    .get('/runs/:run/events/:seq', async (c) => {
-      const { model } = await repository.open(c.req.param('run'))
+    .get('/runs/:run/events/:seq', opened, (c) => {
       const seq = c.req.param('seq')
       if (!/^\d{1,15}$/.test(seq)) throw badRequest('event', seq)
-      return c.json({ event: model.event(Number(seq)) as object })
+      return c.json({ event: c.var.run.model.event(Number(seq)) as object })
     })
-    .get('/runs/:run/source', siteQuery, async (c) => {
-      const run = await repository.open(c.req.param('run'))
-      return c.json({ excerpt: run.source(c.req.valid('query').site) })
-    })
-    .get('/runs/:run/blame', async (c) => {
-      const run = await repository.open(c.req.param('run'))
-      return c.json({ blame: run.blame?.() })
-    })
-    .get('/runs/:run/steps/:step', partsQuery, async (c) => {
-      const { model } = await repository.open(c.req.param('run'))
-      return c.json({ step: model.step(c.req.param('step'), c.req.valid('query')) })
-    })
-    .get('/runs/:run/steps/:step/stream', async (c) => {
-      const { model } = await repository.open(c.req.param('run'))
-      return c.json({ stream: model.stream(c.req.param('step')) })
-    })
-    .get('/runs/:run/steps/:step/state', async (c) => {
-      const run = await repository.open(c.req.param('run'))
-      return c.json({ state: run.state(c.req.param('step')) })
-    })
-    .get('/runs/:run/steps/:step/body/:side', async (c) => {
+    .get('/runs/:run/source', siteQuery, opened, (c) =>
+      c.json({ excerpt: c.var.run.source(c.req.valid('query').site) }),
+    )
+    .get('/runs/:run/blame', opened, (c) => c.json({ blame: c.var.run.blame?.() }))
+    .get('/runs/:run/steps/:step', partsQuery, opened, (c) =>
+      c.json({ step: c.var.run.model.step(c.req.param('step'), c.req.valid('query')) }),
+    )
+    .get('/runs/:run/steps/:step/stream', opened, (c) =>
+      c.json({ stream: c.var.run.model.stream(c.req.param('step')) }),
+    )
+    .get('/runs/:run/steps/:step/state', opened, (c) =>
+      c.json({ state: c.var.run.state(c.req.param('step')) }),
+    )
+    .get('/runs/:run/steps/:step/body/:side', opened, (c) => {
       const { run, step, side } = c.req.param()
-      const { model } = await repository.open(run)
-      const body = isSide(side) ? model.body(step, side) : undefined
+      const body = isSide(side) ? c.var.run.model.body(step, side) : undefined
       if (body === undefined) throw noSuchAddress(c.req.path)
       answerDownload(c, `${run}-${step}-${side}`)
       return c.body(new Uint8Array(body))
     })
     .route('/', changeRoutes(repository))
+}
 
 const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)
-
-export type Api = ReturnType<typeof createApi>
 
 /**
  * Marks a response as a download. The browser must never render the content of a tape: as one

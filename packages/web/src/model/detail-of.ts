@@ -51,7 +51,7 @@ const HEADERS = 500
 const HEADER = 32_768
 const LINE = 8192
 
-export interface DetailOptions {
+interface DetailOptions {
   readonly row: StepRow
   readonly news: (step: Step) => News
   readonly messagesFrom?: number | undefined

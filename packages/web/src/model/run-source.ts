@@ -219,7 +219,7 @@ export interface SearchHit {
    * - `response.headers.0`, `response.body`, `response.events.7`
    * - `frames.0.variables.2.json.items.1`: of the captured state
    *
-   * Below `body`, `args`, `result`, `value` and `json` it goes on into the parsed value.
+   * Below `body`, `args`, `result`, `value` and `json` the path continues into the parsed value.
    * Empty for the console and for files, which `seq` names.
    */
   readonly path: string

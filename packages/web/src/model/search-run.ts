@@ -1,5 +1,6 @@
 import {
   type CapturedState,
+  type ExchangeResponse,
   type HeaderPair,
   type Message,
   type PathKey,
@@ -47,46 +48,44 @@ class StepSearch {
 
   hits(step: Step): SearchHit[] {
     const found: SearchHit[] = []
-    const add = (field: SearchField, hits: readonly (Found | undefined)[]): void => {
+    for (const [field, hits] of this.#fields(step)) {
       const known = hits.filter((hit) => hit !== undefined)
       if (known.length >= FIELD_MAX) this.isCut = true
       for (const hit of known.slice(0, FIELD_MAX))
         found.push({ step: step.label, seq: step.seq, field, ...hit })
     }
-    add('title', [this.#matcher.find(step.title, 'title')])
-    add('error', this.#inError(step))
-    add('scope', this.#inScopes(step))
-    const event = this.#tape.event(step.seq)
-    if (event.type === 'request') {
-      const isTitle = found.some(({ field }) => field === 'title')
-      add('request', isTitle ? [] : [this.#once(event.url, 'request.url')])
-      add('headers', this.#inHeaders(event.headers, 'request'))
-    }
-    const inCall = this.#inCall(step)
-    for (const [field, hits] of inCall) add(field, hits)
-    if (event.type !== 'request' || inCall.some(([, hits]) => hits.length > 0)) return found
-    const { messages, isMatch } = this.#inMessages(step)
-    add('message', messages)
-    add('request', this.#inRequest(step, isMatch))
-    const answer = this.#inAnswer(step)
-    add('answer', answer.hits)
-    for (const [field, hits] of this.#inResponse(step, answer.isMatch)) add(field, hits)
     return found
   }
 
-  #inError({ error, failure }: Step): Found[] {
+  *#fields(step: Step): Generator<readonly [SearchField, readonly (Found | undefined)[]]> {
+    const { title, error, failure, within, site } = step
+    const inTitle = this.#matcher.find(title, 'title')
+    yield ['title', [inTitle]]
     const reported = error === undefined ? undefined : this.#matcher.find(error, 'error')
-    if (reported !== undefined) return [reported]
-    return failure === undefined
-      ? []
-      : this.#matcher.findIn(failure, keysOf('failure'), FIELD_MAX).slice(0, 1)
+    yield ['error', reported ? [reported] : this.#in(failure, 'failure').slice(0, 1)]
+    yield ['scope', within.map(({ name }, index) => this.#once(name, `scopes.${index}`))]
+    if (site !== undefined) yield ['scope', [this.#once(site, 'site')]]
+    const event = this.#tape.event(step.seq)
+    if (event.type === 'request') {
+      if (inTitle === undefined) yield ['request', [this.#once(event.url, 'request.url')]]
+      yield ['headers', this.#inHeaders(event.headers, 'request')]
+    }
+    const inCall = this.#inCall(step)
+    yield* inCall
+    if (event.type !== 'request' || inCall.some(([, hits]) => hits.length > 0)) return
+    const messages = this.#inMessages(step)
+    yield ['message', messages.hits]
+    yield ['request', this.#inRequest(step, messages.isMatch)]
+    const answer = this.#inConversation(step.kind === 'model' ? step.answer() : [], 'answer')
+    yield ['answer', answer.hits]
+    const response = step.exchange()?.response
+    if (response === undefined) return
+    yield ['headers', this.#inHeaders(response.headers, 'response')]
+    if (!answer.isMatch) yield ['response', this.#inBody(response)]
   }
 
-  #inScopes({ within, site }: Step): (Found | undefined)[] {
-    return [
-      ...within.map(({ name }, index) => this.#once(name, `scopes.${index}`)),
-      site === undefined ? undefined : this.#once(site, 'site'),
-    ]
+  #in(value: unknown, ...path: (string | number)[]): Found[] {
+    return value === undefined ? [] : this.#matcher.findIn(value, keysOf(...path), FIELD_MAX)
   }
 
   #inHeaders(headers: readonly HeaderPair[], side: 'request' | 'response'): (Found | undefined)[] {
@@ -100,41 +99,28 @@ class StepSearch {
     const call = step.call()
     if (call === undefined) return []
     const text = new TextDecoder()
-    const output = call.output.flatMap(({ bytes }, index) => {
-      const hit = this.#matcher.find(text.decode(bytes), `output.${index}`)
-      return hit === undefined ? [] : [hit]
-    })
+    const output = call.output.map(({ bytes }, index) =>
+      this.#matcher.find(text.decode(bytes), `output.${index}`),
+    )
     return [
-      ['args', this.#matcher.findIn(call.args, keysOf('args'), FIELD_MAX)],
-      ['result', this.#matcher.findIn(call.result, keysOf('result'), FIELD_MAX)],
-      ['result', output],
+      ['args', this.#in(call.args, 'args')],
+      ['result', this.#in(call.result, 'result')],
+      ['result', definedOnly(output)],
     ]
   }
 
-  /** `isMatch`: some message matches, reported or not. */
-  #inMessages(step: Step): { readonly messages: Found[]; readonly isMatch: boolean } {
-    if (step.kind !== 'model' || !this.#matcher.mayBeIn(this.#requestText(step)))
-      return { messages: [], isMatch: false }
-    const { hits, isMatch } = this.#inConversation(step.messages(), 'messages')
-    return { messages: hits, isMatch }
-  }
-
-  #inAnswer(step: Step): { readonly hits: Found[]; readonly isMatch: boolean } {
-    return step.kind === 'model'
-      ? this.#inConversation(step.answer(), 'answer')
+  #inMessages(step: Step): FoundInConversation {
+    return step.kind === 'model' && this.#matcher.mayBeIn(this.#requestText(step))
+      ? this.#inConversation(step.messages(), 'messages')
       : { hits: [], isMatch: false }
   }
 
-  #inConversation(
-    messages: readonly Message[],
-    name: string,
-  ): { readonly hits: Found[]; readonly isMatch: boolean } {
+  #inConversation(messages: readonly Message[], name: string): FoundInConversation {
     const hits: Found[] = []
     let isMatch = false
     for (const [index, message] of messages.entries()) {
-      const path = keysOf(name, index, 'parts')
-      const found = message.parts.flatMap((part, index) =>
-        this.#inPart(part, [...path, keyOf(index)]),
+      const found = message.parts.flatMap(({ type: _type, ...said }, part) =>
+        this.#in(said, name, index, 'parts', part),
       )
       if (found.length === 0) continue
       isMatch = true
@@ -144,27 +130,21 @@ class StepSearch {
     return { hits, isMatch }
   }
 
-  #inPart(part: Message['parts'][number], path: readonly PathKey[]): Found[] {
-    const { type: _type, ...said } = part
-    return this.#matcher.findIn(said, path, FIELD_MAX)
-  }
-
   /** The request without the conversation, except for parts that no message shows. */
   #inRequest(step: Step, isInMessages: boolean): Found[] {
     const text = this.#requestText(step)
     if (text === '' || !this.#matcher.mayBeIn(text)) return []
-    const body = keysOf('request', 'body')
     const json = parsed(text)
     if (typeof json !== 'object' || json === null)
       return definedOnly([this.#matcher.find(text, 'request.body')])
-    if (step.kind !== 'model') return this.#matcher.findIn(json, body, FIELD_MAX)
+    if (step.kind !== 'model') return this.#in(json, 'request', 'body')
     const hits: Found[] = []
     for (const [key, value] of Object.entries(json)) {
       if (CONVERSATION.has(key) && isInMessages) continue
       const items: readonly unknown[] = Array.isArray(value) ? value : [value]
       for (const [index, item] of items.entries()) {
-        const path = [...body, keyOf(key), ...(Array.isArray(value) ? [keyOf(index)] : [])]
-        const found = this.#matcher.findIn(item, path, FIELD_MAX)
+        const within = Array.isArray(value) ? [key, index] : [key]
+        const found = this.#in(item, 'request', 'body', ...within)
         if (found.length > 0 && this.#isNew(textDigest(JSON.stringify([key, item]))))
           hits.push(...found)
       }
@@ -172,19 +152,7 @@ class StepSearch {
     return hits
   }
 
-  #inResponse(step: Step, isInAnswer: boolean): [SearchField, (Found | undefined)[]][] {
-    const response = step.exchange()?.response
-    if (response === undefined) return []
-    const headers = this.#inHeaders(response.headers, 'response')
-    if (isInAnswer) return [['headers', headers]]
-    return [
-      ['headers', headers],
-      ['response', this.#inBody(response)],
-    ]
-  }
-
-  #inBody(response: NonNullable<NonNullable<ReturnType<Step['exchange']>>['response']>): Found[] {
-    const { events, json, text } = response
+  #inBody({ events, json, text }: ExchangeResponse): Found[] {
     if (events !== undefined) {
       const index = events.findIndex(({ data }) => this.#matcher.find(data) !== undefined)
       const hit = this.#matcher.find(events[index]?.data ?? '', `response.events.${index}`)
@@ -192,7 +160,7 @@ class StepSearch {
     }
     if (text === undefined || !this.#matcher.mayBeIn(text)) return []
     return typeof json === 'object' && json !== null
-      ? this.#matcher.findIn(json, keysOf('response', 'body'), FIELD_MAX)
+      ? this.#in(json, 'response', 'body')
       : definedOnly([this.#matcher.find(text, 'response.body')])
   }
 
@@ -212,6 +180,12 @@ class StepSearch {
     this.#seen.add(digest)
     return true
   }
+}
+
+/** `isMatch`: some message matches, reported or not. */
+interface FoundInConversation {
+  readonly hits: readonly Found[]
+  readonly isMatch: boolean
 }
 
 const definedOnly = (found: readonly (Found | undefined)[]): Found[] =>
@@ -322,7 +296,7 @@ function wholeFrom(text: string, at: number): number {
 const HITS_MAX = 500
 const SLICE_MS = 10
 
-export interface SearchedRun {
+interface SearchedRun {
   readonly tape: Tape
   readonly view: RunView
   readonly files: () => readonly FileTouch[]

@@ -17,9 +17,9 @@ import { type TextLocation, wholeSpans } from './split-input.js'
 export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 
 interface SpanQuery {
-  /** What the model was asked in the failed run. */
+  /** Request to the model in the failed run. */
   readonly request: unknown
-  /** What is searched: kept as it was, or masked. */
+  /** Parts that are searched: pinned as recorded, or masked. */
   readonly parts: readonly (readonly Span[])[]
   /** Masked in every fork. */
   readonly masked?: readonly Span[]
@@ -74,7 +74,7 @@ function rangesOf(text: string, most: number): readonly (readonly Range[])[] {
 /** Up to a full stop that is followed by a space, so that numbers stay whole. */
 const SENTENCE = /.*?(?:[.!?]+["'»”’)\]]*(?=\s|$)|[。！？]+)|.+$/g
 
-/** What a pattern finds, without the space around it; nothing that is only space. */
+/** Matches of a pattern, without the space around them; nothing that is only space. */
 function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
   const ranges: Range[] = []
   for (const { 0: found, index } of text.matchAll(pattern)) {
@@ -98,7 +98,7 @@ function paragraphsOf(text: string, lines: readonly Range[]): Range[] {
   return paragraphs
 }
 
-/** What was found of a part: its role, its cause, and how often that fails. */
+/** Findings about a part: its role, its cause, and how often that fails. */
 type Finding = Pick<InputPart, 'role' | 'cause' | 'rate'>
 
 const EXCERPT_LENGTH = 160
@@ -119,7 +119,7 @@ function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
   return { path, speaker: part.speaker, excerpt, ...finding, start, end }
 }
 
-/** What a search of parts found of one of them. */
+/** Findings of a search about one of its parts. */
 function findingAt(found: BlameFindings, part: number): Finding {
   const { role } = found.steps[part]!
   const cause = found.causes.findIndex(({ steps }) => steps.includes(part))
@@ -149,7 +149,7 @@ function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
 
 const NO_FORKS: ForkCounts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }
 
-/** What is left of limits after these forks; those that were served cost nothing. */
+/** Remaining limits after these forks; those that were served cost nothing. */
 function limitsLeft(
   { maxForks = Infinity, maxUsd = Infinity }: { maxForks?: number; maxUsd?: number },
   { asked, served, costUsd = 0 }: ForkCounts,
@@ -168,7 +168,7 @@ export interface SpanOptions extends Pick<
   BlameOptions,
   'errorRate' | 'maxForks' | 'maxUsd' | 'forkUsd' | 'signal' | 'seed' | 'onProgress'
 > {
-  /** What people call the step whose input is searched. */
+  /** Label of the step whose input is searched. */
   readonly step: string
   /** How many forks may be under way at once; 1 unless set. */
   readonly concurrency?: number
@@ -239,7 +239,7 @@ class SpanSearch {
       return owned.map(({ span, part, index }) => inputSpan(span, part, findingAt(found, index)))
     const { maxForks, maxUsd } = limitsLeft(this.options, this.forks)
     if (maxForks <= 0 || maxUsd <= 0) return this.notNarrowed(whole, 'the limit was reached')
-    // What else would make it fail is left out, or it would hide what matters here.
+    // Other causes are left out, or they would hide what matters here.
     const others = found.causes.flatMap((each, other) => (other === cause ? [] : each.steps))
     const inside = await this.search(
       owned.map(({ span }) => [span]),

@@ -9,7 +9,7 @@ interface JsonValue extends Range {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
-/** Whether a text is a list or an object in JSON, and not empty. */
+/** True for a list or an object in JSON that is not empty. */
 export function isJsonText(text: string): boolean {
   if (!/^\s*[{[]/.test(text)) return false
   try {
@@ -81,7 +81,7 @@ function jsonValues(text: string): JsonValue[] {
   return values
 }
 
-/** What stands where something was left out. Never empty: providers refuse empty text. */
+/** Placeholder for text that was left out. Never empty: providers refuse empty text. */
 export const MASK_TEXT = '(left out)'
 
 /**
@@ -175,7 +175,7 @@ function blockParts(
   return [...parts, ...partOf(path, speaker, own)]
 }
 
-/** What a tool gave, in the three ways in which a message can carry it. */
+/** Result of a tool, in the three forms that messages have for it. */
 function toolResult(block: JsonRecord, path: string): TextLocation[] | undefined {
   if (block['type'] === 'tool_result') return textsIn(block['content'], `${path}.content`)
   const { toolResult: converse } = block

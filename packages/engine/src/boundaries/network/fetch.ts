@@ -309,6 +309,91 @@ interface NetworkFacts {
 }
 
 const facts = new WeakMap<Response, NetworkFacts>()
+const bodies = new WeakMap<Response, AnswerBody>()
+
+/**
+ * The body of an answer while it arrives. It becomes a stream only when the agent asks for one:
+ * most read it whole, and a stream costs more than all the rest of a response.
+ */
+class AnswerBody {
+  readonly #parts: Uint8Array[] = []
+  #outcome: { readonly error?: unknown } | undefined
+  #controller: ReadableByteStreamController | undefined
+  /** A response with the stream, once there is one, or with one that was read. */
+  #response: Response | undefined
+  #reader: (() => void) | undefined
+  #isRead = false
+
+  constructor(readonly onCancel: () => void) {}
+
+  get isRead(): boolean {
+    return this.#response?.bodyUsed ?? this.#isRead
+  }
+
+  add(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    // A byte stream takes the memory of what it is given: it gets a copy.
+    if (this.#controller) this.#controller.enqueue(new Uint8Array(bytes))
+    else this.#parts.push(bytes)
+  }
+
+  end(outcome: { readonly error?: unknown } = {}): void {
+    this.#outcome ??= outcome
+    if (this.#controller) settle(this.#controller, outcome)
+    this.#reader?.()
+  }
+
+  /** All of it as text; undefined if there is a stream, or it was read before: then `response` answers. */
+  text(): Promise<string> | undefined {
+    if (this.#response !== undefined || this.#isRead) return undefined
+    this.#isRead = true
+    return new Promise((resolve, reject) => {
+      this.#reader = () => {
+        const parts = this.#parts.splice(0)
+        if (this.#outcome !== undefined && 'error' in this.#outcome) reject(this.#outcome.error)
+        else resolve(decoder.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts)))
+      }
+      if (this.#outcome !== undefined) this.#reader()
+    })
+  }
+
+  /** A response of Node's own with the same body. */
+  response(headers: Headers): Response {
+    this.#response ??= this.#isRead ? readResponse() : new Response(this.#stream(), { headers })
+    return this.#response
+  }
+
+  #stream(): ReadableStream {
+    return new ReadableStream(
+      {
+        type: 'bytes',
+        start: (controller) => {
+          this.#controller = controller
+          for (const part of this.#parts.splice(0)) controller.enqueue(new Uint8Array(part))
+          if (this.#outcome) settle(controller, this.#outcome)
+        },
+        cancel: this.onCancel,
+      },
+      { highWaterMark: 0 },
+    )
+  }
+}
+
+const decoder = new TextDecoder()
+
+function settle(
+  controller: ReadableByteStreamController,
+  outcome: { readonly error?: unknown },
+): void {
+  if ('error' in outcome) controller.error(outcome.error)
+  else controller.close()
+}
+
+function readResponse(): Response {
+  const response = new Response('read')
+  void response.text()
+  return response
+}
 
 const immutable = (): never => {
   throw new TypeError('immutable')
@@ -322,25 +407,41 @@ let prototypes: { readonly response: object; readonly headers: object } | undefi
  * headers cannot be changed. It is done by prototypes that all of them share:
  * properties of its own would cost a response more than all the rest of it.
  */
-export function asFromNetwork(response: Response, from: NetworkFacts): Response {
+export function asFromNetwork(response: Response, from: NetworkFacts, body?: AnswerBody): Response {
   prototypes ??= makePrototypes()
   facts.set(response, from)
+  if (body !== undefined) bodies.set(response, body)
   Object.setPrototypeOf(response, prototypes.response)
   Object.setPrototypeOf(response.headers, prototypes.headers)
   return response
 }
 
+/** The response whose body is a stream: the same one, unless nobody has asked for a stream yet. */
+const withStream = (response: Response): Response =>
+  bodies.get(response)?.response(response.headers) ?? response
+
+const method = (value: Function): PropertyDescriptor => ({
+  value,
+  writable: true,
+  configurable: true,
+})
+
 function makePrototypes(): NonNullable<typeof prototypes> {
-  const { clone } = Response.prototype
+  const native = Response.prototype
+  const reading = Object.fromEntries(
+    (['arrayBuffer', 'blob', 'bytes', 'formData'] as const)
+      .filter((name) => name in native)
+      .map((name) => [
+        name,
+        method(function (this: Response) {
+          return (Reflect.get(native, name) as () => unknown).call(withStream(this))
+        }),
+      ]),
+  )
   const fact = (name: keyof NetworkFacts): PropertyDescriptor => ({
     get(this: Response) {
       return facts.get(this)?.[name]
     },
-    configurable: true,
-  })
-  const method = (value: Function): PropertyDescriptor => ({
-    value,
-    writable: true,
     configurable: true,
   })
   return {
@@ -348,8 +449,30 @@ function makePrototypes(): NonNullable<typeof prototypes> {
       url: fact('url'),
       redirected: fact('redirected'),
       type: fact('type'),
+      ...reading,
+      text: method(function (this: Response): Promise<string> {
+        return bodies.get(this)?.text() ?? native.text.call(withStream(this))
+      }),
+      json: method(function (this: Response): Promise<unknown> {
+        const text = bodies.get(this)?.text()
+        return (
+          text?.then((json) => JSON.parse(json) as unknown) ?? native.json.call(withStream(this))
+        )
+      }),
+      body: {
+        get(this: Response): unknown {
+          return Reflect.get(native, 'body', withStream(this))
+        },
+        configurable: true,
+      },
+      bodyUsed: {
+        get(this: Response): unknown {
+          return bodies.get(this)?.isRead ?? Reflect.get(native, 'bodyUsed', this)
+        },
+        configurable: true,
+      },
       clone: method(function (this: Response): Response {
-        const copy = clone.call(this)
+        const copy = native.clone.call(withStream(this))
         const from = facts.get(this)
         return from ? asFromNetwork(copy, from) : copy
       }),
@@ -368,7 +491,7 @@ const NULL_BODY = new Set([101, 204, 205, 304])
 /** One exchange as the agent sees it: a promise of a response, then a stream of its chunks. */
 class FetchAnswer {
   operation: Operation | undefined
-  #stream: ReadableByteStreamController | undefined
+  #body: AnswerBody | undefined
   #native: AbortController | undefined
   #reader: ReadableStreamDefaultReader | undefined
   /** The check of the tool in which the run began. */
@@ -416,10 +539,10 @@ class FetchAnswer {
   deliver({ event, body, native }: Delivery): void {
     if (event.type === 'response') return this.#head(event, native as Response | undefined)
     if (event.type !== 'deliver') return
-    if (event.part === 'chunk') this.#chunk(body)
+    if (event.part === 'chunk') this.#body?.add(body)
     else if (event.part === 'end') {
       this.#finish()
-      this.#stream?.close()
+      this.#body?.end()
     } else if (event.part === 'error' && event.error) {
       this.#finish()
       this.#fail(native ?? rebuildError(event.error))
@@ -429,31 +552,18 @@ class FetchAnswer {
   /** `native` is there while recording: the agent gets its cookies, the tape does not. */
   #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: Response | undefined): void {
     const bodiless = event.empty === true || NULL_BODY.has(event.status)
-    const stream = bodiless
-      ? null
-      : new ReadableStream(
-          {
-            type: 'bytes',
-            start: (controller) => void (this.#stream = controller),
-            cancel: () => {
-              this.#finish()
-              outsideRuns(() => this.#giveUp())
-            },
-          },
-          { highWaterMark: 0 },
-        )
+    if (!bodiless)
+      this.#body = new AnswerBody(() => {
+        this.#finish()
+        outsideRuns(() => this.#giveUp())
+      })
     if (event.empty === true) this.#finish()
     const shown = native ? { ...event, headers: [...native.headers], url: native.url } : event
-    this.resolve(buildResponse(stream, shown))
-  }
-
-  /** A byte stream takes the memory of what it is given: it gets a copy. */
-  #chunk(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#stream?.enqueue(new Uint8Array(bytes))
+    this.resolve(buildResponse(this.#body, shown))
   }
 
   #fail(error: unknown): void {
-    if (this.#stream) this.#stream.error(error)
+    if (this.#body) this.#body.end({ error })
     else this.reject(error)
   }
 
@@ -493,19 +603,16 @@ function responseHead(
 }
 
 function buildResponse(
-  stream: ReadableStream | null,
+  body: AnswerBody | undefined,
   event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>,
 ): Response {
-  const response = new Response(stream, {
+  const response = new Response(null, {
     status: event.status,
     statusText: event.statusText,
     headers: event.headers as [string, string][],
   })
-  return asFromNetwork(response, {
-    url: event.url ?? '',
-    redirected: event.redirected ?? false,
-    type: event.responseType ?? 'basic',
-  })
+  const { url = '', redirected = false, responseType: type = 'basic' } = event
+  return asFromNetwork(response, { url, redirected, type }, body)
 }
 
 let dispatcher: Pick<RequestInit, 'dispatcher'> | undefined

@@ -157,7 +157,7 @@ const decodeToolCall = (call: JsonRecord): MessagePart => {
   return { type: 'tool_call', id: textOf(call['id'] ?? name), name: textOf(name), args }
 }
 
-/** What LiteLLM says a call cost. It says 0 for a model that it has no price for. */
+/** Cost of a call as LiteLLM reports it: 0 for a model that it has no price for. */
 const headerCost = (headers: readonly HeaderPair[]): number | undefined => {
   const cost = Number(headerValue(headers, 'x-litellm-response-cost') ?? Number.NaN)
   return Number.isFinite(cost) && cost > 0 ? cost : undefined

@@ -22,7 +22,7 @@ import { headerValue } from '../../http/http1.js'
 import { parseJson } from '../../values/json-shape.js'
 
 /**
- * What one HTTP request of a client is for. `answer`: the client answers a request
+ * Purpose of one HTTP request of a client. `answer`: the client answers a request
  * that the server made on a stream. `listen` and `end` have no message.
  */
 type HttpMessage =
@@ -55,7 +55,7 @@ const hasMcpHeader = (headers: RequestEvent['headers']): boolean =>
 
 const HEADERS = ['mcp-protocol-version', 'mcp-session-id', 'mcp-method']
 
-/** Whether a request opens a stream for what a server has to say by itself. It may stay open for ever. */
+/** True if a request opens a stream for messages that a server sends by itself. It may stay open for ever. */
 export const isListening = ({
   method,
   headers,
@@ -147,7 +147,7 @@ const isFor = (answered: RpcId | undefined, request: RpcId): boolean =>
 
 type Sent = { readonly event: RequestEvent; readonly reader: ExchangeReader }
 
-/** What the exchanges with one address tell about each other: who answers there, and what it asked. */
+/** Facts that exchanges with one address share: the name of the server, and its own requests. */
 export class HttpServers {
   readonly #context: StepContext
   readonly #names = new Map<string, string | undefined>()
@@ -156,7 +156,7 @@ export class HttpServers {
     this.#context = context
   }
 
-  /** What the server at an address calls itself. */
+  /** Name that the server at an address gives itself. */
   nameAt(url: string): string | undefined {
     if (!this.#names.has(url)) this.#names.set(url, this.#findName(url))
     return this.#names.get(url)
@@ -204,7 +204,7 @@ export class HttpServers {
   }
 }
 
-/** What an HTTP request is when it is one of the Model Context Protocol. */
+/** An HTTP request of the Model Context Protocol. */
 export class HttpMcp {
   readonly #event: RequestEvent
   readonly #reader: ExchangeReader
@@ -249,7 +249,7 @@ export class HttpMcp {
     return this.#read().title
   }
 
-  /** What the answer says went wrong. */
+  /** The failure that the answer reports. */
   get failure(): string | undefined {
     return this.#read().failure
   }
@@ -258,7 +258,7 @@ export class HttpMcp {
   stateBy(head: AnswerHead | undefined): StepState | undefined {
     const { failure, isAnswered } = this.#read()
     if (failure !== undefined) return 'failed'
-    // What follows the answer on a stream is not awaited.
+    // Messages after the answer on a stream are not awaited.
     if (isAnswered) return 'done'
     const { kind } = this.#message
     if (head === undefined || kind === 'request' || kind === 'batch') return undefined

@@ -13,7 +13,7 @@ export interface McpNotification {
 /** A JSON-RPC request of the Model Context Protocol and what came of it. */
 export interface McpExchange {
   readonly transport: 'stdio' | 'http'
-  /** What the server calls itself, when it said so. */
+  /** Name that the server gives itself, if it does. */
   readonly server: string | undefined
   /** Servers ask their clients too: for a completion, for roots, for input. */
   readonly askedBy: 'client' | 'server'
@@ -94,7 +94,7 @@ const recordedError = ({ code, message, data }: RpcError): RecordedError => ({
   ...(data !== undefined && { props: { data } }),
 })
 
-/** What went wrong, in one line: the error of the protocol, or what a tool says about its failure. */
+/** The failure in one line: the error of the protocol, or the tool's own description. */
 export const mcpFailure = ({
   result,
   error,
@@ -122,7 +122,7 @@ export const serverInfoIn = (result: unknown): McpServerInfo | undefined => {
 const METHOD =
   /^(server\/discover|(tools|resources|prompts|sampling|elicitation|roots|completion|logging|subscriptions|notifications)\/.+)$/
 
-/** Whether a message belongs to the Model Context Protocol, going by itself alone. */
+/** True if a message belongs to the Model Context Protocol, judged by itself alone. */
 export const isMcpFrame = (frame: RpcFrame): boolean => {
   if (frame.kind === 'answer') return false
   if (METHOD.test(frame.method)) return true

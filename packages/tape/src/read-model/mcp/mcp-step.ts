@@ -15,7 +15,7 @@ import type { TapeLike } from '../../format/tape-like.js'
 
 export type StepSource = StepOp | NoteEvent | StdioRequestSource
 
-/** What MCP over stdio adds to the index of a run. */
+/** Additions of MCP over stdio to the index of a run. */
 export interface StdioIndex {
   /** All steps in order, those on pipes among them. */
   readonly sources: readonly StepSource[]

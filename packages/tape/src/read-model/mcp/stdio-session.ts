@@ -16,7 +16,7 @@ import {
   serverInfoIn,
 } from './json-rpc.js'
 
-/** What was asked, read from the tape again. */
+/** Parameters of a request, read from the tape again. */
 export const readStdioParams = (
   tape: TapeLike,
   { id, method, requestSeqs }: StdioRequest,
@@ -117,7 +117,7 @@ class LineReader {
     return lines
   }
 
-  /** What came after the last newline. */
+  /** Text after the last newline. */
   rest(): ReadLine | undefined {
     this.#pending += this.#decoder.decode()
     return this.#pending === '' || this.#marks.length === 0 ? undefined : this.#take(false)
@@ -150,7 +150,7 @@ export interface StdioRequest {
   /** Events that carry the request. */
   readonly requestSeqs: readonly number[]
   answered?: { readonly last: EventMark; readonly seqs: readonly number[] }
-  /** What went wrong, by the answer. */
+  /** The failure that the answer reports. */
   failure?: string
   /** The answer asks for something in return. */
   isInputRequired?: boolean

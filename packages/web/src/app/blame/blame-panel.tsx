@@ -103,20 +103,11 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   const { decisionStep, commitStep } = view.findings
   const { width, height, bottom, right, x } = scale
   const isOne = decisionStep === commitStep
+  const last = isOne ? 'decided here, no way back' : 'no way back'
   const moments = [
-    ...(decisionStep === undefined || isOne
-      ? []
-      : [{ name: 'decided', index: decisionStep, dash: '2 3' }]),
-    ...(commitStep === undefined
-      ? []
-      : [
-          {
-            name: isOne ? 'decided here, no way back' : 'no way back',
-            index: commitStep,
-            dash: '',
-          },
-        ]),
-  ]
+    { name: 'decided', index: isOne ? undefined : decisionStep, dash: '2 3' },
+    { name: last, index: commitStep, dash: '' },
+  ].flatMap(({ index, ...moment }) => (index === undefined ? [] : [{ index, ...moment }]))
   return moments.map(({ name, index, dash }, row) => {
     const at = x(index)
     const isLate = at > width / 2
@@ -206,6 +197,17 @@ const MORE_STEPS = 200
 
 const CELL = 'py-px pr-3 text-left align-middle font-normal'
 
+const RANKED_COLUMNS: readonly { heading: string; className: string; title?: string }[] = [
+  { heading: 'role', className: 'w-24' },
+  { heading: 'step', className: '' },
+  { heading: 'pinned alone', className: 'w-76 @max-[560px]:w-28' },
+  {
+    heading: 'resp.',
+    className: 'w-16 @max-[720px]:hidden',
+    title: '1 / (1 + other causes that would have to be repaired as well)',
+  },
+]
+
 /** Every searched step, closest to a cause first. */
 function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
   const [most, setMost] = useState(STEPS_SHOWN)
@@ -217,22 +219,11 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
       <table className="w-full table-fixed border-collapse">
         <thead>
           <tr className="text-sm text-muted">
-            <th scope="col" className={`${CELL} w-24`}>
-              role
-            </th>
-            <th scope="col" className={CELL}>
-              step
-            </th>
-            <th scope="col" className={`${CELL} w-76 @max-[560px]:w-28`}>
-              pinned alone
-            </th>
-            <th
-              scope="col"
-              className={`${CELL} w-16 @max-[720px]:hidden`}
-              title="1 / (1 + other causes that would have to be repaired as well)"
-            >
-              resp.
-            </th>
+            {RANKED_COLUMNS.map(({ heading, className, title }) => (
+              <th key={heading} scope="col" className={`${CELL} ${className}`} title={title}>
+                {heading}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -417,19 +408,16 @@ const REASONS_MAX = 10
 function SearchFacts({ view }: { view: BlameView }) {
   const { at, oracle, facts, findings } = view.blame
   const { newForks, forcedAnswers, wallMs, undefinedBy, free } = facts
-  const lines = [
-    spentFacts(findings).join(', '),
-    [
-      ...(newForks === undefined ? [] : [`${plural(newForks, 'fork')} run for this search`]),
-      ...(wallMs === undefined ? [] : [`in ${duration(wallMs)}`]),
-      `ended ${localDateTime(at)}`,
-    ].join(', '),
-    ...(forcedAnswers === undefined || forcedAnswers === 0
-      ? []
-      : [
-          `${plural(forcedAnswers, 'recorded answer')} used although the request had changed: an assumption.`,
-        ]),
+  const ended = [
+    newForks !== undefined && `${plural(newForks, 'fork')} run for this search`,
+    wallMs !== undefined && `in ${duration(wallMs)}`,
+    `ended ${localDateTime(at)}`,
   ]
+  const lines = [spentFacts(findings).join(', '), ended.filter(Boolean).join(', ')]
+  if (forcedAnswers)
+    lines.push(
+      `${plural(forcedAnswers, 'recorded answer')} used although the request had changed: an assumption.`,
+    )
   return (
     <div className="flex flex-col gap-1">
       <p>

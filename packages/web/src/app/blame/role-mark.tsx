@@ -61,11 +61,11 @@ const COLORS = {
   muted: 'text-muted',
 } as const
 
-export const roleColor = (role: StepRole): string =>
+const roleColor = (role: StepRole): string =>
   isSeen(role) ? COLORS[ROLE_LOOKS[role].color] : 'text-muted'
 
 /** Hidden from screen readers: its name is beside it. */
-export function RoleMark({ role }: { role: StepRole }) {
+function RoleMark({ role }: { role: StepRole }) {
   if (!isSeen(role)) return null
   const { path, isFilled } = ROLE_LOOKS[role]
   return (
@@ -91,7 +91,7 @@ export const RoleName = ({ role }: { role: StepRole }) => (
   </span>
 )
 
-export interface RoleLegendProps {
+interface RoleLegendProps {
   readonly roles: readonly SeenRole[]
   readonly className?: string
 }

@@ -1,14 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useQuery } from '@tanstack/react-query'
 import type { RunHead } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { copyAndSay } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useList, useSelection } from '../run/use-selection.js'
-import { useBackend } from '../sources/backend.js'
+import { useRefresh } from '../sources/backend.js'
 import { type BlameView, blameViewOf } from './blame-view.js'
 
-export interface LoadedBlame {
+interface LoadedBlame {
   /** Undefined while loading, and if there are no findings. */
   readonly view: BlameView | undefined
   readonly isRead: boolean
@@ -32,21 +31,11 @@ export function useBlame(run: Run): LoadedBlame {
   }
 }
 
-/** Refetches after a search, or when the connection was lost in the meantime. Once per page. */
-export function useBlameNews(run: string): void {
-  const backend = useBackend()
-  const client = useQueryClient()
-  useEffect(
-    () =>
-      backend.watch((change) => {
-        const isNew =
-          (change.type === 'blame' && change.run === run) ||
-          (change.type === 'connection' && change.state === 'open')
-        if (isNew) void client.invalidateQueries({ queryKey: ['blame', run] })
-      }),
-    [backend, client, run],
-  )
-}
+/** After a search, or when the connection was lost in the meantime. */
+const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
+  change.type === 'blame' || (change.type === 'connection' && change.state === 'open')
+    ? 0
+    : undefined
 
 /**
  * The command that starts a search. Only the user knows what passing means; a run that ended
@@ -58,7 +47,7 @@ export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string
 }
 
 export function useBlameCommands(run: Run): void {
-  useBlameNews(run.id)
+  useRefresh('blame', delayOf)
   const { view, error } = useBlame(run)
   const { step, select } = useSelection()
   const { list, show } = useList()

@@ -1,14 +1,14 @@
 import { cost, count, duration, localTime, plural } from '@retake/tape/present'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { type KeyboardEvent, useMemo, useRef, useState } from 'react'
 import type { BranchNodeView } from '../../api/run-repository.js'
 import { useCommands } from '../commands/commands.js'
 import { Badge, Facts, RunStatusBadge } from '../design/badge.js'
-import { Button } from '../design/button.js'
+import { Button, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { type LiveActions, useBackend } from '../sources/backend.js'
+import { type LiveActions, useBackend, useRefresh } from '../sources/backend.js'
 import { moveInTree } from '../step/json-tree.js'
 import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
 
@@ -104,15 +104,14 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
       <div className="min-w-0 flex-1 py-1.5">
         <div className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
           {node.error === undefined ? (
-            <Link
-              to="/runs/$run"
-              params={{ run: node.id }}
-              search={{}}
+            <RunLink
+              run={node.id}
+
               tabIndex={-1}
               className="font-medium hover:text-accent"
             >
               {node.name}
-            </Link>
+            </RunLink>
           ) : (
             <span className="font-medium">{node.id}</span>
           )}
@@ -322,31 +321,17 @@ function actionOf(key: string, context: KeyContext): (() => void) | undefined {
   }
 }
 
-/** Changes come in bursts while a branch runs; the tree is read at most this often. */
-const READ_AGAIN_MS = 500
+/** Changes come in bursts while a branch runs. */
+const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
+  change.type === 'connection' && change.state === 'lost' ? undefined : 500
 
 function Branches({ run, live }: { run: string; live: LiveActions }) {
-  const backend = useBackend()
-  const client = useQueryClient()
   const { data, error, isPending } = useQuery({
     queryKey: ['branches', run],
     queryFn: () => live.branches(run),
     staleTime: 0,
   })
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const unwatch = backend.watch((change) => {
-      if (change.type === 'connection' && change.state === 'lost') return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void client.invalidateQueries({ queryKey: ['branches', run] })
-      }, READ_AGAIN_MS)
-    })
-    return () => {
-      clearTimeout(timer)
-      unwatch()
-    }
-  }, [backend, client, run])
+  useRefresh('branches', delayOf)
   const name = data?.name ?? run
   const count = data === undefined ? 0 : countRuns(data) - 1
   return (

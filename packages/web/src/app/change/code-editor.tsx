@@ -124,7 +124,7 @@ const editorLook = EditorView.theme({
   },
 })
 
-export interface CodeEditorProps {
+interface CodeEditorProps {
   readonly label: string
   readonly form: 'json' | 'text'
   readonly value: string

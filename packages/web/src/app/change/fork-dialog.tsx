@@ -60,7 +60,7 @@ function useStartFork({ run, step, onClose }: ForkDialogProps) {
 /** The server refused an answer that this provider never gives; the user can force it. */
 const REFUSED = 'EDIT_INVALID_ANSWER'
 
-export interface ForkDialogProps {
+interface ForkDialogProps {
   readonly run: Run
   readonly step: StepDetail
   readonly onClose: () => void

@@ -259,7 +259,7 @@ export const NEW_DRAFT: ForkDraft = {
 export const isEdited = ({ answer, request, name, status }: ForkDraft): boolean =>
   answer !== undefined || request !== undefined || name !== '' || status !== ''
 
-export type ReadyFork =
+type ReadyFork =
   | { readonly ok: true; readonly request: ForkRequest }
   | { readonly ok: false; readonly why: string; readonly problem?: JsonProblem }
 

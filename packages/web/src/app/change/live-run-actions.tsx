@@ -52,7 +52,7 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
   }, [store])
 
   const cannot = reasonOf(ability)
-  const stand = (): void => {
+  const pauseHere = (): void => {
     if (step === undefined) return
     followed.current = step
     show('state')
@@ -64,11 +64,11 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     const moving = (id: string, title: string, key: string, to: Move): void => {
       const disabled = cannot ?? (isOpen ? undefined : unselected)
       add('Move', `stand-${id}`, title, { keys: [key], disabled }, () =>
-        isOpen ? void store.move(to) : stand(),
+        isOpen ? void store.move(to) : pauseHere(),
       )
     }
     const here = 'Pause the program here: replay to this step and inspect it'
-    add('Change', 'stand-here', here, { disabled: cannot ?? unselected }, stand)
+    add('Change', 'stand-here', here, { disabled: cannot ?? unselected }, pauseHere)
     moving('next', 'Step forward with the program', 'F10', { to: 'next' })
     moving('back', 'Step back with the program', 'Shift+F10', { to: 'back' })
     moving('next-lane', 'Step forward in this lane', 'F11', { to: 'next in lane' })
@@ -136,7 +136,7 @@ const TONES: Readonly<Record<Job['state'], 'accent' | 'good' | 'danger' | 'warni
   stopped: 'warning',
 }
 
-export interface LiveRunActionsProps {
+interface LiveRunActionsProps {
   readonly run: Run
   readonly live: LiveActions
 }

@@ -154,7 +154,7 @@ function textOf(value: unknown): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
 }
 
-export interface ProgramStateProps extends LiveStateProps {
+interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
 }
 

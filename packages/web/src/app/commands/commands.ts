@@ -111,7 +111,7 @@ interface KeySettings {
 const KEY = 'keys'
 const USUAL: KeySettings = { singleKeys: true, changed: {} }
 
-export const readKeySettings = (): KeySettings => sane(readRemembered<unknown>(KEY, USUAL))
+const readKeySettings = (): KeySettings => sane(readRemembered<unknown>(KEY, USUAL))
 
 export function useKeySettings(): [KeySettings, (settings: KeySettings) => void] {
   const [stored, store] = useRemembered<unknown>(KEY, USUAL)

@@ -8,7 +8,7 @@ import { TextField } from '../design/fields.js'
 import { EmptyNote, ErrorNote } from '../design/notes.js'
 import { useBackend } from '../sources/backend.js'
 
-export interface ChooseRunProps {
+interface ChooseRunProps {
   readonly title: string
   readonly not: readonly string[]
   readonly onChoose: (run: string) => void

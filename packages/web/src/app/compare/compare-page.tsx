@@ -1,13 +1,13 @@
 import type { StepKind } from '@retake/tape'
 import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { type ReactNode, useRef, useState } from 'react'
 import type { ComparedLine, ComparedStep, RunComparison } from '../../api/run-repository.js'
 import type { RunCard } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Badge, type BadgeProps, KindMark, RunStatusBadge } from '../design/badge.js'
-import { Button } from '../design/button.js'
+import { Button, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
@@ -47,15 +47,14 @@ function ComparedStepCard({ step, runs }: { step: ComparedStep; runs: readonly s
             <span key={name} className="flex min-w-0 items-center gap-2 px-2 md:even:pr-24">
               <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
               {isKind(kind) && <KindMark kind={kind} />}
-              <Link
-                to="/runs/$run"
-                params={{ run: runs[side] ?? '' }}
-                search={{ step: label }}
+              <RunLink
+                run={runs[side] ?? ''}
+                step={label}
                 className="inline-flex min-h-6 min-w-6 shrink-0 items-center justify-center text-accent tabular-nums hover:underline"
                 aria-label={`step ${label} of run ${name}`}
               >
                 {label}
-              </Link>
+              </RunLink>
               <span className="min-w-0 truncate font-mono text-sm" title={titles[name]}>
                 {titles[name]}
               </span>
@@ -208,9 +207,9 @@ function ComparedRuns({ a, b, live }: { a: string; b: string; live: LiveActions 
     add('Look', 'choose-second', 'Change the right run', ['d'], () => setChoosing('b'))
   })
   const title = (id: string, run: RunCard | undefined) => (
-    <Link to="/runs/$run" params={{ run: id }} search={{}} className="text-accent underline">
+    <RunLink run={id} className="text-accent underline">
       {run?.name ?? id}
-    </Link>
+    </RunLink>
   )
   return (
     <PageFrame

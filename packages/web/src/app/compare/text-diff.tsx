@@ -1,7 +1,7 @@
 import { type DiffLine, diffLines, type LinePart, unmarked } from '@retake/tape/present'
 import { useMemo, useState } from 'react'
 
-export interface TextDiffProps {
+interface TextDiffProps {
   readonly what: string
   readonly a: string
   readonly b: string
@@ -16,7 +16,7 @@ export function TextDiff({ what, a, b, names, missing }: TextDiffProps) {
   return <LineDiff what={what} note={note} lines={lines} names={names} />
 }
 
-export interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
+interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
   readonly lines: readonly DiffLine[]
   readonly note?: string | undefined
 }

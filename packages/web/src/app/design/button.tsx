@@ -1,4 +1,5 @@
 import { Tooltip as Base } from '@base-ui/react/tooltip'
+import { Link } from '@tanstack/react-router'
 import type { ComponentProps, ReactElement, ReactNode } from 'react'
 import { classes } from './classes.js'
 
@@ -50,7 +51,7 @@ export const Kbd = ({ keys }: { keys: string }) => (
   </kbd>
 )
 
-export interface ButtonProps extends ComponentProps<'button'> {
+interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: ButtonLook
 }
 
@@ -61,6 +62,15 @@ export const Button = ({ look, className, ...rest }: ButtonProps) => (
 /** Looks like a link. */
 export const TextButton = ({ className, ...rest }: ComponentProps<'button'>) => (
   <button type="button" className={classes('text-accent hover:underline', className)} {...rest} />
+)
+
+interface RunLinkProps extends ComponentProps<'a'> {
+  readonly run: string
+  readonly step?: string | undefined
+}
+
+export const RunLink = ({ run, step, ...rest }: RunLinkProps) => (
+  <Link to="/runs/$run" params={{ run }} search={step === undefined ? {} : { step }} {...rest} />
 )
 
 interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 'title'> {

@@ -14,7 +14,7 @@ import { CloseIcon } from './icons.js'
 const POPUP =
   'fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:left-1/2 sm:w-[calc(100vw-2rem)] sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg'
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string
   readonly description?: ReactNode
   readonly isOpen: boolean

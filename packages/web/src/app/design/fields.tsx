@@ -5,7 +5,7 @@ import { classes } from './classes.js'
 export const fieldLook =
   'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 aria-invalid:border-danger max-sm:h-8 max-sm:text-[1rem]'
 
-export interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
+interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
   readonly label: string
   /** The context makes the label obvious; it is only read aloud. */
   readonly hidesLabel?: boolean

@@ -2,7 +2,7 @@ import { Menu as Base } from '@base-ui/react/menu'
 import type { ReactElement, ReactNode } from 'react'
 import { Kbd } from './button.js'
 
-export interface MenuItem {
+interface MenuItem {
   readonly id: string
   readonly title: ReactNode
   readonly icon?: ReactNode
@@ -13,7 +13,7 @@ export interface MenuItem {
   readonly run: () => void
 }
 
-export interface MenuProps {
+interface MenuProps {
   readonly trigger: ReactElement<Record<string, unknown>>
   readonly items: readonly MenuItem[]
 }

@@ -1,7 +1,7 @@
 import type { KeyboardEvent, PointerEvent } from 'react'
 import { classes } from './classes.js'
 
-export interface SplitterProps {
+interface SplitterProps {
   readonly label: string
   readonly orientation: 'vertical' | 'horizontal'
   /** Pixels of the part before it (after it, with `isReversed`). */
@@ -52,7 +52,7 @@ export function Splitter(props: SplitterProps) {
 
   return (
     <div
-      // A separator that moves is no line between texts, which is all that `hr` can be.
+      // `hr` cannot be moved.
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
       role="separator"
       tabIndex={0}

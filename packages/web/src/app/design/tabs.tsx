@@ -1,7 +1,7 @@
 import { Tabs as Base } from '@base-ui/react/tabs'
 import type { ReactNode } from 'react'
 
-export interface TabsProps {
+interface TabsProps {
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void

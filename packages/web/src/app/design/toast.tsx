@@ -75,7 +75,7 @@ export function Toasts() {
 }
 
 /** False if the browser does not allow it. */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -37,7 +37,7 @@ function useEvents(
   }
 }
 
-export interface EventSelection {
+interface EventSelection {
   readonly isOn: boolean
   readonly event: number | undefined
   readonly toggle: () => void

@@ -9,7 +9,7 @@ import { laneName, type RowStore } from './row-store.js'
 import type { Run } from './use-run.js'
 import type { Filtering } from './use-selection.js'
 
-export interface FilterBarProps {
+interface FilterBarProps {
   readonly run: Run
   readonly shown: FilteredRows
   readonly filtering: Filtering

@@ -10,12 +10,12 @@ import {
   STATES,
   tokensText,
 } from '@retake/tape/present'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
 import { WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
-import { Button } from '../design/button.js'
+import { Button, RunLink } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { latePart } from '../design/late-part.js'
 import { ErrorNote } from '../design/notes.js'
@@ -115,14 +115,13 @@ function Origin({ head }: { head: RunHead }) {
     <span className="whitespace-nowrap">
       {words}{' '}
       {backend.onlyRun === undefined ? (
-        <Link
-          to="/runs/$run"
-          params={{ run: head.parent.run }}
-          search={at === undefined || isEvent ? {} : { step: at }}
+        <RunLink
+          run={head.parent.run}
+          step={isEvent ? undefined : at}
           className="text-accent underline"
         >
           {head.parent.run}
-        </Link>
+        </RunLink>
       ) : (
         head.parent.run
       )}

@@ -103,7 +103,7 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
 const tokensTitle = ({ tokensIn, tokensOut }: StepRow): string | undefined =>
   tokensIn === undefined ? undefined : `${count(tokensIn)} tokens in, ${count(tokensOut ?? 0)} out`
 
-export interface StepListProps extends ListMoves {
+interface StepListProps extends ListMoves {
   readonly run: Run
   readonly shown: FilteredRows
 }

@@ -119,7 +119,7 @@ export const useNarrow = (): boolean =>
 export const route = getRouteApi('/runs/$run')
 
 /** The selected step, tab and field. Stored in the address, so it can be linked and undone. */
-export interface Selection {
+interface Selection {
   readonly step: string | undefined
   readonly tab: string | undefined
   readonly field: string | undefined

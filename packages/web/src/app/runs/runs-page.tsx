@@ -1,46 +1,26 @@
 import { cost, count, duration, localDateTime, plural, relativeTime } from '@retake/tape/present'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
+import type { RepositoryChange } from '../../api/run-repository.js'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
-import { Button, buttonLook } from '../design/button.js'
+import { Button, buttonLook, RunLink } from '../design/button.js'
 import { Select, TextField } from '../design/fields.js'
 import { DiffIcon } from '../design/icons.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { useBackend } from '../sources/backend.js'
+import { type ConnectionChange, useBackend, useRefresh } from '../sources/backend.js'
 import { filterRuns, type ListedRun, type RunsSearch, STATUS_FILTERS } from './runs-search.js'
 
-/** Growing runs are fetched at most this often. */
-const PAUSE_MS = 1000
-
-function useRuns() {
-  const backend = useBackend()
-  const client = useQueryClient()
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const readAgain = (): void => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void client.invalidateQueries({ queryKey: ['runs'] })
-      }, PAUSE_MS)
-    }
-    const unwatch = backend.watch((change) => {
-      const isBack = change.type === 'connection' && change.state === 'open'
-      if (change.type === 'runs' || change.type === 'gone')
-        void client.invalidateQueries({ queryKey: ['runs'] })
-      else if (change.type === 'grew' || isBack) readAgain()
-    })
-    return () => {
-      clearTimeout(timer)
-      unwatch()
-    }
-  }, [backend, client])
-  return useQuery({ queryKey: ['runs'], queryFn: () => backend.runs(), refetchOnMount: 'always' })
+/** Growing runs are fetched at most once a second. */
+function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
+  if (change.type === 'runs' || change.type === 'gone') return 0
+  const isBack = change.type === 'connection' && change.state === 'open'
+  return change.type === 'grew' || isBack ? 1000 : undefined
 }
 
 /** The time, every half minute. */
@@ -76,19 +56,28 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         className="size-4 accent-accent max-md:row-span-2 max-md:self-start max-md:mt-0.5"
       />
       <span className="flex min-w-0 items-center gap-2">
-        <Link
-          to="/runs/$run"
-          params={{ run: run.id }}
-          search={{}}
+        <RunLink
+          run={run.id}
+
           data-run={run.id}
           className="truncate rounded-sm font-medium hover:text-accent"
         >
           {run.name}
-        </Link>
+        </RunLink>
         {run.name !== run.id && (
           <span className="truncate font-mono text-sm text-muted max-sm:hidden">{run.id}</span>
         )}
-        {run.branch && <BranchNote branch={run.branch} />}
+        {run.branch && (
+          <span className="min-w-0 shrink truncate text-sm text-muted">
+            {run.branch.kind} of{' '}
+            <RunLink
+              run={run.branch.parent}
+              className="font-mono underline decoration-line-strong hover:text-accent"
+            >
+              {run.branch.parent}
+            </RunLink>
+          </span>
+        )}
       </span>
       <span className="max-md:text-right">
         <RunStatusBadge status={run.status} />
@@ -116,20 +105,6 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
     </div>
   )
 }
-
-const BranchNote = ({ branch }: { branch: NonNullable<RunCard['branch']> }) => (
-  <span className="min-w-0 shrink truncate text-sm text-muted">
-    {branch.kind} of{' '}
-    <Link
-      to="/runs/$run"
-      params={{ run: branch.parent }}
-      search={{}}
-      className="font-mono underline decoration-line-strong hover:text-accent"
-    >
-      {branch.parent}
-    </Link>
-  </span>
-)
 
 interface RunsListProps {
   readonly runs: readonly ListedRun[]
@@ -248,7 +223,12 @@ const route = getRouteApi('/')
 
 export function RunsPage() {
   const backend = useBackend()
-  const runs = useRuns()
+  useRefresh('runs', delayOf)
+  const runs = useQuery({
+    queryKey: ['runs'],
+    queryFn: () => backend.runs(),
+    refetchOnMount: 'always',
+  })
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const [chosen, setChosen] = useState<readonly string[]>([])
@@ -342,49 +322,33 @@ export function RunsPage() {
                 }
               />
             )}
-            <CompareBar chosen={chosen} onClear={() => setChosen([])} />
+            {a !== undefined && (
+              <section
+                aria-label="Compare"
+                className="flex shrink-0 flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5"
+              >
+                <span className="min-w-0 flex-1 truncate">
+                  <span className="font-mono text-sm">{a}</span>
+                  <span className="text-muted">
+                    {b === undefined ? ' is selected; select another one to compare.' : ' and '}
+                  </span>
+                  <span className="font-mono text-sm">{b}</span>
+                </span>
+                <Button look="quiet" onClick={() => setChosen([])}>
+                  Clear selection
+                </Button>
+                {b !== undefined && (
+                  <Link to="/compare/$a/$b" params={{ a, b }} className={buttonLook('primary')}>
+                    <DiffIcon />
+                    Compare
+                  </Link>
+                )}
+              </section>
+            )}
           </>
         )}
       </div>
     </PageFrame>
-  )
-}
-
-interface CompareBarProps {
-  /** In the order of selection. */
-  readonly chosen: readonly string[]
-  readonly onClear: () => void
-}
-
-function CompareBar({ chosen, onClear }: CompareBarProps) {
-  const [a, b] = chosen
-  if (a === undefined) return null
-  return (
-    <section
-      aria-label="Compare"
-      className="flex shrink-0 flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5"
-    >
-      <span className="min-w-0 flex-1 truncate">
-        <span className="font-mono text-sm">{a}</span>
-        {b === undefined ? (
-          <span className="text-muted"> is selected; select another one to compare.</span>
-        ) : (
-          <>
-            <span className="text-muted"> and </span>
-            <span className="font-mono text-sm">{b}</span>
-          </>
-        )}
-      </span>
-      <Button look="quiet" onClick={onClear}>
-        Clear selection
-      </Button>
-      {b !== undefined && (
-        <Link to="/compare/$a/$b" params={{ a, b }} className={buttonLook('primary')}>
-          <DiffIcon />
-          Compare
-        </Link>
-      )}
-    </section>
   )
 }
 

@@ -31,7 +31,7 @@ function useSearch() {
   useEffect(() => {
     if (q === '') searchStore.clear()
     else void searchStore.start(source, q)
-    // One search is enough when the run becomes known while it goes on: both sources tell the same.
+    // Not again when the run becomes known meanwhile: both sources answer the same.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [id, q])
   useEffect(() => () => searchStore.clear(), [])
@@ -115,7 +115,17 @@ export function SearchHost() {
       () => search.request(''),
     )
   })
-  return <SearchDialog isOpen={isOpen} onClose={() => setIsOpen(false)} search={search} />
+  const close = (): void => setIsOpen(false)
+  return (
+    <FinderDialog
+      label="Search this run"
+      isOpen={isOpen}
+      onClose={close}
+      className="sm:top-[8vh] sm:h-[80vh] sm:max-w-240"
+    >
+      <Searching search={search} onClose={close} />
+    </FinderDialog>
+  )
 }
 
 // ARIA listbox driven by an input: there is no element for it.
@@ -264,29 +274,15 @@ function group(hits: readonly SearchHit[]): { lines: readonly Line[]; lineOf: re
   return { lines, lineOf }
 }
 
-export interface SearchDialogProps {
-  readonly isOpen: boolean
-  readonly onClose: () => void
+interface SearchingProps {
   readonly search: ReturnType<typeof useSearch>
-}
-
-export function SearchDialog({ isOpen, onClose, search }: SearchDialogProps) {
-  return (
-    <FinderDialog
-      label="Search this run"
-      isOpen={isOpen}
-      onClose={onClose}
-      className="sm:top-[8vh] sm:h-[80vh] sm:max-w-240"
-    >
-      <Searching search={search} onClose={onClose} />
-    </FinderDialog>
-  )
+  readonly onClose: () => void
 }
 
 /** Debounce of typing. */
 const REST_MS = 150
 
-function Searching({ search, onClose }: Omit<SearchDialogProps, 'isOpen'>) {
+function Searching({ search, onClose }: SearchingProps) {
   const [text, setText] = useState(search.q)
   const state = useStore(searchStore)
   const [at, setAt] = useState(Math.max(0, state.at))

@@ -1,5 +1,5 @@
 import { Link, useRouter } from '@tanstack/react-router'
-import { Button, buttonLook } from '../design/button.js'
+import { Button, buttonLook, RunLink } from '../design/button.js'
 import { EmptyNote, ErrorNote } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { useBackend } from '../sources/backend.js'
@@ -50,14 +50,13 @@ export function NotFoundPage() {
             All runs
           </Link>
         ) : (
-          <Link
-            to="/runs/$run"
-            params={{ run: onlyRun }}
-            search={{}}
+          <RunLink
+            run={onlyRun}
+
             className={buttonLook('primary')}
           >
             The run of this report
-          </Link>
+          </RunLink>
         )}
       </EmptyNote>
     </PageFrame>

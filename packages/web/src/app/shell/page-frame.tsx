@@ -4,7 +4,7 @@ import type { Job } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-source.js'
 import { isOver, useJobs } from '../change/jobs.js'
 import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
-import { IconButton } from '../design/button.js'
+import { IconButton, RunLink } from '../design/button.js'
 import {
   CommandIcon,
   HelpIcon,
@@ -100,18 +100,18 @@ function JobNote({ job }: { job: Job }) {
   const words = `${job.kind} ${job.name ?? job.run} ${job.state === 'waiting' ? 'waits' : 'runs'}`
   if (!job.written) return <span>{words}</span>
   return (
-    <Link to="/runs/$run" params={{ run: job.run }} search={{}} className="text-accent underline">
+    <RunLink run={job.run} className="text-accent underline">
       {words}
-    </Link>
+    </RunLink>
   )
 }
 
-export interface Crumb {
+interface Crumb {
   readonly title: string
   readonly link: Pick<LinkProps, 'to' | 'params' | 'search'>
 }
 
-export interface PageFrameProps {
+interface PageFrameProps {
   readonly title: ReactNode
   /** For the browser tab, if `title` is more than text. */
   readonly documentTitle?: string

@@ -1,4 +1,5 @@
-import { createContext, use } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { createContext, use, useEffect } from 'react'
 import type {
   Abilities,
   BranchNodeView,
@@ -47,4 +48,32 @@ export function useBackend(): ViewerBackend {
   const backend = use(BackendContext)
   if (backend === undefined) throw new Error('no backend was provided')
   return backend
+}
+
+/**
+ * Fetches a query again after changes: immediately, or after a pause for those that come in
+ * bursts. `delayOf` must be identical at every render.
+ */
+export function useRefresh(
+  queryKey: string,
+  delayOf: (change: RepositoryChange | ConnectionChange) => number | undefined,
+): void {
+  const backend = useBackend()
+  const client = useQueryClient()
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const unwatch = backend.watch((change) => {
+      const delay = delayOf(change)
+      if (delay === undefined || (timer !== undefined && delay > 0)) return
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        timer = undefined
+        void client.invalidateQueries({ queryKey: [queryKey] })
+      }, delay)
+    })
+    return () => {
+      clearTimeout(timer)
+      unwatch()
+    }
+  }, [backend, client, queryKey, delayOf])
 }

@@ -6,7 +6,7 @@ import type { ConnectionChange } from './backend.js'
 
 type Notify = (change: RepositoryChange | ConnectionChange) => void
 
-export interface ConnectionParts {
+interface ConnectionParts {
   connect(signal: AbortSignal): AsyncIterable<ChangeLine>
   /** Reports changes that may have been missed. */
   catchUp(notify: Notify, missed: Missed): Promise<void>

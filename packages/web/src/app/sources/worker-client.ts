@@ -3,7 +3,7 @@ import type { Explained } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
 
 /** The part of a Worker that is used, so that a test can replace it. */
-export interface WorkerLike {
+interface WorkerLike {
   postMessage(message: ToWorker, transfer: []): void
   addEventListener(type: 'message', listener: (event: MessageEvent<FromWorker>) => void): void
   addEventListener(type: 'error', listener: (event: ErrorEvent) => void): void

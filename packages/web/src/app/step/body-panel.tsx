@@ -10,7 +10,7 @@ import { DownloadIcon } from '../design/icons.js'
 import { QueryNote } from '../design/notes.js'
 import { showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
-import { Field, Fold } from './field.js'
+import { EventFold, Field } from './field.js'
 import { jsonIn } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { hexLine, hexLineCount, indexed } from './text-parts.js'
@@ -73,7 +73,7 @@ function HexLines({ bytes }: { bytes: Uint8Array }) {
   )
 }
 
-export interface BodyPanelProps {
+interface BodyPanelProps {
   readonly run: Run
   readonly label: string
   readonly side: 'request' | 'response'
@@ -198,65 +198,48 @@ function SseList({ stream, path }: { stream: StreamEvents; path: string }) {
           `; ${count(from + 1)} to ${count(from + events.length)} are here, the text has all`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
-        {indexed(events, from).map(({ index, item }) => (
-          <li
+        {indexed(events, from).map(({ index, item: { at, event, data, clipped } }) => (
+          <EventFold
             key={index}
-            className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]"
+            path={`${path}.${index}`}
+            title={
+              <>
+                <span className="w-8 shrink-0 text-right text-muted">{index + 1}</span>
+                <span className="w-16 shrink-0 text-right text-muted">{duration(at)}</span>
+                {event !== '' && (
+                  <VisibleText text={event.slice(0, 100)} className="shrink-0 text-kind-model" />
+                )}
+                <VisibleText text={data.slice(0, 300)} className="min-w-0 flex-1 truncate" />
+              </>
+            }
           >
-            <SseLine item={item} index={index} path={path} />
-          </li>
+            <EventData data={data} isCut={clipped} path={`${path}.${index}`} index={index} />
+          </EventFold>
         ))}
       </ol>
     </>
   )
 }
 
-function SseLine(props: {
-  readonly item: StreamEvents['events'][number]
-  readonly index: number
+interface EventDataProps {
+  readonly data: string
+  readonly isCut: boolean | undefined
   readonly path: string
-}) {
-  const { item, index, path } = props
-  const own = `${path}.${index}`
-  return (
-    <Field path={own} className="pr-7">
-      <Fold
-        path={own}
-        className="font-mono text-sm"
-        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 hover:bg-sunken"
-        title={
-          <>
-            <span className="w-8 shrink-0 text-right text-muted">{index + 1}</span>
-            <span className="w-16 shrink-0 text-right text-muted">{duration(item.at)}</span>
-            {item.event !== '' && (
-              <VisibleText text={item.event.slice(0, 100)} className="shrink-0 text-kind-model" />
-            )}
-            <VisibleText text={item.data.slice(0, 300)} className="min-w-0 flex-1 truncate" />
-          </>
-        }
-      >
-        <EventData item={item} path={own} label={`Event ${index + 1}`} />
-      </Fold>
-    </Field>
-  )
+  readonly index: number
 }
 
-function EventData(props: {
-  readonly item: StreamEvents['events'][number]
-  readonly path: string
-  readonly label: string
-}) {
-  const { item, path, label } = props
-  const value = jsonIn(item.data)
+/** Rendered, and parsed, only while its line is open. */
+function EventData({ data, isCut, path, index }: EventDataProps) {
+  const value = jsonIn(data)
   return (
-    <div className="py-1 pl-10">
+    <div className="py-1 pl-10 font-mono text-sm">
       {value === undefined ? (
         <div className="whitespace-pre-wrap [overflow-wrap:anywhere]">
-          <VisibleText text={item.data} />
-          {item.clipped && <span className="text-muted"> … cut here; the text has all</span>}
+          <VisibleText text={data} />
+          {isCut && <span className="text-muted"> … cut here; the text has all</span>}
         </div>
       ) : (
-        <JsonTree label={label} value={value} path={path} />
+        <JsonTree label={`Event ${index + 1}`} value={value} path={path} />
       )}
     </div>
   )

@@ -12,7 +12,7 @@ import { SourceView } from './source-tab.js'
 import { indexed, type StackFrame, stackFrames } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
-export interface ErrorViewProps {
+interface ErrorViewProps {
   readonly error: RecordedError
   readonly path: string
   readonly depth?: number

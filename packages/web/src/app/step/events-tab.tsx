@@ -7,7 +7,7 @@ import type { StepDetail } from '../../model/run-source.js'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
-import { Field, Fold, momentOf, type TabProps } from './field.js'
+import { EventFold, momentOf, type TabProps } from './field.js'
 import { JsonTree } from './json-tree.js'
 import { VisibleText } from './text.js'
 
@@ -56,13 +56,22 @@ export function EventsTab({ run, detail }: TabProps) {
         {next !== undefined && ` before event ${next}; there may be more`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
-        {rows.map((row) => (
-          <li
-            key={row.seq}
-            className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]"
+        {rows.map(({ seq, at, type, text, bytes }) => (
+          <EventFold
+            key={seq}
+            path={`event.${seq}`}
+            title={
+              <>
+                <span className="w-12 shrink-0 text-right text-muted">{seq}</span>
+                <span className="w-18 shrink-0 text-right text-muted">{clock(at)}</span>
+                <span className="w-16 shrink-0">{type}</span>
+                <VisibleText text={text} className="min-w-0 flex-1 truncate" />
+                {bytes > 0 && <span className="shrink-0 text-muted">{bytesText(bytes)}</span>}
+              </>
+            }
           >
-            <EventLine run={run} row={row} />
-          </li>
+            <WholeEvent run={run} seq={seq} />
+          </EventFold>
         ))}
       </ol>
       {next !== undefined && (
@@ -71,29 +80,6 @@ export function EventsTab({ run, detail }: TabProps) {
         </TextButton>
       )}
     </div>
-  )
-}
-
-function EventLine({ run, row }: { run: Run; row: EventRow }) {
-  const path = `event.${row.seq}`
-  return (
-    <Field path={path} className="pr-7">
-      <Fold
-        path={path}
-        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 font-mono text-sm hover:bg-sunken"
-        title={
-          <>
-            <span className="w-12 shrink-0 text-right text-muted">{row.seq}</span>
-            <span className="w-18 shrink-0 text-right text-muted">{clock(row.at)}</span>
-            <span className="w-16 shrink-0">{row.type}</span>
-            <VisibleText text={row.text} className="min-w-0 flex-1 truncate" />
-            {row.bytes > 0 && <span className="shrink-0 text-muted">{bytesText(row.bytes)}</span>}
-          </>
-        }
-      >
-        <WholeEvent run={run} seq={row.seq} />
-      </Fold>
-    </Field>
   )
 }
 

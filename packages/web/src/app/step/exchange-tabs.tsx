@@ -9,7 +9,7 @@ import { LongText, VisibleText } from './text.js'
 /** The mask of a secret; the secret itself was never recorded. */
 const isMasked = (value: string): boolean => value.includes('retake-hidden')
 
-export function HeadersTable({ headers, path }: { headers: readonly HeaderPair[]; path: string }) {
+function HeadersTable({ headers, path }: { headers: readonly HeaderPair[]; path: string }) {
   if (headers.length === 0) return <p className="text-muted">No headers.</p>
   return (
     <table className="w-full table-fixed text-sm">

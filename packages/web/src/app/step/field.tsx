@@ -52,7 +52,22 @@ export function Fold({ path, title, className, summaryClassName = SUMMARY, child
   )
 }
 
-export interface FieldLinks {
+/** A line of a list of events that opens. */
+export const EventFold = ({ path, title, children }: Omit<FoldProps, 'className'>) => (
+  <li className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]">
+    <Field path={path} className="pr-7">
+      <Fold
+        path={path}
+        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 font-mono text-sm hover:bg-sunken"
+        title={title}
+      >
+        {children}
+      </Fold>
+    </Field>
+  </li>
+)
+
+interface FieldLinks {
   readonly field: string | undefined
   readonly copyLink: (path: string) => void
 }
@@ -66,7 +81,7 @@ export const scrollHere = (element: HTMLElement | null): void =>
 
 export const MARKED = 'bg-warning-soft outline-2 outline-warning'
 
-export interface FieldProps {
+interface FieldProps {
   readonly path: string
   /** Links to something inside that is not shown on its own lead here too. */
   readonly isWhole?: boolean

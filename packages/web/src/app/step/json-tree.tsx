@@ -432,7 +432,7 @@ function copyOf(value: unknown): string {
 /** Up to this many lines are all in the DOM, so that the browser's search finds them. */
 const PLAIN_LINES = 400
 
-export interface JsonTreeProps {
+interface JsonTreeProps {
   readonly label: string
   readonly value: unknown
   readonly path: string

@@ -42,7 +42,15 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
     case 'text':
       return <TextPart value={part.text} path={`${path}.text`} />
     case 'reasoning':
-      return <ReasoningPart value={part.text} path={`${path}.text`} />
+      return (
+        <Fold
+          path={`${path}.text`}
+          title={`Reasoning, ${plural(textOf(part.text).length, 'character')}`}
+          className="border-l-2 border-line-strong pl-2 text-muted"
+        >
+          <TextPart value={part.text} path={`${path}.text`} />
+        </Fold>
+      )
     case 'tool_call':
       return <ToolCallView call={part} path={path} result={pairs.results.get(part.id)} />
     case 'tool_result': {
@@ -56,13 +64,27 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
         )
       return (
         <div>
-          <PartName>Result{part.isError === true ? ', an error' : ''}</PartName>
+          <div className="mb-0.5 text-xs text-muted">
+            Result{part.isError === true ? ', an error' : ''}
+          </div>
           <ToolContent value={part.content} path={`${path}.content`} />
         </div>
       )
     }
     case 'image':
-      return <Placeholder name="Image" path={`${path}.source`} detail={textOf(part.source).text} />
+      // Only named: pictures are never loaded from anywhere.
+      return (
+        <Field
+          path={`${path}.source`}
+          className="rounded border border-dashed border-line-strong px-2 py-1"
+        >
+          <span className="text-muted">Image</span>{' '}
+          <VisibleText
+            text={textOf(part.source).text.slice(0, 500)}
+            className="font-mono text-sm [overflow-wrap:anywhere]"
+          />
+        </Field>
+      )
     case 'other':
       return (
         <Fold
@@ -91,39 +113,7 @@ function TextPart({ value, path }: { value: unknown; path: string }) {
   )
 }
 
-function ReasoningPart({ value, path }: { value: unknown; path: string }) {
-  const { length } = textOf(value)
-  return (
-    <Fold
-      path={path}
-      title={`Reasoning, ${plural(length, 'character')}`}
-      className="border-l-2 border-line-strong pl-2 text-muted"
-    >
-      <TextPart value={value} path={path} />
-    </Fold>
-  )
-}
-
-/** Not rendered, only named: pictures are never loaded from anywhere. */
-const Placeholder = (props: {
-  readonly name: string
-  readonly path: string
-  readonly detail: string
-}) => (
-  <Field path={props.path} className="rounded border border-dashed border-line-strong px-2 py-1">
-    <span className="text-muted">{props.name}</span>{' '}
-    <VisibleText
-      text={props.detail.slice(0, 500)}
-      className="font-mono text-sm [overflow-wrap:anywhere]"
-    />
-  </Field>
-)
-
-const PartName = ({ children }: { children: React.ReactNode }) => (
-  <div className="mb-0.5 text-xs text-muted">{children}</div>
-)
-
-export interface MessageViewProps {
+interface MessageViewProps {
   readonly message: Message
   /** For example `messages.3`. */
   readonly path: string

@@ -149,61 +149,59 @@ async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
 interface Fact {
   readonly path: string
   readonly name: string
-  readonly value: string
-  readonly isUnknown?: boolean
+  /** Undefined if it should be known and is not. */
+  readonly value: string | undefined
 }
 
-const UNKNOWN = 'unknown'
-
-/** Values that should be known and are not are named unknown. */
 function factsOf(detail: StepDetail, head: RunHead): Fact[] {
-  const isModel = detail.kind === 'model'
-  const fact = (path: string, name: string, value: string | undefined): Fact =>
-    value === undefined ? { path, name, value: UNKNOWN, isUnknown: true } : { path, name, value }
-  const ms = (value: number | undefined): string | undefined =>
-    value === undefined ? undefined : duration(value)
-  return [
-    ...(isModel
+  const { kind, costUsd, latencyMs, timeToFirstChunkMs: firstMs, lane } = detail
+  const facts: (Fact | false)[] = [
+    ...(kind === 'model'
       ? [
-          fact('model', 'model', detail.model),
-          fact('provider', 'provider', detail.provider),
+          { path: 'model', name: 'model', value: detail.model },
+          { path: 'provider', name: 'provider', value: detail.provider },
           ...tokenFacts(detail),
-          fact('costUsd', 'cost', detail.costUsd === undefined ? undefined : cost(detail.costUsd)),
+          { path: 'costUsd', name: 'cost', value: costUsd === undefined ? costUsd : cost(costUsd) },
         ]
       : []),
-    ...(detail.kind === 'mark' || detail.inferred
-      ? []
-      : [fact('latencyMs', 'took', detail.state === 'running' ? 'running' : ms(detail.latencyMs))]),
-    ...(detail.timeToFirstChunkMs === undefined
-      ? []
-      : [fact('timeToFirstChunkMs', 'time to first token', ms(detail.timeToFirstChunkMs))]),
-    ...(isModel ? [fact('finishReason', 'finish', detail.finishReason)] : []),
+    kind !== 'mark' &&
+      !detail.inferred && {
+        path: 'latencyMs',
+        name: 'took',
+        value:
+          detail.state === 'running'
+            ? 'running'
+            : latencyMs === undefined
+              ? undefined
+              : duration(latencyMs),
+      },
+    firstMs !== undefined && {
+      path: 'timeToFirstChunkMs',
+      name: 'time to first token',
+      value: duration(firstMs),
+    },
+    kind === 'model' && { path: 'finishReason', name: 'finish', value: detail.finishReason },
     { path: 'at', name: 'began at', value: clock(detail.at) },
-    ...(detail.lane === 0
-      ? []
-      : [{ path: 'lane', name: 'lane', value: laneName(head, detail.lane) }]),
+    lane !== 0 && { path: 'lane', name: 'lane', value: laneName(head, lane) },
   ]
+  return facts.filter((fact) => fact !== false)
 }
 
 function tokenFacts({ usage }: StepDetail): Fact[] {
-  if (usage === undefined)
-    return [{ path: 'usage', name: 'tokens', value: UNKNOWN, isUnknown: true }]
+  if (usage === undefined) return [{ path: 'usage', name: 'tokens', value: undefined }]
   const { input, cachedInput, cacheWrite, output, reasoning, unpriced, mismatch } = usage
-  const part = (path: string, name: string, tokens: number): Fact[] =>
-    tokens === 0 ? [] : [{ path: `usage.${path}`, name, value: count(tokens) }]
-  return [
-    { path: 'usage.input', name: 'input', value: plural(input, 'token') },
-    ...part('cachedInput', 'from cache', cachedInput),
-    ...part('cacheWrite', 'to cache', cacheWrite),
-    { path: 'usage.output', name: 'output', value: plural(output, 'token') },
-    ...part('reasoning', 'of it reasoning', reasoning),
-    ...(unpriced.length === 0
-      ? []
-      : [{ path: 'usage.unpriced', name: 'without a price', value: unpriced.join(', ') }]),
-    ...(mismatch === undefined
-      ? []
-      : [{ path: 'usage.mismatch', name: "provider's numbers", value: mismatch }]),
+  const facts: (readonly [path: string, name: string, value: string | false | undefined])[] = [
+    ['input', 'input', plural(input, 'token')],
+    ['cachedInput', 'from cache', cachedInput !== 0 && count(cachedInput)],
+    ['cacheWrite', 'to cache', cacheWrite !== 0 && count(cacheWrite)],
+    ['output', 'output', plural(output, 'token')],
+    ['reasoning', 'of it reasoning', reasoning !== 0 && count(reasoning)],
+    ['unpriced', 'without a price', unpriced.length > 0 && unpriced.join(', ')],
+    ['mismatch', "provider's numbers", mismatch],
   ]
+  return facts.flatMap(([path, name, value]) =>
+    typeof value === 'string' ? [{ path: `usage.${path}`, name, value }] : [],
+  )
 }
 
 const laneName = ({ lanes }: RunHead, id: number): string => {
@@ -235,12 +233,12 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
           <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
         )}
       </span>
-      {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (
+      {factsOf(detail, run.head).map(({ path, name, value }) => (
         <Field key={path} path={path} isInline className="max-w-full">
           <span className="text-muted">{name}</span>{' '}
           <VisibleText
-            text={shortValue(value)}
-            className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
+            text={shortValue(value ?? 'unknown')}
+            className={value === undefined ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
           />
         </Field>
       ))}

@@ -1,6 +1,6 @@
 import { duration, plural } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { StreamFrames } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
@@ -104,7 +104,6 @@ function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | u
   useCommands((add) => {
     add('Look', 'step.play', isPlaying ? 'Pause the stream' : 'Play the stream', [' '], toggle)
   })
-  const times = useMemo(() => frames.map(({ at }) => at), [frames])
   const answer = frames[current]?.answer
   return (
     <div className="flex flex-col gap-3 p-3">
@@ -157,33 +156,22 @@ function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | u
         )}
       </ol>
       <Section title="When the chunks arrived">
-        <ChunkTimes times={times} current={current} onChoose={scrub} />
+        <ol className="flex flex-wrap gap-x-1 font-mono text-xs">
+          {indexed(frames.slice(0, 1000)).map(({ index, item: { at } }) => (
+            <li key={index}>
+              <button
+                type="button"
+                aria-current={index === current ? 'step' : undefined}
+                title={`${duration(at - (frames[index - 1]?.at ?? 0))} after the one before`}
+                className="rounded-sm px-1 text-muted hover:bg-sunken aria-[current]:bg-accent-soft aria-[current]:text-accent"
+                onClick={() => scrub(at)}
+              >
+                {duration(at)}
+              </button>
+            </li>
+          ))}
+        </ol>
       </Section>
     </div>
-  )
-}
-
-function ChunkTimes(props: {
-  readonly times: readonly number[]
-  readonly current: number
-  readonly onChoose: (at: number) => void
-}) {
-  const { times, current, onChoose } = props
-  return (
-    <ol className="flex flex-wrap gap-x-1 font-mono text-xs">
-      {indexed(times.slice(0, 1000)).map(({ index: position, item: at }) => (
-        <li key={position}>
-          <button
-            type="button"
-            aria-current={position === current ? 'step' : undefined}
-            title={`${duration(at - (times[position - 1] ?? 0))} after the one before`}
-            className="rounded-sm px-1 text-muted hover:bg-sunken aria-[current]:bg-accent-soft aria-[current]:text-accent"
-            onClick={() => onChoose(at)}
-          >
-            {duration(at)}
-          </button>
-        </li>
-      ))}
-    </ol>
   )
 }

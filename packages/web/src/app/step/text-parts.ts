@@ -31,7 +31,7 @@ export interface StackFrame {
   readonly isOwn: boolean
 }
 
-const PLACE = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
+const LOCATION = /\(?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^()]*:\d+:\d+|node:[^()]*:\d+:\d+)\)?$/
 
 export const stackFrames = (stack: string): StackFrame[] =>
   stack
@@ -39,7 +39,7 @@ export const stackFrames = (stack: string): StackFrame[] =>
     .map((line) => line.trim())
     .filter((line) => line.startsWith('at '))
     .map((line) => {
-      const found = PLACE.exec(line)?.[1]
+      const found = LOCATION.exec(line)?.[1]
       const site = found?.startsWith('node:') ? undefined : found?.replace(/^file:\/\//, '')
       const isOwn = site !== undefined && !/[\\/]node_modules[\\/]/.test(site)
       return { text: line.slice(3), site, isOwn }
@@ -181,7 +181,7 @@ export const indexed = <T>(
   items.map((item, index) => ({ index: from + index, item }))
 
 /** Text, or characters that are invisible or change how others are shown. */
-export type VisiblePart =
+type VisiblePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'mark'; readonly text: string; readonly name: string }
 

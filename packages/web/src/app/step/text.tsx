@@ -20,7 +20,7 @@ export const Lossy = () => (
 const WRAP = 'whitespace-pre-wrap [overflow-wrap:anywhere]'
 
 /** Text with fenced code blocks. No other markup is interpreted. */
-export function Prose({ text, mono }: { text: string; mono: boolean }) {
+function Prose({ text, mono }: { text: string; mono: boolean }) {
   if (mono)
     return (
       <div dir="auto" className={`font-mono text-sm ${WRAP}`}>
@@ -55,7 +55,7 @@ const TONES: Readonly<Record<AnsiTone, string>> = {
   muted: 'text-muted',
 }
 
-export const AnsiSpans = ({ text }: { text: string }) =>
+const AnsiSpans = ({ text }: { text: string }) =>
   indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
     <span
       key={index}

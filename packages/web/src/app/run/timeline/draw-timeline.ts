@@ -374,17 +374,13 @@ function hatchOf(context: CanvasRenderingContext2D, colors: TimelineColors): Can
   return hatchFor[1]
 }
 
-export function visibleLines({
-  data,
-  scrollTop,
-  height,
-}: Scene): readonly [first: number, last: number] {
+function visibleLines({ data, scrollTop, height }: Scene): readonly [first: number, last: number] {
   const first = Math.max(0, Math.floor(scrollTop / LANE_HEIGHT))
   const last = Math.ceil((scrollTop + height - AXIS_HEIGHT) / LANE_HEIGHT)
   return [first, Math.min(data.lines.length, last)]
 }
 
-export const topOf = (scene: Scene, line: number): number =>
+const topOf = (scene: Scene, line: number): number =>
   AXIS_HEIGHT + line * LANE_HEIGHT - scene.scrollTop
 
 function drawLanes(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -408,7 +404,7 @@ function drawLanes(context: CanvasRenderingContext2D, scene: Scene): void {
   }
 }
 
-export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
+function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text
   let length = Math.min(text.length, Math.ceil(width / 4))
   while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--

@@ -188,7 +188,7 @@ function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
   return `blame: ${[...named, ...more].join(', ') || 'no step is marked'}`
 }
 
-/* oxlint-disable jsx-a11y/prefer-tag-over-role -- it stands where its step is drawn, which no input can */
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- an input cannot be positioned at its step */
 
 interface PlayheadProps {
   readonly row: StepRow

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   bringIntoView,
-  keepInside,
+  clampView,
   type Look,
   lookAgain,
   ticksOf,
@@ -82,7 +82,7 @@ const views = fc
     from: fc.integer({ min: -1000, max: 200_000 }),
     span: fc.integer({ min: 1, max: 200_000 }),
   })
-  .map(({ length, ...view }) => ({ length, view: keepInside(view, length) }))
+  .map(({ length, ...view }) => ({ length, view: clampView(view, length) }))
 
 test('a view never leaves the timeline', () => {
   fc.assert(

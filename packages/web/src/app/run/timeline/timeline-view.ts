@@ -236,7 +236,7 @@ const LEAST_SPAN = 0.5
 /** Everything, with a margin at the end. */
 export const wholeView = (length: number): TimelineView => ({ from: 0, span: length * 1.01 })
 
-export function keepInside(view: TimelineView, length: number): TimelineView {
+export function clampView(view: TimelineView, length: number): TimelineView {
   const whole = wholeView(length)
   const span = Math.min(whole.span, Math.max(LEAST_SPAN, view.span))
   return { span, from: Math.min(whole.span - span, Math.max(0, view.from)) }
@@ -249,27 +249,27 @@ export const zoomAt = (
   { at, length }: { readonly at: number; readonly length: number },
 ): TimelineView => {
   const span = Math.min(wholeView(length).span, Math.max(LEAST_SPAN, view.span / factor))
-  return keepInside({ span, from: at - ((at - view.from) * span) / view.span }, length)
+  return clampView({ span, from: at - ((at - view.from) * span) / view.span }, length)
 }
 
 export const panBy = (view: TimelineView, part: number, length: number): TimelineView =>
-  keepInside({ ...view, from: view.from + part * view.span }, length)
+  clampView({ ...view, from: view.from + part * view.span }, length)
 
 /** Moves only if a drawn time is not visible. */
 export function bringIntoView(view: TimelineView, at: number, length: number): TimelineView {
   const margin = view.span * 0.05
   if (at >= view.from + margin * 0.2 && at <= view.from + view.span - margin * 0.2) return view
   const from = at < view.from ? at - margin : at - view.span + margin * 4
-  return keepInside({ ...view, from }, length)
+  return clampView({ ...view, from }, length)
 }
 
 /** What a look shows on a later scale: the same times, or everything. */
 export function viewOn(scale: TimeScale, look: Look | undefined): TimelineView {
   if (look === undefined) return wholeView(scale.length)
-  if (look.scale === scale) return keepInside(look.view, scale.length)
+  if (look.scale === scale) return clampView(look.view, scale.length)
   const { from, span } = look.view
   const drawn = (before: number): number => scale.toDrawn(look.scale.toTime(before))
-  return keepInside({ from: drawn(from), span: drawn(from + span) - drawn(from) }, scale.length)
+  return clampView({ from: drawn(from), span: drawn(from + span) - drawn(from) }, scale.length)
 }
 
 /**

@@ -1,0 +1,55 @@
+/**
+ * A server whose handler is a small agent: it asks the model, runs a tool, asks again and
+ * answers. `node agent-server.mjs <way> <model URL> <folder>`; `way` is `plain`, `imported`
+ * (Retake is loaded and records nothing), `process` or `machine` (every request is a run with
+ * that durability). Prints its address and ends with its stdin. `/cpu` answers with the
+ * microseconds of CPU time so far.
+ */
+import { createServer } from 'node:http'
+
+const [way, model, dir] = process.argv.slice(2)
+const retake = way === 'plain' ? undefined : await import('retake')
+const { default: OpenAI } = await import('openai')
+const { cpuUsage } = process
+
+const client = new OpenAI({ apiKey: 'none', baseURL: model, maxRetries: 0 })
+const findOrder = (id) => ({ id, status: 'shipped', items: ['lamp', 'table'], total: 120 })
+const isRecording = way === 'process' || way === 'machine'
+const lookUp = isRecording ? retake.tool('look_up', findOrder) : async (id) => findOrder(id)
+const system = 'You answer questions about orders. '.repeat(40)
+
+async function agent(question) {
+  const messages = [
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ]
+  const ask = async () => {
+    const { choices } = await client.chat.completions.create({ model: 'gpt-example', messages })
+    messages.push(choices[0].message)
+  }
+  await ask()
+  messages.push({ role: 'user', content: JSON.stringify(await lookUp(question.length)) })
+  await ask()
+  return messages.at(-1).content
+}
+
+async function run(question) {
+  if (!isRecording) return agent(question)
+  const { output } = await retake.record({ name: 'request', dir, durability: way }, () =>
+    agent(question),
+  )
+  return output
+}
+
+const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
+  if (request.url === '/cpu') {
+    const { user, system: kernel } = cpuUsage.call(process)
+    return response.end(String(user + kernel))
+  }
+  let body = ''
+  for await (const chunk of request.setEncoding('utf8')) body += chunk
+  const answer = await run(JSON.parse(body).question)
+  response.setHeader('content-type', 'application/json').end(JSON.stringify({ answer }))
+})
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
+process.stdin.resume().on('end', () => process.exit(0))
