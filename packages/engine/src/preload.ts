@@ -8,7 +8,6 @@ import path from 'node:path'
 import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 import type { Preload } from '@retake/tape/format'
-import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
 import { declarePureAddons } from './boundaries/native/addons.js'
 import { errors } from './errors.js'
@@ -23,7 +22,6 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   process.execArgv.splice(process.execArgv.length - task.flagCount)
   declarePureAddons(task.pureAddons ?? [])
   const preloads = takePreloads()
-  await warmUpFetch()
   try {
     if (task.mode === 'record') recordProcess(task, preloads)
     else await play(task)

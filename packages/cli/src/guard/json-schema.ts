@@ -1,14 +1,14 @@
 /** Lets guards read JSON Schema. Importing this is enough: the engine itself has no dependency. */
-import {
-  dereference,
-  type OutputUnit,
-  type Schema,
-  type SchemaDraft,
-  Validator,
-} from '@cfworker/json-schema'
+import { createRequire } from 'node:module'
+import type * as library from '@cfworker/json-schema'
+import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
 import { type JsonSchemaCheck, useJsonSchema } from '@retake/guard'
 
 type Json = Readonly<Record<string, unknown>>
+
+/** Loaded by the first schema: most programs that import the library have none. */
+const validation = (): Pick<typeof library, 'dereference' | 'Validator'> =>
+  createRequire(import.meta.url)('@cfworker/json-schema') as typeof library
 
 const TYPES = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
 /** Keywords whose value is a schema or a list of them, and those with a schema for each name. */
@@ -76,6 +76,7 @@ export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): Js
   // The validator marks what it reads, which may be frozen or in use elsewhere.
   const own = JSON.parse(JSON.stringify(schema)) as Readonly<Record<string, unknown>>
   checkReferences(own, checkJsonSchema(own))
+  const { Validator } = validation()
   const validator = new Validator(own, draftOf(own['$schema']), false)
   return (value) => {
     const { valid, errors } = validator.validate(value)
@@ -166,7 +167,7 @@ function pathOf(pointer: string, value: unknown): PropertyKey[] {
  * holds is none. It marks the schema, so hand in a copy.
  */
 function checkReferences(schema: Schema, places: ReadonlySet<unknown>): void {
-  const known: Readonly<Record<string, Schema | boolean>> = dereference(schema)
+  const known: Readonly<Record<string, Schema | boolean>> = validation().dereference(schema)
   for (const [uri, each] of Object.entries(known)) {
     if (!places.has(each)) continue
     const passed = new Set<Schema>()

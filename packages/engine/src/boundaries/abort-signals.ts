@@ -43,11 +43,31 @@ export function patchSignalMakers(): Undo {
 
 /**
  * The run that made a signal; null if the program made it outside of all runs. Signals that
- * Node or Retake make for themselves are not in here: they belong to whatever uses them.
+ * Node or Retake make for themselves have no stamp: they belong to whatever uses them.
  */
-const makers = new WeakMap<AbortSignal, Session | null>()
+class Stamped extends (function (signal: AbortSignal) {
+  return signal
+} as unknown as new (signal: AbortSignal) => object) {
+  #maker: Session | null
+
+  private constructor(signal: AbortSignal, maker: Session | null) {
+    super(signal)
+    this.#maker = maker
+  }
+
+  /** A private field on the signal itself: collecting a `WeakMap` of all signals is slow in a server. */
+  static stamp(signal: AbortSignal, maker: Session | null): void {
+    if (#maker in signal) signal.#maker = maker
+    else new Stamped(signal, maker)
+  }
+
+  static makerOf(signal: AbortSignal): Session | null | undefined {
+    return #maker in signal ? signal.#maker : undefined
+  }
+}
+
 const made = <S extends AbortSignal>(signal: S): S => {
-  if (!isOwnWork()) makers.set(signal, currentSession() ?? null)
+  if (!isOwnWork()) Stamped.stamp(signal, currentSession() ?? null)
   return signal
 }
 
@@ -60,7 +80,7 @@ const forgotten = new natives.FinalizationRegistry<() => void>((stop) => stop())
 /** The signal whose state the caller may see. */
 function insideSignal(signal: AbortSignal): AbortSignal {
   const session = currentSession()
-  const maker = makers.get(signal)
+  const maker = Stamped.makerOf(signal)
   if (session === undefined || maker === undefined || maker === session) return signal
   // A run that is the whole process has no outside signals.
   if (session === currentProcessRun()) return signal
@@ -78,7 +98,7 @@ class Twin {
   readonly #operation: Operation | undefined
 
   constructor(session: Session, outside: AbortSignal) {
-    makers.set(this.signal, session)
+    Stamped.stamp(this.signal, session)
     const aborted = session.draw('AbortSignal.aborted', () =>
       outsideRuns(() => (outside.aborted ? recordError(outside.reason) : null)),
     )

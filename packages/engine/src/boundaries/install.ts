@@ -7,7 +7,7 @@ import { patchChildProcess, patchProcessKill } from './processes/child-process.j
 import { patchClock } from './clock.js'
 import { patchEnvironment } from './environment.js'
 import { patchDns } from './network/dns.js'
-import { loadFetch, patchFetch, watchCopiedFetch } from './network/fetch.js'
+import { patchFetch, watchCopiedFetch } from './network/fetch.js'
 import { patchFiles } from './files/files.js'
 import { patchHostFacts } from './host-facts.js'
 import { patchHttp2 } from './network/http2.js'
@@ -83,7 +83,6 @@ export function installShims(): void {
  */
 export function install(): void {
   if (undoLookups !== undefined) return
-  loadFetch()
   installShims()
   openOutput()
   undoLookups = apply(LOOKUPS)

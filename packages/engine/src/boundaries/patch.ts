@@ -1,3 +1,5 @@
+import { outsideRuns } from '../scope.js'
+
 /** Takes one patch back. */
 export type Undo = () => void
 
@@ -40,30 +42,40 @@ export function replaceClass(targets: readonly object[], name: string, Patched: 
   ])
 }
 
-/** Replaces a global class that Node may not have loaded yet: nothing is loaded before it is used. */
-export function replaceLazyClass(name: string, handler: ProxyHandler<Function>): Undo {
+/**
+ * Replaces a global class that Node loads at its first use, and has it loaded outside of runs.
+ * Without a handler the class stays the native one.
+ */
+export function replaceLazyClass(name: string, handler?: ProxyHandler<Function>): Undo {
   const original = Object.getOwnPropertyDescriptor(globalThis, name)
-  if (original?.get === undefined) return replaceNow()
+  if (original === undefined) return () => {}
+  const { get, set, enumerable = false } = original
+  if (get === undefined) return replaceLoaded()
   let undo: Undo | undefined
-  const { get, set } = original
+  const define = (value: unknown): void =>
+    void Object.defineProperty(globalThis, name, {
+      value,
+      enumerable,
+      writable: true,
+      configurable: true,
+    })
   Object.defineProperty(globalThis, name, {
-    ...original,
+    enumerable,
+    configurable: true,
     get() {
-      // Node's getter defines the class as a plain property.
-      get.call(globalThis)
-      undo = replaceNow()
+      define(outsideRuns(() => get.call(globalThis) as unknown))
+      undo = replaceLoaded()
       return Reflect.get(globalThis, name) as unknown
     },
-    set(value: unknown) {
-      set?.call(globalThis, value)
-    },
+    set: set ?? define,
   })
   return () => {
     if (undo === undefined) Object.defineProperty(globalThis, name, original)
     else undo()
   }
 
-  function replaceNow(): Undo {
+  function replaceLoaded(): Undo {
+    if (handler === undefined) return () => {}
     const Native = Reflect.get(globalThis, name) as Function
     return replaceClass([globalThis], name, new Proxy(Native, handler))
   }

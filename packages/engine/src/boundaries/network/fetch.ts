@@ -6,23 +6,37 @@ import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
-import { replace, type Undo } from '../patch.js'
+import { replace, replaceLazyClass, undoAll, type Undo } from '../patch.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 
 /** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
-  return replace(
-    globalThis,
-    'fetch',
-    function fetch(input: FetchInput, init?: RequestInit): Promise<Response> {
-      const session = currentSession()
-      if (session === undefined) return (currentCheck() ?? natives).fetch(input, init)
-      return recordedFetch(session, input, init)
-    },
-  )
+  return undoAll([
+    replace(
+      globalThis,
+      'fetch',
+      function fetch(input: FetchInput, init?: RequestInit): Promise<Response> {
+        const session = currentSession()
+        if (session === undefined) return (currentCheck() ?? natives).fetch(input, init)
+        return recordedFetch(session, input, init)
+      },
+    ),
+    ...LOADED_WITH_FETCH.map((name) => replaceLazyClass(name)),
+  ])
 }
+
+/** The first use of any of these loads all of Node's fetch, which compiles a parser meanwhile: that belongs to no run. */
+const LOADED_WITH_FETCH = [
+  'CloseEvent',
+  'EventSource',
+  'FormData',
+  'Headers',
+  'MessageEvent',
+  'Response',
+  'WebSocket',
+]
 
 /** A request of Node's own fetch or of the package undici, as their diagnostics channel announces it. */
 interface AnnouncedRequest {
@@ -114,19 +128,6 @@ function exchange(
         session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
       )
   })
-}
-
-/**
- * Node loads its fetch at the first use. What that does, like compiling a
- * parser, belongs to no run, and it must not find the globals patched.
- */
-export function loadFetch(): void {
-  outsideRuns(() => new Response())
-}
-
-/** Loads it and waits until it is ready, so that a whole-process run starts with nothing under way. */
-export async function warmUpFetch(): Promise<void> {
-  await outsideRuns(() => natives.fetch('data:text/plain,').then((response) => response.text()))
 }
 
 /** First argument of `fetch`. */
