@@ -1,3 +1,4 @@
+import path from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { rebuildError, type ResponseEvent, SITE_NOTE } from '@retake/tape/format'
 import { calledFrom, callSite, findSiteLater } from '../../call-site.js'
@@ -52,8 +53,10 @@ export function watchCopiedFetch(): Undo {
   const onRequest = (message: unknown): void => {
     const session = currentSession()
     const { request } = message as { readonly request: AnnouncedRequest }
-    // Global WebSockets use the same channel and are captured at their sockets, like undici.
+    // Global WebSockets use the same channel and are captured at their sockets, like undici,
+    // whose package may send its requests through Node's dispatcher.
     if (session === undefined || request.upgrade || !calledFrom(NODES_UNDICI, 4)) return
+    if (calledFrom(PACKAGE_UNDICI, 30)) return
     if (session.remote === 'tape') return refuse(session, request)
     session.note({
       kind: 'boundary',
@@ -79,6 +82,7 @@ function refuse(session: Session, request: AnnouncedRequest): void {
 
 const REQUEST_CHANNEL = 'undici:request:create'
 const NODES_UNDICI = 'node:internal/deps/undici'
+const PACKAGE_UNDICI = path.join('node_modules', 'undici', 'lib')
 const COPY = 'a copy of fetch'
 
 async function recordedFetch(

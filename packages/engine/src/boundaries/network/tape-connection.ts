@@ -18,81 +18,6 @@ export interface Target {
   readonly path?: string
 }
 
-/**
- * The real counterpart of a connection that the agent holds, once there is one; on
- * replay there never is. What it does is reported to the operation of the connection.
- */
-class RealConnection {
-  #socket: net.Socket | undefined
-  #isReferenced = true
-
-  constructor(
-    readonly target: Target,
-    readonly connect: () => net.Socket,
-    /** Reads what arrives before it is reported; may mask it in place. */
-    readonly read: (bytes: Uint8Array) => void,
-  ) {}
-
-  /** There is one, or was. */
-  get isThere(): boolean {
-    return this.#socket !== undefined
-  }
-
-  get isUsable(): boolean {
-    return this.#socket?.destroyed === false
-  }
-
-  /** Opens it. `isBehind`: the agent thinks that it is connected already. */
-  open(operation: Operation, isBehind: boolean): void {
-    const real = (this.#socket = this.connect())
-    if (!this.#isReferenced) real.unref()
-    if (!isBehind) {
-      real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
-        operation.complete({
-          type: 'deliver',
-          part: 'connect',
-          value: toWire(connectionFacts(real)),
-        }),
-      )
-    }
-    real.on('data', (data: Buffer) => {
-      const masked = new Uint8Array(data)
-      this.read(masked)
-      operation.complete({ type: 'deliver', part: 'chunk' }, masked, data)
-    })
-    real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
-    reportEnding(real, operation)
-  }
-
-  write(bytes: Uint8Array): void {
-    this.#socket?.write(bytes)
-  }
-
-  end(): void {
-    this.#socket?.end()
-  }
-
-  /** Sets whether it keeps the process alive, also if it is opened later. */
-  setReferenced(isReferenced: boolean): void {
-    this.#isReferenced = isReferenced
-    if (isReferenced) this.#socket?.ref()
-    else this.#socket?.unref()
-  }
-
-  destroy(): void {
-    this.#socket?.on('error', () => {})
-    this.#socket?.destroy()
-  }
-
-  /** Lets go of the socket: somebody else uses it from now on. */
-  release(): net.Socket | undefined {
-    const real = this.#socket
-    real?.removeAllListeners()
-    this.#socket = undefined
-    return real
-  }
-}
-
 /** Properties of a connected socket that programs read. */
 function connectionFacts(real: net.Socket): Record<string, unknown> {
   const secure = real as Partial<tls.TLSSocket>
@@ -113,8 +38,7 @@ function connectionFacts(real: net.Socket): Record<string, unknown> {
  * One connection of the agent, which holds an ordinary `net.Socket` whose stream
  * methods are replaced (`SocketFacade`). What it writes becomes `request` events, or
  * passes as opaque bytes (`WrittenRequests`); what it reads comes through the gate.
- * While recording a real socket stands behind it (`RealConnection`), on replay
- * nothing does.
+ * While recording there is a real socket behind it, on replay there is none.
  *
  * Writes are not part of the total order, only completed requests are; answers
  * are held back until as much was written as when they were recorded.
@@ -130,7 +54,9 @@ export class TapeConnection {
     onMasked: (value) => this.session.secrets.hide(value),
     dropBodies: true,
   })
-  readonly #real: RealConnection
+  /** The real counterpart, once there is one; on replay there never is. */
+  #real: net.Socket | undefined
+  #isReferenced = true
   /** Runs while the answer to a request that was served before the run went live is awaited. */
   #awaited: NodeJS.Timeout | undefined
   /** Opened by the tape, and still there when the run went live. */
@@ -143,10 +69,9 @@ export class TapeConnection {
     readonly socket: net.Socket,
     readonly target: Target,
     /** Makes the real counterpart; never called on replay. */
-    connect: () => net.Socket,
+    readonly connect: () => net.Socket,
   ) {
     TapeConnection.#adopted.set(socket, this)
-    this.#real = new RealConnection(target, connect, (bytes) => void this.#readHttp(bytes))
     this.#requests = new WrittenRequests(session, {
       target,
       connection: () => this.#operation.id,
@@ -161,9 +86,13 @@ export class TapeConnection {
         this.#facade.touch()
         session.proceed()
       },
-      end: () => outsideRuns(() => this.#real.end()),
+      end: () => outsideRuns(() => this.#real?.end()),
       destroy: () => this.#destroy(),
-      setReferenced: (isReferenced) => this.#real.setReferenced(isReferenced),
+      setReferenced: (isReferenced) => {
+        this.#isReferenced = isReferenced
+        if (isReferenced) this.#real?.ref()
+        else this.#real?.unref()
+      },
       bytesWritten: () => this.#requests.count,
     })
     this.#operation = session.perform({
@@ -182,7 +111,9 @@ export class TapeConnection {
 
   /** TLS starts on top of this connection: its real socket now belongs to the new one. */
   handOver(): net.Socket | undefined {
-    const real = this.#real.release()
+    const real = this.#real
+    real?.removeAllListeners()
+    this.#real = undefined
     this.#operation.close()
     return real
   }
@@ -192,18 +123,38 @@ export class TapeConnection {
   /** A connection that the tape has opened is opened again behind the agent's back, and sends what has no answer yet. */
   #start(operation: Operation, edited: Uint8Array | undefined): void {
     const isOpen = !this.socket.connecting
-    if (!isOpen || !this.#real.isUsable) this.#real.open(operation, isOpen)
+    if (!isOpen || this.#real?.destroyed !== false) this.#open(operation, isOpen)
     if (!isOpen) return
     const { unanswered } = this.#requests
     const again = edited ? [replaceBody(unanswered, edited)] : unanswered
-    for (const bytes of again) this.#real.write(bytes)
+    for (const bytes of again) this.#real?.write(bytes)
+  }
+
+  /** Opens the real connection. `isBehind`: the agent thinks that it is connected already. */
+  #open(operation: Operation, isBehind: boolean): void {
+    const real = (this.#real = this.connect())
+    if (!this.#isReferenced) real.unref()
+    if (!isBehind) {
+      const connected = this.target.kind === 'tls' ? 'secureConnect' : 'connect'
+      real.on(connected, () => {
+        const value = toWire(connectionFacts(real))
+        operation.complete({ type: 'deliver', part: 'connect', value })
+      })
+    }
+    real.on('data', (data: Buffer) => {
+      const masked = new Uint8Array(data)
+      this.#readHttp(masked)
+      operation.complete({ type: 'deliver', part: 'chunk' }, masked, data)
+    })
+    real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
+    reportEnding(real, operation)
   }
 
   /** The run went live. HTTP goes on over a new connection when it is needed; nothing else can. */
   #handOver(operation: Operation): void {
-    if (this.#real.isThere) return
+    if (this.#real !== undefined) return
     this.#isHandedOver = true
-    if (this.socket.connecting) this.#real.open(operation, false)
+    if (this.socket.connecting) this.#open(operation, false)
     else if (!this.#requests.isHttp || this.#requests.upgraded) this.#loseSoon(operation)
     // As an open connection would, it keeps the process alive while an answer is awaited.
     else if (this.#requests.unanswered.length > 0)
@@ -227,8 +178,8 @@ export class TapeConnection {
   #send(bytes: Uint8Array): void {
     if (this.#isServed || this.#isLost) return
     outsideRuns(() => {
-      if (!this.#real.isThere && !this.#operation.closed) this.#real.open(this.#operation, true)
-      this.#real.write(bytes)
+      if (this.#real === undefined && !this.#operation.closed) this.#open(this.#operation, true)
+      this.#real?.write(bytes)
     })
   }
 
@@ -248,7 +199,10 @@ export class TapeConnection {
     this.#operation.close()
     this.#requests.close()
     natives.clearTimeout(this.#awaited)
-    outsideRuns(() => this.#real.destroy())
+    outsideRuns(() => {
+      this.#real?.on('error', () => {})
+      this.#real?.destroy()
+    })
   }
 
   // ── what the agent reads ──────────────────────────────────────────────────
@@ -291,7 +245,8 @@ export class TapeConnection {
   #upgraded(): void {
     this.#requests.upgrade()
     // The other end agreed to that long ago, on a connection that is no more.
-    if (this.#isHandedOver && !this.#real.isThere && !this.#isLost) this.#loseSoon(this.#operation)
+    if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
+      this.#loseSoon(this.#operation)
   }
 
   #answered(): void {
