@@ -1,3 +1,4 @@
+import { defined } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { Search } from './search-run.js'
@@ -280,8 +281,7 @@ export class ProcessForks implements ForkSource {
       outcome: fork.outcome,
       values: fork.values.map((value) => value ?? undefined),
       ...(stored && { isServed: true }),
-      ...(fork.tokens !== undefined && { tokens: fork.tokens }),
-      ...(fork.costUsd !== undefined && { costUsd: fork.costUsd }),
+      ...defined({ tokens: fork.tokens, costUsd: fork.costUsd }),
     }
   }
 
@@ -340,8 +340,7 @@ export class ProcessForks implements ForkSource {
         liveSteps,
         forced,
         tokens,
-        ...(costUsd !== undefined && { costUsd }),
-        ...(saved !== undefined && { tape: saved }),
+        ...defined({ costUsd, tape: saved }),
       }
     } finally {
       run.remove()

@@ -2,7 +2,7 @@ import { attempt } from '../attempt.js'
 import { type Options, SECONDS, usageError, type Verb } from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import { clipText, getPath, readPath, type Tape } from '@retake/tape'
+import { clipText, getPath, readPath, type Tape, defined } from '@retake/tape'
 import {
   undecided,
   type Check,
@@ -65,8 +65,7 @@ function judgeOf(options: Options): JudgeOptions {
   const { apiKeyEnv: _, ...keyless } = configured
   return {
     ...(url === undefined || url === configured.url ? configured : keyless),
-    ...(url !== undefined && { url }),
-    ...(model !== undefined && { model }),
+    ...defined({ url, model }),
   }
 }
 
@@ -350,9 +349,7 @@ function commandCheck(command: string): Check {
         signal,
         env: {
           ...process.env,
-          ...(commit !== undefined && { RETAKE_COMMIT: commit }),
-          ...(tape !== undefined && { RETAKE_TAPE: tape }),
-          ...(files !== undefined && { RETAKE_FILES: files }),
+          ...defined({ RETAKE_COMMIT: commit, RETAKE_TAPE: tape, RETAKE_FILES: files }),
           ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
         },
       })

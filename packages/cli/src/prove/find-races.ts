@@ -1,6 +1,6 @@
 import type { ChaosReport, Divergence, Swap } from '@retake/engine'
 import { newRunId } from '@retake/engine/runs'
-import type { Tape } from '@retake/tape'
+import { type Tape, defined } from '@retake/tape'
 import type { Judgement, Oracle, RunOutcome } from '../oracle/oracle.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -94,8 +94,7 @@ export function outcomeOf(tape: Tape): Outcome {
     else if (event.type === 'end') {
       const { exitCode, signal, error } = event
       outcome = {
-        ...(exitCode !== undefined && { exitCode }),
-        ...(signal !== undefined && { signal }),
+        ...defined({ exitCode, signal }),
         ...(error && { error: { class: error.class, message: error.message } }),
       }
     }
@@ -216,9 +215,7 @@ export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<
 const asOracleSees = ({ stdout, exitCode, signal, error }: Outcome): RunOutcome => ({
   stdout: stdout.join(''),
   ended: exitCode !== undefined,
-  ...(exitCode !== undefined && { exitCode }),
-  ...(signal !== undefined && { signal }),
-  ...(error !== undefined && { error }),
+  ...defined({ exitCode, signal, error }),
 })
 
 /** An outcome that is not the recorded one, and the orders that lead to it. */

@@ -1,3 +1,4 @@
+import { defined } from '@retake/tape'
 import { type RunStore } from '../runs/run-store.js'
 import { localRuns } from './local-runs.js'
 import { nextSignal } from '../command-line/exit-codes.js'
@@ -44,8 +45,7 @@ async function serveUi(repository: RunRepository, options: ServeUiOptions): Prom
   if (allowHosts.length > 0 && password === undefined)
     throw cliErrors.UI_HOST_NEEDS_PASSWORD(allowHosts[0] ?? '')
   const common = {
-    ...(host !== undefined && { host }),
-    ...(password !== undefined && { password }),
+    ...defined({ host, password }),
     allowHosts,
   }
   const wanted = options.port

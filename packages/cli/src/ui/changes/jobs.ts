@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@retake/engine'
-import type { Tape } from '@retake/tape'
+import { type Tape, defined } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
 import {
   checkContinuable,
@@ -21,8 +21,7 @@ import type { BranchFacts } from '../../runs/branch-tree.js'
 /** Facts of a branch for a page: what is not known is missing. */
 export const factsView = ({ savedUsd, paidUsd, ...facts }: BranchFacts): BranchFactsView => ({
   ...facts,
-  ...(savedUsd !== undefined && { savedUsd }),
-  ...(paidUsd !== undefined && { paidUsd }),
+  ...defined({ savedUsd, paidUsd }),
 })
 
 /** Longer texts of a mismatch are cut: a page shows where they begin to differ, not a whole conversation. */

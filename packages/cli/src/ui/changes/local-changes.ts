@@ -14,7 +14,7 @@ import { editableOf, planOf } from './plan-change.js'
 import { factsView, Jobs } from './jobs.js'
 import { FileStamps, openFinished, openStored } from '../runs/run-models.js'
 import { Sessions } from '../sessions/sessions.js'
-import type { Tape } from '@retake/tape'
+import { type Tape, defined } from '@retake/tape'
 import { cliErrors, RunNotTrusted } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
 import { startOf } from '../../agent/replay-agent.js'
@@ -107,10 +107,7 @@ function fileView(change: FileChange): BranchFile {
     path: fromHere(file),
     kind,
     type,
-    ...(sizeBefore !== undefined && { sizeBefore }),
-    ...(sizeAfter !== undefined && { sizeAfter }),
-    ...(before !== undefined && { before }),
-    ...(after !== undefined && { after }),
+    ...defined({ sizeBefore, sizeAfter, before, after }),
   }
 }
 

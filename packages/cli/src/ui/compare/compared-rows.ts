@@ -7,7 +7,7 @@ import {
   type StepDiff,
   type ValueDiff,
 } from '@retake/diagnose'
-import type { RunView, Step, Tape } from '@retake/tape'
+import { type RunView, type Step, type Tape, defined } from '@retake/tape'
 import type {
   ComparedLine,
   ComparedPrinted,
@@ -48,8 +48,7 @@ export function compareRuns(store: RunStore, idA: string, idB: string): RunCompa
     a: { ...cardOf(tapeA, a), id: idA },
     b: { ...cardOf(tapeB, b), id: idB },
     equal: diff.equal,
-    ...(descent !== undefined && { descent }),
-    ...(sameUntil !== undefined && { sameUntil }),
+    ...defined({ descent, sameUntil }),
     ...(diff.first && { first: locationOf(diff.first) }),
     counts: { same, changed, moved, onlyA: removed, onlyB: added },
     rows,
