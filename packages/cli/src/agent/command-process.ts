@@ -50,7 +50,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
 export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
 
 /**
- * A replay reaches nobody: frameworks must not send telemetry, trace
+ * A replay has no network: frameworks must not send telemetry, trace
  * or fetch lists, which would be refused, and found to differ, otherwise.
  */
 export const REPLAY_QUIET = {

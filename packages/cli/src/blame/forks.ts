@@ -195,7 +195,7 @@ export class ProcessForks implements ForkSource {
   newForks = 0
   /** Forks that were already stored. */
   storedForks = 0
-  /** Why forks came to no verdict, with how often; stored ones count as well. */
+  /** Why forks came to no verdict, with how often; stored ones count, too. */
   readonly undefinedBy: Record<string, number> = {}
   forced = 0
   liveSteps = 0

@@ -102,7 +102,7 @@ export async function judgeRecording(
   throw cliErrors.BLAME_CANNOT_TELL(oracle.text, said[0]?.reason ?? 'it said nothing')
 }
 
-/** An oracle that says now this and now that about the unchanged run can blame nobody. */
+/** An oracle that gives inconsistent verdicts for the unchanged run can blame no step. */
 async function checkOracle(
   source: ProcessForks,
   { steps, maxForks, signal }: Search,

@@ -143,7 +143,7 @@ export function spawnProbe(
     libraries: [cliRoot.href, new URL('.', import.meta.resolve('@retake/guard')).href],
     kill: () => {
       child.kill('SIGKILL')
-      // Now, because this process may be about to end as well.
+      // Now, because this process may be about to end, too.
       replay.remove()
     },
   }

@@ -194,8 +194,8 @@ function guardTool(
 ): AiSdkTool {
   const { execute } = tool
   if (execute === undefined) return tool
-  const start = (input: unknown, told: ExecuteOptions): unknown =>
-    lastOf(Reflect.apply(execute, tool, [input, told]))
+  const start = (input: unknown, settings: ExecuteOptions): unknown =>
+    lastOf(Reflect.apply(execute, tool, [input, settings]))
   const { schema, isChecked } = toolInput(tool.inputSchema)
   const gate = frameworkTool({
     run,
@@ -206,14 +206,14 @@ function guardTool(
       start(input, { toolCallId: name, messages: [], abortSignal: signal }),
     options,
   })
-  const guardedExecute = async (input: unknown, told: ExecuteOptions): Promise<unknown> => {
+  const guardedExecute = async (input: unknown, settings: ExecuteOptions): Promise<unknown> => {
     const { status, error, output } = await gate({
       args: input,
-      signal: told.abortSignal,
-      work: (args, { signal }) => start(args, { ...told, abortSignal: signal }),
+      signal: settings.abortSignal,
+      work: (args, { signal }) => start(args, { ...settings, abortSignal: signal }),
     })
     if (status === 'done') return output
-    return rethrow(error instanceof GuardError ? telling(error) : error)
+    return rethrow(error instanceof GuardError ? withWholeMessage(error) : error)
   }
   return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null), tool, {
     execute: guardedExecute,
@@ -221,14 +221,14 @@ function guardTool(
 }
 
 /** The SDK passes only the message of an error to the model, so it must contain everything. */
-function telling(error: GuardError): GuardError {
+function withWholeMessage(error: GuardError): GuardError {
   const { code, rule, what, why, allowed, exitReason } = error
-  const told = new GuardError(
+  const whole = new GuardError(
     { code, rule, what, why, allowed, ...(exitReason && { exitReason }) },
     { cause: error },
   )
-  told.message = denialText(error)
-  return told
+  whole.message = denialText(error)
+  return whole
 }
 
 async function lastOf(result: unknown): Promise<unknown> {

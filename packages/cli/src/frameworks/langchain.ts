@@ -12,7 +12,7 @@ import {
   frameworkTool,
   type GuardToolsOptions,
   rethrow,
-  toldDenial,
+  denialForModel,
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
 import { onceAProgram, requireVersion } from './adapter.js'
@@ -274,7 +274,7 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
     })
     if (status === 'done') return await fromTape(output)
     const toolCallId = config?.toolCall?.id
-    const content = toldDenial(error, options, config?.signal)
+    const content = denialForModel(error, options, config?.signal)
     if (content === undefined || toolCallId === undefined) return rethrow(await asGraphError(error))
     const message = new ToolMessage({
       content,

@@ -9,7 +9,7 @@ import {
   frameworkTool,
   type GuardToolsOptions,
   rethrow,
-  toldDenial,
+  denialForModel,
 } from '../guard/framework-tool.js'
 import { requireVersion, wrapCalls } from './adapter.js'
 
@@ -174,15 +174,15 @@ class GuardedClient {
   }
 
   async #call(params: CallParams, args: unknown[], send: Method): Promise<unknown> {
-    const told = (args[this.#optionsAt] ?? {}) as { readonly signal?: AbortSignal }
+    const options = (args[this.#optionsAt] ?? {}) as { readonly signal?: AbortSignal }
     const { status, error, output } = await this.#tool(params.name)({
       args: params.arguments ?? {},
-      signal: told.signal,
+      signal: options.signal,
       work: (given, context) => this.#send(send, { ...params, arguments: given }, args, context),
     })
     if (status === 'done') return output
     if (error instanceof McpToolFailed) return error.result
-    const text = toldDenial(error, this.options, told.signal)
+    const text = denialForModel(error, this.options, options.signal)
     return text === undefined
       ? rethrow(error)
       : { isError: true, content: [{ type: 'text', text }] }

@@ -7,7 +7,7 @@ import {
   frameworkTool,
   type GuardToolsOptions,
   rethrow,
-  toldDenial,
+  denialForModel,
 } from '../guard/framework-tool.js'
 import { cliErrors } from '../errors.js'
 import { onceAProgram, requireVersion } from './adapter.js'
@@ -139,8 +139,8 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
       work: (args, { signal }) => start(args, context, { ...details, signal }),
     })
     if (status === 'done') return output
-    const told = toldDenial(error, options, details?.signal)
-    if (told !== undefined) return told
+    const denial = denialForModel(error, options, details?.signal)
+    if (denial !== undefined) return denial
     if (error instanceof Error && error.message === SDK_ERROR) return SDK_ERROR
     return rethrow(error)
   }

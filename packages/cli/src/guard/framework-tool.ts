@@ -39,7 +39,7 @@ export const denialText = ({ code, what, why, allowed }: GuardError): string =>
   `${code}: ${what} ${why} ${/^allowed\b/i.test(allowed) ? '' : 'Allowed: '}${allowed}`
 
 /** The same where the model is to read it; undefined where the error is to be thrown. */
-export const toldDenial = (
+export const denialForModel = (
   error: unknown,
   { onDenied }: GuardToolsOptions,
   signal: AbortSignal | undefined,

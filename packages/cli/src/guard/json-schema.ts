@@ -81,7 +81,7 @@ export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): Js
   return (value) => {
     const { valid, errors } = validator.validate(value)
     if (valid) return []
-    const issues = telling(errors).map((unit) => issueOf(unit, value))
+    const issues = decisiveErrors(errors).map((unit) => issueOf(unit, value))
     return issues.length > 0 ? issues : [{ message: 'does not fit', path: [] }]
   }
 }
@@ -116,7 +116,7 @@ const AROUND = new Set([
 ])
 
 /** The errors that say what is wrong. Of alternatives only that none fits: each has its own reasons. */
-function telling(errors: readonly OutputUnit[]): readonly OutputUnit[] {
+function decisiveErrors(errors: readonly OutputUnit[]): readonly OutputUnit[] {
   const choices = errors
     .filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
     .map(({ keywordLocation }) => `${keywordLocation}/`)

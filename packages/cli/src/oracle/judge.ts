@@ -85,8 +85,8 @@ const completionsOf = (url: string): string =>
 /** `fetch failed` alone says nothing. */
 function causeOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  const told = cause instanceof Error ? cause : error
-  return told instanceof Error ? told.message || told.name : String(told)
+  const shown = cause instanceof Error ? cause : error
+  return shown instanceof Error ? shown.message || shown.name : String(shown)
 }
 
 const contentOf = (body: string): string | undefined =>
@@ -207,8 +207,8 @@ const OPTIONS: readonly FirstOption[] = ['meets', 'fails']
 
 /**
  * `judge:<criterion>`: a model decides whether the output meets the criterion. It is called
- * twice, with its two options in the other order; where it does not say the same, nobody
- * can decide. That excludes a judge that guesses, not one that is wrong.
+ * twice, with its two options in the other order; where it does not say the same, the run is
+ * undecided. That excludes a judge that guesses, not one that is wrong.
  */
 export function judgeCheck(
   criterion: string,

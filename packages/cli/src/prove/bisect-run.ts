@@ -10,7 +10,7 @@ export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
   readonly good: string
   readonly bad: string
   readonly allowDirty: boolean
-  /** Told before a commit is tried, with the number of steps probably left after it. */
+  /** Called before a commit is tried, with the number of steps probably left after it. */
   readonly onTry: (commit: Commit, stepsLeft: number) => void
   readonly onTried: (commit: Commit, tried: Tried, stepsLeft: number) => void
 }

@@ -83,7 +83,7 @@ export interface ReportOptions {
   readonly withSource: boolean
   /** Patterns to hide. */
   readonly redact: readonly Pattern[]
-  /** Told what is being done now. */
+  /** Called with what is being done now. */
   readonly onStage?: (what: string) => void
 }
 

@@ -136,7 +136,7 @@ export function painter(stream: NodeJS.WriteStream): Paint {
   return (style, text) => (colours ? `\u001B[${CODES[style]}m${text}\u001B[0m` : text)
 }
 
-/** How wide text may be; 80 where nobody knows. */
+/** How wide text may be; 80 where it is not known. */
 export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns || 80
 
 /** How to print something. */

@@ -122,7 +122,7 @@ interface Entry {
 
 /**
  * Forks and reruns that were started from a page, each a process of its own. A few
- * run at once, the others wait for their turn. What an agent prints is on its tape
+ * run concurrently, the others wait for their turn. What an agent prints is on its tape
  * and nowhere else.
  */
 export class Jobs {

@@ -55,7 +55,7 @@ export class RunModels {
   readonly #parents = new Map<string, string | undefined>()
   /** Version of each run at its last read, including runs evicted from the cache. */
   readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
-  /** Told when a run is another one than the last time it was read. */
+  /** Called when a run has changed since it was last read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
 
   constructor(private readonly store: RunStore) {}
