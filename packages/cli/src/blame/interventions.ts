@@ -247,19 +247,7 @@ export interface InterventionOptions {
 }
 
 /** How the steps of a run are made free. */
-export interface Interventions {
-  /** By label, what a free step is answered with. */
-  readonly answers: Readonly<Record<string, FreeAnswer>>
-  /** Absolute path of the simulator, and a hash of its code. */
-  readonly simulator?: string
-  readonly simulatorKey?: string
-  /** Labels of the steps that go live; with a simulator, only where it has no answer. */
-  readonly live: readonly string[]
-  /** Summary in a line, printed before anything is spent. */
-  readonly describe: string
-  /** Warnings: an answer that equals the recorded one, a step that stays live. */
-  readonly warnings: readonly string[]
-}
+export type Interventions = ReturnType<typeof planInterventions>
 
 /**
  * Turns what the user said about free steps into answers by label. The closest that
@@ -272,7 +260,7 @@ export function planInterventions(
   steps: readonly Step[],
   specs: readonly string[],
   options: InterventionOptions = {},
-): Interventions {
+) {
   const { folder = process.cwd(), runs = new RunStore() } = options
   const answers: Record<string, FreeAnswer> = {}
   const hows = new Map<string, string>()
@@ -311,18 +299,21 @@ export function planInterventions(
       warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
   }
   return {
+    /** By label, what a free step is answered with. */
     answers,
     ...simulatorOf(options),
+    /** Labels of the steps that go live; with a simulator, only where it has no answer. */
     live: steps.flatMap(({ label }) => (label in answers ? [] : [label])),
+    /** Summary in a line, printed before anything is spent. */
     describe: describeInterventions(steps, hows, options.simulator),
     warnings,
   }
 }
 
-function simulatorOf({
-  simulator,
-  folder = process.cwd(),
-}: InterventionOptions): Pick<Interventions, 'simulator' | 'simulatorKey'> {
+function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions): {
+  readonly simulator?: string
+  readonly simulatorKey?: string
+} {
   if (simulator === undefined) return {}
   const file = path.resolve(folder, simulator)
   try {

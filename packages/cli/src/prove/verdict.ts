@@ -236,23 +236,10 @@ const REPLAYS: [Verified['replay'], string][] = [
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 
 /** One tape as in reports. */
-export interface Verdict {
-  /** `error`: it could not be checked; `failed`: it was, and something is wrong. */
-  readonly outcome: 'passed' | 'failed' | 'error' | 'skipped'
-  readonly tape: string
-  readonly name: string
-  readonly seconds: number
-  /** One line: what is wrong, or how much was checked. */
-  readonly summary: string
-  /** All there is to say about what is wrong. */
-  readonly text: string
-  /** Where in the agent's code, as `file:line:column`. */
-  readonly site?: string
-  readonly verified: Verified
-}
+export type Verdict = ReturnType<typeof verdictOf>
 
 /** Describes a verified tape for reports. `replay`: the program was to be replayed. */
-export function verdictOf(verified: Verified, ms: number, replay: boolean): Verdict {
+export function verdictOf(verified: Verified, ms: number, replay: boolean) {
   const { tape, detail, name, replayed } = verified
   const [divergence] = replayed?.divergences ?? []
   return {
@@ -262,12 +249,17 @@ export function verdictOf(verified: Verified, ms: number, replay: boolean): Verd
     seconds: Math.round(ms) / 1000,
     summary: detail,
     text: textOf(verified),
-    ...(divergence?.site !== undefined && { site: divergence.site }),
+    /** Where in the agent's code, as `file:line:column`. */
+    site: divergence?.site,
     verified,
   }
 }
 
-function outcomeOf({ ok, integrity, replay }: Verified, wanted: boolean): Verdict['outcome'] {
+/** `error`: it could not be checked; `failed`: it was, and something is wrong. */
+function outcomeOf(
+  { ok, integrity, replay }: Verified,
+  wanted: boolean,
+): 'passed' | 'failed' | 'error' | 'skipped' {
   if (!ok) return integrity === 'unreadable' || replay === 'failed' ? 'error' : 'failed'
   return wanted && replay === 'not tried' ? 'skipped' : 'passed'
 }

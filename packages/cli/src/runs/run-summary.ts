@@ -1,6 +1,5 @@
 import { isBeingWritten, openTape } from '@retake/tape/node'
 import {
-  type BranchDetails,
   type Durability,
   type RunView,
   type SignatureState,
@@ -8,33 +7,15 @@ import {
   tapeUnreadable,
 } from '@retake/tape'
 import { runStatus, type RunStatus } from '@retake/tape/present'
-import { explain, type Explained } from '../command-line/print-error.js'
+import { explain } from '../command-line/print-error.js'
 import { isRecording } from './run-store.js'
 import { viewRun } from './view-run.js'
 
 /** One line of `retake list`. */
-export type RunSummary =
-  | ReadableRun
-  | { readonly id: string; readonly path: string; readonly error: Explained }
-
-interface ReadableRun {
-  readonly id: string
-  readonly path: string
-  readonly name: string
-  /** Set on a branch: how it came to be, and from which run. */
-  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
-  readonly startedAt: number
-  readonly status: RunStatus
-  /** The end of the tape is missing, and no process is writing it. */
-  readonly cutOff?: true
-  readonly steps: number
-  readonly durationMs: number
-  /** Undefined when the price of one of its models is not known. */
-  readonly costUsd: number | undefined
-}
+export type RunSummary = ReturnType<typeof summarizeRun>
 
 /** Reads what a list shows of a run; a tape that cannot be read says why. */
-export function summarizeRun(id: string, path: string): RunSummary {
+export function summarizeRun(id: string, path: string) {
   try {
     const tape = openTape(path)
     const view = viewRun(tape)
@@ -47,9 +28,11 @@ export function summarizeRun(id: string, path: string): RunSummary {
         run.parent && { branch: { kind: details.branch.kind, parent: run.parent.run } }),
       startedAt: view.startedAt,
       status: statusOf(view, tape),
-      ...(isCutOff(tape) && { cutOff: true }),
+      /** The end of the tape is missing, and no process is writing it. */
+      ...(isCutOff(tape) && { cutOff: true as const }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
+      /** Undefined when the price of one of its models is not known. */
       costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
     }
   } catch (error) {
