@@ -237,15 +237,7 @@ interface DeletedEntry {
 /** An entry of a saver as it is on a tape. `seq` is its event, if it was read from one. */
 type SavedEntry = (CheckpointEntry | WritesEntry | DeletedEntry) & { readonly seq?: number }
 
-/** Packs what `dumpsTyped` returns. */
-function pack([type, bytes]: [string, Uint8Array]): PackedValue {
-  return { type, text: Buffer.from(bytes).toString(type === 'json' ? 'utf8' : 'base64') }
-}
-
-/** Arguments of `loadsTyped`. */
-function unpack({ type, text }: PackedValue): [string, Uint8Array] {
-  return [type, new Uint8Array(Buffer.from(text, type === 'json' ? 'utf8' : 'base64'))]
-}
+const encodingOf = (type: string): BufferEncoding => (type === 'json' ? 'utf8' : 'base64')
 
 export interface TapeSaverOptions {
   /** A tape whose checkpoints are there from the beginning: to look at a recorded run, or to go on from it. */
@@ -370,11 +362,13 @@ export class TapeSaver extends BaseCheckpointSaver {
   }
 
   async #pack(value: unknown): Promise<PackedValue> {
-    return pack(await this.serde.dumpsTyped(value))
+    const [type, bytes] = await this.serde.dumpsTyped(value)
+    return { type, text: Buffer.from(bytes).toString(encodingOf(type)) }
   }
 
-  async #unpack(value: PackedValue): Promise<unknown> {
-    return (await this.serde.loadsTyped(...unpack(value))) as unknown
+  async #unpack({ type, text }: PackedValue): Promise<unknown> {
+    const bytes = new Uint8Array(Buffer.from(text, encodingOf(type)))
+    return (await this.serde.loadsTyped(type, bytes)) as unknown
   }
 }
 

@@ -33,18 +33,13 @@ function reach(turn: number): void {
 try {
   const server = await ProxyServer.listen(0)
   const { tape, id, name } = task
-  const writer = openProxyTape({ tape, id, name, proxy: { port: server.port, routes: routes() } })
+  const routes = [{ name: 'anthropic', upstream: task.upstream.replace(/\/+$/, '') }]
+  const writer = openProxyTape({ tape, id, name, proxy: { port: server.port, routes } })
   const secrets = new SecretMask()
   secrets.addEnvironment(process.env)
-  const proxy = new RecordingProxy({
-    server,
-    writer,
-    routes: routes(),
-    secrets,
-    scopesOf: scopesOf,
-  })
+  const proxy = new RecordingProxy({ server, writer, routes, secrets, scopesOf })
   task.port.once('message', () => void finish(proxy, writer))
-  report({ url: `${server.url}/${routes()[0].name}` })
+  report({ url: `${server.url}/anthropic` })
 } catch (error) {
   report({ problem: error instanceof Error ? error.message : String(error) })
   task.port.close()
@@ -61,10 +56,6 @@ async function finish(proxy: RecordingProxy, writer: TapeWriter): Promise<void> 
     reach(2)
     task.port.close()
   }
-}
-
-function routes(): [{ readonly name: string; readonly upstream: string }] {
-  return [{ name: 'anthropic', upstream: task.upstream.replace(/\/+$/, '') }]
 }
 
 /** Claude Code names session and sub-agent in headers. */
