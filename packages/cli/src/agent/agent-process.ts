@@ -1,5 +1,5 @@
 import { attempt } from '../attempt.js'
-import { type Explained } from '../command-line/print-error.js'
+import type { Explained } from '../command-line/print-error.js'
 import { project } from '../config/define-config.js'
 import { onStopSignal, Interrupted } from '../command-line/exit-codes.js'
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'

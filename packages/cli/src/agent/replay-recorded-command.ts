@@ -27,7 +27,7 @@ import { cliErrors } from '../errors.js'
 import { type Replayed, replayReceipt } from './replay-agent.js'
 import { requireTrust } from './trust.js'
 import { runInSandbox } from './run-in-sandbox.js'
-import { type Options } from '../command-line/verb.js'
+import type { Options } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
 /**

@@ -10,7 +10,7 @@ import { makeOracle } from '../oracle/make-oracle.js'
 import type { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
 import { searchedSteps, searchRun } from './search-run.js'
-import { type Options } from '../command-line/verb.js'
+import type { Options } from '../command-line/verb.js'
 import { readPool } from './read-search.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']

@@ -1,5 +1,5 @@
 import { defined } from '@retake/tape'
-import { type RunStore } from '../runs/run-store.js'
+import type { RunStore } from '../runs/run-store.js'
 import { localRuns } from './local-runs.js'
 import { nextSignal } from '../command-line/exit-codes.js'
 import { readFileSync } from 'node:fs'

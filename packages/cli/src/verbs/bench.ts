@@ -1,4 +1,4 @@
-import { type Verb } from '../command-line/verb.js'
+import type { Verb } from '../command-line/verb.js'
 import { type Look, Progress, table } from '../terminal/terminal.js'
 import { blameRun } from '@retake/diagnose'
 import {

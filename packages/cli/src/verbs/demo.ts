@@ -1,6 +1,6 @@
 import { serveUntilSignal } from '../ui/serve-ui.js'
 import { painter, printJson, widthOf } from '../terminal/terminal.js'
-import { type Options, type Verb } from '../command-line/verb.js'
+import type { Options, Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine'

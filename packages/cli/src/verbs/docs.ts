@@ -1,5 +1,5 @@
 import { type Look, lookOf, printJson, table, widthOf, wrap } from '../terminal/terminal.js'
-import { type Verb } from '../command-line/verb.js'
+import type { Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

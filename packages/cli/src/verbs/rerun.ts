@@ -1,4 +1,4 @@
-import { type Verb } from '../command-line/verb.js'
+import type { Verb } from '../command-line/verb.js'
 import { planRerun } from '@retake/engine'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 

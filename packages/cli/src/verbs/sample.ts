@@ -1,5 +1,5 @@
 import { painter, printJson, widthOf } from '../terminal/terminal.js'
-import { type Verb } from '../command-line/verb.js'
+import type { Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { auditRun } from './audit.js'

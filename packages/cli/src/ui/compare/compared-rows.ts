@@ -101,10 +101,10 @@ export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedSte
     const [inA, inB] = [step.a?.label, step.b?.label]
     if (inA !== undefined) {
       const position = indexInA.get(inA) ?? 0
-      takeSame(({ left }) => (indexInA.get(left.label) ?? 0) < position)
+      takeSame(([left]) => (indexInA.get(left.label) ?? 0) < position)
     } else if (inB !== undefined) {
       const position = indexInB.get(inB) ?? 0
-      takeSame(({ right }) => (indexInB.get(right.label) ?? 0) < position)
+      takeSame(([, right]) => (indexInB.get(right.label) ?? 0) < position)
     }
     rows.push(differingRow(step))
   }
@@ -112,10 +112,7 @@ export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedSte
   return rows
 }
 
-interface Pair {
-  readonly left: Step
-  readonly right: Step
-}
+type Pair = readonly [left: Step, right: Step]
 
 /** Without the differing steps, both sides have the same order. */
 function samePairs(a: readonly Step[], b: readonly Step[], differing: readonly StepDiff[]): Pair[] {
@@ -129,14 +126,14 @@ function samePairs(a: readonly Step[], b: readonly Step[], differing: readonly S
     .filter(({ label }) => !inA.has(label))
     .flatMap((left, index) => {
       const right = others[index]
-      return right === undefined ? [] : [{ left, right }]
+      return right === undefined ? [] : [[left, right] as const]
     })
 }
 
 const indexesOf = (steps: readonly Step[]): ReadonlyMap<string, number> =>
   new Map(steps.map(({ label }, index) => [label, index]))
 
-const sameRow = ({ left, right }: Pair): ComparedStep => ({
+const sameRow = ([left, right]: Pair): ComparedStep => ({
   a: left.label,
   b: right.label,
   title: left.title,
