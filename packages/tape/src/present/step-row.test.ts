@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   blankRow,
+  isSameRow,
   KINDS,
   ORIGINS,
   rowAt,
@@ -42,6 +43,12 @@ test('rows are the same after columns and JSON', () => {
       expect(rows.map((_, index) => rowAt(columns, index))).toEqual(rows)
     }),
   )
+})
+
+test('a row that changed is told from one that did not', () => {
+  const before = toColumns([blankRow({ label: '1' }), blankRow({ label: '2' })])
+  const after = toColumns([blankRow({ label: '1' }), blankRow({ label: '2', state: 'failed' })])
+  expect([0, 1].map((index) => isSameRow(before, after, index))).toEqual([true, false])
 })
 
 test('cells show figures, nothing where there is none, and undefined where it is unknown', () => {

@@ -226,6 +226,15 @@ export const blankRow = (known: Partial<StepRow>): StepRow => ({
   ...known,
 })
 
+/** True if a row is the same in two sets of columns, as far as stored values can tell. */
+export const isSameRow = (left: RowColumns, right: RowColumns, index: number): boolean =>
+  COLUMN_NAMES.every(
+    (each) =>
+      columnOf(each).array === 'names' ||
+      each === 'within' ||
+      left[each][index] === right[each][index],
+  )
+
 /** Characters of a title, a name or an error in a list. */
 const LINE = 300
 

@@ -49,21 +49,23 @@ export function firstLook(rows: RowStore, wasGrowing = false): number | undefine
   return wasGrowing ? rows.length - 1 : 0
 }
 
-/** The rows that pass a filter, in order. */
+/** The rows that pass a filter, in order; updated incrementally. */
 export class FilteredRows {
   readonly rows: RowStore
   readonly filter: RowFilter
   /** Undefined if nothing is filtered out. */
   #indexes: Int32Array | undefined
+  #count = 0
   #version = -1
 
   constructor(rows: RowStore, filter: RowFilter) {
     this.rows = rows
     this.filter = filter
+    if (!isEmpty(filter)) this.#indexes = new Int32Array(rows.length)
   }
 
   get length(): number {
-    return this.#indexes?.length ?? this.rows.length
+    return this.#indexes === undefined ? this.rows.length : this.#count
   }
 
   get hidden(): number {
@@ -85,14 +87,23 @@ export class FilteredRows {
     const indexes = this.#indexes
     return indexes === undefined
       ? Math.min(index, this.rows.length)
-      : lowerBound(indexes.length, (at) => (indexes[at] ?? 0) < index)
+      : lowerBound(this.#count, (at) => (indexes[at] ?? 0) < index)
   }
 
-  /** Follows the rows. */
+  /** Applies the changes since the last call. */
   update(): this {
-    if (this.#version === this.rows.version) return this
-    this.#version = this.rows.version
-    if (!isEmpty(this.filter)) this.#indexes = filterRows(this.rows.columns, this.filter)
+    const { rows } = this
+    if (this.#version === rows.version) return this
+    const start = this.#version < 0 ? 0 : rows.changedSince(this.#version)
+    this.#version = rows.version
+    if (this.#indexes === undefined) return this
+    const count = Math.min(this.#count, this.indexFrom(start))
+    if (this.#indexes.length < rows.length) {
+      const longer = new Int32Array(Math.max(rows.length, this.#indexes.length * 2))
+      longer.set(this.#indexes.subarray(0, count))
+      this.#indexes = longer
+    }
+    this.#count = filterRows(rows.columns, this.filter, { start, into: this.#indexes, count })
     return this
   }
 }
@@ -141,8 +152,15 @@ export type ChoiceField = keyof typeof FIELDS
 
 const RUNNING = STATES.indexOf('running')
 
-/** Indexes of the matching rows. Reads columns only: no row is built. */
-function filterRows(columns: ListColumns, filter: RowFilter): Int32Array {
+/**
+ * Writes matching indexes from `start` on into `into` from `count` on, and returns the new
+ * count. Reads columns only: no row is built.
+ */
+function filterRows(
+  columns: ListColumns,
+  filter: RowFilter,
+  { start, into, count }: { start: number; into: Int32Array; count: number },
+): number {
   const wanted = Object.entries(FIELDS).flatMap(([name, { column, values }]) => {
     const chosen: readonly (string | number)[] = filter[name as ChoiceField]
     if (chosen.length === 0) return []
@@ -158,18 +176,17 @@ function filterRows(columns: ListColumns, filter: RowFilter): Int32Array {
     return [{ column: columns[column], table }]
   })
   const { costMin, from, to } = filter
-  const into = new Int32Array(columns.length)
-  let count = 0
-  rows: for (let index = 0; index < columns.length; index++) {
-    for (const { column, table } of wanted) if (!table[column[index] ?? -1]) continue rows
+  let next = count
+  for (let index = start; index < columns.length; index++) {
+    if (wanted.some(({ column, table }) => !table[column[index] ?? -1])) continue
     // The origin of an inferred step is unknown.
     if (filter.badges.length > 0 && columns.inferred[index]) continue
     if (costMin !== undefined && !((columns.costUsd[index] ?? Number.NaN) >= costMin)) continue
     if (to !== undefined && (columns.at[index] ?? 0) > to) continue
     if (from !== undefined && endOf(columns, index) < from) continue
-    into[count++] = index
+    into[next++] = index
   }
-  return into.subarray(0, count)
+  return next
 }
 
 /** A step without an answer ends where it begins; a running one has no end. */

@@ -74,11 +74,13 @@ describe('the rows of a run', () => {
     expect(store.firstOpen()).toBe(from)
   })
 
-  test('whatever comes, list, labels and columns agree with a plain list', () => {
+  test('whatever comes, list, labels, columns and changes agree with a plain list', () => {
     fc.assert(
       fc.property(fc.array(readingArbitrary, { minLength: 1, maxLength: 6 }), (readings) => {
         const store = new RowStore()
         let recorded: StepRow[] = []
+        let before: StepRow[] = []
+        let version = store.version
         for (const { from, fresh, pieces, requested, links } of readings) {
           const start = Math.min(from, recorded.length)
           const next = fresh.map((state, index) =>
@@ -110,6 +112,10 @@ describe('the rows of a run', () => {
             const model = store.columns.names[store.columns.model[position] ?? -1]
             expect(model).toBe(row.model)
           }
+          const changed = store.changedSince(version)
+          expect(expected.slice(0, changed)).toEqual(before.slice(0, changed))
+          version = store.version
+          before = expected
         }
       }),
       { numRuns: 100 },

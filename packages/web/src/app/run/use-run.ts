@@ -198,5 +198,5 @@ export function useRows(rows: RowStore): number {
     },
     [rows],
   )
-  return useSyncExternalStore(subscribe, rows.get)
+  return useSyncExternalStore(subscribe, rows.getVersion)
 }
