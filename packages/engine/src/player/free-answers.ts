@@ -41,10 +41,7 @@ function freeParts(
   const status =
     (like.exchange()?.response?.status ?? 200) >= 400 && !saysError(payload) ? 200 : undefined
   const options = { force: true, ...(status !== undefined && { status }) }
-  return editedAnswer(tape, like, payload, options).deliveries.map(({ event: part, body }) => ({
-    event: unstamped(part),
-    body,
-  }))
+  return editedParts(tape, like, payload, options)
 }
 
 /** The recorded answer to a request of the Model Context Protocol, under the id of another request. */
@@ -54,10 +51,7 @@ export function underOtherId(tape: Tape, step: Step, body: Uint8Array): AnswerPa
   if (mcp?.id === undefined || id === undefined || id === mcp.id) return undefined
   const { kind, data } = answerPayload(tape, step)
   const payload = { kind, data: { ...(data as object), id } }
-  return editedAnswer(tape, step, payload, { force: true }).deliveries.map((part) => ({
-    event: unstamped(part.event),
-    body: part.body,
-  }))
+  return editedParts(tape, step, payload, { force: true })
 }
 
 function payloadLike(tape: Tape, like: Step, data: unknown, body: Uint8Array): Payload {
@@ -89,12 +83,13 @@ const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in d
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** How much was written by then is known anew. */
-function unstamped(part: NewDelivery): NewDelivery {
-  if (part.type !== 'deliver') return part
-  const { written: _written, digest: _digest, ...rest } = part
-  return rest
-}
+/** Without the stamps of what was written by then. */
+const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
+  editedAnswer(...edit).deliveries.map(({ event, body }) => {
+    if (event.type !== 'deliver') return { event, body }
+    const { written: _written, digest: _digest, ...part } = event
+    return { event: part, body }
+  })
 
 /** An answer whose form nothing in the recording shows: JSON. */
 function plainParts(event: LiveRequest, payload: unknown): AnswerPart[] {
@@ -126,9 +121,7 @@ const jsonBytes = (payload: unknown): Uint8Array => Buffer.from(JSON.stringify(p
 /** The tool throws, the request fails, the process cannot be started. */
 function failure(event: LiveRequest, message: string): AnswerPart[] {
   const said = bare(new Error(message))
-  if (event.type === 'call' && event.kind === 'tool')
-    return [{ event: { type: 'result', error: said }, body: EMPTY }]
-  if (event.type === 'call' && event.sync === true)
+  if (event.type === 'call' && (event.kind === 'tool' || event.sync === true))
     return [{ event: { type: 'result', error: said }, body: EMPTY }]
   const isFetch = event.type === 'request' && event.seam === 'fetch'
   const error = isFetch ? bare(new TypeError('fetch failed', { cause: bareError(message) })) : said

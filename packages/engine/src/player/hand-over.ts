@@ -1,6 +1,6 @@
 import { type Step, missingClosing } from '@retake/tape'
 import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
-import { type AnswerPart, outside } from './source.js'
+import { type AnswerPart, outside, recordedPart } from './source.js'
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
 import { describe } from './divergence.js'
@@ -113,9 +113,7 @@ const withoutDate = (bytes: Buffer): Buffer =>
     : bytes
 
 /** A part of an answer that a run which goes live still gets from a tape. */
-interface LatePart {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
+interface LatePart extends AnswerPart {
   /** When it is due, in milliseconds after the run went live. */
   readonly dueMs: number
   /** Its place among others that are due at the same moment. */
@@ -370,8 +368,7 @@ export class HandOver implements Tail {
         event.written > written
       if (isLater || (isIdleEnd(operation, event) && parts.length === 0)) break
       parts.push({
-        event: partOf(event),
-        body: this.tape.body(event.seq),
+        ...recordedPart(this.tape, event),
         dueMs: event.at - this.#leftAt,
         order: event.seq,
       })
@@ -468,12 +465,6 @@ function doubtAbout(step: Step | undefined): Doubt | undefined {
 type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
-
-/** The event as a new one, with a note where it comes from. */
-function partOf(event: DeliveryEvent): NewDelivery {
-  const { seq, at: _at, op: _op, ...part } = event
-  return { ...part, from: seq }
-}
 
 /** A connection that was closed while idle need not be closed again. */
 const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>

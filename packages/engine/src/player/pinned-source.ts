@@ -83,10 +83,8 @@ class StepRequests {
 const argumentsOf = (request: unknown): Uint8Array =>
   encodeBody(Array.isArray(request) ? request : [request]).body
 
-/** One part of an answer that does not come from outside. */
-interface QueuedPart {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
+/** A part that waits for its turn. */
+interface QueuedPart extends AnswerPart {
   /** Its order among all waiting parts: the number of the recorded part it replaces. */
   readonly order: number
   /** Processes: bytes the agent had written to it by then. */

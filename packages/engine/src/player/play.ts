@@ -11,13 +11,12 @@ import { openForReplay } from '../open-for-replay.js'
 import { PinnedSource } from './pinned-source.js'
 import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from './plan.js'
 import { outsideRuns } from '../scope.js'
-import type { Answer, AnswerSource } from './source.js'
+import type { AnswerSource } from './source.js'
 import { type PlayerOptions, Player, type Tail } from './player.js'
-import type { Divergence } from './divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt } from './hand-over.js'
 import { overlayOf } from './make-plan.js'
-import type { Delivery, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import type { Delivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import fs from 'node:fs'
 
 /** Captured before the file boundary is patched. */
@@ -168,7 +167,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
           owner,
           // A branch that is continued on its own tape was moved before.
           shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
-          answers: plan.draw ? new EditedDraw(tail.source, plan.draw.value) : tail.source,
+          answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
           flags: tape.run.flags,
         })
         if (overlay) noteFilesAt(at, overlay, recorder)
@@ -224,51 +223,25 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
 }
 
 /** The same answers, except for the first value that is drawn. */
-class EditedDraw implements AnswerSource {
-  #isUsed = false
-
-  constructor(
-    readonly answers: AnswerSource,
-    readonly value: unknown,
-  ) {}
-
-  get local(): Session['local'] {
-    return this.answers.local
-  }
-
-  get remote(): Session['remote'] {
-    return this.answers.remote
-  }
-
-  get divergences(): readonly Divergence[] {
-    return this.answers.divergences ?? []
-  }
-
-  draw<T>(kind: string, native: () => T): T {
-    const value = this.answers.draw(kind, native)
-    if (this.#isUsed) return value
-    this.#isUsed = true
-    return this.value as T
-  }
-
-  start(operation: Operation): void {
-    this.answers.start(operation)
-  }
-
-  run(call: SyncCall, op: number): Answer {
-    return this.answers.run(call, op)
-  }
-
-  wrote(operation: Operation, bytes: Uint8Array): void {
-    this.answers.wrote?.(operation, bytes)
-  }
-
-  delivering(operation: Operation, event: NewDelivery): void {
-    this.answers.delivering?.(operation, event)
-  }
-
-  restart(operation: Operation): void {
-    this.answers.restart?.(operation)
+function withFirstDraw(answers: AnswerSource, value: unknown): AnswerSource {
+  let isUsed = false
+  return {
+    local: answers.local,
+    remote: answers.remote,
+    get divergences() {
+      return answers.divergences ?? []
+    },
+    draw: <T>(kind: string, native: () => T): T => {
+      const drawn = answers.draw(kind, native)
+      if (isUsed) return drawn
+      isUsed = true
+      return value as T
+    },
+    start: (operation) => answers.start(operation),
+    run: (call, op) => answers.run(call, op),
+    wrote: (operation, bytes) => answers.wrote?.(operation, bytes),
+    delivering: (operation, event) => answers.delivering?.(operation, event),
+    restart: (operation) => answers.restart?.(operation),
   }
 }
 
