@@ -21,7 +21,6 @@ export { confidenceSequence } from './blame/stats.js'
 export type { Interval } from './blame/stats.js'
 export { wilson } from './blame/stats.js'
 export {
-  classicForks,
   classicView,
   type ClassicOptions,
   type ClassicStep,
