@@ -100,7 +100,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   const trusted = authority && trustCertificate(authority.certificate, process.env)
   const wayOut = new WayOut(process.env)
   const client = new ClientProcess()
-  const startedMs = Date.now()
+  let startedMs = 0
   try {
     const recorded = await recordThroughProxy(
       {
@@ -120,6 +120,8 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
           ...trusted?.variables,
           ...proxyVariables(variables, server.url),
         }
+        // After the files of the recording itself were made.
+        startedMs = Date.now()
         return run(command, cwd, env, proxy, (pid) => client.started(pid, server.port))
       },
     )

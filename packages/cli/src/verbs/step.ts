@@ -54,18 +54,19 @@ command. Expressions cannot change anything.`,
         `${tape.run.id}  ${plural(timeline.count, 'step')} · help lists the commands\n`,
       )
     const interruption = new Interruption()
+    const prompt = new StepPrompt(timeline, {
+      json: options.json,
+      signal: interruption.signal,
+      ...(at !== undefined && { first: `jump ${at}` }),
+    })
+    let code: number
     try {
-      const prompt = new StepPrompt(timeline, {
-        json: options.json,
-        signal: interruption.signal,
-        ...(at !== undefined && { first: `jump ${at}` }),
-      })
-      const code = await prompt.run()
-      interruption.throwIfAny()
-      return code
+      code = await prompt.run()
     } finally {
       await timeline.close()
       interruption.stop()
     }
+    interruption.throwIfAny()
+    return code
   },
 } satisfies Verb
