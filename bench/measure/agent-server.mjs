@@ -10,7 +10,7 @@ import { createServer } from 'node:http'
 const [way, model, dir] = process.argv.slice(2)
 const retake = way === 'plain' ? undefined : await import('retake')
 const { default: OpenAI } = await import('openai')
-const { cpuUsage } = process
+const cpuUsage = process.cpuUsage.bind(process)
 
 const client = new OpenAI({ apiKey: 'none', baseURL: model, maxRetries: 0 })
 const findOrder = (id) => ({ id, status: 'shipped', items: ['lamp', 'table'], total: 120 })
@@ -43,7 +43,7 @@ async function run(question) {
 
 const server = createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
   if (request.url === '/cpu') {
-    const { user, system: kernel } = cpuUsage.call(process)
+    const { user, system: kernel } = cpuUsage()
     return response.end(String(user + kernel))
   }
   let body = ''
