@@ -77,6 +77,7 @@ test('uninstall() restores everything, is refused during a run, and a later run 
     refused: 'UNINSTALL_DURING_RUN',
     left: [[], []],
     isNative: true,
+    tracked: 0,
     isSame: true,
   })
   const { imported, recorded } = seen

@@ -15,6 +15,9 @@ touchLazyOnes()
 const native = properties()
 const { record, replay, uninstall } = await import('retake')
 const imported = changedSince(native)
+await fetch('data:text/plain,')
+// Node 20 gives promises an id, at some cost, from the first use of an AsyncLocalStorage on.
+const tracked = Object.getOwnPropertySymbols(new Promise(() => {})).length
 const copy = crypto.randomUUID.bind(crypto)
 
 const agent = () => copy()
@@ -44,6 +47,7 @@ console.log(
     refused: refused.output,
     left: [left, changedSince(native)],
     isNative,
+    tracked,
     isSame: output === again.output,
   })}`,
 )
