@@ -118,11 +118,6 @@ const VIEWS: readonly View[] = [
     prepare: (page) => page.getByRole('heading', { level: 1 }).waitFor(),
   },
   {
-    name: 'components',
-    path: () => '/components',
-    prepare: (page) => page.getByRole('heading', { name: 'Dark' }).waitFor(),
-  },
-  {
     name: 'no such page',
     path: () => '/nothing/here',
     prepare: (page) => page.getByText('There is no page at this address.').waitFor(),
