@@ -35,7 +35,7 @@ export default defineConfig(({ mode }) => ({
       { find: /^@retake\/tape\/(\w+)$/, replacement: source('../tape/src/$1/index.ts') },
     ],
   },
-  define: { __HOME__: JSON.stringify(mode === 'live' ? 'live' : 'report') },
+  define: { __REPOSITORY__: JSON.stringify(mode === 'live' ? 'live' : 'report') },
   build: {
     target: 'es2023',
     outDir: source(`dist/${mode}`),

@@ -245,7 +245,7 @@ test('what is wrong in a policy file is told with line and column', async () => 
   const preset = await retake(['policy', 'check', 'unknown-preset.yaml', '--json'])
   expect(JSON.parse(preset.stdout)).toMatchObject({
     ok: false,
-    problems: [{ place: 'unknown-preset.yaml:3:5' }],
+    problems: [{ at: 'unknown-preset.yaml:3:5' }],
   })
   expect((await retake(['policy', 'check', 'typo.yaml'])).stdout).toBe(
     'typo.yaml:2:1  There is no key "preset". Did you mean presets?\n',

@@ -164,7 +164,7 @@ describe('a fork', () => {
       'a path as run': 'UNKNOWN_RUN',
     })
     const { json } = await api.send<Refused>('POST', `/runs/${desk.run}/fork`, { at: 1 })
-    expect(json.error.what).toBe('"at" is not a text.')
+    expect(json.error.what).toBe('"at" is not the label of a step.')
     expect(runsOf(desk.workspace)).toEqual(before)
     expect(await api.get('/jobs')).toEqual([])
   })

@@ -59,13 +59,13 @@ export const cliErrors = errorTable({
   TEXT_NOT_FOUND: (
     run: string,
     text: string,
-    near: readonly { readonly text: string; readonly places: number }[],
+    near: readonly { readonly text: string; readonly count: number }[],
   ) => [
     `"${printable(text.length > 60 ? `${text.slice(0, 59)}…` : text)}" does not occur in run ${run}.`,
     'Every event was searched; secrets are on the tape as placeholders only.',
     near.length === 0
       ? 'Search for a shorter part of it; `retake show` prints the steps.'
-      : `Did you mean ${near.map(({ text: each, places }) => `"${printable(each)}" (${places})`).join(', ')}?`,
+      : `Did you mean ${near.map(({ text: each, count }) => `"${printable(each)}" (${count})`).join(', ')}?`,
   ],
   RUN_STILL_RECORDING: (id: string) => [
     `Run ${id} is still being recorded.`,

@@ -166,10 +166,10 @@ function pathOf(pointer: string, value: unknown): PropertyKey[] {
  * the tool has run. Only of `places` is it known that they are schemas: what an example
  * holds is none. It marks the schema, so hand in a copy.
  */
-function checkReferences(schema: Schema, places: ReadonlySet<unknown>): void {
+function checkReferences(schema: Schema, schemas: ReadonlySet<unknown>): void {
   const known: Readonly<Record<string, Schema | boolean>> = validation().dereference(schema)
   for (const [uri, each] of Object.entries(known)) {
-    if (!places.has(each)) continue
+    if (!schemas.has(each)) continue
     const passed = new Set<Schema>()
     let at: Schema | boolean | undefined = each
     while (typeof at === 'object' && at.$ref !== undefined) {

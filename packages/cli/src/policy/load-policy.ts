@@ -22,7 +22,7 @@ export interface PolicyFile {
   readonly file: string
   readonly data: unknown
   /** Undefined where the file is a program. */
-  placeOf(path: readonly (string | number)[]): Position | undefined
+  positionOf(path: readonly (string | number)[]): Position | undefined
 }
 
 /** Reads YAML, JSON, or the default export of a JavaScript or TypeScript file. */
@@ -54,7 +54,7 @@ async function readModule(file: string): Promise<PolicyFile> {
   try {
     const { importDefault } = await import('../config/load-config.js')
     const data = await importDefault(path.resolve(file))
-    return { file, data, placeOf: () => undefined }
+    return { file, data, positionOf: () => undefined }
   } catch (error) {
     const said = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
     throw cliErrors.POLICY_UNREADABLE(file, said ?? '')
@@ -64,7 +64,7 @@ async function readModule(file: string): Promise<PolicyFile> {
 /** Something wrong in a policy file, and where. */
 export interface LocatedProblem extends PolicyProblem {
   /** `policy.yaml:3:5`, or only the file where it is a program. */
-  readonly place: string
+  readonly at: string
   readonly line?: number
   readonly column?: number
 }
@@ -79,7 +79,7 @@ export async function loadPolicy(file: string): Promise<readonly Policy[]> {
   if (problems.length > 0)
     throw cliErrors.POLICY_INVALID(
       file,
-      problems.map(({ place, message }) => `  ${place}  ${message}`),
+      problems.map(({ at, message }) => `  ${at}  ${message}`),
     )
   protectOwnFiles(file, 'the policy in use')
   return policies
@@ -123,10 +123,10 @@ function located(
   problem: PolicyProblem,
 ): LocatedProblem {
   const { file } = policyFile
-  const place = policyFile.placeOf([...at, ...problem.path])
-  return place
-    ? { ...problem, place: `${file}:${place.line}:${place.column}`, ...place }
-    : { ...problem, place: file }
+  const position = policyFile.positionOf([...at, ...problem.path])
+  return position
+    ? { ...problem, at: `${file}:${position.line}:${position.column}`, ...position }
+    : { ...problem, at: file }
 }
 
 /** `presets: [readOnly, { sandbox: { root: ./work } }]`. */

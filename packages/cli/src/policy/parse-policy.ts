@@ -10,21 +10,21 @@ export function parsePolicy(file: string, text: string): PolicyFile {
   const [wrong] = [...document.errors, ...document.warnings]
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0])
-    const place = `${file}:${line}:${col}`
+    const at = `${file}:${line}:${col}`
     if (wrong.code === 'MULTIPLE_DOCS')
       throw cliErrors.POLICY_UNREADABLE(
-        place,
+        at,
         'Another document begins there',
         'Keep one policy a file; a guard takes several as a list.',
       )
-    const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
+    const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct it.'
     const [message = ''] = wrong.message.split('\n', 1)
-    throw cliErrors.POLICY_UNREADABLE(place, message, fix)
+    throw cliErrors.POLICY_UNREADABLE(at, message, fix)
   }
   return {
     file,
     data: dataOf(file, document),
-    placeOf: (path) => positionIn(document, lines, path),
+    positionOf: (path) => positionIn(document, lines, path),
   }
 }
 

@@ -66,7 +66,7 @@ function adoptValue<T>(value: T, realm: typeof globalThis): T {
 }
 
 /** The global for modules inside, under `Symbol.for('retake.jest')`. */
-const door = (realm: typeof globalThis): object => ({
+const bridge = (realm: typeof globalThis): object => ({
   retake: { ...retake, tool: toolOf(realm) },
   engine: { ...engine, tool: toolOf(realm) },
   toReplay,
@@ -82,7 +82,7 @@ export default class RetakeEnvironment extends TestEnvironment {
     this.#undo = installInRealm(realm)
     leaveConsoleOutside(realm)
     // A getter, so that Jest does not take the engine apart when the file is done.
-    const opened = door(realm)
+    const opened = bridge(realm)
     Object.defineProperty(realm, Symbol.for('retake.jest'), { get: () => opened })
   }
 

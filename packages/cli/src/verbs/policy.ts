@@ -150,7 +150,7 @@ async function check(file: string, options: Options): Promise<number> {
   const rules = policies.reduce((sum, { rules: own = [] }) => sum + own.length, 0)
   if (options.json) printJson({ file, ok: problems.length === 0, rules, problems })
   else {
-    for (const { place, message } of problems) console.log(`${place}  ${message}`)
+    for (const { at, message } of problems) console.log(`${at}  ${message}`)
     const names = policies.map(
       ({ name, rules: own = [] }) => `${name} (${plural(own.length, 'rule')})`,
     )

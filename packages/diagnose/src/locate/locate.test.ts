@@ -249,7 +249,7 @@ test('what is not found is looked for with other capitals, spaces and punctuatio
   const script = new RunScript().print('Day 41 of a 60-day window. 60 Day\n').end()
   const { occurrences, nearMisses } = find(script, '60  day')
   expect(occurrences).toEqual([])
-  expect(nearMisses.map(({ text, places: count }) => [text, count])).toEqual([['60-day', 1]])
+  expect(nearMisses.map(({ text, count }) => [text, count])).toEqual([['60-day', 1]])
   expect(find(script, 'never said').nearMisses).toEqual([])
   expect(find(script, '?').nearMisses).toEqual([])
 })

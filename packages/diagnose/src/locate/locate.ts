@@ -102,15 +102,15 @@ const inferredTools = (
 
 /** Each way the text is written, the most common first. */
 const nearMisses = (occurrences: readonly Occurrence[]): NearMiss[] => {
-  const byText = new Map<string, { places: number; first: Occurrence }>()
+  const byText = new Map<string, { count: number; first: Occurrence }>()
   for (const first of occurrences) {
     const known = byText.get(first.excerpt.match)
-    if (known === undefined) byText.set(first.excerpt.match, { places: 1, first })
-    else known.places++
+    if (known === undefined) byText.set(first.excerpt.match, { count: 1, first })
+    else known.count++
   }
   return [...byText]
     .map(([text, miss]) => ({ text, ...miss }))
-    .toSorted((one, other) => other.places - one.places)
+    .toSorted((one, other) => other.count - one.count)
     .slice(0, 5)
 }
 
@@ -178,7 +178,7 @@ export interface Occurrence {
 /** A text that was not asked for but comes near. */
 export interface NearMiss {
   readonly text: string
-  readonly places: number
+  readonly count: number
   readonly first: Occurrence
 }
 

@@ -83,7 +83,7 @@ export class ExactMatcher implements Matcher {
     const { length } = form
     let index = text.indexOf(form)
     while (index >= 0 && matches.length < MOST_MATCHES) {
-      if (this.#number === undefined || standsAlone(text, index, length)) {
+      if (this.#number === undefined || isWholeNumber(text, index, length)) {
         matches.push({ index, length })
         index = text.indexOf(form, index + length)
       } else index = text.indexOf(form, index + 1)
@@ -104,7 +104,7 @@ const escapeUnit = (unit: string): string =>
   `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** True if digits are not part of a longer number. */
-const standsAlone = (text: string, index: number, length: number): boolean =>
+const isWholeNumber = (text: string, index: number, length: number): boolean =>
   !/\d\.?$/.test(text.slice(Math.max(0, index - 2), index)) &&
   !/^\.?\d/.test(text.slice(index + length, index + length + 2))
 

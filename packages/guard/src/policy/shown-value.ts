@@ -20,11 +20,11 @@ function isSecretValue(name: string, text: string): boolean {
   return (
     containsSecret(name, start) ||
     words.some((word) => TOKEN.test(word)) ||
-    holdsSecretOfProcess(start)
+    containsProcessSecret(start)
   )
 }
 
-function holdsSecretOfProcess(text: string): boolean {
+function containsProcessSecret(text: string): boolean {
   const mask = new SecretMask()
   mask.addEnvironment(process.env)
   return mask.text(text) !== text

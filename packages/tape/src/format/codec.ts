@@ -117,14 +117,14 @@ export function readLine(
   from: number,
   to: number,
 ): Line | undefined {
-  if (!standsAt(bytes, from, SEQ_KEY)) return undefined
+  if (!matchesAt(bytes, from, SEQ_KEY)) return undefined
   const crc =
     seed === 'checked'
       ? hexAt(bytes, to - CRC_TAIL_BYTES)
       : checkLine(platform, seed, bytes, from, to)
   if (crc < 0) return undefined
   const tab = bytes.indexOf(TAB, from)
-  const hasStored = standsAt(bytes, tab + 1, STORED_KEY)
+  const hasStored = matchesAt(bytes, tab + 1, STORED_KEY)
   const stored = hasStored ? digitsAt(bytes, tab + 1 + STORED_KEY.length) : 0
   return {
     seq: digitsAt(bytes, from + SEQ_KEY.length),
@@ -146,22 +146,22 @@ export function checkLine(
   if (to - from < CRC_TAIL_BYTES) return -1
   const crc = platform.crc32(bytes.subarray(from, to - CRC_TAIL_BYTES), seed)
   const isRight = crc === hexAt(bytes, to - CRC_TAIL_BYTES)
-  return isRight && standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE) ? crc : -1
+  return isRight && matchesAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE) ? crc : -1
 }
 
 /** True if `bytes[from, to)` has the form of a header line of any tape, whatever its CRC. */
 export function looksLikeRecord(bytes: Uint8Array, from: number, to: number): boolean {
-  if (to - from < SEQ_KEY.length + CRC_TAIL_BYTES || !standsAt(bytes, from, SEQ_KEY)) return false
+  if (to - from < SEQ_KEY.length + CRC_TAIL_BYTES || !matchesAt(bytes, from, SEQ_KEY)) return false
   if (hexAt(bytes, to - CRC_TAIL_BYTES) < 0) return false
-  if (!standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE)) return false
+  if (!matchesAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE)) return false
   return bytes.subarray(from, to).every((byte) => byte >= 32 || byte === TAB)
 }
 
 /** Type of the line at `from` if it is the end or the seal of a run, without parsing it. */
 export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | undefined {
   const comma = bytes.indexOf(COMMA, bytes.indexOf(COMMA, from) + 1)
-  if (standsAt(bytes, comma, END_TYPE)) return 'end'
-  return standsAt(bytes, comma, SEAL_TYPE) ? 'seal' : undefined
+  if (matchesAt(bytes, comma, END_TYPE)) return 'end'
+  return matchesAt(bytes, comma, SEAL_TYPE) ? 'seal' : undefined
 }
 
 export const parseEvent = (text: string): TapeEvent => JSON.parse(text) as TapeEvent
@@ -170,7 +170,7 @@ export const parseEnvelope = (text: string): Envelope => JSON.parse(text) as Env
 /** Length of the logical body. */
 export const bodySize = (envelope: Envelope): number => envelope.size ?? envelope.stored ?? 0
 
-const standsAt = (bytes: Uint8Array, at: number, expected: Uint8Array): boolean => {
+const matchesAt = (bytes: Uint8Array, at: number, expected: Uint8Array): boolean => {
   for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false
   return true
 }

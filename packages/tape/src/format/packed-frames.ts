@@ -54,7 +54,7 @@ export class PackedFrames implements Frames {
   }
 
   frame(seq: number): Frame {
-    if (this.#standsAlone(seq)) return this.#ends.frame(seq)
+    if (this.#isStoredApart(seq)) return this.#ends.frame(seq)
     const block = this.#block(seq)
     const frame = block.frames[seq - block.from]
     if (frame === undefined) throw this.#corrupt(seq, 'No block holds it.')
@@ -63,12 +63,12 @@ export class PackedFrames implements Frames {
 
   stored(frame: Frame): Uint8Array {
     const { seq, stored } = frame.line
-    if (this.#standsAlone(seq)) return this.#ends.stored(frame)
+    if (this.#isStoredApart(seq)) return this.#ends.stored(frame)
     const { content } = this.#block(seq)
     return new Uint8Array(content.subarray(frame.bodyOffset, frame.bodyOffset + stored))
   }
 
-  #standsAlone(seq: number): boolean {
+  #isStoredApart(seq: number): boolean {
     return seq === 0 || seq === this.count - 1
   }
 

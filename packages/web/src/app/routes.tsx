@@ -42,7 +42,7 @@ const branches = createRoute({
   getParentRoute: () => root,
   path: '/runs/$run/branches',
   component:
-    __HOME__ === 'live'
+    __REPOSITORY__ === 'live'
       ? latePart(async () => (await import('./branches/branches-page.js')).BranchesPage)
       : NotFoundPage,
 })
@@ -51,7 +51,7 @@ const compare = createRoute({
   getParentRoute: () => root,
   path: '/compare/$a/$b',
   component:
-    __HOME__ === 'live'
+    __REPOSITORY__ === 'live'
       ? latePart(async () => (await import('./compare/compare-page.js')).ComparePage)
       : NotFoundPage,
 })

@@ -1,1 +1,1 @@
-declare const __HOME__: 'live' | 'report'
+declare const __REPOSITORY__: 'live' | 'report'

@@ -150,8 +150,8 @@ class RunSession {
     })
   }
 
-  /** `standing`: at the same step as before. */
-  async #useCodeOfNow(standing: boolean): Promise<void> {
+  /** `isSameStep`: stops at the step it was at. */
+  async #useCodeOfNow(isSameStep: boolean): Promise<void> {
     if (!this.#sources.areOld()) return
     const { position } = this.#timeline
     await this.#timeline.close()
@@ -162,7 +162,7 @@ class RunSession {
     this.#position = { kind: 'start' }
     this.#state = undefined
     const step = 'moment' in position ? position.moment?.label : undefined
-    if (standing && step !== undefined) await this.#goTo({ to: 'step', step })
+    if (isSameStep && step !== undefined) await this.#goTo({ to: 'step', step })
   }
 
   async #goTo(to: Move): Promise<Position> {

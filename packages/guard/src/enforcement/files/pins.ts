@@ -63,7 +63,7 @@ export class Pins {
         if (made !== undefined) return made
         continue
       }
-      const fd = this.#hold(location, 0)
+      const fd = this.#pinFolder(location, 0)
       if (fd === undefined) continue
       this.#inspect(accesses, pathOf(fd))
       return this.#named(`${DESCRIPTORS}/${fd}`, text)
@@ -144,7 +144,8 @@ export class Pins {
       folder = path.dirname(folder)
     const location = resolvePath(folder, { follow: false })
     const fd =
-      location && this.#hold(location, location.stats?.isDirectory() === true ? O_DIRECTORY : 0)
+      location &&
+      this.#pinFolder(location, location.stats?.isDirectory() === true ? O_DIRECTORY : 0)
     if (fd === undefined) return undefined
     const rest = real.slice(folder.length).replace(/^\/+/, '')
     inspect(path.join(pathOf(fd), rest))
@@ -155,12 +156,12 @@ export class Pins {
   #missing(text: string, { real }: ResolvedPath): string | undefined {
     const parent = resolvePath(path.dirname(real))
     if (parent?.stats?.isFile() !== true) return this.#named(MISSING_PATH, text)
-    const fd = this.#hold(parent, 0)
+    const fd = this.#pinFolder(parent, 0)
     return fd === undefined ? undefined : this.#named(`${DESCRIPTORS}/${fd}/nothing`, text)
   }
 
   /** Undefined when it is not what was found before. */
-  #hold({ real, stats }: ResolvedPath, flags: number): number | undefined {
+  #pinFolder({ real, stats }: ResolvedPath, flags: number): number | undefined {
     let fd: number
     try {
       fd = outsideRuns(() => disk.openSync(real, O_PATH | O_NOFOLLOW | flags))

@@ -278,8 +278,8 @@ export class StdioSession {
 
 const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number'
 
-const progressToken = (holder: unknown): string | undefined => {
-  const { progressToken: token } = recordOf(holder)
+const progressToken = (message: unknown): string | undefined => {
+  const { progressToken: token } = recordOf(message)
   return isId(token) ? idKey(token) : undefined
 }
 

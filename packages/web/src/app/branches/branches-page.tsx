@@ -73,7 +73,7 @@ function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: Branc
   return (
     <div
       role="treeitem"
-      data-place={index}
+      data-index={index}
       tabIndex={isCurrent ? 0 : -1}
       aria-level={depth + 1}
       aria-posinset={row.index}
@@ -206,7 +206,7 @@ function BranchTree({ root, run }: { root: BranchNodeView; run: string }) {
   const go = (index: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, index))
     setChosen(rows[next]?.node.id ?? '')
-    list.current?.querySelector<HTMLElement>(`[data-place="${next}"]`)?.focus()
+    list.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus()
   }
   const toggle = ({ node, isOpen }: BranchRow): void => {
     const next = new Set(closed)

@@ -201,7 +201,7 @@ function ReportNote() {
 
 /** Not in reports. */
 const LiveRunActions =
-  __HOME__ === 'live'
+  __REPOSITORY__ === 'live'
     ? latePart(async () => (await import('../change/live-run-actions.js')).LiveRunActions)
     : () => null
 

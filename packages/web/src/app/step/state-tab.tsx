@@ -18,7 +18,7 @@ import { VisibleText } from './text.js'
 
 /** Not in reports. */
 const ProgramState =
-  __HOME__ === 'live'
+  __REPOSITORY__ === 'live'
     ? latePart(async () => (await import('../change/program-state.js')).ProgramState)
     : () => null
 

@@ -82,7 +82,7 @@ export interface ForkButtonProps {
 
 /** Not in reports. */
 const LiveForkButton =
-  __HOME__ === 'live'
+  __REPOSITORY__ === 'live'
     ? latePart(async () => (await import('../change/live-fork-button.js')).LiveForkButton)
     : () => null
 
