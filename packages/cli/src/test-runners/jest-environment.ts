@@ -7,17 +7,24 @@
  * condition of this environment leads there.
  */
 import * as engine from '@retake/engine'
-import { currentSession, ignoreRunner, install, installInRealm, outsideRuns } from '@retake/engine'
+import {
+  currentSession,
+  ignoreRunner,
+  install,
+  installInRealm,
+  outsideRuns,
+  uninstall,
+} from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
 import * as retake from '../index.js'
 import { tapeFunction, toReplay } from './to-replay.js'
 
 /**
- * Puts the engine around Jest's realms, before anything else would put it into
- * this one: Jest's own use of the clock and random numbers is not the agent's.
+ * Importing the library has put it into this realm. Here it belongs around Jest's realms: Jest's
+ * own use of the clock and random numbers is not the agent's.
  */
-
-install()
+uninstall()
+install({ ownRealm: false })
 ignoreRunner(/[\\/]node_modules[\\/](?:@jest|jest-[\w-]+|write-file-atomic|signal-exit)[\\/]/)
 
 const CLASSES = [

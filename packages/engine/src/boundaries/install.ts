@@ -33,7 +33,6 @@ import { patchCompressionStreams, patchZlibStreams } from './zlib-streams.js'
  * early. Each calls the native one unless a run is active.
  */
 const SHIMS: readonly (() => Undo)[] = [
-  () => installInRealm(globalThis),
   patchClock,
   patchRandom,
   patchHostFacts,
@@ -72,18 +71,26 @@ const LOOKUPS: readonly (() => Undo)[] = [
 let undoShims: Undo | undefined
 let undoLookups: Undo | undefined
 
+export interface InstallOptions {
+  /**
+   * True (default) if `Date`, `Math` and `Intl` of this realm are the agent's. They are not
+   * where a test runner uses them and runs agents in realms of their own.
+   */
+  readonly ownRealm?: boolean
+}
+
 /** Replaces the functions that a program may copy; nothing if they are replaced already. */
-export function installShims(): void {
-  undoShims ??= apply(SHIMS)
+export function installShims({ ownRealm = true }: InstallOptions = {}): void {
+  undoShims ??= apply(ownRealm ? [() => installInRealm(globalThis), ...SHIMS] : SHIMS)
 }
 
 /**
  * Puts Retake between the program and the outside. While no run is active every
  * patched function calls the native one. No-op if installed; `uninstall` restores everything.
  */
-export function install(): void {
+export function install(options?: InstallOptions): void {
   if (undoLookups !== undefined) return
-  installShims()
+  installShims(options)
   openOutput()
   undoLookups = apply(LOOKUPS)
 }
