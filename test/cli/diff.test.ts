@@ -3,7 +3,7 @@ import { diffRuns } from '@retake/diagnose'
 import type { RunDiff } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { diffLines } from '../../packages/cli/src/compare/diff-lines.js'
+import { comparisonLines } from '../../packages/cli/src/compare/diff-lines.js'
 import { viewRun } from '../../packages/cli/src/runs/view-run.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { recordPolicy } from './policy-runs.js'
@@ -84,7 +84,7 @@ describe('runs that differ', () => {
     soakOnly()
     const [a, b] = [viewRun(openTape(runs.first)), viewRun(openTape(runs.other))]
     const look = { paint: (_style: string, text: string) => text, width: 60, full: false }
-    const lines = diffLines(diffRuns(a, b), look)
+    const lines = comparisonLines(diffRuns(a, b), look)
     expect(lines.filter((line) => line.length > 60)).toEqual([])
     expect(lines).toContain('  + Within 30 days.')
   })

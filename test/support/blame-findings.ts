@@ -1,4 +1,4 @@
-import type { BlamedStep, BlameFindings, Probe, Rate, StepRole } from '@retake/tape'
+import type { BlamedStep, BlameFindings, BlameProbe, Rate, StepRole } from '@retake/tape'
 
 /** A rate with an interval that is wide for few forks; not the one that a search would show. */
 export function rateOf(fails: number, forks: number): Rate {
@@ -20,7 +20,12 @@ export function stepIn(label: string, role: StepRole, more: Partial<BlamedStep> 
   }
 }
 
-const probe = (purpose: Probe['purpose'], kept: string, rate: Rate, fails?: boolean): Probe => ({
+const probe = (
+  purpose: BlameProbe['purpose'],
+  kept: string,
+  rate: Rate,
+  fails?: boolean,
+): BlameProbe => ({
   purpose,
   mode: 'free',
   kept,

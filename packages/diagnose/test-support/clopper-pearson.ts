@@ -1,4 +1,4 @@
-import { betaCdf, crossing, type Interval, UNKNOWN } from '../src/blame/stats.js'
+import { betaCdf, crossing, type Interval, UNKNOWN_RATE } from '../src/blame/stats.js'
 
 /** The x that a Beta(a, b) variable stays under with this probability. */
 export function betaQuantile(probability: number, a: number, b: number): number {
@@ -10,7 +10,7 @@ export function betaQuantile(probability: number, a: number, b: number): number 
  * at least as often as stated whatever the probability is. For gates and exit codes.
  */
 export function clopperPearson(fails: number, forks: number, errorRate = 0.05): Interval {
-  if (forks === 0) return UNKNOWN
+  if (forks === 0) return UNKNOWN_RATE
   const passes = forks - fails
   return {
     low: fails === 0 ? 0 : betaQuantile(errorRate / 2, fails, passes + 1),

@@ -88,7 +88,7 @@ class Origin {
 const origins = new AsyncLocalStorage<Origin>()
 
 /** Makes a timer. If a package called `callee` for it, the callback has the origin of that call. */
-export function fromHere<T>(callee: Function, makeTimer: () => T): T {
+export function callerFromHere<T>(callee: Function, makeTimer: () => T): T {
   if (!isPackage(callerFile(callee, 1))) return makeTimer()
   const origin = new Origin(callee)
   // Without the agent on the stack, the origin of the surrounding work is the nearest.

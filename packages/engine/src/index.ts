@@ -16,7 +16,7 @@ export {
   planFork,
   planPinned,
   planRerun,
-  overlayOf,
+  planOverlay,
   planResume,
   type PinnedForkOptions,
 } from './player/make-plan.js'

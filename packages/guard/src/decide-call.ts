@@ -7,7 +7,7 @@ import { guardErrors } from './guard-errors.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { Refusal } from './guard-outcome.js'
 import type { Reservation } from './limits/reservation.js'
-import type { Judgement } from './policy/compiled-policy.js'
+import type { PolicyJudgement } from './policy/compiled-policy.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 import type { InDoubtDecision } from './resume/in-doubt.js'
 import { NestedSession } from './resume/nested-session.js'
@@ -54,7 +54,7 @@ export function decideCall(
   if (tool === undefined) return deny(about, guardErrors.unknownTool(name, run.toolNames))
   if (call.refusal !== undefined) return refuse(about, call.refusal)
   const { effects, idempotencyKey } = tool.options
-  let judgement: Judgement
+  let judgement: PolicyJudgement
   try {
     judgement = run.policy.judge({ tool: name, args, effects }, run.history)
     const judged = judgeArguments(run.options, { tool: name, args }, judgement)

@@ -22,7 +22,7 @@ import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 import { encloseCalls } from './resume/guard-tapes.js'
 import { revealed } from './resume/revealed.js'
-import { describeError } from './thrown-error.js'
+import { describeThrown } from './thrown-error.js'
 
 /** Continues synchronously if possible: waiting costs more than most parts of a guarded call. */
 const whenReady = <T, R>(
@@ -187,7 +187,7 @@ class CallExecution {
       const { session } = this.#operation
       const expected = insideTool(
         session.owner ?? session,
-        () => describeError(name, outcome.error, blocked),
+        () => describeThrown(name, outcome.error, blocked),
         checkOf(bounds),
       )
       const { isRefusal, ...error } = expected

@@ -48,7 +48,7 @@ interface DescribedError {
 }
 
 /** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
-export function describeError(
+export function describeThrown(
   tool: string,
   thrown: unknown,
   blocked: readonly GuardError[],

@@ -1,5 +1,5 @@
 import { attempt } from '../attempt.js'
-import type { Explained } from '../command-line/print-error.js'
+import type { ExplainedError } from '../command-line/print-error.js'
 import { project } from '../config/define-config.js'
 import { onStopSignal, Interrupted } from '../command-line/exit-codes.js'
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
@@ -248,7 +248,7 @@ export class TaskProcess {
 
   /** Throws the error that stopped Retake inside the agent's process, if there was one. */
   throwFailure(): void {
-    const failure = this.read('failure.json') as Explained | undefined
+    const failure = this.read('failure.json') as ExplainedError | undefined
     if (failure) throw new RetakeError(failure.code, failure.what, failure.why, failure.fix)
   }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PLACEHOLDER } from '@retake/engine'
-import type { FileCall, Tape } from '@retake/tape'
+import type { IndexedFileCall, Tape } from '@retake/tape'
 import { printableLine } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { movedHere } from './source-code.js'
@@ -124,7 +124,7 @@ function pathsOf(title: string, cwd: string): string[] {
     .map((each) => path.resolve(cwd, each.startsWith('file://') ? fileURLToPath(each) : each))
 }
 
-function inputOf(tape: Tape, { seq, as }: FileCall['call']): unknown[] {
+function inputOf(tape: Tape, { seq, as }: IndexedFileCall['call']): unknown[] {
   if (as !== 'json') return []
   const input: unknown = JSON.parse(Buffer.from(tape.body(seq)).toString())
   return Array.isArray(input) ? input : []

@@ -12,7 +12,7 @@ import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
 import type { Durability } from '@retake/tape'
 
-export interface Recording extends AgentEnd {
+export interface AgentRecording extends AgentEnd {
   readonly id: string
   readonly tape: string
   readonly sites?: CallSites
@@ -38,7 +38,7 @@ export interface RecordingOptions {
 }
 
 /** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
-export async function recordAgent(options: RecordingOptions): Promise<Recording> {
+export async function recordAgent(options: RecordingOptions): Promise<AgentRecording> {
   const { store, entry, args, nodeArgs = [], databases, strict, withSites = false } = options
   checkEntry(entry)
   store.prepare()

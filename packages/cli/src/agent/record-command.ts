@@ -26,7 +26,7 @@ import {
   trustCertificate,
   waysOut,
 } from './command-process.js'
-import type { Recording } from './record-agent.js'
+import type { AgentRecording } from './record-agent.js'
 import { markRecording, type RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from './trust.js'
 
@@ -78,7 +78,7 @@ export interface CommandRecordingOptions {
   readonly tls?: boolean
 }
 
-export interface CommandRecording extends Recording {
+export interface CommandRecording extends AgentRecording {
   /** Requests that came through the proxy. */
   readonly exchanges: number
   /** Remarks about how the command reached the network, if any. */
@@ -149,7 +149,7 @@ export async function recordThroughProxy(
     readonly server: ProxyServer
     readonly proxy: RecordingProxy
   }) => Promise<AgentEnd>,
-): Promise<Recording & { readonly exchanges: number }> {
+): Promise<AgentRecording & { readonly exchanges: number }> {
   const { store, matchers } = options
   const { routes } = options.proxy
   await loadMatchers(matchers, process.cwd())

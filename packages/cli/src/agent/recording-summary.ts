@@ -6,11 +6,11 @@ import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { fromHere, type Paint } from '../terminal/terminal.js'
 import { notCapturedLines } from './divergence.js'
-import type { Recording } from './record-agent.js'
+import type { AgentRecording } from './record-agent.js'
 
 /** A recording in one line, with a line for each problem: cut off, not captured. */
 export function recordingLine(
-  recording: Recording,
+  recording: AgentRecording,
   paint: Paint,
   facts = recordingFacts(recording),
 ): string {
@@ -31,20 +31,23 @@ export function recordingLine(
   ].join('\n')
 }
 
-export function recordingJson(recording: Recording, facts = recordingFacts(recording)): string {
+export function recordingJson(
+  recording: AgentRecording,
+  facts = recordingFacts(recording),
+): string {
   return JSON.stringify({ ...recording, ...facts })
 }
 
 /** The command to look at it; `last` works for the folder that commands look in by themselves. */
-const next = ({ tape }: Recording): string =>
+const next = ({ tape }: AgentRecording): string =>
   `retake show ${path.dirname(tape) === new RunStore().folder ? 'last' : fromHere(tape)}`
 
-const exitOf = ({ code, signal }: Recording): string[] => {
+const exitOf = ({ code, signal }: AgentRecording): string[] => {
   if (signal !== undefined) return [`killed by ${signal}`]
   return code === 0 ? [] : [`exit code ${code}`]
 }
 
-export function recordingFacts({ tape: file }: Recording) {
+export function recordingFacts({ tape: file }: AgentRecording) {
   const tape = openTape(file)
   const view = viewRun(tape)
   return {

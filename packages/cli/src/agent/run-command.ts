@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-export type CommandEnd = Awaited<ReturnType<typeof runCommand>>
+export type CommandEnd = Awaited<ReturnType<typeof runShellCommand>>
 
 /** Maximum length of the collected output of a command. */
 const OUTPUT_MAX = 16 * 1024 * 1024
@@ -12,7 +12,7 @@ const GRACE_MS = 1000
  * Runs a command to its end. It is a process group of its own: a Ctrl-C in the
  * terminal does not reach it, so that cleaning up is never interrupted.
  */
-export function runCommand(
+export function runShellCommand(
   file: string,
   args: readonly string[],
   {

@@ -1,4 +1,4 @@
-import type { BlamedStep, Probe, Rate, SpanFindings } from '@retake/tape'
+import type { BlamedStep, BlameProbe, Rate, SpanFindings } from '@retake/tape'
 import {
   type Look,
   type Paint,
@@ -56,7 +56,7 @@ function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] 
   return lines.length === 0 ? [] : ['', look.paint('bold', 'evidence'), ...lines]
 }
 
-function probeRow(probe: Probe, labels: readonly string[], isLast: boolean): string[] {
+function probeRow(probe: BlameProbe, labels: readonly string[], isLast: boolean): string[] {
   const { kept, mode, rate, undefinedForks, fails } = probe
   const numbers = rangesToNumbers(kept)
   const what =

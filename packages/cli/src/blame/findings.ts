@@ -91,15 +91,15 @@ function meaningOf(step: Step): string {
   if (status >= 400) return `status ${status}`
   if (step.kind === 'model') return saidBy(step)
   const call = step.call() ?? step.mcp()
-  if (call !== undefined) return `result ${canonical(resultOf(call))}`
+  if (call !== undefined) return `result ${canonicalFindings(resultOf(call))}`
   const response = step.exchange()?.response
   if (response === undefined) return step.state
-  return `answer ${response.json === undefined ? (response.text ?? '') : canonical(response.json)}`
+  return `answer ${response.json === undefined ? (response.text ?? '') : canonicalFindings(response.json)}`
 }
 
 function saidBy(step: Step): string {
   const calls = step.toolCalls.map(({ name, args }) => ({ name, args }))
-  if (calls.length > 0) return `calls ${canonical(calls)}`
+  if (calls.length > 0) return `calls ${canonicalFindings(calls)}`
   return `says ${words(step.answer().map(messageText).join(' '))}`
 }
 
@@ -119,7 +119,8 @@ function resultOf({ result, output = [] }: Called): unknown {
 }
 
 /** JSON with sorted keys; values that JSON lacks as in other output. */
-export const canonical = (value: unknown): string => JSON.stringify(sorted(plainValue(value))) ?? ''
+export const canonicalFindings = (value: unknown): string =>
+  JSON.stringify(sorted(plainValue(value))) ?? ''
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)

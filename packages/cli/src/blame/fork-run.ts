@@ -5,9 +5,9 @@ import { type Divergence, planPinned, RetakeError } from '@retake/engine'
 import { originOf, type RecordedError, type Step, type StepKind, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
-import { readOutcome, retryAfterMs, type RunOutcome } from '../oracle/oracle.js'
+import { readOutcome, oracleRetryMs, type RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { tokensOf } from './search-run.js'
+import { spentTokens } from './search-run.js'
 import type { ForkJob } from './forks.js'
 import { stepValue } from './findings.js'
 import { createHash } from 'node:crypto'
@@ -56,7 +56,7 @@ function waitOf(step: Step): number | undefined {
   const value = (name: string): string | undefined =>
     headers.find(([each]) => each.toLowerCase() === name)?.[1]
   const ms = Number(value('retry-after-ms') ?? Number.NaN)
-  return Number.isFinite(ms) ? ms : retryAfterMs(value('retry-after'), Date.now())
+  return Number.isFinite(ms) ? ms : oracleRetryMs(value('retry-after'), Date.now())
 }
 
 const REQUEST_EVENTS: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
@@ -223,7 +223,7 @@ function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {
   const models = live.filter(({ kind }) => kind === 'model')
   const costs = models.map(({ costUsd }) => costUsd)
   return {
-    tokens: models.reduce((sum, step) => sum + tokensOf(step), 0),
+    tokens: models.reduce((sum, step) => sum + spentTokens(step), 0),
     ...(!costs.includes(undefined) && {
       costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),
     }),

@@ -1,7 +1,7 @@
 import { defined } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
-import type { Search } from './search-run.js'
+import type { BlameSearch } from './search-run.js'
 import { createHash, randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, existsSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
 import type { ForkRun } from './fork-run.js'
-import { blameFolder, canonical, stepRanges, stepValue } from './findings.js'
+import { blameFolder, canonicalFindings, stepRanges, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
 /** Stored result of one fork. */
@@ -176,10 +176,10 @@ function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
 }
 
 export type ProcessForksOptions = Pick<
-  Search,
+  BlameSearch,
   'tape' | 'steps' | 'oracle' | 'pool' | 'seed' | 'timeoutMs' | 'signal' | 'tapesFolder' | 'onPause'
 > &
-  Partial<Pick<Search, 'env'> & Pick<Interventions, 'answers' | 'simulator'>> & {
+  Partial<Pick<BlameSearch, 'env'> & Pick<Interventions, 'answers' | 'simulator'>> & {
     readonly stored: StoredForks
   }
 
@@ -249,7 +249,10 @@ export class ProcessForks implements ForkSource {
   /** Forks with another request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
     const { steps, answers: { [at]: _, ...answers } = {} } = this.options
-    const requestSha = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
+    const requestSha = createHash('sha256')
+      .update(canonicalFindings(request))
+      .digest('hex')
+      .slice(0, 16)
     const key = `asked ${at} ${requestSha} #${draw}`
     const labels = steps.map(({ label }) => label)
     const pinned = labels.slice(0, labels.indexOf(at))

@@ -12,7 +12,7 @@ import type { Oracle } from '../oracle/oracle.js'
 import { LocalForkPool } from './forks.js'
 import { runFork } from './fork-run.js'
 import { planInterventions } from './interventions.js'
-import { type Search, searchedSteps } from './search-run.js'
+import { type BlameSearch, searchedSteps } from './search-run.js'
 
 /** At most this many forks unless the user says otherwise. */
 export const FORKS = 300
@@ -22,7 +22,7 @@ export async function readSearch(
   tape: Tape,
   options: Options,
   signal: AbortSignal,
-): Promise<Search> {
+): Promise<BlameSearch> {
   const defaults = project().blame
   const limits = readLimits(options)
   const pool = readPool(options)
@@ -82,7 +82,9 @@ function readSpans(steps: readonly Step[], label: string | undefined): Step | un
   )
 }
 
-function readLimits(options: Options): Pick<Search, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
+function readLimits(
+  options: Options,
+): Pick<BlameSearch, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
   const defaults = project().blame
   const maxUsd = options.number('max-usd', { fraction: true }) ?? defaults.maxUsd
   return {

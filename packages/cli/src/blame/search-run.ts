@@ -40,7 +40,7 @@ export function estimateSearch(steps: readonly Step[], isPaid: (step: Step) => b
   const forksMost = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
   const paid = steps.filter(isPaid)
   const times = forks * LIVE_PART
-  const tokens = paid.reduce((sum, step) => sum + tokensOf(step), 0)
+  const tokens = paid.reduce((sum, step) => sum + spentTokens(step), 0)
   const costs = paid.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
   const isKnown = !costs.includes(undefined)
   const costUsd = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0)
@@ -57,7 +57,7 @@ export function estimateSearch(steps: readonly Step[], isPaid: (step: Step) => b
 }
 
 /** All tokens of a step, in and out. */
-export function tokensOf({ usage }: Pick<Step, 'usage'>): number {
+export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
   if (usage === undefined) return 0
   return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
 }
@@ -65,7 +65,7 @@ export function tokensOf({ usage }: Pick<Step, 'usage'>): number {
 /** The estimate in one sentence, with the limits. */
 export function estimateLine(
   estimate: Estimate,
-  { maxForks, maxUsd }: Pick<Search, 'maxForks' | 'maxUsd'>,
+  { maxForks, maxUsd }: Pick<BlameSearch, 'maxForks' | 'maxUsd'>,
 ): string {
   const { steps, forks, forksMost, liveSteps, tokens, costUsd } = estimate
   const budget = maxUsd === undefined ? '' : `, at most $${maxUsd}`
@@ -88,7 +88,7 @@ const STEADY_PART = 0.8
 
 /** Verdict of the oracle on the recording itself: a run that passes needs no search. */
 export async function judgeRecording(
-  { tape, oracle }: Pick<Search, 'tape' | 'oracle'>,
+  { tape, oracle }: Pick<BlameSearch, 'tape' | 'oracle'>,
   signal: AbortSignal,
 ): Promise<Judgement> {
   const said: Judgement[] = []
@@ -105,7 +105,7 @@ export async function judgeRecording(
 /** An oracle that gives inconsistent verdicts for the unchanged run can blame no step. */
 async function checkOracle(
   source: ProcessForks,
-  { steps, maxForks, signal }: Search,
+  { steps, maxForks, signal }: BlameSearch,
 ): Promise<BlameFindings | undefined> {
   if (maxForks <= 0) return undefined
   const all: Coalition = { pinned: steps.map((_, index) => index), mode: 'free' }
@@ -207,7 +207,7 @@ export function filesNote(
 }
 
 /** A search for the causes of a failed run, with all that it depends on. */
-export interface Search {
+export interface BlameSearch {
   readonly tape: Tape
   readonly steps: readonly Step[]
   readonly oracle: Oracle
@@ -238,7 +238,7 @@ export function searchedSteps(tape: Tape): Step[] {
 }
 
 /** Finds which steps together made a run fail. What is known when it is stopped is the result. */
-export async function searchRun(search: Search): Promise<FindingsFile> {
+export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const startedAt = performance.now()
   const { tape, steps, oracle, free, seed, maxForks, maxUsd, signal } = search
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
@@ -308,7 +308,7 @@ function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings
 const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => label)
 
 /** Forks of another question say nothing about this one. */
-const searchKeyOf = (search: Search): string => {
+const searchKeyOf = (search: BlameSearch): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
   // Files that the run found and did not write itself: forks read them as they are now.
@@ -321,7 +321,7 @@ const searchKeyOf = (search: Search): string => {
   ])
 }
 
-const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
+const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings> => {
   const { steps, maxForks, maxUsd, signal, seed, errorRate, onProgress } = search
   return blameRun(source, {
     labels: labelsOf(steps),
@@ -339,7 +339,7 @@ const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
 /** What is left of the budget. */
 function limitsLeft(
   { newForks, spentUsd }: ProcessForks,
-  search: Search,
+  search: BlameSearch,
 ): Pick<BlameOptions, 'maxForks' | 'maxUsd' | 'forkUsd'> {
   const { maxForks, maxUsd } = search
   return {
@@ -352,14 +352,14 @@ function limitsLeft(
 }
 
 /** Estimated cost of all live steps. */
-function costOfFork({ steps, interventions: { live, simulator } }: Search): number {
+function costOfFork({ steps, interventions: { live, simulator } }: BlameSearch): number {
   if (simulator !== undefined) return 0
   const paid = steps.filter(({ label }) => live.includes(label))
   return paid.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0)
 }
 
 /** Within what is left of the budget. All that follows the step is live. */
-function findSpans(source: ProcessForks, search: Search, step: Step): Promise<SpanFindings> {
+function findSpans(source: ProcessForks, search: BlameSearch, step: Step): Promise<SpanFindings> {
   const { signal, seed, onProgress } = search
   return blameSpans(
     step.exchange()?.request.json,

@@ -4,7 +4,7 @@ import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { painter, widthOf, wrap } from '../terminal/terminal.js'
 
 /** The four things every error of Retake can say. */
-export interface Explained {
+export interface ExplainedError {
   readonly code: string
   readonly what: string
   readonly why: string
@@ -12,9 +12,9 @@ export interface Explained {
 }
 
 /** The texts of an error; undefined for an error of others. */
-export function explain(error: RetakeError | TapeError): Explained
-export function explain(error: unknown): Explained | undefined
-export function explain(error: unknown): Explained | undefined {
+export function explain(error: RetakeError | TapeError): ExplainedError
+export function explain(error: unknown): ExplainedError | undefined
+export function explain(error: unknown): ExplainedError | undefined {
   if (!(error instanceof RetakeError || error instanceof TapeError)) return undefined
   const { code, what, why, fix } = error
   return { code, what, why, fix }
@@ -25,7 +25,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /** Four short lines, no stack trace; broken to fit only on a terminal, so that elsewhere grep finds them. */
-export function errorLines({ code, what, why, fix }: Explained): string {
+export function errorLines({ code, what, why, fix }: ExplainedError): string {
   const paint = painter(process.stderr)
   const width = process.stderr.isTTY ? widthOf(process.stderr) - LABEL : Infinity
   const labelled = (label: string, text: string): string[] =>

@@ -301,7 +301,7 @@ const MOST_STEPS = 40
 const MOST_LINES = 12
 
 /** Two runs beside each other, for a person: what they are, what differs first, then all that differs. */
-export function diffLines(diff: RunDiff, look: DiffLook): string[] {
+export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
   return [
     ...sideLines(diff, look),
     '',

@@ -1,6 +1,6 @@
 import { attempt } from '../attempt.js'
 import path from 'node:path'
-import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
+import type { StackFrame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
 import { cutTo, fromHere, type Look, printable, table } from '../terminal/terminal.js'
 import { readFileSync } from 'node:fs'
 import { maskKeys } from '@retake/tape'
@@ -107,7 +107,7 @@ function compiledNote({ file, mapped }: SourceLocation): string[] {
 
 /** The same as JSON, without the frames of libraries' variables. */
 export function stopJson({ frames, asyncFrames, location, position, isDirect }: Stop): unknown {
-  const frameJson = ({ name, location: at, isUser, variables }: Frame): unknown => ({
+  const frameJson = ({ name, location: at, isUser, variables }: StackFrame): unknown => ({
     name,
     location: at,
     isUser,

@@ -1,4 +1,4 @@
-import { recordAgent, type Recording, type RecordingOptions } from '../agent/record-agent.js'
+import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
 import { Interrupted } from '../command-line/exit-codes.js'
 import {
   copyFileSync,
@@ -103,7 +103,7 @@ export async function recordShipped(
   folder: ShippedFolder,
   file: string,
   options: Partial<RecordingOptions> = {},
-): Promise<Recording> {
+): Promise<AgentRecording> {
   const stdio = ['ignore', 'pipe', 'inherit'] as const
   const { store } = folder
   const entry = folder.pathOf(file)

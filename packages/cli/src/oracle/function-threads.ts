@@ -1,7 +1,13 @@
 import { usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { undecided, type Check, type Judge, type Judgement, type RunOutcome } from './oracle.js'
+import {
+  undecided,
+  type OracleCheck,
+  type Judge,
+  type Judgement,
+  type RunOutcome,
+} from './oracle.js'
 import { fromHere } from '../terminal/terminal.js'
 import { hashOfCode } from '../agent/source-code.js'
 import { cliEntry } from '../package-root.js'
@@ -104,7 +110,7 @@ function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> 
  * while it lasts, so that one that hangs, even in a loop, can be ended. What it prints
  * goes to stderr.
  */
-export async function functionCheck(location: FunctionLocation): Promise<Check> {
+export async function functionCheck(location: FunctionLocation): Promise<OracleCheck> {
   const threads = new FunctionThreads(location)
   const take = async (): Promise<Worker> => {
     const worker = await threads.take()

@@ -1,7 +1,7 @@
 import { attempt } from '../attempt.js'
 import { usageError } from '../command-line/verb.js'
 import { clipText, messageText, type Tape } from '@retake/tape'
-import { type Check, type Judgement, retryAfterMs, judged, undecided } from './oracle.js'
+import { type OracleCheck, type Judgement, oracleRetryMs, judged, undecided } from './oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cliErrors } from '../errors.js'
@@ -68,7 +68,7 @@ async function request(
   }
   const { status } = response
   if (status === 408 || status === 429 || status >= 500) {
-    const waitMs = retryAfterMs(response.headers.get('retry-after'), Date.now())
+    const waitMs = oracleRetryMs(response.headers.get('retry-after'), Date.now())
     return { silent: `the judge answered ${status}`, waitMs }
   }
   if (status !== 200)
@@ -214,7 +214,7 @@ export function judgeCheck(
   criterion: string,
   judge: JudgeOptions,
   task: string | undefined,
-): Check {
+): OracleCheck {
   if (criterion.trim() === '')
     throw usageError(
       '"judge:" has no criterion.',

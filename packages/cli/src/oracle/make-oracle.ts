@@ -5,7 +5,7 @@ import path from 'node:path'
 import { clipText, getPath, readPath, type Tape, defined } from '@retake/tape'
 import {
   undecided,
-  type Check,
+  type OracleCheck,
   judged,
   type Judgement,
   type Oracle,
@@ -17,7 +17,7 @@ import { functionCheck, type FunctionLocation } from './function-threads.js'
 import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
 import { RetakeError } from '@retake/engine'
 import { hashOfCode } from '../agent/source-code.js'
-import { runCommand } from '../agent/run-command.js'
+import { runShellCommand } from '../agent/run-command.js'
 import { project } from '../config/define-config.js'
 import { isDeepStrictEqual } from 'node:util'
 
@@ -104,7 +104,7 @@ export async function makeOracle(
   return Object.assign(judgeRun, { text, key: JSON.stringify([text, check.key ?? '']), agreement })
 }
 
-async function checkOf(text: string, options: OracleOptions): Promise<Check> {
+async function checkOf(text: string, options: OracleOptions): Promise<OracleCheck> {
   const [, form = '', rest = ''] = /^(not|exit|stdout|json|cmd|judge):(.*)$/s.exec(text) ?? []
   switch (form) {
     case 'not':
@@ -131,7 +131,7 @@ const TIMEOUT_MS = 30_000
  * `undefined`. Only mistakes of the user's, which would be the same for every run, are thrown.
  */
 async function judgeBounded(
-  check: Check,
+  check: OracleCheck,
   outcome: RunOutcome,
   signal: AbortSignal,
   timeoutMs: number,
@@ -186,9 +186,9 @@ const OPPOSITE = {
 } as const satisfies Record<Verdict, Verdict>
 
 /** `not:…`: swaps pass and fail; undecided stays undecided. */
-const negated = (check: Check): Check => {
+const negated = (check: OracleCheck): OracleCheck => {
   const swapped =
-    (judge: Check['judge']): Check['judge'] =>
+    (judge: OracleCheck['judge']): OracleCheck['judge'] =>
     async (outcome, signal) => {
       const { verdict, votes, ...rest } = await judge(outcome, signal)
       return {
@@ -206,7 +206,7 @@ const negated = (check: Check): Check => {
 }
 
 /** `exit:0`: passes with this exit code. A run that was killed has none. */
-function exitCheck(code: string): Check {
+function exitCheck(code: string): OracleCheck {
   if (!/^\d{1,3}$/.test(code))
     throw usageError(`"exit:${code}" names no exit code.`, 'For example: --oracle exit:0.')
   return {
@@ -220,7 +220,7 @@ function exitCheck(code: string): Check {
 }
 
 /** `stdout:/regex/flags` or `stdout:some text`: passes if the output matches or contains it. */
-function stdoutCheck(wanted: string): Check {
+function stdoutCheck(wanted: string): OracleCheck {
   if (wanted === '')
     throw usageError('"stdout:" names no text.', "For example: --oracle 'stdout:order refunded'.")
   if (!wanted.startsWith('/')) {
@@ -270,7 +270,7 @@ const SHOWN_MAX = 60
  * that is not empty: not null, false, 0, "" or an empty list. It looks into what a
  * function returned, else into stdout, else into its last line that is JSON.
  */
-function jsonCheck(text: string): Check {
+function jsonCheck(text: string): OracleCheck {
   const { path, wanted } = parseJsonCheck(text)
   return {
     judge: (outcome) => {
@@ -334,7 +334,7 @@ const CANNOT_RUN = new Set([126, 127])
  * any other fails. It learns more from the variables RETAKE_EXIT_CODE, RETAKE_TAPE,
  * RETAKE_FILES and, when commits are tried, RETAKE_COMMIT.
  */
-function commandCheck(command: string): Check {
+function commandCheck(command: string): OracleCheck {
   if (command.trim() === '')
     throw usageError('The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
   const shown = clipText(command, SHOWN_MAX)
@@ -342,7 +342,7 @@ function commandCheck(command: string): Check {
     key: hashOfCode(filesIn(command)),
     judge: async (outcome, signal) => {
       const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, files, commit } = outcome
-      const { code, stderr } = await runCommand(command, [], {
+      const { code, stderr } = await runShellCommand(command, [], {
         cwd: process.cwd(),
         shell: true,
         input: stdoutBytes,
@@ -369,7 +369,7 @@ const filesIn = (command: string): string[] =>
   command.replaceAll(/>{1,2}\s*[^\s;|&]+/g, ' ').split(/[\s"'`;|&()<=$]+/)
 
 /** A file of code is loaded and called; it is not a command. */
-function fileCheck(text: string, folder: string): Promise<Check> | undefined {
+function fileCheck(text: string, folder: string): Promise<OracleCheck> | undefined {
   if (!/\.[cm]?[jt]s$/.test(text)) return undefined
   const file = path.resolve(folder, text)
   if (statSync(file, { throwIfNoEntry: false })?.isFile())

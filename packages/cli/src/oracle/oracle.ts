@@ -1,6 +1,6 @@
 import type { Agreement } from './judge.js'
 import path from 'node:path'
-import { overlayOf } from '@retake/engine'
+import { planOverlay } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { viewRun } from '../runs/view-run.js'
 
@@ -69,7 +69,7 @@ export const undecided = (reason: string): Judgement => ({ verdict: 'undefined',
 export type Judge = (outcome: RunOutcome, signal: AbortSignal) => Judgement | Promise<Judgement>
 
 /** One form of oracle, before the timeout and the check for broken runs are added. */
-export interface Check {
+export interface OracleCheck {
   readonly judge: Judge
   /** Gets ready for one judgement; how long that takes is not the oracle's fault. */
   readonly prepare?: () => Promise<Judge>
@@ -111,12 +111,12 @@ export function readOutcome(tape: Tape): RunOutcome {
 function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape): string {
   if (branch === undefined) return cwd
   const { root } = path.parse(cwd)
-  const tree = path.join(overlayOf(path.resolve(file)), 'tree')
+  const tree = path.join(planOverlay(path.resolve(file)), 'tree')
   return path.join(tree, root.replaceAll(/[:\\/]/g, ''), cwd.slice(root.length))
 }
 
 /** Milliseconds to wait for a `Retry-After` header: seconds, or a date. */
-export function retryAfterMs(value: string | null | undefined, now: number): number | undefined {
+export function oracleRetryMs(value: string | null | undefined, now: number): number | undefined {
   if (value === null || value === undefined || value.trim() === '') return undefined
   const seconds = Number(value)
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)

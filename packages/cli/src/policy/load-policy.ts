@@ -12,7 +12,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 
 /** Position in a file, both from 1. */
-export interface Position {
+export interface TextPosition {
   readonly line: number
   readonly column: number
 }
@@ -22,7 +22,7 @@ export interface PolicyFile {
   readonly file: string
   readonly data: unknown
   /** Undefined where the file is a program. */
-  positionOf(path: readonly (string | number)[]): Position | undefined
+  positionOf(path: readonly (string | number)[]): TextPosition | undefined
 }
 
 /** Reads YAML, JSON, or the default export of a JavaScript or TypeScript file. */

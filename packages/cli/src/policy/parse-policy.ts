@@ -1,6 +1,6 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 import { cliErrors } from '../errors.js'
-import type { Position, PolicyFile } from './load-policy.js'
+import type { TextPosition, PolicyFile } from './load-policy.js'
 
 /** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */
 export function parsePolicy(file: string, text: string): PolicyFile {
@@ -42,7 +42,7 @@ function positionIn(
   document: Document.Parsed,
   lines: LineCounter,
   wanted: readonly (string | number)[],
-): Position | undefined {
+): TextPosition | undefined {
   let node: unknown = document.contents
   let offset = startOf(node)
   for (const key of wanted) {

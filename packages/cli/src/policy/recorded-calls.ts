@@ -10,9 +10,9 @@ import {
   type RunView,
   type Step,
   type Tape,
-  type Verdict,
+  type GuardVerdict,
 } from '@retake/tape'
-import { judgeCalls, type Judgement, type Policy, thrownIn } from '@retake/guard'
+import { judgeCalls, type PolicyJudgement, type Policy, thrownIn } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { viewRun } from '../runs/view-run.js'
@@ -20,7 +20,7 @@ import { viewRun } from '../runs/view-run.js'
 /** A call that a policy would treat otherwise than it was treated. */
 export interface ChangedCall {
   readonly call: RecordedCall
-  readonly judgement: Judgement
+  readonly judgement: PolicyJudgement
 }
 
 export type BackTest = ReturnType<typeof backTest>
@@ -30,7 +30,7 @@ export type BackTest = ReturnType<typeof backTest>
  * calls that really came before it; what an agent had done after a denial, no
  * tape knows.
  */
-export function backTest(policies: readonly Policy[], runs: readonly RecordedRun[]) {
+export function backTest(policies: readonly Policy[], runs: readonly RunOfCalls[]) {
   /** Ran then, would be denied now, or wait for approval where it did not. */
   const newlyBlocked: ChangedCall[] = []
   /** Blocked by a policy in the recording, and allowed now. Denials inside a running tool do not count. */
@@ -51,7 +51,7 @@ export function backTest(policies: readonly Policy[], runs: readonly RecordedRun
 }
 
 /** A call that was approved in the recording and needs approval now has not changed. */
-const isStricter = (verdict: Verdict, then: Verdict): boolean =>
+const isStricter = (verdict: GuardVerdict, then: GuardVerdict): boolean =>
   verdict === 'deny' || (verdict === 'ask' && then !== 'ask')
 
 /** A tool call on a tape, as a policy would have seen it. */
@@ -75,13 +75,13 @@ export interface RecordedCall {
   /** Outcome under the recorded guard; a call without a guard has run. */
   readonly status: GuardStatus
   /** Verdict of the recorded policy; `allow` without a guard. */
-  readonly verdict: Verdict
+  readonly verdict: GuardVerdict
   /** A rule, a scope or the default of a policy decided, not the guard itself or a contract. */
   readonly isByPolicy: boolean
 }
 
 /** A run with its tool calls, in the order they were made. */
-export type RecordedRun = ReturnType<typeof recordedRun>
+export type RunOfCalls = ReturnType<typeof recordedRun>
 
 /** The tool calls of one tape: those of MCP servers, of unwrapped tools and nested ones included. */
 export function recordedRun(file: string) {
@@ -122,7 +122,7 @@ function stepAround(
 }
 
 /** Every tape of a folder, the oldest first. */
-export function recordedRuns(folder: string): RecordedRun[] {
+export function recordedRuns(folder: string): RunOfCalls[] {
   const isFolder = isFolderAt(folder)
   const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []
   if (files.length === 0) throw cliErrors.NO_RUNS(path.resolve(folder))

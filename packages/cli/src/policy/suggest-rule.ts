@@ -1,7 +1,7 @@
 import { judgeCalls, type Rule } from '@retake/guard'
 import { clipText } from '@retake/tape'
 import { plainText } from '../terminal/terminal.js'
-import type { RecordedCall, RecordedRun } from './recorded-calls.js'
+import type { RecordedCall, RunOfCalls } from './recorded-calls.js'
 
 const LEAF_LIMIT = 200
 
@@ -94,7 +94,7 @@ const beginnings = (text: string): string[] =>
 export type Suggestion = NonNullable<ReturnType<typeof suggestRule>>
 
 /** The smallest rule that blocks one call of a run and no call of the passing runs; undefined when none was found. */
-export function suggestRule(run: RecordedRun, step: string, passing: readonly RecordedRun[]) {
+export function suggestRule(run: RunOfCalls, step: string, passing: readonly RunOfCalls[]) {
   const at = run.calls.findIndex((call) => !call.isNested && call.step === step)
   const bad = run.calls[at]
   if (bad === undefined) return undefined
@@ -138,10 +138,10 @@ function blockedBy(rule: Rule, calls: readonly RecordedCall[]): RecordedCall[] {
 
 /** Facts about the calls that a rule must not block. */
 function knownOf(
-  run: RecordedRun,
+  run: RunOfCalls,
   at: number,
   { tool }: RecordedCall,
-  passing: readonly RecordedRun[],
+  passing: readonly RunOfCalls[],
   ofTool: readonly RecordedCall[],
 ) {
   const before = new Set(run.calls.slice(0, at).map((call) => call.tool))

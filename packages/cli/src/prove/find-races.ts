@@ -22,7 +22,7 @@ interface Order {
 interface TriedOrder extends Omit<ChaosReport, 'divergences'> {
   readonly seed: number
   readonly divergence: Divergence | undefined
-  readonly outcome: Outcome
+  readonly outcome: RaceOutcome
 }
 
 /** Runs the recorded program once, with its own answers in this order. Nothing reaches the outside. */
@@ -64,7 +64,7 @@ export async function tryOrder(
   }
 }
 
-const NOTHING: Outcome = { stdout: [] }
+const NOTHING: RaceOutcome = { stdout: [] }
 const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
   divergences: [],
   picks: 0,
@@ -76,7 +76,7 @@ const NOTHING_REPORTED: Omit<ChaosReport, 'exitCode'> = {
 }
 
 /** Outcome of a run that must not depend on the order of deliveries. */
-export interface Outcome {
+export interface RaceOutcome {
   readonly exitCode?: number
   readonly signal?: string
   /** The error that ended it. */
@@ -85,9 +85,9 @@ export interface Outcome {
   readonly stdout: readonly string[]
 }
 
-export function outcomeOf(tape: Tape): Outcome {
+export function outcomeOf(tape: Tape): RaceOutcome {
   const stdout: string[] = []
-  let outcome: Omit<Outcome, 'stdout'> = {}
+  let outcome: Omit<RaceOutcome, 'stdout'> = {}
   for (const event of tape.events()) {
     if (event.type === 'output' && event.stream === 'stdout')
       stdout.push(Buffer.from(tape.body(event.seq)).toString())
@@ -111,8 +111,8 @@ export interface OutcomeDifference {
 }
 
 function compareOutcomes(
-  recorded: Outcome,
-  now: Outcome,
+  recorded: RaceOutcome,
+  now: RaceOutcome,
 ): Pick<JudgedOrder, 'differences' | 'outputOrderDiffers'> {
   const differences: OutcomeDifference[] = []
   const compare = (what: string, before?: string | number, after?: string | number): void => {
@@ -134,10 +134,10 @@ function compareOutcomes(
   return { differences, outputOrderDiffers: !isSame && !differences.some(isOutput) }
 }
 
-const errorText = ({ error }: Outcome): string | undefined =>
+const errorText = ({ error }: RaceOutcome): string | undefined =>
   error && `${error.class}: ${error.message}`
 const isOutput = ({ what }: OutcomeDifference): boolean => what === 'stdout'
-const linesOf = ({ stdout }: Outcome): string[] => stdout.join('').split('\n')
+const linesOf = ({ stdout }: RaceOutcome): string[] => stdout.join('').split('\n')
 const text = (value: string | number | undefined): string => String(value ?? 'none')
 
 const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>
@@ -162,7 +162,7 @@ interface JudgedOrder extends TriedOrder {
 }
 
 /** Judges what an order came to. */
-export type Judge = (tried: TriedOrder) => Promise<JudgedOrder>
+export type RaceJudge = (tried: TriedOrder) => Promise<JudgedOrder>
 
 /**
  * Against the recorded outcome: exit code, error, the lines of stdout, what was
@@ -170,7 +170,7 @@ export type Judge = (tried: TriedOrder) => Promise<JudgedOrder>
  * cannot be judged: nobody knows what would have come.
  */
 export const judgeByOutcome =
-  (recorded: Outcome): Judge =>
+  (recorded: RaceOutcome): RaceJudge =>
   async (tried) => {
     const { divergence, unasked, cutShort, outcome } = tried
     if (divergence !== undefined) {
@@ -190,8 +190,8 @@ const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
 })
 
 /** By what the user calls good: an order counts when it is judged otherwise than the recorded run. */
-export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<Judge> {
-  const judged = (outcome: Outcome): Promise<Judgement> =>
+export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Promise<RaceJudge> {
+  const judged = (outcome: RaceOutcome): Promise<Judgement> =>
     oracle(asOracleSees(outcome), new AbortController().signal)
   const before = await judged(recorded)
   return async (tried) => {
@@ -212,7 +212,7 @@ export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<
   }
 }
 
-const asOracleSees = ({ stdout, exitCode, signal, error }: Outcome): RunOutcome => ({
+const asOracleSees = ({ stdout, exitCode, signal, error }: RaceOutcome): RunOutcome => ({
   stdout: stdout.join(''),
   ended: exitCode !== undefined,
   ...defined({ exitCode, signal, error }),
@@ -244,7 +244,7 @@ export async function findRaces(
     readonly seeds: readonly number[]
     /** How many processes run at a time. */
     readonly jobs: number
-    readonly judge: Judge
+    readonly judge: RaceJudge
     readonly onTried: (tried: number, found: number) => void
   },
 ) {

@@ -1,5 +1,5 @@
 import { cliErrors } from '../errors.js'
-import { type CommandEnd, runCommand } from '../agent/run-command.js'
+import { type CommandEnd, runShellCommand } from '../agent/run-command.js'
 
 export type Commit = Awaited<ReturnType<GitRepository['describe']>>
 
@@ -86,7 +86,7 @@ async function git(cwd: string, args: readonly string[]): Promise<CommandEnd> {
   // Set inside a hook, where they would name one work tree for all.
   for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name]
   try {
-    return await runCommand('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd, env })
+    return await runShellCommand('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd, env })
   } catch (error) {
     throw cliErrors.GIT_MISSING(error)
   }

@@ -6,7 +6,7 @@ import { replayAgent, type Replayed } from '../agent/replay-agent.js'
 import type { GitRepository } from './git-repository.js'
 import type { Interruption } from '../command-line/exit-codes.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { runCommand } from '../agent/run-command.js'
+import { runShellCommand } from '../agent/run-command.js'
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,
@@ -180,7 +180,11 @@ export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
     const inside = path.relative(repository.top, tape.details.cwd ?? repository.top)
     const cwd = path.join(folder, inside)
     try {
-      const { code, stdout, stderr } = await runCommand(command, [], { cwd, shell: true, signal })
+      const { code, stdout, stderr } = await runShellCommand(command, [], {
+        cwd,
+        shell: true,
+        signal,
+      })
       if (code === 0) return undefined
       const said = (stderr.trim() || stdout.trim()).split('\n').at(-1) ?? ''
       return untestable(`${command} ended with exit code ${code}${said && `: ${said}`}`)

@@ -27,7 +27,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** JUnit XML for CI systems: a test case for each tape, a suite for each folder. */
-export function junitReport(verdicts: readonly Verdict[], startedAt: Date): string {
+export function junitReport(verdicts: readonly ProofVerdict[], startedAt: Date): string {
   const folders = [...new Set(verdicts.map(({ tape }) => path.dirname(tape)))]
   const suites = folders.flatMap((folder) => {
     const members = verdicts.filter(({ tape }) => path.dirname(tape) === folder)
@@ -48,7 +48,7 @@ export function junitReport(verdicts: readonly Verdict[], startedAt: Date): stri
   ].join('\n')
 }
 
-function testCase(verdict: Verdict): string[] {
+function testCase(verdict: ProofVerdict): string[] {
   const { tape, name, seconds, verified } = verdict
   const file = path.basename(tape)
   const properties = {
@@ -79,7 +79,7 @@ function testCase(verdict: Verdict): string[] {
   ]
 }
 
-function outcomeLines({ outcome, summary, text, verified }: Verdict): string[] {
+function outcomeLines({ outcome, summary, text, verified }: ProofVerdict): string[] {
   if (outcome === 'passed') return []
   if (outcome === 'skipped')
     return [`      <skipped${attributes({ message: verified.notReplayed ?? summary })}/>`]
@@ -89,8 +89,8 @@ function outcomeLines({ outcome, summary, text, verified }: Verdict): string[] {
   return [`      <${tag}${attributes({ message: summary, type })}>${xmlText(text)}</${tag}>`]
 }
 
-function countsOf(verdicts: readonly Verdict[]): Record<string, string> {
-  const count = (outcome: Verdict['outcome']): string =>
+function countsOf(verdicts: readonly ProofVerdict[]): Record<string, string> {
+  const count = (outcome: ProofVerdict['outcome']): string =>
     String(verdicts.filter((verdict) => verdict.outcome === outcome).length)
   return {
     tests: String(verdicts.length),
@@ -116,7 +116,7 @@ const ROWS_MAX = 500
 export const isGithub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true'
 
 /** Workflow commands that mark what is wrong, at the line of the agent if it is known, else at the tape. */
-export function annotations(verdicts: readonly Verdict[], env: Environment): string[] {
+export function annotations(verdicts: readonly ProofVerdict[], env: Environment): string[] {
   const root = env['GITHUB_WORKSPACE'] ?? process.cwd()
   return verdicts
     .filter(isBad)
@@ -133,7 +133,7 @@ export function annotations(verdicts: readonly Verdict[], env: Environment): str
     })
 }
 
-function locationOf({ site }: Verdict, root: string): Record<string, string> | undefined {
+function locationOf({ site }: ProofVerdict, root: string): Record<string, string> | undefined {
   const [, file = '', line = '', col = ''] = /^(.*):(\d+):(\d+)$/s.exec(site ?? '') ?? []
   const known = file === '' ? undefined : inRepository(file, root)
   return known === undefined ? undefined : { file: known, line, col }
@@ -153,7 +153,7 @@ const escapeProperty = (text: string): string =>
   escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
 /** Adds a table of all tapes to the summary of the job, what is wrong first. */
-export function appendSummary(verdicts: readonly Verdict[], env: Environment): void {
+export function appendSummary(verdicts: readonly ProofVerdict[], env: Environment): void {
   const file = env['GITHUB_STEP_SUMMARY']
   if (file === undefined || file === '') return
   try {
@@ -163,7 +163,7 @@ export function appendSummary(verdicts: readonly Verdict[], env: Environment): v
   }
 }
 
-function markdownOf(verdicts: readonly Verdict[]): string {
+function markdownOf(verdicts: readonly ProofVerdict[]): string {
   const bad = verdicts.filter(isBad)
   const sorted = [...bad, ...verdicts.filter((verdict) => !isBad(verdict))]
   const rows = sorted
@@ -193,7 +193,7 @@ function markdownOf(verdicts: readonly Verdict[]): string {
 
 const MARKS = { passed: '✅', failed: '❌', error: '⚠️', skipped: '➖' } as const
 
-const isBad = ({ outcome }: Verdict): boolean => outcome === 'failed' || outcome === 'error'
+const isBad = ({ outcome }: ProofVerdict): boolean => outcome === 'failed' || outcome === 'error'
 
 /** Text without markup, in one line. */
 const cell = (text: string): string =>
@@ -236,7 +236,7 @@ const REPLAYS: [Verified['replay'], string][] = [
 const SAID = new Set(['damaged', 'unreadable', 'still being recorded'])
 
 /** One tape as in reports. */
-export type Verdict = ReturnType<typeof verdictOf>
+export type ProofVerdict = ReturnType<typeof verdictOf>
 
 /** Describes a verified tape for reports. `replay`: the program was to be replayed. */
 export function verdictOf(verified: Verified, ms: number, replay: boolean) {

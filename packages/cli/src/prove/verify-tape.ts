@@ -1,8 +1,8 @@
 import { openTape } from '@retake/tape/node'
 import type { Durability, NotCaptured } from '@retake/tape'
 import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
-import { checkTape, type Integrity } from '../runs/run-summary.js'
-import { explain, type Explained } from '../command-line/print-error.js'
+import { checkTape, type IntegritySummary } from '../runs/run-summary.js'
+import { explain, type ExplainedError } from '../command-line/print-error.js'
 import { type Replayed, replayAgent } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { isolationFacts, replayRecordedCommand } from '../agent/replay-recorded-command.js'
@@ -12,7 +12,7 @@ export interface Verified {
   readonly tape: string
   readonly run?: string
   readonly name?: string
-  readonly integrity: Integrity | 'unreadable'
+  readonly integrity: IntegritySummary | 'unreadable'
   readonly replay: 'identical' | 'same output' | 'diverged' | 'failed' | 'not tried'
   /** With `not tried`: why not. */
   readonly notReplayed?: string
@@ -26,7 +26,7 @@ export interface Verified {
   readonly signature?: string
   /** Set if the tape was not synced while it was written. */
   readonly durability?: Durability
-  readonly error?: Explained
+  readonly error?: ExplainedError
   readonly replayed?: Replayed
   /** Files that were served as recorded although they have changed since. */
   readonly changedFiles?: readonly ChangedFile[]
@@ -45,7 +45,7 @@ export interface VerifyOptions {
 const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
 
 /** Checks every byte of a tape, then runs its program again and compares. */
-export async function verifyTape(file: string, options: VerifyOptions): Promise<Verified> {
+export async function verifyRecordedTape(file: string, options: VerifyOptions): Promise<Verified> {
   let checked: Verified
   try {
     checked = checkIntegrity(file, options)

@@ -12,16 +12,16 @@ const MARGIN = 16 << 10
  */
 export class RangeFinder {
   #text = ''
-  #ranges: readonly Range[] = []
+  #ranges: readonly SecretRange[] = []
 
   constructor(private readonly patterns: readonly Pattern[]) {}
 
-  find(text: string): readonly Range[] {
+  find(text: string): readonly SecretRange[] {
     if (text.length < LONG) return findRanges(text, this.patterns)
     const from = this.#knownUntil(text)
     const known = this.#ranges.filter(([, end]) => end <= from)
     const rest = findRanges(text.slice(from), this.patterns)
-    const found = rest.map(([start, end]): Range => [start + from, end + from])
+    const found = rest.map(([start, end]): SecretRange => [start + from, end + from])
     this.#text = text
     this.#ranges = joinRanges([...known, ...found])
     return this.#ranges
@@ -109,7 +109,7 @@ function percent(escape: string): string {
 }
 
 /** Characters of a text, the last not included. */
-export type Range = readonly [start: number, end: number]
+export type SecretRange = readonly [start: number, end: number]
 
 /** Values are escaped in JSON, and JSON in JSON again. */
 const DEPTH_MAX = 4
@@ -118,8 +118,8 @@ const DEPTH_MAX = 4
  * Matches in a text, in order and without overlaps: as it
  * is, or escaped as in JSON, in JSON inside JSON, or as in a URL.
  */
-export function findRanges(text: string, patterns: readonly Pattern[], depth = 0): Range[] {
-  const ranges: Range[] = []
+export function findRanges(text: string, patterns: readonly Pattern[], depth = 0): SecretRange[] {
+  const ranges: SecretRange[] = []
   for (const { expression, accepts } of patterns) {
     for (const { 0: found, index } of text.matchAll(expression))
       if (found !== '' && (accepts?.(found) ?? true)) ranges.push([index, index + found.length])
@@ -141,7 +141,7 @@ function endOf(offsets: Uint32Array, end: number): number {
 }
 
 /** In order, and without overlaps. */
-export function joinRanges(ranges: Range[]): Range[] {
+export function joinRanges(ranges: SecretRange[]): SecretRange[] {
   if (ranges.length < 2) return ranges
   const result: [number, number][] = []
   for (const [start, end] of ranges.toSorted((a, b) => a[0] - b[0])) {

@@ -12,7 +12,7 @@ import {
   type Tape,
 } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { explain, type Explained } from '../command-line/print-error.js'
+import { explain, type ExplainedError } from '../command-line/print-error.js'
 import type { RunStore } from './run-store.js'
 import { summarizeRun } from './run-summary.js'
 import { viewRun } from './view-run.js'
@@ -80,7 +80,7 @@ export interface BranchNode {
   /** The last line it printed: often what it came to. */
   readonly lastLine?: string
   /** Why it cannot be read. */
-  readonly error?: Explained
+  readonly error?: ExplainedError
   readonly branches: readonly BranchNode[]
 }
 
@@ -98,7 +98,7 @@ export type OwnNode = Omit<BranchNode, 'branches'>
 export function branchTree(
   store: RunStore,
   id: string,
-  reader: TreeReader = { readRun, readNode },
+  reader: TreeReader = { readRun: readBranchRun, readNode },
 ) {
   const runs = new Map<string, RunEvent>()
   const unreadable: string[] = []
@@ -133,7 +133,7 @@ function rootOf(runs: ReadonlyMap<string, RunEvent>, id: string): string {
   }
 }
 
-export function readRun(file: string): RunEvent | undefined {
+export function readBranchRun(file: string): RunEvent | undefined {
   try {
     return openOwnTape(file).run
   } catch (error) {

@@ -47,11 +47,11 @@ export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
   runStatus(exit, exit === undefined && isRecording(tape.path, tape.run.scope))
 
 /** `cut off`: all records are valid, but the end is missing. `recording`: it is being written now. */
-export type Integrity = 'intact' | 'cut off' | 'recording' | 'damaged'
+export type IntegritySummary = 'intact' | 'cut off' | 'recording' | 'damaged'
 
 /** Checks every byte and every link of a tape, and that its end is present. */
 export function checkTape(tape: Tape): {
-  readonly integrity: Integrity
+  readonly integrity: IntegritySummary
   /** One line: what was found, or how much was checked. */
   readonly detail: string
   readonly events: number

@@ -9,7 +9,7 @@ import {
   nameOfTape,
   pathFrom,
   recordAside,
-  type TapeOptions,
+  type UseTapeOptions,
   type TapeRunner,
   useTape,
 } from './use-tape.js'
@@ -41,7 +41,7 @@ export async function toReplay(
   state: MatcherState,
   agent: unknown,
   tape: string | URL,
-  options: TapeOptions = {},
+  options: UseTapeOptions = {},
 ): Promise<MatcherResult> {
   const file = pathFrom(tape, state.testPath)
   try {
@@ -71,12 +71,12 @@ function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unkn
 export type UseTape = <T>(
   tape: string | URL,
   agent: () => T | Promise<T>,
-  options?: TapeOptions,
+  options?: UseTapeOptions,
 ) => Promise<{ readonly output: T; readonly tape: string }>
 
 /** The function that tests get as `tape`. */
 export const tapeFunction =
-  (test: () => RunningTest, defaults: () => TapeOptions = () => ({})): UseTape =>
+  (test: () => RunningTest, defaults: () => UseTapeOptions = () => ({})): UseTape =>
   async (tape, agent, options) => {
     const running = test()
     const file = pathFrom(tape, running.testPath)

@@ -88,7 +88,7 @@ function removeLeftovers(folder: string, prefix: string): void {
   }
 }
 
-export interface TapeOptions {
+export interface UseTapeOptions {
   /** Mode of the tape; see `TapeMode`. `RETAKE_MODE` takes precedence. */
   readonly mode?: TapeMode
   /** The agent is meant to throw: its recording is saved although it does. */
@@ -108,16 +108,16 @@ export function pathFrom(target: string | URL, testFile: string | undefined): st
 
 /** Records or replays one agent. */
 export interface TapeRunner<T> {
-  record(file: string, options: TapeOptions): Promise<T>
+  record(file: string, options: UseTapeOptions): Promise<T>
   /** Never records. Throws `ReplayDiverged` where the agent does something else. */
-  replay(file: string, options: TapeOptions): Promise<T>
+  replay(file: string, options: UseTapeOptions): Promise<T>
 }
 
 /** Replays an agent against its tape, or records it, as the mode says. */
 export const useTape = <T>(
   file: string,
   runner: TapeRunner<T>,
-  options: TapeOptions = {},
+  options: UseTapeOptions = {},
 ): Promise<T> =>
   isToBeRecorded(file, chooseMode(options.mode))
     ? runner.record(file, options)
@@ -172,7 +172,7 @@ async function outcomeOf<T>(run: () => Promise<{ readonly output: T }>): Promise
 export function checkFiles(
   tape: Tape,
   moved: MovedRoot | undefined,
-  { strictFiles = false }: TapeOptions,
+  { strictFiles = false }: UseTapeOptions,
 ): void {
   const lines = changedFileLines(changedFiles(tape, moved))
   if (strictFiles && lines.length > 0) throw cliErrors.FILES_CHANGED(lines)

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
 import { expect, test as base } from 'vitest'
 import { cliErrors } from '../errors.js'
-import type { TapeMode, TapeOptions } from './use-tape.js'
+import type { TapeMode, UseTapeOptions } from './use-tape.js'
 import { tapeFunction, toReplay, type UseTape } from './to-replay.js'
 
 // In a realm of its own, where Node's modules were copied before anything could reach them.
@@ -17,7 +17,7 @@ install()
 ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite)[\\/]/)
 
 expect.extend({
-  toReplay(agent: unknown, tape: string | URL, options?: TapeOptions) {
+  toReplay(agent: unknown, tape: string | URL, options?: UseTapeOptions) {
     return toReplay(this, agent, tape, options)
   },
 })
@@ -33,7 +33,7 @@ export interface TapeFixtures {
 export const test = base.extend<TapeFixtures>({
   tapeMode: undefined,
   tape: async ({ task, tapeMode }, use) => {
-    const defaults = (): TapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
+    const defaults = (): UseTapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
     const running = { testPath: task.file.filepath, currentTestName: task.name }
     await use(tapeFunction(() => running, defaults))
   },
@@ -41,12 +41,12 @@ export const test = base.extend<TapeFixtures>({
 
 export { test as it }
 export { expect }
-export type { TapeMode, TapeOptions, UseTape }
+export type { TapeMode, UseTapeOptions, UseTape }
 
 declare module 'vitest' {
   // The type parameter has to be there for the declarations to merge.
   interface Matchers<T> {
     /** Runs the agent against its tape and fails where it does something else. */
-    toReplay(tape: string | URL, options?: TapeOptions): Promise<void>
+    toReplay(tape: string | URL, options?: UseTapeOptions): Promise<void>
   }
 }

@@ -17,7 +17,7 @@ import {
   estimateLine,
   estimateSearch,
   judgeRecording,
-  type Search,
+  type BlameSearch,
   searchRun,
 } from '../blame/search-run.js'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
@@ -147,13 +147,15 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
 }
 
 /** True if a step goes live when it is free; a simulator is assumed to answer every step. */
-const isPaidIn = ({ interventions: { live, simulator } }: Search): ((step: Step) => boolean) => {
+const isPaidIn = ({
+  interventions: { live, simulator },
+}: BlameSearch): ((step: Step) => boolean) => {
   const labels = new Set(simulator === undefined ? live : [])
   return ({ label }) => labels.has(label)
 }
 
 /** Lines printed before anything is spent. */
-function beforehand(search: Search, estimate: Estimate): string[] {
+function beforehand(search: BlameSearch, estimate: Estimate): string[] {
   const { describe, warnings } = search.interventions
   const width = widthOf(process.stderr)
   return [
@@ -162,7 +164,7 @@ function beforehand(search: Search, estimate: Estimate): string[] {
   ]
 }
 
-async function withProgress(search: Search): Promise<FindingsFile> {
+async function withProgress(search: BlameSearch): Promise<FindingsFile> {
   const progress = new Progress('the unchanged run')
   try {
     return await searchRun({

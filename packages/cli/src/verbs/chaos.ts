@@ -7,7 +7,7 @@ import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import { clipText, isDelivery, type RunView, type Tape, type TapeEvent } from '@retake/tape'
 import {
   findRaces,
-  type Judge,
+  type RaceJudge,
   judgeByOracle,
   judgeByOutcome,
   type OutcomeDifference,
@@ -205,7 +205,7 @@ error, lines on stdout, or requests. Nothing leaves the process, so it costs not
 } satisfies Verb
 
 /** The recorded order must give the recorded outcome, or other orders prove nothing. */
-async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> {
+async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<RaceJudge> {
   startOf(tape)
   const recorded = outcomeOf(tape)
   if (recorded.exitCode === undefined) throw cliErrors.RUN_HAS_NO_END(tape.run.id)

@@ -1,7 +1,7 @@
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
-import { diffLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
+import { comparisonLines, sharedDescent, stepDiffLines } from '../compare/diff-lines.js'
 import { errors } from '@retake/engine/errors'
 import { FOUND } from '../command-line/exit-codes.js'
 import { viewRun } from '../runs/view-run.js'
@@ -43,7 +43,7 @@ differ.`,
       { ...found, a: { ...found.a, path: paths[0] }, b: { ...found.b, path: paths[1] } },
       (plain) => {
         const look = { ...plain, full: options.flag('full') }
-        if (label === undefined) return diffLines(found, look)
+        if (label === undefined) return comparisonLines(found, look)
         if (found.equal) return [`Step ${label} is the same in both runs.`]
         return found.steps.flatMap((step) => stepDiffLines(step, look))
       },

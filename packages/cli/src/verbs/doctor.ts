@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { FOUND, Interrupted } from '../command-line/exit-codes.js'
-import { recordAgent, type Recording } from '../agent/record-agent.js'
+import { recordAgent, type AgentRecording } from '../agent/record-agent.js'
 import { replayAgent, type Replayed, replayReceipt } from '../agent/replay-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
@@ -119,7 +119,7 @@ const NOTHING_CHANGED = ['The code is the same, so something is not captured: se
 
 /** Findings of `retake doctor` about an agent. */
 interface Diagnosis {
-  readonly first: Recording
+  readonly first: AgentRecording
   /** stderr of the first run, if it failed. */
   readonly complaint: string
   readonly tape: Tape
@@ -214,7 +214,7 @@ For JavaScript and TypeScript. To check another command, record it with
     const stderr = openSync(said, 'a')
     try {
       const store = new RunStore(folder)
-      const run = async (databases: string): Promise<Recording> => {
+      const run = async (databases: string): Promise<AgentRecording> => {
         const recording = await recordAgent({
           store,
           entry,

@@ -15,7 +15,7 @@ import {
   type FileChange,
   keepOverlay,
   overlayChanges,
-  overlayOf,
+  planOverlay,
 } from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
 import { readFileSync, readlinkSync } from 'node:fs'
@@ -91,7 +91,7 @@ This command shows how it differs from the files on disk.`,
       throw usageError(`Unexpected argument "${to}".`, 'Only --keep takes a folder.')
     const tape = options.store.find(name)
     const { id } = openOwnTape(tape).run
-    const folder = overlayOf(path.resolve(tape))
+    const folder = planOverlay(path.resolve(tape))
     const changes = overlayChanges(folder)
     if (!options.json) print(id, changes, options.flag('diff'))
     const kept = isApplied ? keepOverlay(folder, to) : []

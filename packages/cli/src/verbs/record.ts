@@ -7,7 +7,7 @@ import {
 } from '../command-line/verb.js'
 import path from 'node:path'
 import { recordedMatchers } from '../config/define-config.js'
-import { recordAgent, type Recording, type RecordingOptions } from '../agent/record-agent.js'
+import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
 import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { painter } from '../terminal/terminal.js'
@@ -117,7 +117,7 @@ function commandOptions(
   }
 }
 
-const isOfCommand = (recording: Recording): recording is CommandRecording =>
+const isOfCommand = (recording: AgentRecording): recording is CommandRecording =>
   'exchanges' in recording
 
 /** Remarks about the recording of a command, besides what was not captured. */

@@ -25,10 +25,10 @@ import {
   isGithub,
   junitReport,
   summaryOf,
-  type Verdict,
+  type ProofVerdict,
   verdictOf,
 } from '../prove/verdict.js'
-import { type Verified, verifyTape } from '../prove/verify-tape.js'
+import { type Verified, verifyRecordedTape } from '../prove/verify-tape.js'
 
 export default {
   arguments: '<run|folder...>',
@@ -67,13 +67,13 @@ job gets a table of all tapes.`,
     const replay = !options.flag('integrity-only')
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
-    const verdicts: Verdict[] = []
+    const verdicts: ProofVerdict[] = []
     const progress = new Progress('')
     try {
       for (const [index, file] of files.entries()) {
         progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
         const started = performance.now()
-        const result = await verifyTape(file, {
+        const result = await verifyRecordedTape(file, {
           replay,
           allowCutOff: options.flag('allow-cut-off'),
           strictFiles: options.flag('strict-files'),

@@ -1,11 +1,11 @@
-import type { Cell } from './ledger.js'
+import type { LedgerCell } from './ledger.js'
 import type { Search } from './search.js'
 import { logOddsOfTwoRates } from './ledger.js'
 
 /** How often it fails when everything is pinned, and when nothing is. */
 export interface Anchors {
-  readonly pinned: Cell
-  readonly free: Cell
+  readonly pinned: LedgerCell
+  readonly free: LedgerCell
   /** They differ; otherwise nothing can be blamed. */
   readonly areSeparate: boolean
   /** They are the same, as far as anybody would care; otherwise it is open. */
@@ -68,7 +68,7 @@ export async function areStillSeparate(search: Search): Promise<boolean> {
   return logOddsOfTwoRates(levels, pinned, free) >= SEPARATE_AT_LAST
 }
 
-async function drawNext({ ledger }: Search, pinned: Cell, free: Cell): Promise<void> {
+async function drawNext({ ledger }: Search, pinned: LedgerCell, free: LedgerCell): Promise<void> {
   if (pinned.fails === 0) return ledger.draw(pinned, 'anchor')
   if (ledger.concurrency > 1 && pinned.forks < MIN_PAIRS) {
     await Promise.all([
@@ -87,8 +87,8 @@ async function drawNext({ ledger }: Search, pinned: Cell, free: Cell): Promise<v
 
 function compare(
   search: Search,
-  pinned: Cell,
-  free: Cell,
+  pinned: LedgerCell,
+  free: LedgerCell,
 ): 'separate' | 'same' | 'open' | undefined {
   const { isDeterministic } = search.ledger
   if (pinned.fails === 0) {

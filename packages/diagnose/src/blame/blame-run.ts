@@ -1,4 +1,4 @@
-import type { BlameFindings, Probe } from '@retake/tape'
+import type { BlameFindings, BlameProbe } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
@@ -28,7 +28,7 @@ export interface BlameProgress {
   readonly forks: number
   /** About how many more are needed. */
   readonly remaining: number
-  readonly probe: Probe
+  readonly probe: BlameProbe
 }
 
 /** Below this, something that waits behind the cause is not looked for: it would rather be chance. */

@@ -2,7 +2,7 @@ import type { ProbePurpose, RiskPoint } from '@retake/tape'
 import { Levels, type Tally } from './levels.js'
 import type { Search } from './search.js'
 import { type StepSet, union, upTo } from './step-set.js'
-import { type Cell, type Ledger, logOddsOfTwoRates, rateOf } from './ledger.js'
+import { type LedgerCell, type Ledger, logOddsOfTwoRates, rateOf } from './ledger.js'
 
 /** When it is worth a look whether the risk rose before the cause, and when it did. */
 const RAISED = Math.log(30)
@@ -64,7 +64,7 @@ export async function findRaisedRisk(
   }
 }
 
-async function isRaised(search: Search, before: Cell, after: Cell): Promise<boolean> {
+async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): Promise<boolean> {
   const { ledger } = search
   if (ledger.isDeterministic) return false
   await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)

@@ -8,7 +8,7 @@ import { mapConcurrent } from './ledger.js'
 import type { ProbePurpose } from '@retake/tape'
 import { firstFail } from './first-fail.js'
 import type { StepValue } from './fork-source.js'
-import { type Cell, logOddsOfTwoRates } from './ledger.js'
+import { type LedgerCell, logOddsOfTwoRates } from './ledger.js'
 
 /**
  * Each member's exact Shapley share of what a set comes to: what it adds, on average over
@@ -198,12 +198,12 @@ async function isSometimesEcho(search: Search, cause: StepSet, step: number): Pr
 }
 
 /** The run up to the last member of a cause, with that member and what follows free. */
-function repairedCell(search: Search, cause: StepSet): Cell {
+function repairedCell(search: Search, cause: StepSet): LedgerCell {
   return search.cell(upTo(cause.at(-1)! - 1), 'free')
 }
 
 /** In how many of its forks a step came to what was recorded. */
-function share({ source }: Search, cell: Cell, step: number): number {
+function share({ source }: Search, cell: LedgerCell, step: number): number {
   const recorded: StepValue | undefined = source.recorded[step]
   let same = 0
   for (const values of cell.values) if (values[step] === recorded) same++

@@ -1,4 +1,4 @@
-import type { BlameMode, ForkCounts, Probe, ProbePurpose, Rate } from '@retake/tape'
+import type { BlameMode, ForkCounts, BlameProbe, ProbePurpose, Rate } from '@retake/tape'
 import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
 import { isPrefix, rangesText, type StepSet } from './step-set.js'
 import { confidenceSequence, logBeta } from './stats.js'
@@ -15,7 +15,7 @@ export class SearchStopped extends Error {
 }
 
 /** Facts about one coalition. */
-export interface Cell {
+export interface LedgerCell {
   readonly coalition: Coalition
   /** Its steps as ranges. */
   readonly text: string
@@ -52,10 +52,10 @@ export class Ledger {
   readonly isDeterministic: boolean
   readonly concurrency: number
   readonly counts = { asked: 0, served: 0, undefined: 0, liveSteps: 0, tokens: 0, costUsd: 0 }
-  onFork: ((cell: Cell) => void) | undefined
-  private readonly cells = new Map<string, Cell>()
-  private readonly asked: Cell[] = []
-  private readonly drawn = new Map<Cell, number>()
+  onFork: ((cell: LedgerCell) => void) | undefined
+  private readonly cells = new Map<string, LedgerCell>()
+  private readonly asked: LedgerCell[] = []
+  private readonly drawn = new Map<LedgerCell, number>()
   private readonly waiting: (() => void)[] = []
   private underWay = 0
   /** A fork has failed or was given up: what else is being asked at the same time ends too. */
@@ -75,7 +75,7 @@ export class Ledger {
   }
 
   /** With everything pinned there is nothing left for a mode to say: that is one coalition. */
-  cell(pinned: StepSet, mode: BlameMode): Cell {
+  cell(pinned: StepSet, mode: BlameMode): LedgerCell {
     const isWhole = pinned.length === this.source.stepCount
     const text = rangesText(pinned)
     const key = mode === 'frozen' && !isWhole ? `frozen ${text}` : text
@@ -97,19 +97,19 @@ export class Ledger {
   }
 
   /** More forks of it would tell nothing: one is as good as many, or they come to no verdict. */
-  isExhausted(cell: Cell): boolean {
+  isExhausted(cell: LedgerCell): boolean {
     const { forks, undefinedForks } = cell
     if (this.isDeterministic) return forks + undefinedForks > 0
     return undefinedForks >= 8 && undefinedForks > 4 * forks
   }
 
   /** Its forks come to no verdict. */
-  isBarren(cell: Cell): boolean {
+  isBarren(cell: LedgerCell): boolean {
     return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
   }
 
   /** Runs it some more times, as many at once as the source allows. */
-  async draw(cell: Cell, purpose: ProbePurpose, times = 1): Promise<void> {
+  async draw(cell: LedgerCell, purpose: ProbePurpose, times = 1): Promise<void> {
     const wanted = this.isDeterministic ? Math.min(1, times) : times
     for (let left = wanted; left > 0 && !this.isExhausted(cell);) {
       const batch = Math.min(left, this.concurrency)
@@ -119,7 +119,7 @@ export class Ledger {
     }
   }
 
-  private async drawOnce(cell: Cell, purpose: ProbePurpose): Promise<void> {
+  private async drawOnce(cell: LedgerCell, purpose: ProbePurpose): Promise<void> {
     while (this.mustWait()) await new Promise<void>((resolve) => this.waiting.push(resolve))
     this.checkLimits()
     const draw = this.nextDraw(cell, purpose)
@@ -144,7 +144,7 @@ export class Ledger {
   }
 
   /** It is taken before its fork has ended, so that two at once differ. */
-  private nextDraw(cell: Cell, purpose: ProbePurpose): number {
+  private nextDraw(cell: LedgerCell, purpose: ProbePurpose): number {
     const draw = this.drawn.get(cell) ?? 0
     if (draw === 0) {
       this.asked.push(cell)
@@ -187,7 +187,7 @@ export class Ledger {
     })
   }
 
-  private count(cell: Cell, fork: Fork): void {
+  private count(cell: LedgerCell, fork: Fork): void {
     const { counts } = this
     counts.asked++
     counts.liveSteps += this.source.stepCount - cell.coalition.pinned.length
@@ -216,12 +216,12 @@ export class Ledger {
   }
 
   /** Every coalition that was asked, in order. */
-  evidence(): Probe[] {
+  evidence(): BlameProbe[] {
     return this.asked.map(probeOf)
   }
 
   /** The prefixes that were asked, from the shortest. */
-  prefixes(): Cell[] {
+  prefixes(): LedgerCell[] {
     return this.asked
       .filter(({ coalition: { pinned, mode } }) => mode === 'free' && isPrefix(pinned))
       .toSorted((a, b) => a.coalition.pinned.length - b.coalition.pinned.length)
@@ -237,7 +237,7 @@ export class Ledger {
   }
 }
 
-export function probeOf(cell: Cell): Probe {
+export function probeOf(cell: LedgerCell): BlameProbe {
   return {
     purpose: cell.purpose,
     mode: cell.coalition.mode,

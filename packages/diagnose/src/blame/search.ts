@@ -2,7 +2,7 @@ import type { BlameMode, ProbePurpose } from '@retake/tape'
 import type { ForkSource } from './fork-source.js'
 import type { Learned } from './learn-causes.js'
 import type { BlameOptions } from './blame-run.js'
-import { type Cell, Ledger } from './ledger.js'
+import { type LedgerCell, Ledger } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
 import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
@@ -63,7 +63,7 @@ export class Search {
   private forksBefore = 0
   private failing: Tally = { fails: 0, forks: 0 }
   private passing: Tally = { fails: 0, forks: 0 }
-  private readonly decided = new Set<Cell>()
+  private readonly decided = new Set<LedgerCell>()
 
   constructor(
     readonly source: ForkSource,
@@ -77,7 +77,7 @@ export class Search {
     this.errorRate = options.errorRate
   }
 
-  cell(pinned: StepSet, mode: BlameMode = this.mode): Cell {
+  cell(pinned: StepSet, mode: BlameMode = this.mode): LedgerCell {
     return this.ledger.cell(pinned, mode)
   }
 
@@ -109,7 +109,7 @@ export class Search {
   }
 
   /** Forks a coalition until a bar is passed; comes to the logarithm of the likelihood ratio. */
-  async settle(cell: Cell, purpose: ProbePurpose, bars: Bars): Promise<number> {
+  async settle(cell: LedgerCell, purpose: ProbePurpose, bars: Bars): Promise<number> {
     const { ledger } = this
     const maxDraws = bars.maxDraws ?? MAX_DRAWS
     for (;;) {
@@ -126,7 +126,7 @@ export class Search {
    * A coalition that stays open may be waiting for better known rates: then forks are better
    * spent on the anchor that fewer of them speak for.
    */
-  private async firmUpRates(cell: Cell): Promise<boolean> {
+  private async firmUpRates(cell: LedgerCell): Promise<boolean> {
     if (cell.forks < OPEN_AFTER) return false
     const isHighThinner = this.failing.forks < this.passing.forks
     const thinner = isHighThinner ? this.failing : this.passing
@@ -140,7 +140,7 @@ export class Search {
   }
 
   /** How many more forks are needed even if all of them agree. */
-  private surelyNeeded({ fails, forks }: Cell, bars: Bars): number {
+  private surelyNeeded({ fails, forks }: LedgerCell, bars: Bars): number {
     for (let more = 1; more < this.ledger.concurrency; more++) {
       const ifFail = this.levels.logRatio({ fails: fails + more, forks: forks + more })
       const ifPass = this.levels.logRatio({ fails, forks: forks + more })
@@ -174,14 +174,14 @@ export class Search {
     return Math.min(MAX_DRAWS, Math.max(1, (2 * this.bar) / gain))
   }
 
-  conclude(cell: Cell, verdict: boolean): void {
+  conclude(cell: LedgerCell, verdict: boolean): void {
     cell.verdict = verdict
     this.decided.add(cell)
     this.refit()
   }
 
   /** Takes a conclusion back, so that its forks no longer shape the rates. */
-  reopen(cell: Cell): void {
+  reopen(cell: LedgerCell): void {
     cell.verdict = undefined
     this.decided.delete(cell)
     this.refit()

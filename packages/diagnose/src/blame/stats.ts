@@ -7,7 +7,7 @@
  * a fair game under p: a p against which it has won 1/errorRate is left out.
  */
 export function confidenceSequence(fails: number, forks: number, errorRate = 0.05): Interval {
-  if (forks === 0) return UNKNOWN
+  if (forks === 0) return UNKNOWN_RATE
   if (errorRate !== 0.05 || forks > MEMO_FORKS) return invert(fails, forks, errorRate)
   return (memo[(forks * (forks - 1)) / 2 + forks + fails] ??= invert(fails, forks, errorRate))
 }
@@ -42,7 +42,7 @@ export interface Interval {
 }
 
 /** Nothing is known. */
-export const UNKNOWN: Interval = { low: 0, high: 1 }
+export const UNKNOWN_RATE: Interval = { low: 0, high: 1 }
 
 /** Where an expression that rises from below zero to above it crosses zero. */
 export function crossing(rises: (at: number) => number, from: number, to: number): number {
@@ -118,7 +118,7 @@ const MAX_TERMS = 1000
  * then use `confidenceSequence`.
  */
 export function wilson(fails: number, forks: number, z = 1.959964): Interval {
-  if (forks === 0) return UNKNOWN
+  if (forks === 0) return UNKNOWN_RATE
   const seen = fails / forks
   const scale = 1 + (z * z) / forks
   const middle = (seen + (z * z) / (2 * forks)) / scale

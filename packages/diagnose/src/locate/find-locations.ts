@@ -18,7 +18,7 @@ import {
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
 import type { Occurrence, SourceKind } from './locate.js'
-import type { Hit, Matcher } from './search-pieces.js'
+import type { Hit, ValueMatcher } from './search-pieces.js'
 import { searchJson, searchPieces, searchStream, searchText } from './search-pieces.js'
 
 /** Whose content it is, and which way it went. */
@@ -27,14 +27,16 @@ type Whose = Pick<Occurrence, 'direction' | 'source' | 'name' | 'step' | 'site'>
 /** Something on a tape that can hold a value. Its content is read when it is searched. */
 interface ValueLocation extends Whose {
   readonly seq: number
-  search(matcher: Matcher): Hit[]
+  search(matcher: ValueMatcher): Hit[]
 }
 
 /** Searches one location, or two that have to be read together. */
-export type Search = (matcher: Matcher) => { readonly location: ValueLocation; readonly hit: Hit }[]
+export type ValueSearch = (
+  matcher: ValueMatcher,
+) => { readonly location: ValueLocation; readonly hit: Hit }[]
 
 const searchOf =
-  (location: ValueLocation): Search =>
+  (location: ValueLocation): ValueSearch =>
   (matcher) =>
     location.search(matcher).map((hit) => ({ location, hit }))
 
@@ -43,7 +45,7 @@ const searchOf =
  * not. What the agent wrote into a connection that is not HTTP is not among it: a
  * tape holds only its digest.
  */
-export const findLocations = (tape: TapeLike, view: RunView): Search[] => {
+export const findLocations = (tape: TapeLike, view: RunView): ValueSearch[] => {
   const finder = new LocationFinder(tape, view)
   for (const event of tape.events()) finder.add(event)
   return finder.searches()
@@ -51,7 +53,7 @@ export const findLocations = (tape: TapeLike, view: RunView): Search[] => {
 
 class LocationFinder {
   readonly #tape: TapeLike
-  readonly #searches: Search[] = []
+  readonly #searches: ValueSearch[] = []
   /** Contents that come in pieces over several events: a stream, a pipe, a file read bit by bit. */
   readonly #pieces = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
   readonly #ops = new Map<number, CallEvent | SocketEvent>()
@@ -132,7 +134,7 @@ class LocationFinder {
     }
   }
 
-  searches(): Search[] {
+  searches(): ValueSearch[] {
     for (const { whose, seqs } of this.#pieces.values())
       this.#put(seqs[0] ?? 0, whose, (matcher) => searchBodies(this.#tape, seqs, matcher))
     return this.#searches
@@ -228,7 +230,7 @@ class LocationFinder {
     ])
   }
 
-  #searchBody(seq: number, as: BodyForm | undefined, matcher: Matcher, root: string): Hit[] {
+  #searchBody(seq: number, as: BodyForm | undefined, matcher: ValueMatcher, root: string): Hit[] {
     if (as === undefined) return []
     const bytes = this.#tape.body(seq)
     const text = as === 'json' ? utf8(bytes) : undefined
@@ -256,10 +258,10 @@ const transferKey = ({ kind, name, title }: CallEvent): string | undefined => {
   return way === undefined || title === undefined ? undefined : `${way} ${title}`
 }
 
-const searchError = (error: RecordedError | undefined, matcher: Matcher): Hit[] =>
+const searchError = (error: RecordedError | undefined, matcher: ValueMatcher): Hit[] =>
   error === undefined ? [] : searchText(error.message, matcher, 'error.message')
 
-const searchBodies = (tape: TapeLike, seqs: readonly number[], matcher: Matcher): Hit[] =>
+const searchBodies = (tape: TapeLike, seqs: readonly number[], matcher: ValueMatcher): Hit[] =>
   searchPieces(
     seqs.map((seq) => ({ seq, bytes: tape.body(seq) })),
     matcher,
@@ -299,7 +301,7 @@ const messageLocations = (step: Step): ValueLocation[] => {
  * either takes decoding the exchange, and not cached: conversations are long.
  */
 const searchExchange =
-  (tape: TapeLike, step: Step): Search =>
+  (tape: TapeLike, step: Step): ValueSearch =>
   (matcher) =>
     exchangeLocations(tape, step).flatMap((location) => searchOf(location)(matcher))
 
@@ -348,7 +350,7 @@ const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
 }
 
 /** As it is sent, and as it reads. */
-const searchUrl = (url: string, matcher: Matcher): Hit[] => {
+const searchUrl = (url: string, matcher: ValueMatcher): Hit[] => {
   const hits = searchText(url, matcher, 'url')
   return hits.length > 0 ? hits : searchText(readable(url), matcher, 'url')
 }
@@ -361,5 +363,5 @@ const readable = (url: string): string => {
   }
 }
 
-const searchHeaders = (headers: readonly HeaderPair[], matcher: Matcher): Hit[] =>
+const searchHeaders = (headers: readonly HeaderPair[], matcher: ValueMatcher): Hit[] =>
   headers.flatMap(([name, value]) => searchJson({ [name]: value }, matcher, 'headers'))

@@ -1,7 +1,13 @@
 import { hashText } from '../hash.js'
 import { defined, type RunView, type Step, type TapeLike } from '@retake/tape'
-import { findLocations, type Search } from './find-locations.js'
-import { ExactMatcher, type Hit, type Matcher, NearMatcher, searchJson } from './search-pieces.js'
+import { findLocations, type ValueSearch } from './find-locations.js'
+import {
+  ExactMatcher,
+  type Hit,
+  type ValueMatcher,
+  NearMatcher,
+  searchJson,
+} from './search-pieces.js'
 
 /**
  * Finds where a value first appeared in a run and everywhere it went: every
@@ -27,10 +33,10 @@ export const locate = (tape: TapeLike, view: RunView, text: string): Located => 
 interface Searched {
   readonly tape: TapeLike
   readonly view: RunView
-  readonly locations: readonly Search[]
+  readonly locations: readonly ValueSearch[]
 }
 
-const search = ({ tape, view, locations }: Searched, matcher: Matcher): Occurrence[] => {
+const search = ({ tape, view, locations }: Searched, matcher: ValueMatcher): Occurrence[] => {
   const found = locations
     .flatMap((each) => each(matcher))
     .map(({ location, hit }) => ({ location, hit, seq: hit.seq ?? location.seq }))
@@ -82,7 +88,7 @@ const lastBegun = ({ recordedSteps }: RunView): ((seq: number) => string | undef
 /** Tools that are seen only in the conversation: their results stand in the request that reports them. */
 const inferredTools = (
   view: RunView,
-  matcher: Matcher,
+  matcher: ValueMatcher,
 ): ((seq: number, hit: Hit) => Occurrence['via']) => {
   const byRequest = new Map<number, Step[]>()
   for (const step of view.steps) {

@@ -34,7 +34,7 @@ interface Match {
 }
 
 /** Decides what counts as an occurrence. */
-export interface Matcher {
+export interface ValueMatcher {
   findIn(text: string): Match[]
   isNumber(value: number): boolean
   /** Looks in bytes given as one character each; `narrow` turns text into the same. */
@@ -50,7 +50,7 @@ const MOST_MATCHES = 1000
  * copied from JSON and is escaped itself. Digits are found as a whole
  * number: 60 does not stand in 1600.
  */
-export class ExactMatcher implements Matcher {
+export class ExactMatcher implements ValueMatcher {
   readonly #forms: readonly string[]
   readonly #number: number | undefined
 
@@ -109,7 +109,7 @@ const isWholeNumber = (text: string, index: number, length: number): boolean =>
   !/^\.?\d/.test(text.slice(index + length, index + length + 2))
 
 /** Finds what a text may have been meant to be: other capitals, spaces or punctuation. */
-export class NearMatcher implements Matcher {
+export class NearMatcher implements ValueMatcher {
   readonly #pattern: RegExp | undefined
 
   constructor(text: string) {
@@ -143,7 +143,7 @@ interface Fragment {
 export const searchStream = (
   events: readonly SseEvent[],
   seqOf: (event: SseEvent) => number,
-  matcher: Matcher,
+  matcher: ValueMatcher,
 ): Hit[] => {
   const texts = new Map<string, Fragment[]>()
   const numbers: Hit[] = []
@@ -167,7 +167,11 @@ export const searchStream = (
   return withoutSummaries([...words, ...numbers])
 }
 
-const searchFragments = (path: string, fragments: readonly Fragment[], matcher: Matcher): Hit[] => {
+const searchFragments = (
+  path: string,
+  fragments: readonly Fragment[],
+  matcher: ValueMatcher,
+): Hit[] => {
   const [first] = fragments
   if (first === undefined) return []
   // The same in every event, like an id: it was not cut in pieces.
@@ -229,7 +233,7 @@ const parsed = (text: string): unknown => {
 const DEEPEST = 200
 
 /** Every location in a JSON value that matches: strings, numbers and keys, also in JSON inside strings. */
-export const searchJson = (value: unknown, matcher: Matcher, path = '', depth = 0): Hit[] => {
+export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', depth = 0): Hit[] => {
   if (depth > DEEPEST) return []
   if (typeof value === 'string') return searchText(value, matcher, path)
   if (typeof value === 'number') return searchNumber(value, matcher, path)
@@ -245,7 +249,7 @@ export const searchJson = (value: unknown, matcher: Matcher, path = '', depth = 
 }
 
 /** Text that is JSON is searched as such, so that the path leads all the way and escapes do not matter. */
-export const searchText = (text: string, matcher: Matcher, path: string): Hit[] => {
+export const searchText = (text: string, matcher: ValueMatcher, path: string): Hit[] => {
   const inner = parsedText(text)
   const hits =
     inner === undefined
@@ -259,20 +263,20 @@ export const searchText = (text: string, matcher: Matcher, path: string): Hit[] 
   return hitsIn(text, matcher).map((hit) => ({ ...hit, path, whole: text }))
 }
 
-const hitsIn = (text: string, matcher: Matcher): Hit[] => {
+const hitsIn = (text: string, matcher: ValueMatcher): Hit[] => {
   const matches = matcher.findIn(text)
   const [first] = matches
   return first === undefined ? [] : [{ excerpt: excerptOf(text, first), count: matches.length }]
 }
 
-const searchNumber = (value: number, matcher: Matcher, path: string): Hit[] =>
+const searchNumber = (value: number, matcher: ValueMatcher, path: string): Hit[] =>
   matcher.isNumber(value) ||
   matcher.findIn(String(value)).some(({ length }) => length === String(value).length)
     ? [{ path, excerpt: { before: '', match: String(value), after: '' }, count: 1 }]
     : []
 
 /** A part of some content, and the event that holds it. */
-export interface Piece {
+export interface SearchPiece {
   readonly seq: number
   readonly bytes: Uint8Array
 }
@@ -283,7 +287,7 @@ export interface Piece {
  * there; in all else each match is known by its offset, and by the piece that
  * completes it.
  */
-export const searchPieces = (pieces: readonly Piece[], matcher: Matcher): Hit[] => {
+export const searchPieces = (pieces: readonly SearchPiece[], matcher: ValueMatcher): Hit[] => {
   const bytes = joinBytes(pieces.map((piece) => piece.bytes))
   if (bytes.length === 0) return []
   const text = utf8(bytes)
@@ -294,7 +298,7 @@ export const searchPieces = (pieces: readonly Piece[], matcher: Matcher): Hit[] 
   return text === undefined ? searchBytes(bytes, pieces, matcher) : inText(text, pieces, matcher)
 }
 
-const inText = (text: string, pieces: readonly Piece[], matcher: Matcher): Hit[] => {
+const inText = (text: string, pieces: readonly SearchPiece[], matcher: ValueMatcher): Hit[] => {
   const encoder = new TextEncoder()
   let [counted, offset] = [0, 0]
   const located = matcher.findIn(text).map((match) => {
@@ -307,7 +311,11 @@ const inText = (text: string, pieces: readonly Piece[], matcher: Matcher): Hit[]
 }
 
 /** Bytes that are no text may still hold some. */
-const searchBytes = (bytes: Uint8Array, pieces: readonly Piece[], matcher: Matcher): Hit[] => {
+const searchBytes = (
+  bytes: Uint8Array,
+  pieces: readonly SearchPiece[],
+  matcher: ValueMatcher,
+): Hit[] => {
   // One character for each byte, so that an index is an offset.
   const characters = new TextDecoder('latin1')
   const narrow = (text: string): string => characters.decode(new TextEncoder().encode(text))

@@ -96,14 +96,14 @@ export interface CapturedCall {
   /** Recomputes the answer from the disk without changing anything; undefined if that is not possible. */
   again?(): unknown
   /** Told when the answer was not made in this process just now but comes from a tape. */
-  served?(outcome: Outcome): void
+  served?(outcome: CapturedOutcome): void
 }
 
 /** How a call came out. */
-export type Outcome = { readonly value: unknown } | { readonly error: unknown }
+export type CapturedOutcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** Calls back once, with an error or a value. */
-export type Answer = (error: unknown, value?: unknown) => void
+export type CapturedAnswer = (error: unknown, value?: unknown) => void
 
 /** A call that answers in the same breath. On replay `run` is not called. */
 export function performCall(session: Session, call: CapturedCall, run: () => unknown): unknown {
@@ -126,8 +126,8 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
 export function startCall(
   session: Session,
   call: CapturedCall,
-  start: (done: Answer) => void,
-  answer: Answer,
+  start: (done: CapturedAnswer) => void,
+  answer: CapturedAnswer,
 ): void {
   const site = callSite()
   const { body } = call.input
@@ -135,7 +135,7 @@ export function startCall(
     event: eventOf(session, call, site),
     ...(body && { body }),
     start: (live) => {
-      const done = (outcome: Outcome): void => {
+      const done = (outcome: CapturedOutcome): void => {
         const { event, body } = answerEvent(call, outcome)
         live.complete(event, body, outcome)
       }
@@ -160,7 +160,7 @@ export function startCall(
 export function promiseCall(
   session: Session,
   call: CapturedCall,
-  start: (done: Answer) => void,
+  start: (done: CapturedAnswer) => void,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     startCall(session, call, start, (error, value) =>
@@ -187,7 +187,7 @@ function eventOf(
 }
 
 /** Our own frames take room in a stack: it gets more, and they are taken out again. */
-function attempt(run: () => unknown): Outcome {
+function attempt(run: () => unknown): CapturedOutcome {
   const { stackTraceLimit } = Error
   try {
     Error.stackTraceLimit = stackTraceLimit + OWN_FRAMES
@@ -201,7 +201,7 @@ function attempt(run: () => unknown): Outcome {
 
 function answerEvent(
   call: CapturedCall,
-  outcome: Outcome,
+  outcome: CapturedOutcome,
 ): { event: NewDelivery; body?: Uint8Array } {
   if ('error' in outcome) return { event: { type: 'result', error: recordError(outcome.error) } }
   const { as, body } = call.form.encode(outcome.value)
@@ -212,8 +212,8 @@ function outcomeOf(
   session: Session,
   call: CapturedCall,
   delivery: { event: NewDelivery; body: Uint8Array; native?: unknown },
-): Outcome {
-  if (delivery.native !== undefined) return delivery.native as Outcome
+): CapturedOutcome {
+  if (delivery.native !== undefined) return delivery.native as CapturedOutcome
   const outcome = decodeOutcome(call, { ...delivery, body: revealed(session, call, delivery) })
   call.served?.(outcome)
   return outcome
@@ -236,7 +236,7 @@ function revealed(
 function decodeOutcome(
   call: CapturedCall,
   { event, body }: { event: NewDelivery; body: Uint8Array },
-): Outcome {
+): CapturedOutcome {
   if (event.type !== 'result') return { value: undefined }
   if (event.error) return { error: rebuildError(event.error, call.errorClasses) }
   return { value: call.form.decode(event.as, body) }

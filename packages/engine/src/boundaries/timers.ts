@@ -1,6 +1,6 @@
 import timers from 'node:timers'
 import { promisify } from 'node:util'
-import { calledFrom, fromHere } from '../call-site.js'
+import { calledFrom, callerFromHere } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
 import { replace, type Undo, undoAll } from './patch.js'
@@ -52,7 +52,7 @@ function settingFunction(kind: TimerKind) {
     const ms = wholeMs(rest[0])
     const make = (): TapeTimer => new TapeTimer(kind, ms, callback, rest.slice(1))
     // A package that does not wait only defers what the agent called it for.
-    return kind === 'timeout' && ms === 1 ? fromHere(set, make) : make()
+    return kind === 'timeout' && ms === 1 ? callerFromHere(set, make) : make()
   }
   Object.defineProperty(set, 'name', { value: native.name })
   return set

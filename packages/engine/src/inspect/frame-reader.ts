@@ -4,7 +4,7 @@ import type { RawAsyncFrame } from './inspector-tools.js'
 import { printDescribed } from './describe-value.js'
 import type { CallFrame } from './protocol.js'
 import type { Scripts } from './scripts.js'
-import type { Frame, Stop, Value, Variable } from './stop.js'
+import type { StackFrame, Stop, Value, Variable } from './stop.js'
 import type { UnsetVariables } from './unset-variables.js'
 
 export type CallTool = <T>(name: string, ...args: readonly ToolArgument[]) => Promise<T>
@@ -43,7 +43,7 @@ export class FrameReader {
     return { location: frames.find(({ isUser }) => isUser)?.location, frames, asyncFrames }
   }
 
-  async #frame(frame: CallFrame): Promise<Frame> {
+  async #frame(frame: CallFrame): Promise<StackFrame> {
     const { functionName, location } = frame
     const isUser = this.scripts.isUsers(location)
     return {

@@ -14,10 +14,10 @@ export type {
   ProbeEnd,
   ProbeProcess,
 } from './probe-thread.js'
-export type { SourceLocation, Frame, Stop, Value, Variable } from './stop.js'
+export type { SourceLocation, StackFrame, Stop, Value, Variable } from './stop.js'
 export {
   Timeline,
-  type LaneOptions,
+  type MotionLane,
   type MotionOptions,
   type TimelineOptions,
 } from './timeline/timeline.js'

@@ -16,7 +16,7 @@ export interface Variable extends Value {
   readonly scope: string
 }
 
-export interface Frame {
+export interface StackFrame {
   /** Empty for code outside functions. */
   readonly name: string
   readonly location: SourceLocation
@@ -38,9 +38,9 @@ export interface Stop {
   /** Location of the first frame of user code; undefined if none is on the stack. */
   readonly location: SourceLocation | undefined
   /** Innermost first. */
-  readonly frames: readonly Frame[]
+  readonly frames: readonly StackFrame[]
   /** Functions that wait for the innermost one, nearest first. Their variables cannot be read. */
-  readonly asyncFrames: readonly Omit<Frame, 'variables'>[]
+  readonly asyncFrames: readonly Omit<StackFrame, 'variables'>[]
 }
 
 /** A place in source code; lines and columns count from 1. */

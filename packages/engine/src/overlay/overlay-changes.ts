@@ -2,7 +2,7 @@ import type fs from 'node:fs'
 import path from 'node:path'
 import { errors } from '../errors.js'
 import { disk, lookAt } from './disk.js'
-import { isBelow } from './overlay.js'
+import { isBelowFolder } from './overlay.js'
 import { OverlayStore } from './overlay-store.js'
 
 /** A change that an overlay would make on disk. */
@@ -86,7 +86,7 @@ function* deletedBy(store: OverlayStore): Generator<FileChange> {
     why === 'deleted' ? [filePath] : [],
   )
   const tops = deleted.filter((filePath) =>
-    deleted.every((other) => other === filePath || !isBelow(filePath, other)),
+    deleted.every((other) => other === filePath || !isBelowFolder(filePath, other)),
   )
   for (const filePath of tops) yield* missingAt(store, filePath)
 }
@@ -128,7 +128,7 @@ function isSame(
 /** As below the folder the branch ran in, where it is; else by its whole path. */
 function pathBelow(to: string, base: string, filePath: string): string {
   const { root } = path.parse(filePath)
-  return path.resolve(to, path.relative(isBelow(filePath, base) ? base : root, filePath))
+  return path.resolve(to, path.relative(isBelowFolder(filePath, base) ? base : root, filePath))
 }
 
 function putOut({ kind, type, from = '' }: FileChange, filePath: string): void {

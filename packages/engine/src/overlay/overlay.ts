@@ -5,7 +5,7 @@ import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
 
 /** Where something is found: in the overlay, on disk, or not at all. */
-export interface Located {
+export interface LocatedEntry {
   readonly in: 'overlay' | 'disk' | 'nowhere'
   /** The path to use for it; for what is nowhere, one that does not exist. */
   readonly at: string
@@ -58,10 +58,10 @@ export class Overlay {
   /** Devices and the like are no files; the overlay does not cover itself. */
   covers(filePath: string): boolean {
     const absolute = path.resolve(filePath)
-    if (isBelow(absolute, this.folder)) return false
+    if (isBelowFolder(absolute, this.folder)) return false
     return process.platform === 'win32'
       ? !/^\\\\[.?]\\/.test(absolute)
-      : !DEVICES.some((folder) => isBelow(absolute, folder))
+      : !DEVICES.some((folder) => isBelowFolder(absolute, folder))
   }
 
   /** The path with every link in it followed, in the branch's own view; the last part only if asked to. */
@@ -92,7 +92,7 @@ export class Overlay {
   }
 
   /** Where a resolved path is found. */
-  locate(filePath: string): Located {
+  locate(filePath: string): LocatedEntry {
     if (!this.covers(filePath)) return { in: 'disk', at: filePath }
     const own = this.#store.overlayPath(filePath)
     if (lookAt(own) !== undefined) return { in: 'overlay', at: own }
@@ -260,7 +260,7 @@ const DEVICES = ['/dev', '/proc', '/sys']
 /** As many as the system follows. */
 const MOST_LINKS = 40
 
-export const isBelow = (filePath: string, folder: string): boolean =>
+export const isBelowFolder = (filePath: string, folder: string): boolean =>
   filePath === folder || filePath.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
 
 function entriesOf(folder: string): fs.Dirent[] {

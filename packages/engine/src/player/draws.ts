@@ -164,7 +164,7 @@ export class TurnDraws {
       turns.pop()
     }
     this.#made += 1
-    const random = seededRandom(`${this.seed} ${this.#turn} ${this.#made}`)
+    const random = seededDraws(`${this.seed} ${this.#turn} ${this.#made}`)
     return standInFor(kind, { last: this.#last.get(kind), random, native })
   }
 }
@@ -173,7 +173,7 @@ export class TurnDraws {
  * Numbers from 0 up to 1 that follow from the seed alone, on every machine and
  * Node. For choosing orders and standing in for values, not for secrets.
  */
-export function seededRandom(seed: string): () => number {
+export function seededDraws(seed: string): () => number {
   let state = hash(seed)
   return () => {
     // mulberry32

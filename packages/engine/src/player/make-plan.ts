@@ -68,7 +68,7 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
   return {
     source: path.resolve(tape.path),
     branch,
-    overlay: overlayOf(branch.path),
+    overlay: planOverlay(branch.path),
     leave: 'at the end',
     ...plan,
     inDoubt: 'skip',
@@ -280,7 +280,7 @@ export function newBranch(
 }
 
 /** Where the files go that a branch writes. */
-export const overlayOf = (tape: string): string => tape.replace(/\.tape$/, '.files')
+export const planOverlay = (tape: string): string => tape.replace(/\.tape$/, '.files')
 
 /**
  * A plan for running today's code against the tape: served while it does the same, live from the
@@ -292,7 +292,7 @@ export function planRerun(tape: Tape, { name }: { readonly name?: string } = {})
   return {
     source: path.resolve(tape.path),
     branch,
-    overlay: overlayOf(branch.path),
+    overlay: planOverlay(branch.path),
     leave: 'on mismatch',
     inDoubt: 'skip',
     tail: 'live',
@@ -338,7 +338,7 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
   return {
     source: path.resolve(tape.path),
     branch,
-    overlay: overlayOf(branch.path),
+    overlay: planOverlay(branch.path),
     leave: 'at the end',
     ...(free && { until: free.seq + 1, pinned: plan }),
     inDoubt: 'skip',

@@ -15,7 +15,7 @@ import type { AnswerSource } from './source.js'
 import { type PlayerOptions, Player, type Tail } from './player.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt } from './hand-over.js'
-import { overlayOf } from './make-plan.js'
+import { planOverlay } from './make-plan.js'
 import type { Delivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import fs from 'node:fs'
 
@@ -254,10 +254,10 @@ function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | un
   const options = { parent: new ParentWrites(tape) }
   if (overlay !== undefined) return new Overlay(overlay, options)
   if (!hasOwnFiles(tape)) return undefined
-  const own = overlayOf(tape.path)
+  const own = planOverlay(tape.path)
   return branch === undefined
     ? new Overlay(own, { ...options, isFilled: isOverlay(own) })
-    : new Overlay(overlayOf(branch.path), options)
+    : new Overlay(planOverlay(branch.path), options)
 }
 
 function noteFilesAt(at: number, overlay: Overlay, recorder: RecordSession): void {

@@ -6,7 +6,7 @@ import { recordedPart } from './source.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
-import { seededRandom } from './draws.js'
+import { seededDraws } from './draws.js'
 
 /** A choice against the recorded order: `chosen` came although `passed` had come first then. */
 export interface Swap {
@@ -36,7 +36,7 @@ export class DeliveryOrder {
   readonly #random: () => number
 
   constructor(readonly options: OrderOptions) {
-    this.#random = seededRandom(`order ${options.seed}`)
+    this.#random = seededDraws(`order ${options.seed}`)
   }
 
   /** Choices made so far. */

@@ -14,13 +14,13 @@ export function onProcessExit(last: (exitCode: number) => void): void {
 }
 
 /** End of an agent process: its exit code, and its uncaught error. */
-export interface AgentEnd {
+export interface ProcessEnd {
   readonly exitCode: number
   readonly error?: RecordedError
 }
 
 /** The same, with the end as a session is told of it. */
-export function onAgentEnd(last: (end: AgentEnd) => void): void {
+export function onAgentEnd(last: (end: ProcessEnd) => void): void {
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
   onProcessExit((exitCode) => last({ exitCode, ...(error && { error }) }))

@@ -4,7 +4,7 @@ import type { Divergence } from '../player/divergence.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
 /** Outcome of a replayed command. */
-export interface CommandEnd {
+export interface ProxiedCommandEnd {
   /** All it wrote to stdout, secrets masked. */
   readonly stdout: Uint8Array
   readonly exitCode?: number
@@ -17,7 +17,7 @@ export interface CommandEnd {
  * Compares what a replayed command did with what its tape says: requests not
  * made, stdout and exit. stderr, where programs log dates and times, is not compared.
  */
-export function compareCommand(tape: Tape, end: CommandEnd): Divergence[] {
+export function compareCommand(tape: Tape, end: ProxiedCommandEnd): Divergence[] {
   return [...missing(end.unused), ...output(tape, end.stdout), ...exit(tape, end)]
 }
 
@@ -56,7 +56,7 @@ function output(tape: Tape, stdout: Uint8Array): Divergence[] {
   ]
 }
 
-function exit(tape: Tape, { exitCode, signal }: CommandEnd): Divergence[] {
+function exit(tape: Tape, { exitCode, signal }: ProxiedCommandEnd): Divergence[] {
   for (let seq = tape.count - 1; seq > 0; seq--) {
     const event = tape.event(seq)
     if (event.type !== 'end') continue

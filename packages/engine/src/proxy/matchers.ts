@@ -8,20 +8,20 @@ import { errors } from '../errors.js'
  * asked. Recorded and current requests go through the same matchers before they
  * are compared; what is stored and what is sent stays as it is.
  */
-export type Matcher = (request: ProxyRequest) => ProxyRequest
+export type RequestMatcher = (request: ProxyRequest) => ProxyRequest
 
 const text = (body: Uint8Array): string =>
   Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
 const bytes = (body: string): Buffer => Buffer.from(body, 'latin1')
 
 const without =
-  (names: RegExp): Matcher =>
+  (names: RegExp): RequestMatcher =>
   (request) => ({
     ...request,
     headers: request.headers.filter(([name]) => !names.test(name)),
   })
 
-const replaced = (pattern: RegExp, name: string): Matcher => {
+const replaced = (pattern: RegExp, name: string): RequestMatcher => {
   const swap = (value: string): string => value.replace(pattern, name)
   return (request) => ({
     ...request,
@@ -32,7 +32,7 @@ const replaced = (pattern: RegExp, name: string): Matcher => {
 }
 
 /** Named, so that a tape can say which ones its requests are compared with. */
-export const MATCHERS: Readonly<Record<string, Matcher>> = {
+export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
   /** The boundary of a form is drawn at random; it stands in a header and between the parts. */
   'multipart-boundary': (request) => {
     const type = request.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
@@ -84,7 +84,10 @@ export const DEFAULT_MATCHERS: readonly string[] = [
 ]
 
 /** Matchers by name, or from files whose default export is one; relative to `folder`. */
-export async function loadMatchers(names: readonly string[], folder: string): Promise<Matcher[]> {
+export async function loadMatchers(
+  names: readonly string[],
+  folder: string,
+): Promise<RequestMatcher[]> {
   const wanted = [...new Set([...DEFAULT_MATCHERS, ...names])]
   return Promise.all(
     wanted.map(async (name) => {
@@ -94,7 +97,7 @@ export async function loadMatchers(names: readonly string[], folder: string): Pr
   )
 }
 
-async function loadFile(name: string, folder: string): Promise<Matcher> {
+async function loadFile(name: string, folder: string): Promise<RequestMatcher> {
   if (!/[./\\]/.test(name)) throw errors.UNKNOWN_MATCHER(name, Object.keys(MATCHERS))
   let loaded: { readonly default?: unknown }
   try {
@@ -104,9 +107,11 @@ async function loadFile(name: string, folder: string): Promise<Matcher> {
   }
   if (typeof loaded.default !== 'function')
     throw errors.MATCHER_UNUSABLE(name, 'it has no default export that is a function')
-  return loaded.default as Matcher
+  return loaded.default as RequestMatcher
 }
 
 /** A request as it is compared. */
-export const canonical = (request: ProxyRequest, matchers: readonly Matcher[]): ProxyRequest =>
-  matchers.reduce((seen, matcher) => matcher(seen), request)
+export const canonical = (
+  request: ProxyRequest,
+  matchers: readonly RequestMatcher[],
+): ProxyRequest => matchers.reduce((seen, matcher) => matcher(seen), request)

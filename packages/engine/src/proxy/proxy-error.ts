@@ -48,7 +48,7 @@ export function proxyError(
 }
 
 /** Answers in the proxy's own name. SDKs are asked not to try again: it would end the same. */
-export function answerError(
+export function answerProxyError(
   response: ServerResponse,
   status: number,
   error: RetakeError,

@@ -22,7 +22,7 @@ import {
   RequestQueue,
 } from './proxy-request.js'
 import {
-  answerError,
+  answerProxyError,
   breakOff,
   clientGone,
   REFUSED,
@@ -150,13 +150,13 @@ export class RecordingProxy {
     if (routed === undefined) {
       this.#refused(`${method} ${maskUrl(target)}: no provider`)
       request.resume()
-      return answerError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
+      return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     const collected = await this.#requests.collect(request, bodyBytesMax)
     if ('problem' in collected) {
       this.#refused(`${method} ${maskUrl(target)}: ${collected.problem}`)
       if (collected.problem === 'too large')
-        answerError(response, 413, errors.PROXY_BODY_TOO_LARGE(bodyBytesMax))
+        answerProxyError(response, 413, errors.PROXY_BODY_TOO_LARGE(bodyBytesMax))
       return
     }
     const pairs = headerPairs(request.rawHeaders)
@@ -174,7 +174,7 @@ export class RecordingProxy {
       collected.body.length > 0 ? collected.body : undefined,
     )
     if (op >= 0) await this.#commit()
-    if (this.#failure !== undefined) return answerError(response, 502, this.#whyNot())
+    if (this.#failure !== undefined) return answerProxyError(response, 502, this.#whyNot())
     if (op < 0) return void response.destroy()
     this.#exchanges += 1
     const exchange = new RecordedExchange(this, op, response)
@@ -372,7 +372,7 @@ class RecordedExchange {
     this.#endWith(() => {
       // Pieces written in this turn leave first.
       if (this.response.headersSent) setImmediate(breakOff, this.response)
-      else answerError(this.response, 502, upstreamFailure(recorded))
+      else answerProxyError(this.response, 502, upstreamFailure(recorded))
     })
   }
 
@@ -408,7 +408,7 @@ class RecordedExchange {
     this.#upstream?.destroy()
     if (this.#isShown) breakOff(this.response)
     else if (this.response.headersSent) this.response.destroy()
-    else answerError(this.response, 502, errors.PROXY_NOT_RECORDING(failure.message))
+    else answerProxyError(this.response, 502, errors.PROXY_NOT_RECORDING(failure.message))
   }
 
   #finish({ error }: { readonly error?: RecordedError }): boolean {

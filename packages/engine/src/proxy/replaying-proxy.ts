@@ -9,9 +9,9 @@ import { AnswerOrder } from './answer-order.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
 import { headerPairs, hideCredentials, type ProxyRequest, RequestQueue } from './proxy-request.js'
-import type { Matcher } from './matchers.js'
+import type { RequestMatcher } from './matchers.js'
 import {
-  answerError,
+  answerProxyError,
   breakOff,
   isClientGone,
   notedTunnel,
@@ -30,7 +30,7 @@ export interface ReplayingProxyOptions {
   readonly tape: Tape
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
-  readonly matchers: readonly Matcher[]
+  readonly matchers: readonly RequestMatcher[]
   /** The replayed program, if there is exactly one: concurrent requests are answered in the recorded order. */
   readonly client?: ClientProcess
   /** Serves the HTTPS of the client, if the client trusts it. */
@@ -98,7 +98,7 @@ export class ReplayingProxy {
     const collected = await this.#requests.collect(request)
     if (routed === undefined) {
       this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
-      return answerError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
+      return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     if ('problem' in collected) {
       this.#refused(`${method} ${target}: ${collected.problem}`, 'It did not come whole.')
@@ -142,7 +142,7 @@ export class ReplayingProxy {
     this.#order.off()
     this.#options.onRequest?.(`${current.method} ${current.url}`, divergence)
     const error = errors.PROXY_MISS(`${current.method} ${current.url}`, divergence.explanation)
-    answerError(response, 502, error, { nearest })
+    answerProxyError(response, 502, error, { nearest })
   }
 
   /** Expected if it was also refused then. Tunnels that were forwarded unrecorded are reported separately. */
@@ -267,7 +267,8 @@ async function replayExchange(
     }
   }
   if (response.headersSent) breakOff(response)
-  else answerError(response, 502, errors.PROXY_ANSWER_CUT_OFF(`${request.method} ${request.url}`))
+  else
+    answerProxyError(response, 502, errors.PROXY_ANSWER_CUT_OFF(`${request.method} ${request.url}`))
 }
 
 async function fail(response: ServerResponse, error: RecordedError, ms: number): Promise<void> {
@@ -275,7 +276,7 @@ async function fail(response: ServerResponse, error: RecordedError, ms: number):
     await pause(ms + PATIENCE_MS, response)
     response.destroy()
   } else if (response.headersSent) breakOff(response)
-  else answerError(response, 502, upstreamFailure(error))
+  else answerProxyError(response, 502, upstreamFailure(error))
 }
 
 /** Resolves when the piece has left, so that the next one is a piece of its own. */

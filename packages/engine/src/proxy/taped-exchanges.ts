@@ -2,7 +2,7 @@ import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape/format'
 import type { Mismatch } from '../player/compare.js'
 import { ContentMatcher } from '../player/content-matcher.js'
 import { type RecordedOperation, TapeTimeline } from '../player/timeline.js'
-import { canonical, type Matcher } from './matchers.js'
+import { canonical, type RequestMatcher } from './matchers.js'
 import type { ProxyRequest } from './proxy-request.js'
 
 /** A request on the tape with the parts of its answer, in order. */
@@ -30,7 +30,7 @@ export class TapedExchanges {
   readonly #matcher: ContentMatcher
   readonly #byOperation: ReadonlyMap<RecordedOperation, TapedExchange>
 
-  constructor(tape: Tape, matchers: readonly Matcher[]) {
+  constructor(tape: Tape, matchers: readonly RequestMatcher[]) {
     const timeline = new TapeTimeline(tape, 1, () => {})
     this.#matcher = new ContentMatcher(timeline, {
       drawn: 'compared',

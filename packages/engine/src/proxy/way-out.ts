@@ -91,7 +91,7 @@ export class WayOut {
 
   #proxyFor(protocol: string, hostname: string): URL | undefined {
     const host = hostname.replaceAll(/[[\]]/g, '').toLowerCase()
-    if (isLoopback(host) || this.#isExempt(host)) return undefined
+    if (isLoopbackHost(host) || this.#isExempt(host)) return undefined
     const text = this.#read(protocol === 'https:' ? 'https_proxy' : 'http_proxy')
     return usable(text ?? this.#read('all_proxy') ?? '')
   }
@@ -112,7 +112,7 @@ export class WayOut {
   }
 }
 
-export const isLoopback = (host: string): boolean =>
+export const isLoopbackHost = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || /^127\.|^::1$/.test(host)
 
 /** A bare `host:port` counts as an HTTP proxy. */

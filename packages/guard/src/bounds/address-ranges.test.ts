@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { inRange, kindOf, parseRange } from './address-ranges.js'
+import { inRange, addressKindOf, parseRange } from './address-ranges.js'
 import { parseAddress } from './parse-address.js'
 
 const kind = (text: string) => {
   const address = parseAddress(text)
-  return address === undefined ? 'no address' : kindOf(address)
+  return address === undefined ? 'no address' : addressKindOf(address)
 }
 
 describe('kinds of addresses', () => {

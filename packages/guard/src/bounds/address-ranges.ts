@@ -92,12 +92,12 @@ const readBlocks = () => ({
 })
 
 /** Kind of an address that is not public. IPv4 inside IPv6 is judged as IPv4. */
-export function kindOf(address: Address): AddressKind | undefined {
+export function addressKindOf(address: Address): AddressKind | undefined {
   const { special, global, nat64 } = knownBlocks()
   const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
   if (address.family === 4 || (kind !== undefined && kind !== 'reserved')) return kind
   for (const value of embedded(address)) {
-    const inner = kindOf({ family: 4, value })
+    const inner = addressKindOf({ family: 4, value })
     if (inner !== undefined) return inner
   }
   if (kind !== undefined || inRange(address, global) || inRange(address, nat64)) return kind

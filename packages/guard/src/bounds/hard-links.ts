@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { Dirent, Stats } from 'node:fs'
 import { disk, outsideRuns } from '@retake/engine/hook'
-import { lookAt } from './resolve-path.js'
+import { statOf } from './resolve-path.js'
 
 /** How many entries are looked at before a search is given up. */
 const ENTRIES = 20_000
@@ -26,7 +26,7 @@ export function mayHaveNameOutside(file: Stats, folders: readonly string[]): boo
       if (left < 0) return true
       const location = path.join(folder, entry.name)
       if (entry.isDirectory()) pending.push(location)
-      else if (entry.isFile() && isSame(lookAt(location), file)) names -= 1
+      else if (entry.isFile() && isSame(statOf(location), file)) names -= 1
       if (names === 0) return false
     }
   }

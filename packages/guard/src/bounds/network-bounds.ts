@@ -1,7 +1,7 @@
 import { installOnce } from '../enforcement/install.js'
 import { watchUndici } from '../enforcement/network/undici-requests.js'
 import type { Denial } from '../guard-error.js'
-import { kindOf, knownBlocks } from './address-ranges.js'
+import { addressKindOf, knownBlocks } from './address-ranges.js'
 import { canonicalHost, type CanonicalHost } from './canonical-host.js'
 import { fitsPattern, hostPattern } from './host-pattern.js'
 import { ListedAddresses } from './listed-addresses.js'
@@ -56,7 +56,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     port: number | undefined,
     host: string,
   ): Denial | undefined => {
-    const kind = kindOf(address)
+    const kind = addressKindOf(address)
     if (kind === undefined) return undefined
     const isListed = kind === 'metadata' ? listed.names(address, port) : listed.has(address, port)
     return isListed ? undefined : denials.address(host, printAddress(address), port, kind)

@@ -5,7 +5,7 @@ import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import { fold, foldsCase, isBelow } from './file-roots.js'
-import { lookAt, resolvePath } from './resolve-path.js'
+import { statOf, resolvePath } from './resolve-path.js'
 
 /** A file or folder of the guard that no guarded tool may touch, whatever its scope allows. */
 interface OwnPath {
@@ -124,7 +124,7 @@ function linkedOwner(file: Stats | undefined): OwnPath | undefined {
       location = pending.pop()
     ) {
       left -= 1
-      const stats = lookAt(location)
+      const stats = statOf(location)
       if (stats?.isDirectory() === true)
         pending.push(
           ...listOf(location)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { FileDenialCode } from './file-denials.js'
 import type { FileRoots } from './file-roots.js'
 import { mayHaveNameOutside } from './hard-links.js'
-import { lookAt, type ResolvedPath, resolvePath } from './resolve-path.js'
+import { statOf, type ResolvedPath, resolvePath } from './resolve-path.js'
 
 /**
  * Forms of a path that mean a machine, a device or a stream somewhere, whatever they are
@@ -198,8 +198,8 @@ export class PathInspector {
     const refused = this.#refusal(text, resolvePath(text))
     if (refused !== 'PATH_OUTSIDE_ROOT') return refused
     if (climbs(text) && !/\s/.test(text)) return 'PATH_TRAVERSAL'
-    if (lookAt(named) !== undefined) return names > 1 ? refused : undefined
-    if (/\s/.test(text) || lookAt(path.dirname(named)) === undefined || names < 2) return undefined
+    if (statOf(named) !== undefined) return names > 1 ? refused : undefined
+    if (/\s/.test(text) || statOf(path.dirname(named)) === undefined || names < 2) return undefined
     return names > 2 || path.extname(named) !== '' ? refused : undefined
   }
 
@@ -220,7 +220,7 @@ export class PathInspector {
     if (this.#contains(cwd)) bases.push(cwd)
     const [first = ''] = text.split('/', 1)
     for (const from of new Set(bases)) {
-      if (lookAt(path.join(from, first)) === undefined) continue
+      if (statOf(path.join(from, first)) === undefined) continue
       const location = resolvePath(text, { from })
       if (location === undefined) return 'PATH_SYMLINK_LOOP'
       if (location.links > 0 && !this.#contains(location.real)) return 'PATH_SYMLINK_ESCAPE'

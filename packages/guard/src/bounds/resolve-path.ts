@@ -43,7 +43,7 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
       continue
     }
     const next = path.join(real, name)
-    stats = lookAt(next)
+    stats = statOf(next)
     const target = stats?.isSymbolicLink() && (follow || left.length > 0) ? read(next) : undefined
     if (target === undefined) {
       real = next
@@ -56,11 +56,11 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
     left.push(...namesOf(target.slice(root.length)).toReversed())
     stats = undefined
   }
-  return { real, stats: stats ?? lookAt(real), links }
+  return { real, stats: stats ?? statOf(real), links }
 }
 
 /** Stats of the entry itself, links not followed; undefined if there is none or it cannot be seen. */
-export function lookAt(location: string): Stats | undefined {
+export function statOf(location: string): Stats | undefined {
   try {
     return disk.lstatSync(location, { throwIfNoEntry: false })
   } catch {

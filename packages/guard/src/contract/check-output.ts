@@ -7,7 +7,7 @@ import type { Contract, OutputKind } from './contract.js'
 import { readJsonText } from './read-json-text.js'
 import { contractOf } from './resolve-contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
-import { pathText } from './contract-errors.js'
+import { issuePathText } from './contract-errors.js'
 import { notJson } from './check-schema.js'
 
 /**
@@ -17,7 +17,7 @@ import { notJson } from './check-schema.js'
  */
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
   const field = fieldIn(value, path)
-  const at = pathText(path)
+  const at = issuePathText(path)
   const wanted = expected ?? wantedIn(message)
   if (field.isMissing) {
     const isNamed = wanted !== undefined && typesIn(wanted).length > 0
@@ -151,5 +151,5 @@ function outputKind(value: unknown): FoundKind {
   const odd = notJson(value)
   return odd === undefined
     ? { kind: 'json', path: '' }
-    : { path: pathText(odd.path), found: odd.found }
+    : { path: issuePathText(odd.path), found: odd.found }
 }

@@ -5,7 +5,7 @@ import type { SchemaIssue, UnusableSchema } from './check-schema.js'
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u
 
 /** A path as people write it: `items[0].price`; empty for the whole value. */
-export function pathText(path: readonly PropertyKey[]): string {
+export function issuePathText(path: readonly PropertyKey[]): string {
   let text = ''
   for (const key of path) {
     if (typeof key === 'number') text += `[${key}]`
@@ -29,7 +29,7 @@ export const contractErrors = {
     code: 'INPUT_INVALID',
     rule: 'contract/input',
     what: `The arguments of "${tool}" do not fit its input schema.`,
-    why: `${listed(issues.map(({ path, message }) => `${pathText(path) || 'arguments'}: ${message}`))}.`,
+    why: `${listed(issues.map(({ path, message }) => `${issuePathText(path) || 'arguments'}: ${message}`))}.`,
     allowed:
       shape === undefined
         ? 'Arguments that fit the input schema of the tool.'

@@ -5,7 +5,7 @@ import { patchEmitterListeners } from './listeners/emitter-listeners.js'
 import { patchTargetListeners } from './listeners/target-listeners.js'
 import { patchDatagrams } from './network/datagrams.js'
 import { patchErrorEvents } from './listeners/target-listeners.js'
-import { patchHttp2 } from './network/http2-within.js'
+import { patchHttp2Sessions } from './network/http2-within.js'
 import { patchHttpRequests } from './network/http-requests.js'
 import { patchListening } from './network/listening.js'
 import { patchNameServers } from './network/checked-queries.js'
@@ -46,7 +46,7 @@ export function uninstallGuard(): void {
 
 const patchAll = (): Undo =>
   undoAll([
-    patchHttp2(),
+    patchHttp2Sessions(),
     patchHttpRequests(),
     patchSecureSockets(),
     patchSocketWrites(),

@@ -23,7 +23,7 @@ export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUN
 export const toUsd = (nanoUsd: number): number => nanoUsd / 1e9
 
 /** Undefined when nothing is said about tokens. */
-export const tokensOf = ({ inputTokens, outputTokens }: CallUsage): number | undefined =>
+export const usageTokens = ({ inputTokens, outputTokens }: CallUsage): number | undefined =>
   inputTokens === undefined && outputTokens === undefined
     ? undefined
     : Math.ceil((inputTokens ?? 0) + (outputTokens ?? 0))
@@ -33,7 +33,7 @@ export const nanoUsdOf = ({ costUsd }: CallUsage): number | undefined =>
   costUsd === undefined ? undefined : toNanoUsd(costUsd)
 
 export const amountOf = (usage: CallUsage): Amount => ({
-  tokens: tokensOf(usage) ?? 0,
+  tokens: usageTokens(usage) ?? 0,
   nanoUsd: nanoUsdOf(usage) ?? 0,
 })
 
@@ -42,7 +42,7 @@ export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amoun
   said === undefined
     ? reserved
     : {
-        tokens: tokensOf(said) ?? reserved.tokens,
+        tokens: usageTokens(said) ?? reserved.tokens,
         nanoUsd: nanoUsdOf(said) ?? reserved.nanoUsd,
       }
 
@@ -91,7 +91,7 @@ export function wrongUsage(usage: unknown): string | undefined {
     : `it has "${names.join('", "')}" and none of ${USAGE_FIELDS.join(', ')}`
 }
 
-export function addUsage(a: CallUsage | undefined, b: CallUsage): CallUsage {
+export function addCallUsage(a: CallUsage | undefined, b: CallUsage): CallUsage {
   const both = (name: 'inputTokens' | 'outputTokens' | 'costUsd') => {
     const [x, y] = [a?.[name], b[name]]
     return x === undefined && y === undefined ? {} : { [name]: (x ?? 0) + (y ?? 0) }

@@ -49,7 +49,7 @@ function notData(value: unknown): string | undefined {
 }
 
 /** A result in its form on the tape, or why there is none. */
-export type Encoded =
+export type EncodedOutput =
   | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
   | { readonly error: unknown }
   | { readonly stop: Denial }
@@ -63,7 +63,7 @@ export function encodeOutput(
   value: unknown,
   outputBytes: number,
   session: Session,
-): Encoded {
+): EncodedOutput {
   try {
     if (isLargerThan(value, outputBytes))
       return { stop: limitErrors.outputSize(tool.name, outputBytes, undefined) }

@@ -6,11 +6,11 @@ import { checkOf } from '../enforcement/bounds-check.js'
 import { type Denial, GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
-import { addUsage, wrongUsage } from './amount.js'
+import { addCallUsage, wrongUsage } from './amount.js'
 import { AttemptBounds } from './attempt-bounds.js'
 import type { CircuitOutcome } from './circuit-breaker.js'
 import { type Clock, realClock } from './clock.js'
-import { type Encoded, encodeOutput } from './encode-output.js'
+import { type EncodedOutput, encodeOutput } from './encode-output.js'
 import { limitErrors } from './limit-errors.js'
 import { retryAfterMs } from './retry-after.js'
 import { retrySafety } from './retry-safety.js'
@@ -194,7 +194,7 @@ const isGuardError = (thrown: unknown): boolean =>
   !types.isProxy(thrown) && thrown instanceof GuardError
 
 /** How an attempt, or the call with it, ends. */
-type Outcome = Encoded | { readonly error: unknown; readonly exitReason: 'retries' }
+type Outcome = EncodedOutput | { readonly error: unknown; readonly exitReason: 'retries' }
 
 class Execution {
   readonly #clock: Clock
@@ -278,8 +278,8 @@ class Execution {
     if (wrong !== undefined)
       throw new GuardError(limitErrors.usageInvalid(`Tool "${this.options.tool.name}"`, wrong))
     if (this.#isOver) return this.options.late?.(usage)
-    this.#usage = addUsage(this.#usage, usage)
-    this.#total = addUsage(this.#total, usage)
+    this.#usage = addCallUsage(this.#usage, usage)
+    this.#total = addCallUsage(this.#total, usage)
   }
 
   #encoded(value: unknown): Outcome {

@@ -2,7 +2,7 @@ import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { Denial } from '../guard-error.js'
 import {
-  addUsage,
+  addCallUsage,
   beyond,
   larger,
   NOTHING,
@@ -108,7 +108,7 @@ export class Reservation {
     isGivenUp = false,
   ): CallUsage | undefined {
     if (this.#isOver) return this.#more
-    this.#said = this.#early === undefined ? usage : addUsage(usage, this.#early)
+    this.#said = this.#early === undefined ? usage : addCallUsage(usage, this.#early)
     this.#least = isGivenUp ? this.amount : NOTHING
     this.#counted = larger(usedAmount(this.#said, this.amount), this.#least)
     const now = this.#now()
@@ -121,10 +121,10 @@ export class Reservation {
   /** A call that is over says what it used all the same: its tool went on. Returns what counts in addition. */
   late(usage: CallUsage): Amount {
     if (!this.#isOver) {
-      this.#early = addUsage(this.#early, usage)
+      this.#early = addCallUsage(this.#early, usage)
       return NOTHING
     }
-    this.#said = addUsage(this.#said, usage)
+    this.#said = addCallUsage(this.#said, usage)
     const used = larger(usedAmount(this.#said, this.amount), this.#least)
     const more = beyond(used, this.#counted)
     this.#counted = larger(used, this.#counted)
@@ -183,7 +183,7 @@ export class Reservation {
       nanoUsd: requested.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
     })
     if (more === undefined) return
-    this.#more = addUsage(this.#more, more)
+    this.#more = addCallUsage(this.#more, more)
     this.meters.usedMore(used)
   }
 }

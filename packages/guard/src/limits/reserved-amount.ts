@@ -1,7 +1,7 @@
 import type { CallUsage } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { NOTHING, nanoUsdOf, tokensOf, wrongUsage, type Amount } from './amount.js'
+import { NOTHING, nanoUsdOf, usageTokens, wrongUsage, type Amount } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 
 /** Scopes of the limits that require a reservation. */
@@ -35,7 +35,7 @@ export function reservedAmount(
   if (said === undefined && spendsNothing) return NOTHING
   const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
     (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
-  const tokens = most(tokensOf)
+  const tokens = most(usageTokens)
   const nanoUsd = most(nanoUsdOf)
   if (tokens === undefined && requested.tokens !== undefined)
     return limitErrors.notReserved(name, requested.tokens, 'tokens')

@@ -2,7 +2,7 @@ import { pathProblem } from './argument-path.js'
 import { LOOK_BACK_LIMIT } from './call-counter.js'
 import { EFFECTS } from './call-filter.js'
 import { checkWhen } from './check-when.js'
-import { verdictOf } from './compiled-rule.js'
+import { ruleVerdict } from './compiled-rule.js'
 import type { DataCheck, PlainObject } from './data-check.js'
 import { coversNames } from './name-pattern.js'
 import type { Names, Rule } from './policy.js'
@@ -135,7 +135,7 @@ function checkReach(
 ): void {
   const open: { readonly index: number; readonly names: Names }[] = []
   for (const { index, rule } of rules) {
-    const names = rule[verdictOf(rule)] ?? []
+    const names = rule[ruleVerdict(rule)] ?? []
     const before = open.find((each) => coversNames(each.names, names))
     if (before !== undefined)
       check.add(

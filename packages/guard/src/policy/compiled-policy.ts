@@ -1,4 +1,4 @@
-import { type Effect, stableStringify, toWire, type Verdict } from '@retake/tape/format'
+import { type Effect, stableStringify, toWire, type GuardVerdict } from '@retake/tape/format'
 import { eachText } from '../bounds/each-text.js'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
@@ -47,8 +47,8 @@ export class PolicyInvalid extends RetakeError {
 
 export type { JudgedCall } from './call-filter.js'
 
-export interface Judgement {
-  readonly verdict: Verdict
+export interface PolicyJudgement {
+  readonly verdict: GuardVerdict
   /** `policy/rule`; missing when a default decided. */
   readonly rule?: string
   /** Set unless the verdict is `allow`. */
@@ -90,7 +90,7 @@ export class CompiledPolicy implements LooksBack {
   }
 
   /** The history must be one of this policy. */
-  judge(call: JudgedCall, history: CallHistory): Judgement {
+  judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     if (history.policy !== this) history.trackFor(this)
     const outside = this.outside(call)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
@@ -134,7 +134,7 @@ export class CompiledPolicy implements LooksBack {
   }
 }
 
-const ALLOWED: Judgement = { verdict: 'allow' }
+const ALLOWED: PolicyJudgement = { verdict: 'allow' }
 
 /** How many tools are remembered with the rules whose names fit them. */
 const TOOL_LIMIT = 1_000
@@ -142,9 +142,9 @@ const TOOL_LIMIT = 1_000
 /** The rules of one policy. The first that matches decides. */
 export class PolicyRules {
   readonly name: string
-  readonly default: Verdict
+  readonly default: GuardVerdict
   readonly rules: readonly CompiledRule[]
-  readonly #allowed: ReadonlyMap<CompiledRule, Judgement>
+  readonly #allowed: ReadonlyMap<CompiledRule, PolicyJudgement>
   readonly #byTool = new Map<string, readonly CompiledRule[]>()
 
   constructor({ name, default: verdict = 'allow', rules = [] }: Policy, lookBack: LookBackList) {
@@ -158,7 +158,7 @@ export class PolicyRules {
     )
   }
 
-  judge(call: JudgedCall, history: CallHistory): Judgement {
+  judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     const effects = effectBits(call.effects)
     lookAnew()
     for (const rule of this.#rulesFor(call.tool)) {

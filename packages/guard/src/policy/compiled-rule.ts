@@ -1,4 +1,4 @@
-import type { Verdict } from '@retake/tape/format'
+import type { GuardVerdict } from '@retake/tape/format'
 import { ArgumentPath, argumentText } from './argument-path.js'
 import { LOOK_BACK_LIMIT } from './call-counter.js'
 import { CallFilter, type PathList } from './call-filter.js'
@@ -62,7 +62,7 @@ const DEFAULT_TAINT_LENGTH = 12
 
 /** A compiled rule. Matching is fast; `matchOf` explains it. */
 export class CompiledRule {
-  readonly verdict: Verdict
+  readonly verdict: GuardVerdict
   readonly names: Names
   readonly filter: CallFilter
   /** Of calls that this rule is about. */
@@ -77,7 +77,7 @@ export class CompiledRule {
     readonly name: string,
     lookBack: LookBackList,
   ) {
-    this.verdict = verdictOf(rule)
+    this.verdict = ruleVerdict(rule)
     this.names = rule[this.verdict] ?? []
     const isStrict = this.verdict !== 'allow'
     const { effect, declares, when, after, moreThan, within, tainted } = rule
@@ -155,7 +155,7 @@ function taintIndex({ taints }: LookBackList, taint: Taint): number {
   return known >= 0 ? known : taints.push({ from, minLength }) - 1
 }
 
-export const verdictOf = (rule: Rule): Verdict =>
+export const ruleVerdict = (rule: Rule): GuardVerdict =>
   rule.deny !== undefined ? 'deny' : rule.ask !== undefined ? 'ask' : 'allow'
 
 export const namesOf = (names: Names): readonly string[] =>

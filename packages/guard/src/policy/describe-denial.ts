@@ -1,4 +1,4 @@
-import type { Verdict } from '@retake/tape/format'
+import type { GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { JudgedCall } from './call-filter.js'
 import type { CallHistory } from './call-history.js'
@@ -9,7 +9,7 @@ import { earlierWords, matchOf, nameList } from './rule-match.js'
 /** A policy as far as an explanation needs it. */
 export interface DescribedPolicy {
   readonly name: string
-  readonly default: Verdict
+  readonly default: GuardVerdict
   readonly rules: readonly CompiledRule[]
 }
 
@@ -45,7 +45,7 @@ export function describeDefault(policy: DescribedPolicy, call: JudgedCall): Deni
 
 const VERBS = { allow: 'allows', deny: 'denies', ask: 'asks about' }
 
-const whatOf = ({ tool }: JudgedCall, verdict: Verdict): string =>
+const whatOf = ({ tool }: JudgedCall, verdict: GuardVerdict): string =>
   verdict === 'ask'
     ? `Tool "${tool}" needs approval before it starts.`
     : `Tool "${tool}" was not started.`

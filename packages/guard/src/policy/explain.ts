@@ -1,8 +1,8 @@
-import type { Verdict } from '@retake/tape/format'
+import type { GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { JudgedCall } from './call-filter.js'
 import { CallHistory, type PastCall } from './call-history.js'
-import { CompiledPolicy, type Judgement } from './compiled-policy.js'
+import { CompiledPolicy, type PolicyJudgement } from './compiled-policy.js'
 import type { Policy } from './policy.js'
 import { matchOf } from './rule-match.js'
 
@@ -10,7 +10,7 @@ import { matchOf } from './rule-match.js'
 export interface ExplainedRule {
   /** `policy/rule`. */
   readonly rule: string
-  readonly verdict: Verdict
+  readonly verdict: GuardVerdict
   readonly matched: boolean
   /** It is the first of its policy that matches. */
   readonly decides: boolean
@@ -20,7 +20,7 @@ export interface ExplainedRule {
 }
 
 export interface Explanation {
-  readonly judgement: Judgement
+  readonly judgement: PolicyJudgement
   /** A scope that denied the call before any rule. */
   readonly outside?: Denial
   /** Every rule of every policy, and its default, in order. */
@@ -28,7 +28,7 @@ export interface Explanation {
 }
 
 /** Every rule with whether it matches a call and why not, for people who wonder. */
-export function explain(
+export function explainJudgement(
   policy: CompiledPolicy,
   call: JudgedCall,
   history: CallHistory,
@@ -70,7 +70,7 @@ export function explainCalls(
   const compiled = new CompiledPolicy(policies)
   const history = new CallHistory(compiled)
   return calls.map((call) => {
-    const explanation = explain(compiled, call, history)
+    const explanation = explainJudgement(compiled, call, history)
     history.add(call)
     return explanation
   })

@@ -1,5 +1,5 @@
 import { CallHistory, wasMade, type PastCall } from './call-history.js'
-import { CompiledPolicy, type Judgement } from './compiled-policy.js'
+import { CompiledPolicy, type PolicyJudgement } from './compiled-policy.js'
 import type { Policy } from './policy.js'
 
 /** A call that was made, and when: numbers that only have to be in order, such as those of events. */
@@ -19,7 +19,7 @@ export interface TimedCall extends PastCall {
 export function judgeCalls(
   policies: readonly Policy[],
   calls: readonly TimedCall[],
-): readonly Judgement[] {
+): readonly PolicyJudgement[] {
   const compiled = new CompiledPolicy(policies)
   const history = new CallHistory(compiled)
   const underWay = new Set<TimedCall>()

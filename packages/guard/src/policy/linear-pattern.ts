@@ -1,5 +1,5 @@
 import { fitIf, UNKNOWN, type Fit } from './fit.js'
-import { PatternMachine, type Program, type Step } from './pattern-machine.js'
+import { PatternMachine, type Program, type PatternStep } from './pattern-machine.js'
 import { parsePattern, type PatternNode } from './parse-pattern.js'
 
 /** Longer texts are not searched: their result is unknown. */
@@ -49,8 +49,8 @@ export function patternProblem(source: string): string | undefined {
 }
 
 function programOf(node: PatternNode): Program {
-  const program: Step[] = []
-  const emit = (step: Step): number => {
+  const program: PatternStep[] = []
+  const emit = (step: PatternStep): number => {
     if (program.length >= PROGRAM_LIMIT)
       throw new Error('It is too long, with its repeats written out.')
     return program.push(step) - 1

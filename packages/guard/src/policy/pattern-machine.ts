@@ -1,12 +1,12 @@
 import type { Anchor } from './parse-pattern.js'
 
-export type Step =
+export type PatternStep =
   | { readonly op: 'char'; readonly test: (code: number, dotIsAll: boolean) => boolean }
   | { readonly op: 'split'; left: number; right: number }
   | { readonly op: 'assert'; readonly where: Anchor }
   | { readonly op: 'match' }
 
-export type Program = readonly Step[]
+export type Program = readonly PatternStep[]
 
 /** All steps of a program that may come next. */
 interface State {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
 import { CompiledPolicy } from './compiled-policy.js'
-import { explain } from './explain.js'
+import { explainJudgement } from './explain.js'
 import { judgeCalls } from './judge-calls.js'
 import type { Policy, Rule } from './policy.js'
 import { policyHash } from './compiled-policy.js'
@@ -77,7 +77,7 @@ test('the first rule that matches decides', () => {
       const compiled = new CompiledPolicy([given])
       const history = new CallHistory(compiled)
       for (const each of made) {
-        const { judgement, rules: explained } = explain(compiled, each, history)
+        const { judgement, rules: explained } = explainJudgement(compiled, each, history)
         const first = explained.find(({ matched }) => matched)
         expect(first?.verdict).toBe(judgement.verdict)
         expect(first?.decides).toBe(true)

@@ -1,4 +1,4 @@
-import type { Effect, Verdict } from '@retake/tape/format'
+import type { Effect, GuardVerdict } from '@retake/tape/format'
 import type { FileScope } from '../bounds/scopes.js'
 import type { NetworkScope } from '../bounds/scopes.js'
 import type { ShellScope } from '../bounds/scopes.js'
@@ -30,7 +30,7 @@ import type { Limits } from '../limits/limits.js'
 export interface Policy {
   readonly name: string
   /** For a call that no rule matches; `allow` unless set. */
-  readonly default?: Verdict
+  readonly default?: GuardVerdict
   readonly rules?: readonly Rule[]
   /** Files that a tool may read and write. */
   readonly files?: FileScope

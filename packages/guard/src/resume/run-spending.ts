@@ -7,7 +7,7 @@ import {
   type Tape,
 } from '@retake/tape/format'
 import { type Operation, outsideRuns, type Session } from '@retake/engine/hook'
-import { addUsage, NOTHING, sum, toUsage, type Amount } from '../limits/amount.js'
+import { addCallUsage, NOTHING, sum, toUsage, type Amount } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
 import type { Spent } from '../limits/spent.js'
 import type { EarlierRuns } from './earlier-runs.js'
@@ -85,7 +85,7 @@ export class RunSpending {
 
   /** Spent beside the tools. `isSaidAgain`: a run that goes on from this one hears it again. */
   keep(session: Session, usage: CallUsage, isSaidAgain: boolean): void {
-    const said = addUsage(undefined, usage)
+    const said = addCallUsage(undefined, usage)
     this.#note(session, isSaidAgain ? { usage: said, isSaidAgain } : { usage: said })
   }
 

@@ -27,7 +27,7 @@ export interface BlameFindings {
   readonly riskCurve: readonly RiskPoint[]
   /** `frozen`: read with everything else held as recorded, because a repair in a live tail does not help. */
   readonly mode: BlameMode
-  readonly evidence: readonly Probe[]
+  readonly evidence: readonly BlameProbe[]
   readonly forks: ForkCounts
   /** Remarks that a reader must know: relearned, not monotone, staircase, stopped by a budget. */
   readonly notes: readonly string[]
@@ -96,7 +96,7 @@ export interface RiskPoint {
 }
 
 /** One question that was put to forks, and what they said. */
-export interface Probe {
+export interface BlameProbe {
   /** Purpose: `anchor`, `prefix`, `cause`, `minimal`, `repair`, `echo`, `back-up`, `audit`, `confirm`, `one out`, `risk`. */
   readonly purpose: ProbePurpose
   readonly mode: BlameMode

@@ -9,7 +9,7 @@ export type GuardStatus = 'done' | 'denied' | 'failed' | 'stopped' | 'in doubt'
 /** Effect of a call on the world. `spend`: it costs money or something else that is scarce. */
 export type Effect = 'read' | 'write' | 'network' | 'shell' | 'spend'
 
-export type Verdict = 'allow' | 'deny' | 'ask'
+export type GuardVerdict = 'allow' | 'deny' | 'ask'
 
 /** A limit that ended a call or kept it from starting. */
 export type ExitReason =
@@ -42,7 +42,7 @@ export interface GuardIntent {
   readonly fingerprint: string
   /** From 1: how often this very call was made in this run so far. */
   readonly occurrence: number
-  readonly verdict: Verdict
+  readonly verdict: GuardVerdict
   /** The rule that decided, as `policy/rule`; missing when the policy's default did. */
   readonly rule?: string
   /** For a call that does not run: the stable code of the error. */

@@ -132,14 +132,14 @@ export interface ProviderAddress {
   /** Paths that only requests in this provider's protocol have. */
   readonly paths: RegExp
   /** The address in a given environment; `undefined` if the provider must not be routed there. */
-  readonly within?: (env: Environment) => ProviderAddress | undefined
+  readonly within?: (env: ProviderEnvironment) => ProviderAddress | undefined
   /** Variables with a key; the test model server sets them to made-up values. */
   readonly keys?: readonly string[]
   /** Further variables that clients need to talk to the test model server. */
   readonly testVariables?: Readonly<Record<string, string>>
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type ProviderEnvironment = Readonly<Record<string, string | undefined>>
 
 /** A request that arrived at the test model server. */
 export interface ArrivedRequest {

@@ -48,7 +48,7 @@ export interface StepOp {
 }
 
 /** A call of the file system, with its answer. */
-export interface FileCall {
+export interface IndexedFileCall {
   readonly call: CallEvent
   result?: ResultEvent
 }
@@ -64,7 +64,7 @@ export interface RunIndex {
   readonly bySocket: ReadonlyMap<number, readonly StepOp[]>
   readonly notes: readonly NoteEvent[]
   readonly outputs: readonly OutputEvent[]
-  readonly fileCalls: readonly FileCall[]
+  readonly fileCalls: readonly IndexedFileCall[]
   readonly end: EndEvent | undefined
   readonly lastAt: number
 }
@@ -86,14 +86,14 @@ class RunIndexBuilder implements RunIndex {
   readonly bySocket = new Map<number, StepOp[]>()
   readonly notes: NoteEvent[] = []
   readonly outputs: OutputEvent[] = []
-  readonly fileCalls: FileCall[] = []
+  readonly fileCalls: IndexedFileCall[] = []
   end: EndEvent | undefined
   lastAt = 0
   readonly #ops = new Map<number, StepOp>()
   readonly #sockets = new Map<number, { event: SocketEvent; entry: Mutable<StartEntry> }>()
   readonly #syncCalls = new Set<number>()
   #drawn: GuardIntent | undefined
-  readonly #files = new Map<number, FileCall>()
+  readonly #files = new Map<number, IndexedFileCall>()
 
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
@@ -167,7 +167,7 @@ class RunIndexBuilder implements RunIndex {
   }
 
   #addFile(call: CallEvent): void {
-    const file: FileCall = { call }
+    const file: IndexedFileCall = { call }
     this.fileCalls.push(file)
     this.#files.set(call.seq, file)
   }

@@ -18,7 +18,7 @@ import { indexStdio, McpStep, type StdioIndex, type StepSource } from './mcp/mcp
 import { readBody } from './readable-value.js'
 import { RequestCache } from './exchange.js'
 import { RequestStep } from './request-step.js'
-import { type FileCall, indexRun, type RunIndex, type StepOp } from './run-index.js'
+import { type IndexedFileCall, indexRun, type RunIndex, type StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { isSameTool, linkTools, type ToolLinks } from './tool-links.js'
 import { type RunTotals, type Step, sumSteps } from './step.js'
@@ -164,7 +164,7 @@ export class RunView {
   }
 
   /** Calls of the file system, in order. */
-  get fileCalls(): readonly FileCall[] {
+  get fileCalls(): readonly IndexedFileCall[] {
     return this.#index.fileCalls
   }
 

@@ -1,6 +1,6 @@
 import type { CallEvent, ResultEvent, RunView, Tape } from '@retake/tape'
 import { cutText } from './clip.js'
-import type { FileAccess, FileTouch } from './run-source.js'
+import type { SourceAccess, FileTouch } from './run-source.js'
 import { pathOf } from './site-in-stack.js'
 
 const LINE = 2000
@@ -39,7 +39,7 @@ function touchOf(
 /** Written data is the body of the call, read data that of its result. */
 function bytesOf(
   tape: Tape,
-  access: FileAccess,
+  access: SourceAccess,
   seq: number,
   result: ResultEvent | undefined,
 ): number | undefined {
@@ -48,7 +48,7 @@ function bytesOf(
   return result.as === 'bytes' || result.as === 'text' ? tape.bodySize(result.seq) : undefined
 }
 
-const NAMES: readonly (readonly [FileAccess, RegExp])[] = [
+const NAMES: readonly (readonly [SourceAccess, RegExp])[] = [
   ['write', /^(writeFile|appendFile|writev?|createWriteStream)$/],
   ['read', /^(readFile|readv?|readLines|createReadStream|openAsBlob|loadEnvFile)$/],
   ['list', /^(readdir|opendir|glob|scandir)$/],
@@ -61,7 +61,7 @@ const NAMES: readonly (readonly [FileAccess, RegExp])[] = [
 ]
 
 /** By function name, such as `fs.promises.readFile` or `fs.statSync`. */
-function accessOf(call: string): FileAccess {
+function accessOf(call: string): SourceAccess {
   if (call.startsWith('Dir.')) return 'list'
   const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')
   return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other'

@@ -3,7 +3,7 @@ import type {
   BlameFindings,
   CauseSet,
   ForkCounts,
-  Probe,
+  BlameProbe,
   Rate,
   RiskPoint,
 } from '@retake/tape'
@@ -15,7 +15,7 @@ import {
   object,
   oneOf,
   optional,
-  record,
+  recordOf,
   type Shape,
   text,
 } from './shape.js'
@@ -51,7 +51,7 @@ const PURPOSES = [
   'confirm',
   'one out',
   'risk',
-] as const satisfies readonly Probe['purpose'][]
+] as const satisfies readonly BlameProbe['purpose'][]
 
 /** JSON has null where a number was not finite. */
 const known =
@@ -71,7 +71,7 @@ const blamedStep = object<BlamedStep>({
   prior: known(number),
 })
 
-const probe = object<Probe>({
+const probe = object<BlameProbe>({
   purpose: oneOf(PURPOSES),
   mode: oneOf(MODES),
   kept: text,
@@ -132,7 +132,7 @@ const facts = object<SearchFactsView>({
   forcedAnswers: known(number),
   wallMs: known(number),
   undefinedBy: (value, path) =>
-    Object.entries(known(record)(value, path) ?? {}).map(([reason, count]) => ({
+    Object.entries(known(recordOf)(value, path) ?? {}).map(([reason, count]) => ({
       reason,
       count: number(count, `${path}.${reason}`),
     })),

@@ -29,7 +29,7 @@ import { filesOf } from './files-of.js'
 import { LaneLayout } from './lane-layout.js'
 import type { LaneHead, RunHead } from './run-source.js'
 import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-source.js'
-import { searchRun } from './search-run.js'
+import { searchRunText } from './search-run.js'
 import { siteInStack } from './site-in-stack.js'
 import { stateView, type StateView } from './state-view.js'
 import type { BodySide, StepDetail, StreamFrames } from './run-source.js'
@@ -265,7 +265,7 @@ export class RunModel {
     { states = [] }: { readonly states?: readonly CapturedState[] } = {},
   ): Generator<SearchProgress> {
     const { tape, view } = this
-    return searchRun({ tape, view, files: () => this.files(), states }, text)
+    return searchRunText({ tape, view, files: () => this.files(), states }, text)
   }
 
   #columns(steps: readonly Step[]): RowColumns {

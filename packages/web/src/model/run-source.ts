@@ -176,14 +176,14 @@ export interface ConsolePart {
  * `look`: metadata, such as `stat`. `change`: created, moved, copied, linked or chmod.
  * `other`: opened, or an unknown call.
  */
-export type FileAccess = 'read' | 'write' | 'list' | 'remove' | 'look' | 'change' | 'other'
+export type SourceAccess = 'read' | 'write' | 'list' | 'remove' | 'look' | 'change' | 'other'
 
 export interface FileTouch {
   readonly seq: number
   readonly at: number
   /** For example `fs.readFile`. */
   readonly call: string
-  readonly access: FileAccess
+  readonly access: SourceAccess
   readonly path: string
   readonly ok: boolean
   readonly error?: string

@@ -85,7 +85,7 @@ class StepSearch {
   }
 
   #in(value: unknown, ...path: (string | number)[]): Found[] {
-    return value === undefined ? [] : this.#matcher.findIn(value, keysOf(...path), FIELD_MAX)
+    return value === undefined ? [] : this.#matcher.findIn(value, searchKeysOf(...path), FIELD_MAX)
   }
 
   #inHeaders(headers: readonly HeaderPair[], side: 'request' | 'response'): (Found | undefined)[] {
@@ -257,7 +257,7 @@ export class TextMatcher {
       if (typeof node === 'string') look(node, at)
       else if (typeof node === 'number' || typeof node === 'bigint') look(String(node), at)
       else if (Array.isArray(node) || node instanceof Set || node instanceof Map)
-        [...node].forEach((item, index) => walk(item, [...at, keyOf(index)]))
+        [...node].forEach((item, index) => walk(item, [...at, searchKeyOf(index)]))
       else if (node instanceof Date || node instanceof RegExp || node instanceof URL)
         look(node instanceof Date ? dateText(node) : String(node), at)
       else if (ArrayBuffer.isView(node))
@@ -269,7 +269,7 @@ export class TextMatcher {
         const members =
           node instanceof Error ? Object.assign({ message: node.message }, node) : node
         for (const [key, member] of Object.entries(members)) {
-          const inside = [...at, keyOf(key)]
+          const inside = [...at, searchKeyOf(key)]
           if (this.#pattern.test(key)) look(key, inside)
           else walk(member, inside)
         }
@@ -280,9 +280,9 @@ export class TextMatcher {
   }
 }
 
-export const keyOf = (key: string | number): PathKey => ({ key: String(key), quoted: false })
+export const searchKeyOf = (key: string | number): PathKey => ({ key: String(key), quoted: false })
 
-export const keysOf = (...keys: (string | number)[]): PathKey[] => keys.map(keyOf)
+export const searchKeysOf = (...keys: (string | number)[]): PathKey[] => keys.map(searchKeyOf)
 
 const dateText = (date: Date): string => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
 
@@ -308,7 +308,7 @@ interface SearchedRun {
  * variables. Inferred tool calls are found in the conversation. Yields every ten milliseconds
  * or so; a single very large step takes longer.
  */
-export function* searchRun(run: SearchedRun, text: string): Generator<SearchProgress> {
+export function* searchRunText(run: SearchedRun, text: string): Generator<SearchProgress> {
   const total = run.view.recordedSteps.length
   let [searched, unread, count, since] = [0, 0, 0, performance.now()]
   let hits: SearchHit[] = []
@@ -363,7 +363,8 @@ function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Ge
 }
 
 function inExit(tape: Tape, { exit }: RunView, matcher: TextMatcher): SearchHit[] {
-  const [found] = exit?.error === undefined ? [] : matcher.findIn(exit.error, keysOf('exit'), 1)
+  const [found] =
+    exit?.error === undefined ? [] : matcher.findIn(exit.error, searchKeysOf('exit'), 1)
   return found === undefined
     ? []
     : [{ step: undefined, seq: tape.count - 1, field: 'error', ...found, path: '' }]
@@ -390,7 +391,7 @@ function* inStates(states: readonly CapturedState[], matcher: TextMatcher): Gene
     const hits: SearchHit[] = []
     for (const [position, { name: owner, variables }] of frames.entries()) {
       for (const [index, { name, json }] of variables.entries()) {
-        const path = keysOf('frames', position, 'variables', index, 'json')
+        const path = searchKeysOf('frames', position, 'variables', index, 'json')
         const found = [
           ...[matcher.find(name)].flatMap((hit) =>
             hit ? [{ ...hit, path: `frames.${position}.variables.${index}` }] : [],

@@ -27,7 +27,7 @@ export const text = check('a text', (value) => typeof value === 'string')
 
 export const flag = check('true or false', (value) => typeof value === 'boolean')
 
-export const record = check('an object', isRecord)
+export const recordOf = check('an object', isRecord)
 
 export const oneOf = <T extends string>(allowed: readonly T[]): Shape<T> =>
   check(`one of ${allowed.join(', ')}`, (value): value is T => allowed.includes(value as T))
@@ -52,7 +52,7 @@ export type Shapes<T> = {
 export const object =
   <T extends object>(shapes: Shapes<T>): Shape<T> =>
   (value, path) => {
-    const members = record(value, path)
+    const members = recordOf(value, path)
     const read = Object.entries(shapes as Record<string, Shape<unknown>>).map(([name, shape]) => {
       const member = Object.hasOwn(members, name) ? members[name] : undefined
       return [name, shape(member, path === '' ? name : `${path}.${name}`)] as const

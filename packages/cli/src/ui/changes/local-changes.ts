@@ -1,5 +1,5 @@
 import { attempt } from '../../attempt.js'
-import { type FileChange, isOverlay, overlayChanges, overlayOf, planRerun } from '@retake/engine'
+import { type FileChange, isOverlay, overlayChanges, planOverlay, planRerun } from '@retake/engine'
 import type { RunStatus } from '@retake/tape/present'
 import type {
   Abilities,
@@ -29,7 +29,7 @@ import {
   howText,
   type OwnNode,
   readNode,
-  readRun,
+  readBranchRun,
   type TreeReader,
 } from '../../runs/branch-tree.js'
 
@@ -46,7 +46,7 @@ interface Remembered<T> {
  * changes. Of each tape is remembered what was read, until the file is another one.
  */
 export class Branches {
-  readonly #runs = new Map<string, Remembered<ReturnType<typeof readRun>>>()
+  readonly #runs = new Map<string, Remembered<ReturnType<typeof readBranchRun>>>()
   readonly #nodes = new Map<string, Remembered<OwnNode>>()
 
   constructor(private readonly store: RunStore) {}
@@ -60,7 +60,7 @@ export class Branches {
   }
 
   readonly #reader: TreeReader = {
-    readRun: (file) => remembering(this.#runs, file, () => readRun(file)),
+    readRun: (file) => remembering(this.#runs, file, () => readBranchRun(file)),
     readNode: (id, file, run) => remembering(this.#nodes, file, () => readNode(id, file, run)),
   }
 
@@ -152,7 +152,7 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
     closeSession: (session) => sessions.close(session),
     // Compared with the disk; empty for a run that is not a branch.
     branchFiles: async (run) => {
-      const folder = overlayOf(path.resolve(openStored(store, run).path))
+      const folder = planOverlay(path.resolve(openStored(store, run).path))
       return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
     },
     approvals: async (run) => waitingApprovals(store, run),

@@ -6,7 +6,7 @@ import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
 import type { Session } from '../../sessions/session.js'
-import type { CapturedCall, Outcome, Encoded } from '../captured-call.js'
+import type { CapturedCall, CapturedOutcome, Encoded } from '../captured-call.js'
 import { encodeData, encodingOf, isPathOrDescriptor, type FileShape } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import { tookFromTape } from './served-call.js'
@@ -28,7 +28,7 @@ export function fileCall(
   const names = paths.map((path) => nameOf(session, path))
   if (rest.some(hasFunction)) noteFunction(session, label)
   if (name === 'open') descriptorsOf(session).opening(args)
-  const served = (outcome: Outcome): void => tookFromTape(session, name, args, outcome)
+  const served = (outcome: CapturedOutcome): void => tookFromTape(session, name, args, outcome)
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
     learnSecrets(session, names)
@@ -50,8 +50,8 @@ function readAgain(
   if (name !== 'readFile' && name !== 'openAsBlob') return undefined
   const opened =
     typeof filePath === 'number' ? descriptorsOf(session).positionOf(filePath) : undefined
-  const { path, position } = opened ?? { path: pathText(filePath), position: 0 }
-  const bytes = contentOf(session, path)?.subarray(position)
+  const { path, position } = opened ?? { path: pathArgumentText(filePath), position: 0 }
+  const bytes = fileContentOf(session, path)?.subarray(position)
   const { encoding } = (typeof options === 'object' ? (options ?? {}) : { encoding: options }) as {
     encoding?: BufferEncoding | null
   }
@@ -73,12 +73,12 @@ function noteFunction(session: Session, name: string): void {
 
 function nameOf(session: Session, filePath: unknown): string {
   if (typeof filePath === 'number') return nameDescriptor(session, filePath)
-  if (Array.isArray(filePath)) return filePath.map(pathText).join(', ')
-  return pathText(filePath)
+  if (Array.isArray(filePath)) return filePath.map(pathArgumentText).join(', ')
+  return pathArgumentText(filePath)
 }
 
 /** A path as text, whatever form it has. */
-export function pathText(path: unknown): string {
+export function pathArgumentText(path: unknown): string {
   return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)
 }
 
@@ -118,7 +118,7 @@ export function trackDescriptor(
   if (name !== 'open') return
   let paths = opened.get(session)
   if (paths === undefined) opened.set(session, (paths = new Map()))
-  paths.set(value as number, pathText(file))
+  paths.set(value as number, pathArgumentText(file))
 }
 
 /** The path it was opened with in this run, else `fd 7`. */
@@ -167,7 +167,7 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
 const readFileSync = nativeFunction('readFileSync')
 
 /** Current content of a file, for a served run; its secrets are registered. */
-export function contentOf(session: Session, path: string): Buffer | undefined {
+export function fileContentOf(session: Session, path: string): Buffer | undefined {
   const content = read(session, path)
   if (content !== undefined) learnSecrets(session, [path], content)
   return content

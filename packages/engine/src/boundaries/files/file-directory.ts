@@ -4,10 +4,10 @@ import { promisify } from 'node:util'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
-import type { Answer, CapturedCall } from '../captured-call.js'
+import type { CapturedAnswer, CapturedCall } from '../captured-call.js'
 import { plain } from '../captured-call.js'
 import type { ResultForm } from '../captured-call.js'
-import { fileCall, pathText } from './file-call.js'
+import { fileCall, pathArgumentText } from './file-call.js'
 import { checkArguments, takes } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import { entry } from './file-values.js'
@@ -30,7 +30,9 @@ export function opendirWork(session: Session, label: string, args: readonly unkn
     call: () => fileCall(session, label, 'opendir', args, shape),
     run: () =>
       isListed ? new ListedDirectory(session, args) : nativeFunction('opendirSync')(...args),
-    ...(!isListed && { start: (done: Answer) => void nativeFunction('opendir')(...args, done) }),
+    ...(!isListed && {
+      start: (done: CapturedAnswer) => void nativeFunction('opendir')(...args, done),
+    }),
     settle: (directory) => new TapeDirectory(session, directory as fs.Dir, args),
   }
 }
@@ -60,7 +62,7 @@ class TapeDirectory {
     return this.#directory.path
   }
 
-  read(callback?: Answer): Promise<unknown> | void {
+  read(callback?: CapturedAnswer): Promise<unknown> | void {
     if (this.#closed) throw directoryClosed()
     return this.#request('read', (done) => this.#real().read(done as never), callback)
   }
@@ -70,7 +72,7 @@ class TapeDirectory {
     return this.#callSync('readSync', () => this.#real().readSync())
   }
 
-  close(callback?: Answer): Promise<unknown> | void {
+  close(callback?: CapturedAnswer): Promise<unknown> | void {
     if (this.#closed) {
       if (callback === undefined) return Promise.reject(directoryClosed())
       return process.nextTick(callback, directoryClosed())
@@ -111,8 +113,8 @@ class TapeDirectory {
 
   #request(
     method: string,
-    start: (done: Answer) => void,
-    callback?: Answer,
+    start: (done: CapturedAnswer) => void,
+    callback?: CapturedAnswer,
   ): Promise<unknown> | void {
     const session = this.#live()
     if (session === undefined) return callback ? start(callback) : promisify(start)()
@@ -176,7 +178,7 @@ class ListedDirectory {
   constructor(session: Session, args: readonly unknown[], seen: ReadonlySet<string> = new Set()) {
     const [filePath, options] = args
     const given = typeof options === 'string' ? { encoding: options } : (options ?? {})
-    this.path = pathText(filePath)
+    this.path = pathArgumentText(filePath)
     // For its errors, which are those of another call.
     const folder = callLive(session, 'opendir', nativeFunction('opendirSync'), args) as fs.Dir
     folder.closeSync()
@@ -191,7 +193,7 @@ class ListedDirectory {
     return this.#entries.shift() ?? null
   }
 
-  read(done: Answer): void {
+  read(done: CapturedAnswer): void {
     done(null, this.readSync())
   }
 
@@ -199,7 +201,7 @@ class ListedDirectory {
     this.#entries.length = 0
   }
 
-  close(done: Answer): void {
+  close(done: CapturedAnswer): void {
     done(null)
   }
 }

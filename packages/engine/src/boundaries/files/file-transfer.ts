@@ -1,7 +1,7 @@
 import { encodeBody } from '@retake/tape/format'
 import type { Session } from '../../sessions/session.js'
 import { plain, type Encoded } from '../captured-call.js'
-import { contentOf, describeOptions, encodeOptions } from './file-call.js'
+import { fileContentOf, describeOptions, encodeOptions } from './file-call.js'
 import { nameDescriptor, outputDescriptor } from './file-call.js'
 import { bytesOf, encodeData, isDescriptor, NO_DESCRIPTOR, tryOut } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
@@ -122,7 +122,7 @@ function reading(
         const opened = descriptorsOf(session).positionOf(fd)
         if (opened === undefined) return undefined
         const from = isOwnPosition(position) ? Number(position) : opened.position
-        return contentOf(session, opened.path)?.subarray(from, from + length)
+        return fileContentOf(session, opened.path)?.subarray(from, from + length)
       },
     }),
     run: () => {

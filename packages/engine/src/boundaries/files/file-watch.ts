@@ -9,7 +9,7 @@ import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { performCall, plain } from '../captured-call.js'
 import { abortError } from '../deliver-error.js'
 import { undoAll, type Undo } from '../patch.js'
-import { fileCall, pathText } from './file-call.js'
+import { fileCall, pathArgumentText } from './file-call.js'
 import { isPath, takes } from './file-functions.js'
 import { nativeFunction, type FileFunction } from './file-natives.js'
 import { numbersOf, statsOf } from './file-values.js'
@@ -41,7 +41,7 @@ function watch(session: Session, given: unknown[]): TapeWatcher {
   const native = performCall(session, call, open)
   const watcher = new TapeWatcher(session, {
     name: 'FSWatcher',
-    path: pathText(filePath),
+    path: pathArgumentText(filePath),
     form: namedChange,
     native: native as NativeWatcher | undefined,
     open,
@@ -89,7 +89,7 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
   const listener = rest.find((arg) => typeof arg === 'function') as Listener | undefined
   // Refused by Node, at once.
   if (listener === undefined || !isPath(filePath)) return native(...given)
-  const key = path.resolve(pathText(filePath))
+  const key = path.resolve(pathArgumentText(filePath))
   let watcher = pollersOf(session).get(key)
   if (watcher === undefined) {
     const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
@@ -103,7 +103,7 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
     }
     watcher = new TapeWatcher(session, {
       name: 'fs.watchFile',
-      path: pathText(filePath),
+      path: pathArgumentText(filePath),
       form: statChange,
       native: session.local === 'tape' ? undefined : outsideRuns(open),
       open,
@@ -116,7 +116,7 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
 
 function unwatchFile(session: Session, given: unknown[], native: FileFunction): void {
   const [filePath, listener] = given
-  const key = isPath(filePath) ? path.resolve(pathText(filePath)) : ''
+  const key = isPath(filePath) ? path.resolve(pathArgumentText(filePath)) : ''
   const watcher = pollersOf(session).get(key)
   if (watcher === undefined) return void (session.local === 'tape' || native(...given))
   if (typeof listener === 'function') watcher.off('change', listener as Listener)

@@ -2,7 +2,7 @@ import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { answerLater } from '../in-turn.js'
-import { performCall, startCall, type Answer, type CapturedCall } from '../captured-call.js'
+import { performCall, startCall, type CapturedAnswer, type CapturedCall } from '../captured-call.js'
 import { fileCall, outputDescriptor, trackDescriptor } from './file-call.js'
 import { checkArguments, encodeData, encodingOf, shapeOf } from './file-functions.js'
 import { nativeFs, type FileFunction } from './file-natives.js'
@@ -14,7 +14,7 @@ export interface FileWork {
   /** Makes the call and returns the value for the tape. */
   readonly run: () => unknown
   /** The same for an answer that comes later; without it, `run` answers then too. */
-  start?(done: Answer): void
+  start?(done: CapturedAnswer): void
   /** Turns the value on the tape into the result for the agent. */
   settle?(value: unknown): unknown
   /** Set if the bytes end up on stdout or stderr; `value` is the result then. */
@@ -70,7 +70,7 @@ export function workSync(session: Session, work: FileWork): unknown {
   return settled(work, performCall(session, work.call(), work.run))
 }
 
-export function startWork(session: Session, work: FileWork, answer: Answer): void {
+export function startWork(session: Session, work: FileWork, answer: CapturedAnswer): void {
   const { output } = work
   if (work.isEmpty === true) return process.nextTick(answer, null, 0)
   if (output) {
@@ -80,7 +80,7 @@ export function startWork(session: Session, work: FileWork, answer: Answer): voi
     else natives.stderrWrite(output.bytes)
     return answerLater('output', () => answer(null, output.value), session)
   }
-  const start = (done: Answer): void =>
+  const start = (done: CapturedAnswer): void =>
     work.start === undefined ? done(null, work.run()) : work.start(done)
   startCall(session, work.call(), start, (error, value) =>
     error === null ? answer(null, settled(work, value)) : answer(error),

@@ -5,7 +5,7 @@ import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, plain } from '../captured-call.js'
 import { replace, undoAll, type Undo } from '../patch.js'
-import { contentOf, fileCall, learnSecrets, pathText } from './file-call.js'
+import { fileContentOf, fileCall, learnSecrets, pathArgumentText } from './file-call.js'
 import { opendirWork } from './file-directory.js'
 import { checkArguments, fileFunctions, takes } from './file-functions.js'
 import { isPieces, TapeFileHandle, writePiecesTo } from './file-handle.js'
@@ -226,7 +226,7 @@ function makeDisposableSync(_: Session, args: unknown[]): object {
 
 /** `process.loadEnvFile` reads a file without `fs`: the variables it sets come from the tape on replay. */
 function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
-  const title = pathText(file)
+  const title = pathArgumentText(file)
   learnSecrets(session, [title])
   const call = {
     kind: 'file' as const,
@@ -235,7 +235,7 @@ function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
     input: {},
     form: plain,
     again: () => {
-      const content = contentOf(session, title)
+      const content = fileContentOf(session, title)
       return content && { ...parseEnv(content.toString()) }
     },
   }

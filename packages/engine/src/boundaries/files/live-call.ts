@@ -3,7 +3,7 @@ import { absolute, originalError, overlayCall, pathsOf } from '../../overlay/ove
 import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import type { Session } from '../../sessions/session.js'
-import type { Answer } from '../captured-call.js'
+import type { CapturedAnswer } from '../captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 import { nativeFs, type FileFunction } from './file-natives.js'
 
@@ -35,13 +35,13 @@ export function startLive(
   name: string,
   native: FileFunction,
   given: readonly unknown[],
-  done: Answer,
+  done: CapturedAnswer,
 ): void {
   if (isPlain(session)) return startNative(name, native, given, done)
   if (name === 'open') descriptorsOf(session).isOver(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
-  const finish: Answer = (error, value) => {
+  const finish: CapturedAnswer = (error, value) => {
     const isOpened = name === 'open' && (error === null || error === undefined)
     done(error, isOpened ? descriptorsOf(session).adopt(value as number) : value)
   }
@@ -65,7 +65,7 @@ function startNative(
   name: string,
   native: FileFunction,
   args: readonly unknown[],
-  done: Answer,
+  done: CapturedAnswer,
 ): void {
   if (name === 'exists') native(...args, (there: unknown) => done(null, there))
   else native(...args, done)

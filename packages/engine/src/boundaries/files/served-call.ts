@@ -5,7 +5,7 @@ import { absolute, changeOverlay, pathsOf } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import type { Outcome } from '../captured-call.js'
+import type { CapturedOutcome } from '../captured-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-functions.js'
 
@@ -17,7 +17,7 @@ export function tookFromTape(
   session: Session,
   name: string,
   args: readonly unknown[],
-  outcome: Outcome,
+  outcome: CapturedOutcome,
 ): void {
   const { overlay } = session
   const isFilling = fills(overlay)
@@ -46,7 +46,7 @@ export function readFromTape(
   session: Session,
   fd: number,
   position: unknown,
-  outcome: Outcome,
+  outcome: CapturedOutcome,
 ): void {
   if ('error' in outcome || isOwnPosition(position)) return
   const { byteLength } = outcome.value as Uint8Array
@@ -58,7 +58,7 @@ export function wroteFromTape(
   session: Session,
   fd: number,
   write: { readonly name: string; readonly args: readonly unknown[]; readonly position: unknown },
-  outcome: Outcome,
+  outcome: CapturedOutcome,
 ): void {
   if ('error' in outcome) return
   const descriptors = descriptorsOf(session)

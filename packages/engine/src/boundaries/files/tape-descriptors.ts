@@ -7,7 +7,7 @@ import {
   opensToRead,
   reopeningBits,
 } from '../../overlay/open-flags.js'
-import { isBelow, Overlay } from '../../overlay/overlay.js'
+import { isBelowFolder, Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { NO_DESCRIPTOR } from './file-functions.js'
@@ -140,14 +140,19 @@ export class TapeDescriptors {
   /** Something is about to be removed or replaced: what is open there stays usable. */
   openBelow(paths: readonly string[]): void {
     for (const [fd, { path, real, isClosed }] of this.#descriptors)
-      if (real === undefined && !isClosed && paths.some((filePath) => isBelow(path, filePath)))
+      if (
+        real === undefined &&
+        !isClosed &&
+        paths.some((filePath) => isBelowFolder(path, filePath))
+      )
         this.real(fd)
   }
 
   /** The tape has renamed something. */
   renamed(from: string, to: string): void {
     for (const descriptor of this.#descriptors.values())
-      if (isBelow(descriptor.path, from)) descriptor.path = to + descriptor.path.slice(from.length)
+      if (isBelowFolder(descriptor.path, from))
+        descriptor.path = to + descriptor.path.slice(from.length)
   }
 
   #reopen(fd: number, { path, bits, position }: TapeDescriptor): number {

@@ -1,5 +1,5 @@
 /** A moment at which a process should be parked; any from `first` to `last` will do. */
-export interface Span {
+export interface KeyframeSpan {
   readonly first: number
   /** The best one, and where a new process is parked. */
   readonly last: number
@@ -25,9 +25,9 @@ const NEAR_SHARE = 3 / 8
  * 1, 3, 9, … moments behind the user, for going back. The even places do not move
  * with the user: a process that is parked there stays of use.
  */
-export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): Span[] {
+export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): KeyframeSpan[] {
   const nearCount = Math.floor(limit * NEAR_SHARE)
-  const near = Array.from({ length: nearCount }, (_, order): Span => {
+  const near = Array.from({ length: nearCount }, (_, order): KeyframeSpan => {
     const distance = 3 ** order
     const last = Math.min(current, count) - distance
     return { first: Math.max(0, distance === 1 ? last : last - distance), last }
@@ -38,11 +38,11 @@ export function planKeyframes({ costs, count, current, limit }: KeyframePlanInpu
 }
 
 /** The first moment, where all modules are loaded, and equal stretches of time from there. */
-function evenSpans(costs: readonly number[], wanted: number): Span[] {
+function evenSpans(costs: readonly number[], wanted: number): KeyframeSpan[] {
   const [start, end] = [costs[0], costs.at(-1)]
   if (start === undefined || end === undefined) return []
   const spacing = (end - start) / wanted
-  const spans: Span[] = []
+  const spans: KeyframeSpan[] = []
   for (let order = 0; order < wanted; order++) {
     const last = lastReached(costs, start + order * spacing)
     const first = firstReached(costs, start + (order - 1 / 4) * spacing)
@@ -76,7 +76,7 @@ export interface Matched<R> {
  * before it, else a new one. `indexOf` says which moment a process stands before.
  */
 export function matchKeyframes<R>(
-  spans: readonly Span[],
+  spans: readonly KeyframeSpan[],
   parked: readonly R[],
   indexOf: (runner: R) => number,
 ): Matched<R> {

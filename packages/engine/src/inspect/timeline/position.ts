@@ -1,9 +1,9 @@
 import type { Evaluation } from '../probe-thread.js'
-import type { SourceLocation, Frame, Variable } from '../stop.js'
+import type { SourceLocation, StackFrame, Variable } from '../stop.js'
 import type { Moment } from './moments.js'
 
 /** One line of a stack. */
-export interface StackLine extends Omit<Frame, 'variables'> {
+export interface StackLine extends Omit<StackFrame, 'variables'> {
   /** It waits for the lines above it; its variables cannot be read. */
   readonly isAsync: boolean
 }

@@ -28,7 +28,7 @@ export interface MotionOptions {
   readonly signal?: AbortSignal
 }
 
-export interface LaneOptions extends MotionOptions {
+export interface MotionLane extends MotionOptions {
   /** The lane to follow; the one of the current step unless said. */
   readonly lane?: number
 }
@@ -113,12 +113,12 @@ export class Timeline {
   }
 
   /** To the next step of a lane, or to the end. */
-  nextInLane(options: LaneOptions = {}): Promise<Position> {
+  nextInLane(options: MotionLane = {}): Promise<Position> {
     return this.#motion(options, () => this.#goTo(this.#inLane(1, options.lane)))
   }
 
   /** To the step before in a lane, or to the start. */
-  backInLane(options: LaneOptions = {}): Promise<Position> {
+  backInLane(options: MotionLane = {}): Promise<Position> {
     return this.#motion(options, () => this.#goTo(this.#inLane(-1, options.lane)))
   }
 

@@ -1,5 +1,5 @@
 import type { ArgumentDrift } from '@retake/tape/format'
-import type { Judgement } from '../../policy/compiled-policy.js'
+import type { PolicyJudgement } from '../../policy/compiled-policy.js'
 import { contractErrors } from '../contract-errors.js'
 import type { Baseline } from './baseline.js'
 import { driftScore } from './drift-score.js'
@@ -21,8 +21,8 @@ export interface ArgumentDriftOptions {
 export function judgeArguments(
   { baseline, onArgumentDrift }: ArgumentDriftOptions,
   call: { readonly tool: string; readonly args: unknown },
-  judgement: Judgement,
-): { readonly judgement: Judgement; readonly drift?: ArgumentDrift } {
+  judgement: PolicyJudgement,
+): { readonly judgement: PolicyJudgement; readonly drift?: ArgumentDrift } {
   if (baseline === undefined || typeof baseline === 'string') return { judgement }
   const drift = driftScore(baseline, call.tool, call.args)
   if (drift.score === 0) return { judgement }

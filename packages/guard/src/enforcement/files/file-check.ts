@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Session } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { lookAt } from '../../bounds/resolve-path.js'
+import { statOf } from '../../bounds/resolve-path.js'
 
 /** The guarded calls around a call of `node:fs`, all of which have to allow it. */
 export class FileCheck {
@@ -32,7 +32,7 @@ export class FileCheck {
    * may remove a link or one of several names of a file from it.
    */
   entry(access: FileAccess, text: string): void {
-    const stats = lookAt(text)
+    const stats = statOf(text)
     const isOneOfMore = stats?.isSymbolicLink() === true || (stats?.isFile() && stats.nlink > 1)
     this.access(access, isOneOfMore === true ? path.dirname(path.resolve(text)) : text)
   }
@@ -40,7 +40,7 @@ export class FileCheck {
   /** The same for an entry that goes away: a root is not a part of itself. */
   removal(text: string): void {
     this.entry('write', text)
-    if (lookAt(text)?.isDirectory() === true) this.access('write', path.dirname(path.resolve(text)))
+    if (statOf(text)?.isDirectory() === true) this.access('write', path.dirname(path.resolve(text)))
     for (const each of this.bounds) each.removal(text)
   }
 }

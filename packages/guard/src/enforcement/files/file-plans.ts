@@ -8,7 +8,7 @@ import {
   opensToRead,
   outsideRuns,
 } from '@retake/engine/hook'
-import { lookAt, resolvePath } from '../../bounds/resolve-path.js'
+import { statOf, resolvePath } from '../../bounds/resolve-path.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import type { BoundedCall, BoundedPlan, MakePlan } from './bounded-plan.js'
 import { ownDescriptor } from './own-descriptors.js'
@@ -212,7 +212,7 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
   realpath: looks,
   rename: (call) => {
     const [from, to] = call.args as [string, string]
-    const stats = lookAt(from)
+    const stats = statOf(from)
     // A link that is moved leads somewhere else, if it is relative.
     if (stats?.isSymbolicLink() === true) checkLink(call, disk.readlinkSync(from), to)
     return { args: [removed(call, 0), removed(call, 1)] }
@@ -264,7 +264,7 @@ function checkTree(check: FileCheck, from: string, to: string): void {
     const [source, target] = pair
     check.access('read', source)
     check.access('write', target)
-    const stats = lookAt(source)
+    const stats = statOf(source)
     // The copy is a link to the same target.
     if (stats?.isSymbolicLink() === true) check.access('write', source)
     if (stats?.isDirectory() !== true) continue

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { disk, outsideRuns } from '@retake/engine/hook'
-import { lookAt, resolvePath, type ResolvedPath } from '../../bounds/resolve-path.js'
+import { statOf, resolvePath, type ResolvedPath } from '../../bounds/resolve-path.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import type { FileCheck } from './file-check.js'
 
@@ -65,7 +65,7 @@ export class Pins {
       }
       const fd = this.#pinFolder(location, 0)
       if (fd === undefined) continue
-      this.#inspect(accesses, pathOf(fd))
+      this.#inspect(accesses, pinnedPath(fd))
       return this.#named(`${DESCRIPTORS}/${fd}`, text)
     }
     this.check.access('changed', text)
@@ -148,7 +148,7 @@ export class Pins {
       this.#pinFolder(location, location.stats?.isDirectory() === true ? O_DIRECTORY : 0)
     if (fd === undefined) return undefined
     const rest = real.slice(folder.length).replace(/^\/+/, '')
-    inspect(path.join(pathOf(fd), rest))
+    inspect(path.join(pinnedPath(fd), rest))
     return this.#named(rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`, text)
   }
 
@@ -191,7 +191,7 @@ export class Pins {
 const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
 /** The path of a descriptor, according to the system. */
-export function pathOf(fd: number): string {
+export function pinnedPath(fd: number): string {
   const location = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
-  return lookAt(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location
+  return statOf(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location
 }

@@ -20,7 +20,7 @@ const sessions = new WeakMap<Session, Opened>()
  * HTTP/2 on behalf of guarded calls: a session ends with the call that has opened it, and
  * each request on any session is judged by those who make it.
  */
-export function patchHttp2(): Undo {
+export function patchHttp2Sessions(): Undo {
   const connect = http2.connect as (...args: unknown[]) => Session
   const patched = (authority: string | URL, ...rest: unknown[]): Session => {
     // A run inside the call opens its own connections, which are judged then.

@@ -1,4 +1,4 @@
-import type { BlameFindings, Probe, RiskPoint, StepRole } from '@retake/tape'
+import type { BlameFindings, BlameProbe, RiskPoint, StepRole } from '@retake/tape'
 import {
   confidenceText,
   cost,
@@ -18,7 +18,7 @@ import { ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useBackend } from '../sources/backend.js'
-import { Section } from '../step/field.js'
+import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
 import { VisibleText } from '../step/text.js'
 import {
@@ -385,7 +385,7 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
 /** A coalition of many single steps is long; its beginning identifies it. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
-const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: Probe }) => (
+const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: BlameProbe }) => (
   <>
     {fails === undefined ? (
       <Badge title="Not decided when the search ended.">open</Badge>
@@ -491,26 +491,26 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
     <div className="flex flex-col gap-4">
       <BlameVerdict run={run} view={view} />
       {causes.length > 0 && (
-        <Section title="Causes">
+        <FieldSection title="Causes">
           <CauseSets run={run} view={view} />
-        </Section>
+        </FieldSection>
       )}
-      <Section title="Steps, ranked">
+      <FieldSection title="Steps, ranked">
         <RankedSteps run={run} view={view} />
-      </Section>
+      </FieldSection>
       {riskCurve.length > 0 && (
-        <Section title="Risk: how often it fails with the steps up to one pinned">
+        <FieldSection title="Risk: how often it fails with the steps up to one pinned">
           <RiskCurve run={run} view={view} />
-        </Section>
+        </FieldSection>
       )}
       {evidence.length > 0 && (
-        <Section title="Evidence">
+        <FieldSection title="Evidence">
           <EvidenceTree view={view} />
-        </Section>
+        </FieldSection>
       )}
-      <Section title="The search">
+      <FieldSection title="The search">
         <SearchFacts view={view} />
-      </Section>
+      </FieldSection>
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import type {
   BlamedStep,
   BlameFindings,
-  Probe,
+  BlameProbe,
   ProbePurpose,
   Rate,
   RiskPoint,
@@ -188,13 +188,13 @@ function rank(steps: readonly BlamedStep[]): number[] {
 
 export interface EvidenceGroup {
   readonly purpose: ProbePurpose
-  readonly probes: readonly Probe[]
+  readonly probes: readonly BlameProbe[]
   readonly forks: number
 }
 
 /** Probes by purpose, in the order of their first probe. */
-export function evidenceGroups(evidence: readonly Probe[]): EvidenceGroup[] {
-  const groups = new Map<ProbePurpose, Probe[]>()
+export function evidenceGroups(evidence: readonly BlameProbe[]): EvidenceGroup[] {
+  const groups = new Map<ProbePurpose, BlameProbe[]>()
   for (const probe of evidence) {
     const group = groups.get(probe.purpose)
     if (group === undefined) groups.set(probe.purpose, [probe])

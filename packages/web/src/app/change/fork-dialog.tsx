@@ -15,7 +15,7 @@ import { explainError } from '../sources/backend-error.js'
 import { useBackend } from '../sources/backend.js'
 import { CodeEditor } from './code-editor.js'
 import {
-  type EditableText,
+  type DraftText,
   type ForkDraft,
   forkDrafts,
   isEdited,
@@ -409,7 +409,7 @@ function sameLayout(recorded: string, value: unknown): string {
 }
 
 interface TextFieldEditorProps {
-  readonly field: EditableText
+  readonly field: DraftText
   /** Undefined if the tape has no text there. */
   readonly recorded: string | undefined
   readonly onChange: (text: string) => void

@@ -59,7 +59,7 @@ export function withValueAt(data: unknown, at: JsonLocation, value: unknown): un
   )
 }
 
-export interface EditableText {
+export interface DraftText {
   readonly at: JsonLocation
   readonly label: string
   readonly text: string
@@ -86,7 +86,7 @@ const FIELDS_MAX = 8
  * The texts of an answer that deserve a field of their own. Empty if there are too many; then
  * it is edited as JSON.
  */
-export function textFields(data: unknown): readonly EditableText[] {
+export function textFields(data: unknown): readonly DraftText[] {
   if (typeof data === 'string') return [{ at: [], label: 'Text', text: data }]
   const known = PATTERNS.flatMap(({ label, path }) =>
     matches(data, path).map(({ at, text }) => ({ at, label, text })),
@@ -108,7 +108,7 @@ function matches(
   return isRecord(data) && Object.hasOwn(data, key) ? matches(data[key], rest, [...at, key]) : []
 }
 
-function leaves(data: unknown, at: JsonLocation): EditableText[] {
+function leaves(data: unknown, at: JsonLocation): DraftText[] {
   if (typeof data === 'string') return [{ at, label: at.join('.'), text: data }]
   if (Array.isArray(data)) return data.flatMap((item, index) => leaves(item, [...at, index]))
   // `$` marks a value that JSON cannot express; its parts are not texts.

@@ -50,15 +50,15 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 /** Commands of the current screen. Those added last win, also of two with one id. */
-class CommandRegistry extends Store<readonly Command[]> {
-  #groups: readonly (readonly Command[])[] = []
+class CommandRegistry extends Store<readonly PageCommand[]> {
+  #groups: readonly (readonly PageCommand[])[] = []
 
-  add(commands: readonly Command[]): () => void {
+  add(commands: readonly PageCommand[]): () => void {
     this.#setGroups([...this.#groups, commands])
     return () => this.#setGroups(this.#groups.filter((group) => group !== commands))
   }
 
-  #setGroups(groups: readonly (readonly Command[])[]): void {
+  #setGroups(groups: readonly (readonly PageCommand[])[]): void {
     this.#groups = groups
     this.set([...new Map(groups.flat().map((command) => [command.id, command])).values()])
   }
@@ -119,7 +119,7 @@ export function useKeySettings(): [KeySettings, (settings: KeySettings) => void]
 }
 
 export const keysOf = (
-  { id, keys }: Pick<Command, 'id' | 'keys'>,
+  { id, keys }: Pick<PageCommand, 'id' | 'keys'>,
   { singleKeys, changed }: KeySettings,
 ): readonly string[] =>
   (Object.hasOwn(changed, id) ? (changed[id] ?? keys) : keys).filter(
@@ -146,7 +146,7 @@ function sane(stored: unknown): KeySettings {
  * A user action. The keyboard, the palette and the help are all built from commands, so every
  * one can be used without a mouse.
  */
-export interface Command {
+export interface PageCommand {
   readonly id: string
   readonly title: string
   readonly group: 'Move' | 'Look' | 'Change' | 'Share' | 'View'
@@ -162,15 +162,15 @@ export interface Command {
 
 /** Offers one command; without options, only its keys. */
 type AddCommand = (
-  group: Command['group'],
+  group: PageCommand['group'],
   id: string,
   title: string,
-  options: readonly string[] | Partial<Omit<Command, 'group' | 'id' | 'title' | 'run'>>,
+  options: readonly string[] | Partial<Omit<PageCommand, 'group' | 'id' | 'title' | 'run'>>,
   run: () => void,
 ) => void
 
-function listCommands(offer: (add: AddCommand) => void): readonly Command[] {
-  const commands: Command[] = []
+function listCommands(offer: (add: AddCommand) => void): readonly PageCommand[] {
+  const commands: PageCommand[] = []
   offer((group, id, title, options, run) => {
     const more = 'length' in options ? { keys: options } : options
     commands.push({ group, id, title, keys: [], ...more, run })
@@ -184,14 +184,14 @@ export const GROUPS = [
   'Change',
   'Share',
   'View',
-] as const satisfies readonly Command['group'][]
+] as const satisfies readonly PageCommand['group'][]
 
 /**
  * Offers commands while the component is mounted. Functions may change with every render;
  * titles, keys and reasons are compared. Registered before paint, so that keys work as soon as
  * something is visible.
  */
-export function useCommands(offer: (add: AddCommand) => void): readonly Command[] {
+export function useCommands(offer: (add: AddCommand) => void): readonly PageCommand[] {
   const commands = listCommands(offer)
   const latest = useRef(commands)
   useLayoutEffect(() => {
@@ -208,4 +208,4 @@ export function useCommands(offer: (add: AddCommand) => void): readonly Command[
   return commands
 }
 
-export const useAllCommands = (): readonly Command[] => useStore(registry)
+export const useAllCommands = (): readonly PageCommand[] => useStore(registry)

@@ -2,10 +2,17 @@ import { type KeyboardEvent, useState } from 'react'
 import { Button, Kbd } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { Checkbox } from '../design/fields.js'
-import { type Command, GROUPS, keyOf, keysOf, useAllCommands, useKeySettings } from './commands.js'
+import {
+  type PageCommand,
+  GROUPS,
+  keyOf,
+  keysOf,
+  useAllCommands,
+  useKeySettings,
+} from './commands.js'
 
 interface HelpRowProps {
-  readonly command: Command
+  readonly command: PageCommand
   readonly keys: readonly string[]
   readonly rivals: (key: string) => readonly string[]
 }
@@ -105,7 +112,13 @@ export function HelpDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () =
   )
 }
 
-function Group({ title, commands }: { title: Command['group']; commands: readonly Command[] }) {
+function Group({
+  title,
+  commands,
+}: {
+  title: PageCommand['group']
+  commands: readonly PageCommand[]
+}) {
   const [settings] = useKeySettings()
   const own = commands.filter(({ group }) => group === title)
   if (own.length === 0) return null

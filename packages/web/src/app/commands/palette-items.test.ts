@@ -2,7 +2,7 @@ import { blankRow, rowAt, toColumns } from '@retake/tape/present'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RowStore } from '../run/row-store.js'
-import { type Command, GROUPS, keysOf } from './commands.js'
+import { type PageCommand, GROUPS, keysOf } from './commands.js'
 import { commandItems, fuzzyMatch, runItems, stepItems } from './palette-items.js'
 
 const best = (query: string, texts: readonly string[]) =>
@@ -34,7 +34,7 @@ test('nothing asked matches everything', () => {
   expect(fuzzyMatch('', 'anything')?.indexes).toEqual([])
 })
 
-const command = (id: string, title: string, more: Partial<Command> = {}): Command => ({
+const command = (id: string, title: string, more: Partial<PageCommand> = {}): PageCommand => ({
   id,
   title,
   group: 'Move',

@@ -1,7 +1,7 @@
 import { localTime } from '@retake/tape/present'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import type { RowStore } from '../run/row-store.js'
-import type { Command } from './commands.js'
+import type { PageCommand } from './commands.js'
 
 interface Match {
   readonly score: number
@@ -83,12 +83,12 @@ const GROUPS: readonly string[] = [
   'Change',
   'Share',
   'View',
-] satisfies readonly Command['group'][]
+] satisfies readonly PageCommand['group'][]
 
 export function commandItems(
   query: string,
-  commands: readonly Command[],
-  keysOf: (command: Command) => readonly string[],
+  commands: readonly PageCommand[],
+  keysOf: (command: PageCommand) => readonly string[],
 ): PaletteItem[] {
   const ordered =
     query.trim() === ''

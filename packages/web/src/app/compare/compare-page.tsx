@@ -12,7 +12,7 @@ import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type LiveActions, useBackend } from '../sources/backend.js'
 import { ChooseRun } from './choose-run.js'
-import { LineDiff, TextDiff, useFolded } from './text-diff.js'
+import { TextDiffView, TextDiff, useFolded } from './text-diff.js'
 
 const VERDICTS: Readonly<
   Record<ComparedStep['verdict'], { readonly tone: BadgeProps['tone']; readonly text: string }>
@@ -126,7 +126,7 @@ function ComparedRows({ comparison }: { comparison: RunComparison }) {
             const lines = printed.filter((line) => line.stream === stream).map(lineOf)
             return (
               lines.length > 0 && (
-                <LineDiff
+                <TextDiffView
                   key={stream}
                   what={stream}
                   note="only lines that differ"

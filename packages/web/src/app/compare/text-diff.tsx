@@ -13,7 +13,7 @@ interface TextDiffProps {
 export function TextDiff({ what, a, b, names, missing }: TextDiffProps) {
   const lines = useMemo(() => linesOf(a, b, missing), [a, b, missing])
   const note = missing && `not in ${missing === 'a' ? names[0] : names[1]}`
-  return <LineDiff what={what} note={note} lines={lines} names={names} />
+  return <TextDiffView what={what} note={note} lines={lines} names={names} />
 }
 
 interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
@@ -22,7 +22,7 @@ interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
 }
 
 /** Compared lines; long equal parts are folded. */
-export function LineDiff({ what, note, lines, names }: LineDiffProps) {
+export function TextDiffView({ what, note, lines, names }: LineDiffProps) {
   const parts = useFolded(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
   return (
     <figure className="min-w-0 overflow-hidden rounded border border-line">

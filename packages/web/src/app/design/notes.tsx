@@ -28,7 +28,15 @@ export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
   </output>
 )
 
-export const Progress = ({ label, value, max }: { label: string; value: number; max: number }) => (
+export const ProgressNote = ({
+  label,
+  value,
+  max,
+}: {
+  label: string
+  value: number
+  max: number
+}) => (
   <progress
     aria-label={label}
     value={Math.min(value, max)}

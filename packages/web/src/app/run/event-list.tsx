@@ -5,7 +5,7 @@ import type { EventRow } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ErrorNote } from '../design/notes.js'
 import {
-  bringIntoView,
+  bringRowIntoView,
   Cell,
   Grid,
   GridRow,
@@ -115,7 +115,7 @@ export function EventList({ run, ...moves }: ListMoves & { run: Run }) {
   const { id, list, items } = grid
   const { eventAt, error } = useEvents(run, items[0]?.index ?? 0, items.at(-1)?.index ?? 0)
   useEffect(() => {
-    if (selected >= 0 && selected < count) bringIntoView(list, selected, EVENT_HEIGHT)
+    if (selected >= 0 && selected < count) bringRowIntoView(list, selected, EVENT_HEIGHT)
   }, [selected, count, list])
   const choose = useCallback((seq: number) => select(seq), [select])
   return (

@@ -120,7 +120,7 @@ export const GridRow = ({ index, top, height, isSelected, className, ...rest }: 
 export const Cell = (props: ComponentProps<'span'>) => <span role="gridcell" {...props} />
 
 /** Scrolls as little as possible. Uses known sizes: measuring would force a layout. */
-export function bringIntoView(
+export function bringRowIntoView(
   { scrollElement, scrollOffset, scrollRect }: Virtualizer<HTMLDivElement, Element>,
   index: number,
   rowHeight: number,

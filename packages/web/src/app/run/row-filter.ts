@@ -183,14 +183,14 @@ function filterRows(
     if (filter.badges.length > 0 && columns.inferred[index]) continue
     if (costMin !== undefined && !((columns.costUsd[index] ?? Number.NaN) >= costMin)) continue
     if (to !== undefined && (columns.at[index] ?? 0) > to) continue
-    if (from !== undefined && endOf(columns, index) < from) continue
+    if (from !== undefined && rowEndOf(columns, index) < from) continue
     into[next++] = index
   }
   return next
 }
 
 /** A step without an answer ends where it begins; a running one has no end. */
-export function endOf(columns: ListColumns, index: number): number {
+export function rowEndOf(columns: ListColumns, index: number): number {
   if (columns.state[index] === RUNNING) return Number.POSITIVE_INFINITY
   const latency = columns.latencyMs[index] ?? Number.NaN
   const at = columns.at[index] ?? 0

@@ -15,7 +15,7 @@ import { useKeyRepeat } from './grid.js'
 import { type FilteredRows, isEmpty } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
-import { Timeline } from './timeline/timeline.js'
+import { TimelinePanel } from './timeline/timeline.js'
 import type { Run } from './use-run.js'
 import { useFilter, useList, useNarrow, useSelection, useShownRows } from './use-selection.js'
 
@@ -128,7 +128,13 @@ export function RunWorkspace({ run }: { run: Run }) {
     )
   return (
     <>
-      <Timeline run={run} shown={shown} filtering={filtering} isNarrow={isNarrow} onMove={move} />
+      <TimelinePanel
+        run={run}
+        shown={shown}
+        filtering={filtering}
+        isNarrow={isNarrow}
+        onMove={move}
+      />
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
         {/* oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice */}
         <div role="group" aria-label="What the list shows" className="flex shrink-0">

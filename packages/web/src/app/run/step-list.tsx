@@ -7,7 +7,7 @@ import { RoleName } from '../blame/role-mark.js'
 import { useBlame } from '../blame/use-blame.js'
 import { Badge, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
 import { classes } from '../design/classes.js'
-import { bringIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
+import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
 import type { FilteredRows } from './row-filter.js'
 import { laneName } from './row-store.js'
 import type { Run } from './use-run.js'
@@ -124,7 +124,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
   useEffect(() => {
     // Only when the selection changes or moves, not when the user scrolls.
-    if (index >= 0) bringIntoView(list, index, ROW_HEIGHT)
+    if (index >= 0) bringRowIntoView(list, index, ROW_HEIGHT)
   }, [index, step, list])
   const near = position < 0 ? 0 : shown.indexFrom(position)
   const latestNear = useRef(near)
@@ -133,7 +133,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   })
   useEffect(() => {
     // After a filter change, show the selected row or the next one.
-    bringIntoView(list, latestNear.current, ROW_HEIGHT)
+    bringRowIntoView(list, latestNear.current, ROW_HEIGHT)
   }, [shown, list])
 
   const [isAtEnd, setAtEnd] = useState(head.status === 'recording' && step === undefined)

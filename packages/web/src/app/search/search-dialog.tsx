@@ -8,7 +8,7 @@ import { IconButton, Kbd } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { FinderDialog, FinderInput } from '../design/dialog.js'
 import { CloseIcon } from '../design/icons.js'
-import { ErrorNote, Progress } from '../design/notes.js'
+import { ErrorNote, ProgressNote } from '../design/notes.js'
 import { showToast } from '../design/toast.js'
 import type { RowStore } from '../run/row-store.js'
 import { route, useSearchChange } from '../run/use-selection.js'
@@ -352,7 +352,7 @@ function SearchProgressLine({ state, at }: { state: SearchState; at: number }) {
   const steps = new Set(hits.flatMap(({ step }) => step ?? [])).size
   return (
     <div className="shrink-0 border-t border-line bg-raised text-sm text-muted">
-      {!isDone && <Progress label="Steps searched" value={searched ?? 0} max={total ?? 1} />}
+      {!isDone && <ProgressNote label="Steps searched" value={searched ?? 0} max={total ?? 1} />}
       <div className="flex min-h-7 flex-wrap items-center gap-x-4 px-4 py-1">
         <output className="min-w-0 flex-1">
           {query === ''

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunSource, SearchField, SearchHit, SearchProgress } from '../../model/run-source.js'
-import { locationOfHit, NOTHING, SearchStore } from './search-store.js'
+import { locationOfHit, NO_SEARCH, SearchStore } from './search-store.js'
 
 const placeOf = (field: SearchField, path: string) =>
   locationOfHit({ step: '3', seq: 41, field, path, snippet: '', start: 0, length: 0 })
@@ -75,7 +75,7 @@ const progress = (steps: readonly string[], done = false): SearchProgress => ({
 })
 
 test('hits come together as they are found', async () => {
-  const store = new SearchStore(NOTHING)
+  const store = new SearchStore(NO_SEARCH)
   const { source, requested } = scriptedSource()
   const searching = store.start(source, 'x')
   requested[0]?.say(progress(['1', '2']))
@@ -86,7 +86,7 @@ test('hits come together as they are found', async () => {
 })
 
 test('a new search ends the one before, and hears nothing of it', async () => {
-  const store = new SearchStore(NOTHING)
+  const store = new SearchStore(NO_SEARCH)
   const { source, requested } = scriptedSource()
   const first = store.start(source, 'old')
   const second = store.start(source, 'new')
@@ -99,7 +99,7 @@ test('a new search ends the one before, and hears nothing of it', async () => {
 })
 
 test('a search that fails says why and keeps what it found', async () => {
-  const store = new SearchStore(NOTHING)
+  const store = new SearchStore(NO_SEARCH)
   const failing = {
     async *search() {
       yield progress(['1'])

@@ -15,7 +15,7 @@ export interface SearchState {
   readonly at: number
 }
 
-export const NOTHING: SearchState = {
+export const NO_SEARCH: SearchState = {
   query: '',
   hits: [],
   searched: undefined,
@@ -36,7 +36,7 @@ export class SearchStore extends Store<SearchState> {
 
   clear(): void {
     this.#giveUp?.abort()
-    this.set(NOTHING)
+    this.set(NO_SEARCH)
   }
 
   goTo(at: number): void {
@@ -47,7 +47,7 @@ export class SearchStore extends Store<SearchState> {
     this.#giveUp?.abort()
     const giveUp = new AbortController()
     this.#giveUp = giveUp
-    this.set({ ...NOTHING, query, isDone: false })
+    this.set({ ...NO_SEARCH, query, isDone: false })
     const hits: SearchHit[] = []
     let last: Partial<SearchState> = {}
     const take = (): void => {
@@ -78,7 +78,7 @@ export class SearchStore extends Store<SearchState> {
   }
 }
 
-export const searchStore = new SearchStore(NOTHING)
+export const searchStore = new SearchStore(NO_SEARCH)
 
 /** The tab and field of a hit. */
 interface HitLocation {

@@ -4,7 +4,7 @@ import type { CallView } from '../../model/run-source.js'
 import { Badge, Facts } from '../design/badge.js'
 import { DownloadBody } from './body-panel.js'
 import { ErrorView } from './error-tab.js'
-import { Field, Section, type TabProps } from './field.js'
+import { Field, FieldSection, type TabProps } from './field.js'
 import { type ChatLook, ChatLookProvider, ToolContent } from './message-view.js'
 import { indexed } from './text-parts.js'
 import { LongText, Lossy, VisibleText } from './text.js'
@@ -27,11 +27,11 @@ export function CallTab({ run, detail }: TabProps) {
           <VisibleText text={call.name} />
         </Field>
         {detail.guard !== undefined && <GuardSection guard={detail.guard} />}
-        <Section title={kind === 'process' ? 'Command' : 'Arguments'}>
+        <FieldSection title={kind === 'process' ? 'Command' : 'Arguments'}>
           <ToolContent value={call.args} path="args" />
-        </Section>
+        </FieldSection>
         {call.error === undefined ? (
-          <Section title={kind === 'process' ? 'How it ended' : 'Result'}>
+          <FieldSection title={kind === 'process' ? 'How it ended' : 'Result'}>
             {call.result === undefined ? (
               <p className="text-muted">
                 <VisibleText text={withoutResult(detail)} />
@@ -39,11 +39,11 @@ export function CallTab({ run, detail }: TabProps) {
             ) : (
               <ToolContent value={call.result} path="result" />
             )}
-          </Section>
+          </FieldSection>
         ) : (
-          <Section title="Error">
+          <FieldSection title="Error">
             <ErrorView error={call.error} path="failure" />
-          </Section>
+          </FieldSection>
         )}
         {call.output.length > 0 && <ChildOutput run={run} label={label} call={call} />}
       </div>
@@ -69,7 +69,7 @@ function ChildOutput(props: {
 }) {
   const { output, outputBytes } = props.call
   return (
-    <Section title={`Output, ${plural(output.length, 'chunk')}`}>
+    <FieldSection title={`Output, ${plural(output.length, 'chunk')}`}>
       {indexed(output.slice(0, PAGE)).map(({ index, item: { at, pipe, text, isLossy } }) => (
         <div key={index} className="flex gap-2 font-mono text-sm">
           <span className="w-16 shrink-0 text-right text-muted">{clock(at)}</span>
@@ -91,7 +91,7 @@ function ChildOutput(props: {
           <DownloadBody run={props.run} label={props.label} side="output" bytes={outputBytes} />
         </p>
       )}
-    </Section>
+    </FieldSection>
   )
 }
 
@@ -100,7 +100,7 @@ function GuardSection({ guard }: { guard: StepGuard }) {
   const { drift = [], blocked = [] } = guard
   const remarks = [...drift.map(driftText), ...blocked.map((what) => `refused: ${what}`)]
   return (
-    <Section title="Guard">
+    <FieldSection title="Guard">
       <Facts
         className="text-sm"
         facts={[
@@ -136,7 +136,7 @@ function GuardSection({ guard }: { guard: StepGuard }) {
           ))}
         </ul>
       )}
-    </Section>
+    </FieldSection>
   )
 }
 
@@ -160,15 +160,15 @@ export function McpTab({ detail }: TabProps) {
           {mcp.id !== undefined && <>, id {String(mcp.id)}</>}
         </span>
       </div>
-      <Section title="Parameters">
+      <FieldSection title="Parameters">
         <JsonTree label="Parameters" value={mcp.params ?? null} path="mcp.params" />
-      </Section>
+      </FieldSection>
       {mcp.error !== undefined ? (
-        <Section title="Error">
+        <FieldSection title="Error">
           <JsonTree label="Error" value={mcp.error} path="mcp.error" />
-        </Section>
+        </FieldSection>
       ) : (
-        <Section title="Result">
+        <FieldSection title="Result">
           {mcp.result === undefined ? (
             <p className="text-muted">
               {state === 'running' ? 'No answer yet.' : 'No answer was recorded.'}
@@ -176,10 +176,10 @@ export function McpTab({ detail }: TabProps) {
           ) : (
             <JsonTree label="Result" value={mcp.result} path="mcp.result" />
           )}
-        </Section>
+        </FieldSection>
       )}
       {mcp.notifications.length > 0 && (
-        <Section title={`While it worked, ${plural(mcp.notifications.length, 'message')}`}>
+        <FieldSection title={`While it worked, ${plural(mcp.notifications.length, 'message')}`}>
           {indexed(mcp.notifications).map(({ index, item: { at, method, params } }) => (
             <div key={index} className="mb-1.5">
               <p className="font-mono text-sm">
@@ -188,7 +188,7 @@ export function McpTab({ detail }: TabProps) {
               <JsonTree label={method} value={params ?? null} path={`mcp.notifications.${index}`} />
             </div>
           ))}
-        </Section>
+        </FieldSection>
       )}
     </div>
   )

@@ -5,8 +5,8 @@ import { siteInStack } from '../../model/site-in-stack.js'
 import { TextButton } from '../design/button.js'
 import { copyAndSay } from '../design/toast.js'
 import { useSelection } from '../run/use-selection.js'
-import { Field, Section, type TabProps } from './field.js'
-import { textOf } from './json-tree.js'
+import { Field, FieldSection, type TabProps } from './field.js'
+import { rowTextOf } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { SourceView } from './source-tab.js'
 import { indexed, type StackFrame, stackFrames } from './text-parts.js'
@@ -22,7 +22,7 @@ interface ErrorViewProps {
 const CAUSES = 20
 
 export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
-  const { text, length } = textOf(error.message)
+  const { text, length } = rowTextOf(error.message)
   const props = useMemo(() => ownProps(error), [error])
   const name = error.name === '' ? error.class : error.name
   return (
@@ -48,7 +48,7 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
       </p>
       {error.stack !== undefined && (
         <Field path={`${path}.stack`}>
-          <Stack stack={textOf(error.stack).text} />
+          <Stack stack={rowTextOf(error.stack).text} />
         </Field>
       )}
       {props !== undefined && (
@@ -133,9 +133,9 @@ export function ErrorTab({ run, detail }: TabProps) {
         </p>
       )}
       {(thrown ?? site) !== undefined && (
-        <Section title={thrown === undefined ? 'Where it was called' : 'Where it was thrown'}>
+        <FieldSection title={thrown === undefined ? 'Where it was called' : 'Where it was thrown'}>
           <SourceView run={run} site={thrown ?? site ?? ''} />
-        </Section>
+        </FieldSection>
       )}
     </div>
   )

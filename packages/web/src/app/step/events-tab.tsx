@@ -7,7 +7,7 @@ import type { StepDetail } from '../../model/run-source.js'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
-import { EventFold, momentOf, type TabProps } from './field.js'
+import { EventFold, fieldMoment, type TabProps } from './field.js'
 import { JsonTree } from './json-tree.js'
 import { VisibleText } from './text.js'
 
@@ -25,7 +25,7 @@ async function readEventsOf(
   detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
   limit: number,
 ): Promise<EventsOfStep> {
-  const end = momentOf(detail) + 1
+  const end = fieldMoment(detail) + 1
   const stop = Math.min(end, detail.seq + limit)
   const rows: EventRow[] = []
   for (let from = detail.seq; from < stop; from += BATCH) {
@@ -38,7 +38,7 @@ async function readEventsOf(
 export function EventsTab({ run, detail }: TabProps) {
   const [requested, setRequested] = useState(20_000)
   const events = useQuery({
-    queryKey: ['events', run.id, detail.label, momentOf(detail), requested],
+    queryKey: ['events', run.id, detail.label, fieldMoment(detail), requested],
     queryFn: () => readEventsOf(run.source, detail, requested),
   })
   if (detail.inferred)

@@ -2,7 +2,7 @@ import type { HeaderPair } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { Badge } from '../design/badge.js'
 import { BodyPanel } from './body-panel.js'
-import { Field, Section, type TabProps } from './field.js'
+import { Field, FieldSection, type TabProps } from './field.js'
 import { encodingUndone, indexed } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
@@ -73,10 +73,10 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
           Its encoding <VisibleText text={encoding} /> is undone in what is shown and downloaded.
         </p>
       )}
-      <Section title={`Headers, ${headers.length}`}>
+      <FieldSection title={`Headers, ${headers.length}`}>
         <HeadersTable headers={headers} path="response.headers" />
-      </Section>
-      <Section title="Body">
+      </FieldSection>
+      <FieldSection title="Body">
         <BodyPanel
           key={label}
           run={run}
@@ -85,7 +85,7 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
           body={body}
           events={events}
         />
-      </Section>
+      </FieldSection>
     </div>
   )
 }
@@ -98,12 +98,12 @@ export function RequestTab({ run, detail: { label, request } }: TabProps) {
       <Field path="request.url" className="font-mono [overflow-wrap:anywhere]">
         <span className="font-medium">{method}</span> <VisibleText text={url} />
       </Field>
-      <Section title={`Headers, ${headers.length}`}>
+      <FieldSection title={`Headers, ${headers.length}`}>
         <HeadersTable headers={headers} path="request.headers" />
-      </Section>
-      <Section title="Body">
+      </FieldSection>
+      <FieldSection title="Body">
         <BodyPanel key={label} run={run} label={label} side="request" body={body} />
-      </Section>
+      </FieldSection>
     </div>
   )
 }

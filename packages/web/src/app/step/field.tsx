@@ -7,14 +7,14 @@ import { useSelection } from '../run/use-selection.js'
 import { keysWithin } from './field-path.js'
 
 /** The event of a step's answer; its beginning if there is none. */
-export const momentOf = (detail: Pick<StepDetail, 'seq' | 'answeredSeq'>): number =>
+export const fieldMoment = (detail: Pick<StepDetail, 'seq' | 'answeredSeq'>): number =>
   detail.answeredSeq ?? detail.seq
 
 export function splitAtMoment<T extends { readonly seq: number }>(
   things: readonly T[],
   detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
 ): { readonly before: readonly T[]; readonly after: readonly T[] } {
-  const moment = momentOf(detail)
+  const moment = fieldMoment(detail)
   const split = things.findIndex(({ seq }) => seq > moment)
   return split < 0
     ? { before: things, after: [] }
@@ -175,7 +175,7 @@ interface SectionProps {
   readonly children: ReactNode
 }
 
-export const Section = ({ title, actions, children }: SectionProps) => (
+export const FieldSection = ({ title, actions, children }: SectionProps) => (
   <section className="min-w-0">
     <div className="mb-1 flex items-center gap-2 border-b border-line pb-0.5">
       <h3 className="text-sm font-medium text-muted">{title}</h3>

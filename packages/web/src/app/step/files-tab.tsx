@@ -6,7 +6,14 @@ import type { FileTouch } from '../../model/run-source.js'
 import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
 import { QueryNote } from '../design/notes.js'
-import { Field, Section, splitAtMoment, StepLink, type TabProps, useFieldLinks } from './field.js'
+import {
+  Field,
+  FieldSection,
+  splitAtMoment,
+  StepLink,
+  type TabProps,
+  useFieldLinks,
+} from './field.js'
 import { VisibleText } from './text.js'
 
 const PAGE = 300
@@ -23,14 +30,14 @@ export function FilesTab({ run, detail }: TabProps) {
   const earlier = before.filter(({ step }) => step !== detail.label)
   return (
     <div className="flex flex-col gap-3 p-3">
-      <Section
+      <FieldSection
         title={`After this step began and before the next, ${plural(here.length, 'touch', 'touches')}`}
       >
         <Touches touches={here} />
-      </Section>
-      <Section title={`Before, ${plural(earlier.length, 'touch', 'touches')}`}>
+      </FieldSection>
+      <FieldSection title={`Before, ${plural(earlier.length, 'touch', 'touches')}`}>
         <Touches touches={earlier.toReversed()} isWithStep />
-      </Section>
+      </FieldSection>
     </div>
   )
 }

@@ -5,7 +5,7 @@ import {
   jsonRows,
   nodesTo,
   openAtFirst,
-  pathOf,
+  rowPath,
   spokenLine,
   spokenTree,
 } from './json-tree.js'
@@ -83,7 +83,7 @@ test('open values are followed by their members', () => {
 
 test('a row has a path, and the path leads back to it', () => {
   const row = jsonRows(VALUE, allNodes(VALUE)).find(({ key }) => key === 'x.y')
-  const path = row && pathOf(row, 'args')
+  const path = row && rowPath(row, 'args')
   expect(path).toBe('args.a.1."x.y"')
   const keys = keysWithin('args', path)
   expect(keys).toEqual(['a', '1', 'x.y'])

@@ -176,7 +176,7 @@ export function nodesTo(value: unknown, keys: readonly string[]): object[] {
   return nodes
 }
 
-export function pathOf(row: JsonRow, base: string): string {
+export function rowPath(row: JsonRow, base: string): string {
   const keys: string[] = []
   for (let at: JsonRow | undefined = row; at?.key !== undefined; at = at.parent) keys.push(at.key)
   return keys.toReversed().reduce(joinPath, base)
@@ -200,7 +200,7 @@ export function asClipped(value: unknown): Clipped['$clipped'] | undefined {
 }
 
 /** The text of a string value, and its full length. */
-export function textOf(value: unknown): { readonly text: string; readonly length: number } {
+export function rowTextOf(value: unknown): { readonly text: string; readonly length: number } {
   const clipped = asClipped(value)
   if (clipped) return { text: clipped.head, length: clipped.length }
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
@@ -374,12 +374,12 @@ const LineActions = memo(function LineActions({
         className={look}
         onClick={(event) => {
           event.stopPropagation()
-          void copyAndSay('the path', pathOf(row, ''))
+          void copyAndSay('the path', rowPath(row, ''))
         }}
       >
         path
       </button>
-      <CopyFieldLink path={pathOf(row, path)} className="opacity-100" />
+      <CopyFieldLink path={rowPath(row, path)} className="opacity-100" />
     </>
   )
 })
@@ -541,7 +541,7 @@ function markedRow(
   for (const [index, row] of rows.entries()) {
     if (row.depth > wanted.length || row.depth <= bestDepth) continue
     if (row.key !== wanted[row.depth - 1] && row.depth > 0) continue
-    if (keysWithin(pathOf(row, path), field) === undefined) continue
+    if (keysWithin(rowPath(row, path), field) === undefined) continue
     ;[best, bestDepth] = [index, row.depth]
     if (row.depth === wanted.length) break
   }

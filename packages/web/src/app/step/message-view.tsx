@@ -7,7 +7,7 @@ import type { Run } from '../run/use-run.js'
 import { DownloadBody } from './body-panel.js'
 import type { FoundResult, ToolPairs } from './chat-tab.js'
 import { Field, Fold, StepLink } from './field.js'
-import { asClipped, jsonIn, textOf } from './json-tree.js'
+import { asClipped, jsonIn, rowTextOf } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { indexed } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
@@ -45,7 +45,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
       return (
         <Fold
           path={`${path}.text`}
-          title={`Reasoning, ${plural(textOf(part.text).length, 'character')}`}
+          title={`Reasoning, ${plural(rowTextOf(part.text).length, 'character')}`}
           className="border-l-2 border-line-strong pl-2 text-muted"
         >
           <TextPart value={part.text} path={`${path}.text`} />
@@ -80,7 +80,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
         >
           <span className="text-muted">Image</span>{' '}
           <VisibleText
-            text={textOf(part.source).text.slice(0, 500)}
+            text={rowTextOf(part.source).text.slice(0, 500)}
             className="font-mono text-sm [overflow-wrap:anywhere]"
           />
         </Field>
@@ -100,7 +100,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
 
 function TextPart({ value, path }: { value: unknown; path: string }) {
   const mono = useChatLook()?.mono ?? false
-  const { text, length } = textOf(value)
+  const { text, length } = rowTextOf(value)
   return (
     <Field path={path}>
       <LongText
@@ -213,7 +213,7 @@ export function ToolContent({ value, path }: { value: unknown; path: string }) {
         <JsonTree label="JSON" value={tree} path={path} whole={<WholeBody path={path} />} />
       </div>
     )
-  const { text, length } = textOf(value)
+  const { text, length } = rowTextOf(value)
   return (
     <Field path={path}>
       <LongText text={text} length={length} whole={<WholeBody path={path} />} look="mono" />

@@ -10,7 +10,7 @@ import { QueryNote } from '../design/notes.js'
 import { copyAndSay } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useBackend } from '../sources/backend.js'
-import { Field, Section, StepLink, type TabProps } from './field.js'
+import { Field, FieldSection, StepLink, type TabProps } from './field.js'
 import { spokenLine, spokenTree, SpokenValue } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { indexed } from './text-parts.js'
@@ -42,7 +42,7 @@ function StateDetail({ state }: { state: StateView }) {
           No line ran for this answer alone. This is the state at a later one.
         </p>
       )}
-      <Section
+      <FieldSection
         title={
           <>
             {state.comparedWith === undefined ? (
@@ -62,9 +62,9 @@ function StateDetail({ state }: { state: StateView }) {
         ) : (
           <Changes changes={state.changes} />
         )}
-      </Section>
+      </FieldSection>
       {indexed(state.frames).map(({ index: position, item: frame }) => (
-        <Section
+        <FieldSection
           key={position}
           title={
             <span className="font-mono">
@@ -85,7 +85,7 @@ function StateDetail({ state }: { state: StateView }) {
               isChanged={changed.has(variable)}
             />
           ))}
-        </Section>
+        </FieldSection>
       ))}
     </>
   )

@@ -6,7 +6,7 @@ import { copyAsTest } from '../../model/copy-as-test.js'
 import type { RunHead } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/run-source.js'
 import { BlameLine } from '../blame/role-mark.js'
-import { type Command, useCommands } from '../commands/commands.js'
+import { type PageCommand, useCommands } from '../commands/commands.js'
 import { Badge, KIND_NAMES, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { CopyIcon } from '../design/icons.js'
@@ -110,7 +110,7 @@ function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-function useCopies(run: Run, detail: StepDetail): readonly Command[] {
+function useCopies(run: Run, detail: StepDetail): readonly PageCommand[] {
   const { tab, field } = useSelection()
   const linkTo = useLinkTo()
   const { label, request } = detail

@@ -6,7 +6,7 @@ import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Choice } from '../design/fields.js'
 import { QueryNote } from '../design/notes.js'
-import { Section, type TabProps } from './field.js'
+import { FieldSection, type TabProps } from './field.js'
 import { MessageView } from './message-view.js'
 import { indexed } from './text-parts.js'
 
@@ -155,7 +155,7 @@ function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | u
           ))
         )}
       </ol>
-      <Section title="When the chunks arrived">
+      <FieldSection title="When the chunks arrived">
         <ol className="flex flex-wrap gap-x-1 font-mono text-xs">
           {indexed(frames.slice(0, 1000)).map(({ index, item: { at } }) => (
             <li key={index}>
@@ -171,7 +171,7 @@ function Player({ stream, firstMs }: { stream: StreamFrames; firstMs: number | u
             </li>
           ))}
         </ol>
-      </Section>
+      </FieldSection>
     </div>
   )
 }

@@ -8,12 +8,12 @@ import {
   type Heat,
   isMissing,
   type LineRows,
-  type Overlay,
+  type TimelineOverlay,
   overlayText,
   type OverlayValues,
   type TimelineData,
 } from './timeline-data.js'
-import { type Span, ticksOf, type TimelineView } from './timeline-view.js'
+import { type TimeSpan, ticksOf, type TimelineView } from './timeline-view.js'
 
 /** All inputs of a drawing. */
 export interface Scene {
@@ -31,7 +31,7 @@ export interface Scene {
   readonly hovered: number
   /** Time range of the filter, in milliseconds since the start. */
   readonly range: readonly [from: number, to: number] | undefined
-  readonly overlay: Overlay
+  readonly overlay: TimelineOverlay
   readonly figures: OverlayValues | undefined
   readonly heat: Heat | undefined
 }
@@ -417,7 +417,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): v
   context.fillRect(0, 0, width, height)
   const bottom = height - belowLanes(scene)
   clipped(context, [0, AXIS_HEIGHT, width, bottom - AXIS_HEIGHT], () => drawLanes(context, scene))
-  let marks: readonly Span[] = []
+  let marks: readonly TimeSpan[] = []
   clipped(context, [gutter, 0, width - gutter, height], () => {
     marks = drawGaps(context, scene)
   })
@@ -472,13 +472,13 @@ function drawPlayhead(context: CanvasRenderingContext2D, scene: Scene): void {
 }
 
 /** Idle time: two bars and its duration, if that fits. Returns their positions. */
-function drawGaps(context: CanvasRenderingContext2D, scene: Scene): Span[] {
+function drawGaps(context: CanvasRenderingContext2D, scene: Scene): TimeSpan[] {
   const { data, view, colors, height } = scene
   context.font = `10px ${colors.sans}`
   context.textBaseline = 'middle'
   context.textAlign = 'center'
   let last = -1
-  const marks: Span[] = []
+  const marks: TimeSpan[] = []
   for (const gap of data.scale.gaps) {
     if (gap.drawnTo < view.from || gap.drawnFrom > view.from + view.span) continue
     const [left, right] = [xOf(scene, gap.drawnFrom), xOf(scene, gap.drawnTo)]
@@ -503,7 +503,11 @@ function drawGaps(context: CanvasRenderingContext2D, scene: Scene): Span[] {
   return marks
 }
 
-function drawAxis(context: CanvasRenderingContext2D, scene: Scene, marks: readonly Span[]): void {
+function drawAxis(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  marks: readonly TimeSpan[],
+): void {
   const { data, view, colors, width, gutter } = scene
   context.fillStyle = colors.line
   context.fillRect(0, AXIS_HEIGHT - 1, width, 1)

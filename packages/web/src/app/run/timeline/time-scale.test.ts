@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mergeSpans, type Span, type Spans, TimeScale } from './timeline-view.js'
+import { mergeSpans, type TimeSpan, type Spans, TimeScale } from './timeline-view.js'
 
-const flat = (...list: readonly Span[]): Spans => Float64Array.from(list.flat())
-const pairs = (spans: Spans): Span[] =>
+const flat = (...list: readonly TimeSpan[]): Spans => Float64Array.from(list.flat())
+const pairs = (spans: Spans): TimeSpan[] =>
   Array.from({ length: spans.length / 2 }, (_, index) => [spans[2 * index]!, spans[2 * index + 1]!])
 
 const spans = fc
@@ -67,12 +67,12 @@ describe('the scale of time', () => {
   test('two hours of waiting between two calls become a small mark', () => {
     const hours = 2 * 3_600_000
     const scale = TimeScale.over(flat([0, 1000], [hours, hours + 1000]), hours + 1000)
-    expect(scale.gaps.map(({ from, to }): Span => [from, to])).toEqual([[1000, hours]])
+    expect(scale.gaps.map(({ from, to }): TimeSpan => [from, to])).toEqual([[1000, hours]])
     expect(scale.length).toBeLessThan(2200)
   })
 
   test('many long pauses between short calls take no more than half of the work', () => {
-    const busy = Array.from({ length: 1000 }, (_, index): Span => [
+    const busy = Array.from({ length: 1000 }, (_, index): TimeSpan => [
       index * 60_000,
       index * 60_000 + 1000,
     ])
@@ -85,7 +85,7 @@ describe('the scale of time', () => {
 })
 
 test('spans that touch or lie in each other are one, whatever order they come in', () => {
-  const merge = (...list: Span[]) =>
+  const merge = (...list: TimeSpan[]) =>
     pairs(
       mergeSpans(
         Float64Array.from(list, ([from]) => from),

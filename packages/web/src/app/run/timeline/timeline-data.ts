@@ -1,12 +1,12 @@
 import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
 import type { LaneHead, RunHead } from '../../../model/run-source.js'
 import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
-import { endOf } from '../row-filter.js'
+import { rowEndOf } from '../row-filter.js'
 import { laneName, type ListColumns, lowerBound, type RowStore } from '../row-store.js'
 import { mergeSpans, TimeScale } from './timeline-view.js'
 
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const
-export type Overlay = (typeof OVERLAYS)[number]
+export type TimelineOverlay = (typeof OVERLAYS)[number]
 
 export interface OverlayValues {
   /** By row; NaN if unknown or not applicable. */
@@ -24,7 +24,10 @@ const [MODEL, FAILED, RUNNING] = [
   STATES.indexOf('running'),
 ]
 
-export function overlayValues(columns: ListColumns, overlay: Overlay): OverlayValues | undefined {
+export function overlayValues(
+  columns: ListColumns,
+  overlay: TimelineOverlay,
+): OverlayValues | undefined {
   if (overlay === 'none') return undefined
   const values = new Float64Array(columns.length)
   const sums = new Float64Array(columns.length)
@@ -44,7 +47,7 @@ export function overlayValues(columns: ListColumns, overlay: Overlay): OverlayVa
   return { values, sums, unknown, max }
 }
 
-function valueAt(columns: ListColumns, overlay: Overlay, index: number): number {
+function valueAt(columns: ListColumns, overlay: TimelineOverlay, index: number): number {
   const { latencyMs, tokensIn, tokensOut, costUsd, inferred } = columns
   if (overlay === 'latency') return inferred[index] ? Number.NaN : (latencyMs[index] ?? Number.NaN)
   if (overlay === 'cost') return costUsd[index] ?? Number.NaN
@@ -52,14 +55,14 @@ function valueAt(columns: ListColumns, overlay: Overlay, index: number): number 
 }
 
 /** An answered model call used something: unknown is not 0. */
-export const isMissing = (columns: ListColumns, overlay: Overlay, index: number): boolean =>
+export const isMissing = (columns: ListColumns, overlay: TimelineOverlay, index: number): boolean =>
   overlay !== 'latency' &&
   columns.kind[index] === MODEL &&
   columns.state[index] !== RUNNING &&
   // A refused call costs nothing; one that broke off may.
   !(columns.state[index] === FAILED && Number.isNaN(columns.tokensIn[index] ?? Number.NaN))
 
-type Figure = Exclude<Overlay, 'none'>
+type Figure = Exclude<TimelineOverlay, 'none'>
 
 const FORMATS: Readonly<Record<Figure, (value: number) => string>> = {
   latency: duration,
@@ -151,7 +154,7 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   const busyTo = new Float64Array(count)
   for (let position = 0; position < count; position++) {
     const at = columns.at[position] ?? 0
-    const end = Math.min(endOf(columns, position), Math.max(head.durationMs, at))
+    const end = Math.min(rowEndOf(columns, position), Math.max(head.durationMs, at))
     to[position] = end
     // An inferred step ran between two calls; its duration is unknown.
     busyTo[position] = columns.inferred[position] ? at : end

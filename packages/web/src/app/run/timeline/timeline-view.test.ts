@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import {
   bringIntoView,
   clampView,
-  type Look,
+  type TimelineLook,
   lookAgain,
   ticksOf,
   tickText,
@@ -123,7 +123,11 @@ const scales = fc
     return TimeScale.over(Float64Array.from(busy), end + rest)
   })
 
-const zoom = (scale: TimeScale, look: Look | undefined, factor: number): Look | undefined =>
+const zoom = (
+  scale: TimeScale,
+  look: TimelineLook | undefined,
+  factor: number,
+): TimelineLook | undefined =>
   lookAgain(scale, look, (view) =>
     zoomAt(view, factor, { at: view.from + view.span / 3, length: scale.length }),
   )
@@ -131,7 +135,7 @@ const zoom = (scale: TimeScale, look: Look | undefined, factor: number): Look | 
 test('as often further as closer is all of it again, whatever was read in between', () => {
   fc.assert(
     fc.property(scales, scales, fc.integer({ min: 1, max: 6 }), (early, late, times) => {
-      let look: Look | undefined
+      let look: TimelineLook | undefined
       for (let time = 0; time < times; time++) look = zoom(early, look, 2)
       for (let time = 0; time < times; time++) look = zoom(late, look, 0.5)
       expect(look).toBeUndefined()

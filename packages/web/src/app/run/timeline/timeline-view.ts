@@ -80,7 +80,7 @@ interface Gap {
   readonly drawnTo: number
 }
 
-export type Span = readonly [from: number, to: number]
+export type TimeSpan = readonly [from: number, to: number]
 
 /** Flat: beginning and end of the first, of the second, and so on. */
 export type Spans = Float64Array
@@ -171,8 +171,8 @@ function sumOf(busy: Spans): number {
   return Math.max(1, sum)
 }
 
-function longGaps(busy: Spans, end: number, threshold: number): Span[] {
-  const gaps: Span[] = []
+function longGaps(busy: Spans, end: number, threshold: number): TimeSpan[] {
+  const gaps: TimeSpan[] = []
   let last = 0
   for (let at = 0; at < busy.length; at += 2) {
     const from = busy[at] ?? 0
@@ -224,7 +224,7 @@ export interface TimelineView {
 export type ViewChange = (view: TimelineView) => TimelineView
 
 /** A part that the user chose. It stays the same part when more rows change the scale. */
-export interface Look {
+export interface TimelineLook {
   readonly view: TimelineView
   readonly scale: TimeScale
   /** Zoom factor relative to the whole. */
@@ -264,7 +264,7 @@ export function bringIntoView(view: TimelineView, at: number, length: number): T
 }
 
 /** What a look shows on a later scale: the same times, or everything. */
-export function viewOn(scale: TimeScale, look: Look | undefined): TimelineView {
+export function viewOn(scale: TimeScale, look: TimelineLook | undefined): TimelineView {
   if (look === undefined) return wholeView(scale.length)
   if (look.scale === scale) return clampView(look.view, scale.length)
   const { from, span } = look.view
@@ -278,9 +278,9 @@ export function viewOn(scale: TimeScale, look: Look | undefined): TimelineView {
  */
 export function lookAgain(
   scale: TimeScale,
-  look: Look | undefined,
+  look: TimelineLook | undefined,
   change: ViewChange,
-): Look | undefined {
+): TimelineLook | undefined {
   const before = viewOn(scale, look)
   const view = change(before)
   if (view === before) return look

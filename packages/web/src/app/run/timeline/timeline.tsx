@@ -13,14 +13,14 @@ import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './draw-ti
 import { TimelineCanvas } from './timeline-canvas.js'
 import {
   heatOf,
-  type Overlay,
+  type TimelineOverlay,
   OVERLAYS,
   overlayValues,
   sumText,
   timelineData,
   type TimelineData,
 } from './timeline-data.js'
-import { type Look, lookAgain, type ViewChange, viewOn, zoomAt } from './timeline-view.js'
+import { type TimelineLook, lookAgain, type ViewChange, viewOn, zoomAt } from './timeline-view.js'
 
 const PAUSE_MS = 400
 
@@ -53,7 +53,7 @@ const BAR_HEIGHT = 28
 
 const wantedHeight = (
   lanes: number,
-  { overlay, hasHeat, isNarrow }: { overlay: Overlay; hasHeat: boolean; isNarrow: boolean },
+  { overlay, hasHeat, isNarrow }: { overlay: TimelineOverlay; hasHeat: boolean; isNarrow: boolean },
 ): number =>
   BAR_HEIGHT +
   AXIS_HEIGHT +
@@ -62,12 +62,12 @@ const wantedHeight = (
   (overlay === 'none' ? 0 : OVERLAY_HEIGHT) +
   (hasHeat ? HEAT_HEIGHT : 0)
 
-export function Timeline(props: TimelineProps) {
+export function TimelinePanel(props: TimelineProps) {
   const { run, isNarrow } = props
   const [isFolded, setFolded] = useRemembered('timeline-folded', false)
-  const [overlay, setOverlay] = useRemembered<Overlay>('timeline-overlay', 'none')
+  const [overlay, setOverlay] = useRemembered<TimelineOverlay>('timeline-overlay', 'none')
   const [stored, setHeight] = useRemembered('timeline-height', 0)
-  const [wanted, setWanted] = useState<Look>()
+  const [wanted, setWanted] = useState<TimelineLook>()
   const data = useTimelineData(run)
   const view = viewOn(data.scale, wanted)
   const { step } = useSelection()
