@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, statSync, writeFileSync } fr
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { TAPE_FORMAT } from '../format/events.js'
 import { openTape } from './open-tape.js'
 import { TapeWriter } from './tape-writer.js'
@@ -82,7 +82,10 @@ test('callers that wait for the disk at the same time share a sync', async () =>
   expect(writer.syncs).toBe(2)
 })
 
-test('a tape is alone until another one is synced by the same process', () => {
+test('a tape is alone until another one is synced by the same process', async () => {
+  // Tests of other files in this process may leave writers open.
+  vi.resetModules()
+  const { TapeWriter } = await import('./tape-writer.js')
   const [first, unsynced] = [freshPath(), freshPath()].map((path, index) =>
     TapeWriter.create(path, index === 0 ? run : { ...run, durability: 'process' }, {}),
   )
