@@ -1,9 +1,16 @@
 import zlib from 'node:zlib'
 import { readRun } from '@retake/tape'
-import { isDelivery } from '@retake/tape/format'
-import type { CallEvent, Tape, TapeEvent } from '@retake/tape/format'
+import {
+  type CallEvent,
+  isDelivery,
+  readGuards,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape/format'
 import { changesDatabase } from '../boundaries/native/sql.js'
+import { errors } from '../errors.js'
 import { describe } from './divergence.js'
+import type { ContinuePlan } from './plan.js'
 
 /** Something that left the process, and of which the tape does not say whether it had its effect. */
 export interface InDoubt {
@@ -75,4 +82,30 @@ export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent
   if (event.type !== 'call') return false
   const { kind, name, title = '' } = event as CallEvent
   return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && !READS.test(name)
+}
+
+/** Throws if nobody has decided about something in doubt, before anything runs. */
+export function refuseDoubt(
+  tape: Tape,
+  { inDoubt, decisions = {} }: Pick<ContinuePlan, 'inDoubt' | 'decisions'>,
+): void {
+  if (inDoubt !== 'fail') return
+  const open = findInDoubt(tape).filter(({ seq }) => decisions[seq] === undefined)
+  if (open.length > 0) throw errors.STEP_IN_DOUBT(open.map(named).join(', and '))
+}
+
+const named = ({ step, what }: InDoubt): string =>
+  step === undefined ? what : `step ${step} (${what})`
+
+/**
+ * Guarded calls of a killed run that have no result on its tape and can be made
+ * again without asking, by the number of the event that started them: their tool may run
+ * twice, or it had not been started.
+ */
+export function safeToRepeat(tape: Tape): Readonly<Record<string, 'retry'>> {
+  const safe = readGuards(tape).calls.filter(
+    ({ facts, isNested, intent, state }) =>
+      facts === undefined && !isNested && (intent.idempotent === true || state !== 'in doubt'),
+  )
+  return Object.fromEntries(safe.map(({ callSeq }) => [callSeq, 'retry']))
 }

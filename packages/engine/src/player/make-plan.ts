@@ -17,14 +17,13 @@ import {
   type BranchEdit,
   encodeBody,
   fromWire,
-  readGuards,
   type Tape,
   type TapeEvent,
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'
-import { findInDoubt, type InDoubt, viewOf } from './in-doubt.js'
+import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
@@ -256,19 +255,6 @@ export function planResume(tape: Tape, options: ResumePlanOptions = {}): Continu
   }
 }
 
-/** Before anything runs. */
-function refuseDoubt(
-  tape: Tape,
-  { inDoubt, decisions = {} }: Pick<ContinuePlan, 'inDoubt' | 'decisions'>,
-): void {
-  if (inDoubt !== 'fail') return
-  const open = findInDoubt(tape).filter(({ seq }) => decisions[seq] === undefined)
-  if (open.length > 0) throw errors.STEP_IN_DOUBT(open.map(named).join(', and '))
-}
-
-const named = ({ step, what }: InDoubt): string =>
-  step === undefined ? what : `step ${step} (${what})`
-
 /** A new tape beside that of its parent. */
 export function newBranch(
   tape: Tape,
@@ -357,17 +343,4 @@ function refuseOthers(tape: Tape, steps: readonly Step[], plan: PinnedPlan): voi
     const why = whyNotSearchable(tape, step, servers)
     if (why !== undefined) throw errors.STEP_NOT_SEARCHABLE(tape.run.id, label, why)
   }
-}
-
-/**
- * Guarded calls of a killed run that have no result on its tape and can be made
- * again without asking, by the number of the event that started them: their tool may run
- * twice, or it had not been started.
- */
-function safeToRepeat(tape: Tape): Readonly<Record<string, 'retry'>> {
-  const safe = readGuards(tape).calls.filter(
-    ({ facts, isNested, intent, state }) =>
-      facts === undefined && !isNested && (intent.idempotent === true || state !== 'in doubt'),
-  )
-  return Object.fromEntries(safe.map(({ callSeq }) => [callSeq, 'retry']))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { findPrice } from './prices.js'
-import { PRICES, PRICES_AS_OF } from './prices.js'
+import { findPrice } from './cost.js'
+import { PRICES, PRICES_AS_OF } from './cost.js'
 
 describe('the price of an id', () => {
   test.each([

@@ -1,5 +1,5 @@
 import type { RecordedError, RequestEvent } from '../format/events.js'
-import { costUsd, findOverride } from '../providers/prices.js'
+import { costUsd, findOverride } from '../providers/cost.js'
 import { messageText, toolCallsIn, type Message } from '../providers/message.js'
 import type { ModelApi } from '../providers/provider.js'
 import { unknownHttp } from '../providers/find-provider.js'

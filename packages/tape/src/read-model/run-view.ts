@@ -7,7 +7,7 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
-import type { PriceTable } from '../providers/usage.js'
+import type { PriceTable } from '../providers/price.js'
 import { defined } from '../values/json-shape.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'

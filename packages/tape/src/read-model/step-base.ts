@@ -1,5 +1,5 @@
 import type { NoteEvent, FrameworkScope, RecordedError, SocketEvent } from '../format/events.js'
-import type { PriceTable } from '../providers/usage.js'
+import type { PriceTable } from '../providers/price.js'
 import type { Message } from '../providers/message.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { BodyDecoders } from './http-answer.js'

@@ -1,7 +1,7 @@
 import type { Provider } from '../provider.js'
 import { tokensOf } from '../reply.js'
 import { anthropicFailure, messagesApi } from './messages.js'
-import { longInput, OVER_200K, type Price, type PriceTable, REGIONAL } from '../usage.js'
+import { longInput, OVER_200K, type Price, type PriceTable, REGIONAL } from '../price.js'
 
 const claude = (input: number, output: number, more: Partial<Price> = {}): Price => ({
   input,

@@ -10,7 +10,8 @@ import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
 import { callId, type CutText, type FailedRequest, type Finish, hasText } from '../reply.js'
 import { type Reply, replyId, type ScriptedError, textPieces } from '../reply.js'
-import { addUsage, unpricedTier, type Usage } from '../usage.js'
+import { addUsage, type Usage } from '../usage.js'
+import { unpricedTier } from '../price.js'
 import { jsonAnswer, retryHeaders, scriptedFormat, type WireAnswer } from '../wire-answer.js'
 
 const VERTEX_PATH = /\/models\/([^/:]+):(?:stream)?rawPredict$/i

@@ -17,7 +17,8 @@ import type { AnswerFormat, DecodedResponse, ModelApi } from '../provider.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
 import { callId, type CutText, type Finish, hasText, type Reply } from '../reply.js'
 import { replyId, textPieces } from '../reply.js'
-import { unpricedTier, type Usage } from '../usage.js'
+import { type Usage } from '../usage.js'
+import { unpricedTier } from '../price.js'
 import { scriptedFormat } from '../wire-answer.js'
 
 const PATH = /\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/

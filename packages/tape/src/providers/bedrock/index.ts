@@ -3,7 +3,7 @@ import { replyId } from '../reply.js'
 import { jsonAnswer, retryHeaders } from '../wire-answer.js'
 import { bedrockConverse } from './converse.js'
 import { bedrockInvoke } from './invoke.js'
-import { type PriceTable, REGIONAL, tokenPrice } from '../usage.js'
+import { type PriceTable, REGIONAL, tokenPrice } from '../price.js'
 
 /**
  * Models on Bedrock other than Claude, as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21

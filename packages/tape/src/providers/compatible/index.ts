@@ -1,6 +1,6 @@
 import { openaiDialect } from '../openai/chat-dialect.js'
 import { OPENAI_PATHS } from '../openai/chat-dialect.js'
-import { longInput, tokenPrice, type PriceTable } from '../usage.js'
+import { longInput, tokenPrice, type PriceTable } from '../price.js'
 import type { Provider } from '../provider.js'
 
 /** xAI's price list, as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21. */

@@ -2,7 +2,7 @@ import type { Provider } from '../provider.js'
 import { tokensOf } from '../reply.js'
 import { geminiEmbeddings } from './embeddings.js'
 import { gemini, googleFailure } from './gemini.js'
-import { OVER_200K, type PriceTable, tokenPrice } from '../usage.js'
+import { OVER_200K, type PriceTable, tokenPrice } from '../price.js'
 
 /**
  * Google's price list for text, images and video, as LiteLLM's table had it on

@@ -1,7 +1,7 @@
 import { defined } from '../../values/json-shape.js'
 import { type ChatDialect, OPENAI_PATHS, openaiDialect } from '../openai/chat-dialect.js'
 import { plainUsage } from '../openai/chat-dialect.js'
-import { tokenPrice, type PriceTable } from '../usage.js'
+import { tokenPrice, type PriceTable } from '../price.js'
 import type { Provider } from '../provider.js'
 
 const dialect: ChatDialect = {

@@ -1,6 +1,6 @@
 import { openaiDialect, plainUsage, type ChatDialect } from '../openai/chat-dialect.js'
 import { OPENAI_PATHS } from '../openai/chat-dialect.js'
-import { tokenPrice, type PriceTable } from '../usage.js'
+import { tokenPrice, type PriceTable } from '../price.js'
 import type { Provider } from '../provider.js'
 import type { Reply } from '../reply.js'
 

@@ -13,7 +13,8 @@ import type { AnswerFormat, DecodedResponse, ModelApi, ProviderRequest } from '.
 import type { StreamEvent, StreamOptions } from '../provider.js'
 import { type CutText, cutReply, type FailedRequest, type Finish, type Reply } from '../reply.js'
 import { replyId, type ReplyRequest, type ScriptedError, textPieces } from '../reply.js'
-import { unpricedTier, type Usage, usageFromTotals } from '../usage.js'
+import { type Usage, usageFromTotals } from '../usage.js'
+import { unpricedTier } from '../price.js'
 import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire-answer.js'
 import { openaiDialect } from './chat-dialect.js'
 

@@ -4,7 +4,7 @@ import { openaiCompletions } from './completions.js'
 import { openaiEmbeddings } from './embeddings.js'
 import { OPENAI_PATHS } from './chat-dialect.js'
 import { openaiResponses } from './responses.js'
-import { longInput, type Price, type PriceTable, tokenPrice } from '../usage.js'
+import { longInput, type Price, type PriceTable, tokenPrice } from '../price.js'
 
 const OVER_272K = longInput(272_000, 2, 1.5)
 

@@ -1,4 +1,4 @@
-import type { Price, PriceTable } from './usage.js'
+import type { Price, PriceTable } from './price.js'
 import { PROVIDERS } from './find-provider.js'
 import type { Usage } from './usage.js'
 import { defined } from '../values/json-shape.js'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { costUsd, findPrice } from './prices.js'
+import { costUsd, findPrice } from './cost.js'
 import { addUsage, NO_USAGE, type Usage } from './usage.js'
 
 const usage = (classes: Partial<Usage>): Usage => ({ ...NO_USAGE, ...classes })

@@ -1,0 +1,61 @@
+import { filledText, type JsonRecord } from '../values/json-shape.js'
+
+/** List prices in US dollars for a million tokens of each class. */
+export interface Price {
+  readonly input: number
+  readonly cachedInput?: number
+  readonly cacheWrite?: number
+  /** Writing to the one-hour cache. */
+  readonly cacheWriteLong?: number
+  readonly output: number
+  /** Reasoning, where it does not cost what other output costs. */
+  readonly reasoning?: number
+  /** Prices hold up to this much input; above it the cost is unknown. */
+  readonly inputTokensMax?: number
+  /** Price of a request with more input than this, all of it. */
+  readonly longInput?: LongInput
+  /** How much more it costs on Bedrock when it must run in one part of the world. */
+  readonly regionalFactor?: number
+}
+
+/** With more input than `above`, cached or not, each price is multiplied. */
+interface LongInput {
+  readonly above: number
+  /** For input, cached input and cache writes. */
+  readonly inputFactor: number
+  readonly outputFactor: number
+}
+
+/** By model; `groq/llama-3.3-70b-versatile` holds only where Groq answers. */
+export type PriceTable = Readonly<Record<string, Price>>
+
+/** Prices for a million tokens of input, cached input and output. */
+export const tokenPrice = (
+  input: number,
+  cachedInput: number,
+  output: number,
+  more: Partial<Price> = {},
+): Price => ({ input, cachedInput, output, ...more })
+
+/** Above this much input, all prices are multiplied. */
+export const longInput = (
+  above: number,
+  inputFactor: number,
+  outputFactor: number,
+): { longInput: LongInput } => ({
+  longInput: { above, inputFactor, outputFactor },
+})
+
+export const OVER_200K = longInput(200_000, 2, 1.5)
+
+/** On Bedrock, running in one part of the world costs a tenth more than anywhere. */
+export const REGIONAL = { regionalFactor: 1.1 }
+
+/** The tiers that list prices are for, in the words of all providers. */
+const STANDARD = new Set(['auto', 'default', 'standard', 'standard_only', 'on_demand'])
+
+/** Other service tiers have other prices. */
+export const unpricedTier = (answer: JsonRecord): string[] => {
+  const tier = filledText(answer['service_tier'])
+  return tier === undefined || STANDARD.has(tier.toLowerCase()) ? [] : [`service tier ${tier}`]
+}
