@@ -1,20 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { verbs as verbTable } from '../../packages/cli/src/verbs/index.js'
 import { folderWith } from './workspace.js'
 import { sampled } from '../support/soak.js'
 
-const verbs = [
-  'demo',
-  'record',
-  'list',
-  'show',
-  'replay',
-  'verify',
-  'proxy',
-  'doctor',
-  'docs',
-  'export',
-]
+const verbs = Object.keys(verbTable)
 
 test('--help lists every command and fits 80 columns', async () => {
   const { retake } = await folderWith({})
