@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeLongChat } from '../../bench/measure/long-chat.mjs'
 import { cutTape } from '../support/cut-tape.js'
 import { blocksOf } from '../support/report-blocks.js'
-import { patiently } from './support/browser.js'
+import { bytesOf, patiently } from './support/browser.js'
 import { copySharedDemo } from './support/demo-runs.js'
 import { BINARY } from './support/odd-runs.js'
 import { hostile, writeHostileRun } from './support/hostile-run.js'
@@ -110,8 +110,7 @@ test('bytes that are no text come out of a report as they were recorded', async 
     .getByRole('button', { name: /download/i })
     .first()
     .click()
-  const stored = await (await download).path()
-  expect(new Uint8Array(readFileSync(stored))).toEqual(BINARY)
+  expect(new Uint8Array(await bytesOf(await download))).toEqual(BINARY)
 })
 
 test('a tape that was cut off gives a report of what is whole, and says so', async () => {

@@ -1,4 +1,11 @@
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { buffer } from 'node:stream/consumers'
+import {
+  chromium,
+  type Browser,
+  type BrowserContextOptions,
+  type Download,
+  type Page,
+} from 'playwright-core'
 import { afterAll, inject, onTestFinished } from 'vitest'
 
 /** Requests what all test files share; see shared-fixtures.ts. */
@@ -56,3 +63,7 @@ export async function openPage(
   })
   return page
 }
+
+/** The bytes of a download. The browser is another process, so it has no path here. */
+export const bytesOf = async (download: Download): Promise<Buffer> =>
+  buffer(await download.createReadStream())

@@ -1,9 +1,9 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { seriousViolations } from './axe.js'
-import { patiently } from './browser.js'
+import { bytesOf, patiently } from './browser.js'
 import { writeHostileRun } from './hostile-run.js'
 import { TURNS, writeLongChat, writeOddBodies, writeToolLoop } from './odd-runs.js'
 import { soakOnly } from '../../support/soak.js'
@@ -127,7 +127,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'Download the whole request' }).click(),
       ])
-      expect(statSync(await download.path()).size).toBeGreaterThan(20_000_000)
+      expect((await bytesOf(download)).length).toBeGreaterThan(20_000_000)
       await stepOf(page).getByRole('tab', { name: 'Request' }).click()
       await page.getByText('Read all 20.0 MB as a tree').waitFor()
       expect((await tabPanel(page).textContent())?.length).toBeLessThan(200_000)

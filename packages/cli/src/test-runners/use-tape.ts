@@ -114,14 +114,14 @@ export interface TapeRunner<T> {
 }
 
 /** Replays an agent against its tape, or records it, as the mode says. */
-export const useTape = <T>(
+export async function useTape<T>(
   file: string,
   runner: TapeRunner<T>,
   options: UseTapeOptions = {},
-): Promise<T> =>
-  isToBeRecorded(file, chooseMode(options.mode))
-    ? runner.record(file, options)
-    : runner.replay(file, options)
+): Promise<T> {
+  const isRecorded = isToBeRecorded(file, chooseMode(options.mode))
+  return isRecorded ? runner.record(file, options) : runner.replay(file, options)
+}
 
 /** True if the tape must be recorded. Throws if it should be replayed and is missing. */
 function isToBeRecorded(file: string, mode: TapeMode): boolean {
