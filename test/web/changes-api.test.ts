@@ -324,7 +324,7 @@ describe('nothing is started', () => {
       expect(await api.refusal(`/runs/${own.run}/fork`, { at: '1' })).toBe('RECORDED_AGENT_MISSING')
       expect(await api.refusal(`/runs/${own.run}/sessions`)).toBe('RECORDED_AGENT_MISSING')
       const { abilities } = await api.get<{ abilities: object }>(`/runs/${own.run}`)
-      const why = expect.stringContaining('is gone')
+      const why = expect.stringContaining('no longer exists')
       expect(abilities).toEqual({ fork: why, rerun: why, step: why })
       await rm(join(own.workspace.folder, '.retake', 'runs', `${own.run}.tape`))
       expect(await api.refusal(`/runs/${own.run}/fork`, { at: '1' })).toBe('UNKNOWN_RUN')

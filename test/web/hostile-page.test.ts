@@ -228,7 +228,7 @@ describe.each(names)('a page at another port of %s', (name) => {
     ])
     expect(held).toBe(true)
     // From another site the browser keeps our cookie back; one click on our own page sends it.
-    if (name === 'localhost') await opened.getByRole('link', { name: 'go on' }).click()
+    if (name === 'localhost') await opened.getByRole('link', { name: /continue$/ }).click()
     await opened.getByText('Hello yourself').first().waitFor()
     await opened.close()
     await page.close()
