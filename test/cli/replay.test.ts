@@ -93,7 +93,7 @@ test('a program or folder that is gone is named', async () => {
   await rename(join(folder, 'agent.mjs'), join(folder, 'moved.mjs'))
   const withoutFile = await retake(['replay', 'last'])
   expect(withoutFile.code).toBe(1)
-  expect(withoutFile.stderr).toContain('The recorded program agent.mjs is gone.')
+  expect(withoutFile.stderr).toContain('The recorded program agent.mjs no longer exists.')
   expect(withoutFile.stderr).toContain('code RECORDED_AGENT_MISSING')
 
   const other = await folderWith({ 'agent.mjs': inner })
@@ -101,7 +101,7 @@ test('a program or folder that is gone is named', async () => {
   await rm(other.folder, { recursive: true })
   const withoutFolder = await retake(['replay', 'last', '--dir', 'tapes'])
   expect(withoutFolder.code).toBe(1)
-  expect(withoutFolder.stderr).toContain(`The folder ${other.folder} is gone.`)
+  expect(withoutFolder.stderr).toContain(`The folder ${other.folder} no longer exists.`)
 })
 
 test('a function recorded by the library cannot be started as a program', async () => {

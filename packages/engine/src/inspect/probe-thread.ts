@@ -236,7 +236,7 @@ function refusal(error: unknown): InspectorRefused {
 
 const refusedText = ({ reason }: InspectorRefused): string =>
   reason.includes('terminated')
-    ? `Error: it did not come to an end within ${EVALUATE_MS / 1000} s`
+    ? `Error: it did not end within ${EVALUATE_MS / 1000} s`
     : `Error: ${reason}`
 
 /** The thrown value as text, without its stack. */
