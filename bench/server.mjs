@@ -6,7 +6,7 @@ const QUESTION = 'Where is my order? '.repeat(10)
 const CONCURRENT = 20
 
 /**
- * What recording costs a server in which every request is a run: CPU time per request, and
+ * The cost of recording in a server where every request is a run: CPU time per request, and
  * how many requests it answers while the model takes 20 ms per call.
  *
  * @param {{ quick: boolean }} options

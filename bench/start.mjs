@@ -10,7 +10,7 @@ const retake = join(root, 'packages/cli/bin/retake.mjs')
 const ADDED_MS = 250
 
 /**
- * What it takes to load the library, and to record a program that does nothing. CPU time, the
+ * The cost of loading the library, and of recording a program that does nothing. CPU time, the
  * least of many: other work on the machine can only add to it.
  *
  * @param {{ quick: boolean }} options

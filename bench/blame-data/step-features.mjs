@@ -7,7 +7,7 @@ import { findFailures, HEDGING, isActing } from '@retake/diagnose'
 /** Long texts are mostly pages and dumps; their beginning and end tell enough. */
 const WORDS_TEXT_MAX = 20_000
 
-/** What is compared of a step's text: words, and numbers of two digits or more. */
+/** The parts of a step's text that are compared: words, and numbers of two digits or more. */
 const wordSetsOf = (text) => {
   const clipped = clip(text).toLowerCase()
   return {
@@ -48,7 +48,7 @@ const likeness = (left, right) => {
   return all === 0 ? 0 : shared / all
 }
 
-/** What several features need of a run. @param {readonly import('@retake/diagnose').PriorStep[]} steps */
+/** Facts about a run that several features use. @param {readonly import('@retake/diagnose').PriorStep[]} steps */
 const priorRun = (steps) => {
   const isEnvironment = steps.map(({ role }) => role === 'environment')
   const { failed, first, suspect } = findFailures(steps)

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { natives } from './natives.js'
 import { openRecording, record, runOfError } from './record.js'
+import { tool } from './tool.js'
 
 test('of two runs that draw the same id at once the second draws again', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
@@ -75,4 +76,19 @@ test('the error of a run that throws leads to its tape', async () => {
     path: path.join(dir, readdirSync(dir)[0] ?? ''),
   })
   expect(runOfError('no')).toBeUndefined()
+})
+
+test('a tool gets its arguments as they are on the tape, also beside other runs', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const seen: number[] = []
+  const pay = tool('pay', ({ amount }: { amount: number }) => void seen.push(amount))
+  const agent = async (): Promise<void> => {
+    const order = { amount: 5 }
+    const paying = pay(order)
+    order.amount = 5000
+    await paying
+  }
+  await Promise.all([1, 2, 3].map((run) => record({ name: `run ${run}`, dir }, agent)))
+  expect(seen).toEqual([5, 5, 5])
 })

@@ -21,7 +21,7 @@ export interface RecordOptions {
   /** The project's folder. With the one of `replay`, it makes paths on the tape hold on other machines. */
   readonly root?: string
   /**
-   * What the tape survives while it is written. `machine` (default): a power cut; everything is
+   * Kind of crash that the tape survives while it is written. `machine` (default): a power cut; everything is
    * synced to disk before a request leaves, a tool runs or its result is shown. `process`: the
    * death of the process only; nothing waits for the disk.
    */

@@ -252,7 +252,7 @@ export class TaskProcess {
     if (failure) throw new RetakeError(failure.code, failure.what, failure.why, failure.fix)
   }
 
-  /** What the process has written; undefined when it was killed before it could. */
+  /** Written by the process; undefined if it was killed before. */
   read(name: string, changed: (text: string) => string = (text) => text): unknown {
     const file = path.join(this.#folder, name)
     return attempt(() => JSON.parse(changed(readFileSync(file, 'utf8'))) as unknown)

@@ -33,7 +33,7 @@ export interface RecordingOptions {
   readonly databases?: string
   /** Wants the call sites of values and timers, too. */
   readonly withSites?: boolean
-  /** What the tape survives while it is written; `machine` unless set. */
+  /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
 }
 

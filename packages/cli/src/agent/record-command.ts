@@ -68,7 +68,7 @@ export interface CommandRecordingOptions {
   readonly store: RunStore
   readonly command: readonly string[]
   readonly name?: string
-  /** What the tape survives while it is written; `machine` unless set. */
+  /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
   /** As `name=url`. */
   readonly upstreams: readonly string[]

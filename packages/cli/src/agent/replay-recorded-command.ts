@@ -195,7 +195,7 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   ]
 }
 
-/** What was blocked for a replayed command; `isSame` if nothing could happen besides what was compared. */
+/** Describes the isolation of a replayed command. `isSame`: it could do nothing that was not compared. */
 export function isolationFacts({ isolation, notRecorded = [] }: Replayed) {
   const gaps = notRecorded.map(
     (target) => `the connection to ${target} was not recorded, and was refused: not compared`,

@@ -336,7 +336,7 @@ const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings>
   })
 }
 
-/** What is left of the budget. */
+/** The rest of the budget. */
 function limitsLeft(
   { newForks, spentUsd }: ProcessForks,
   search: BlameSearch,

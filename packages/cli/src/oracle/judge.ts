@@ -34,7 +34,7 @@ async function requestVerdict(
   }
 }
 
-/** The reason why there is no answer. */
+/** Reason for a missing answer. */
 interface Silence {
   readonly silent: string
   readonly waitMs?: number | undefined
@@ -257,7 +257,7 @@ function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): JudgeEndpoint {
   return { url, model, ...(key && { key }) }
 }
 
-/** What the judge voted for, given the option that came first. */
+/** The judge's vote, given the option that came first. */
 function voteOf(said: { readonly text: string } | Silence, first: FirstOption): Judgement {
   if ('silent' in said) return undecided(said.silent)
   const letter = readLetter(said.text)

@@ -40,7 +40,7 @@ export class CountedForks {
     return this.asked >= maxForks || signal?.aborted === true
   }
 
-  /** Runs a coalition so many times more, as many at once as the source takes. */
+  /** Runs a coalition `times` more times, as concurrently as the source allows. */
   async run(pinned: readonly number[], times: number, mode: BlameMode = 'free'): Promise<Counted> {
     const key = `${mode}:${pinned.join(',')}`
     let fails = 0

@@ -229,7 +229,7 @@ function short(value: unknown): string {
   return value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
 }
 
-/** A client that went away then, and stays now, is let go after the recorded time and this. */
+/** Grace period for a client that disconnected in the recording and does not now; its connection is closed afterwards. */
 const PATIENCE_MS = 30_000
 
 /** If a piece has not been sent after this time, the client is not reading. */

@@ -156,7 +156,8 @@ export class RecordSession implements Session {
   }
 
   perform(action: Action): Operation {
-    const isDeferred = this.#isDeferred(action)
+    // A tool must start before its caller can change the arguments; a request has copied them.
+    const isDeferred = action.event.type === 'request' && this.#isDeferred(action)
     const seq = this.#append(withScopes(action.event), action.body)
     if (isDurable(action) && !isDeferred) this.#barrier()
     const operation = new Operation(seq, action, this.#owner, this.local)
