@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { startLoopbackServer } from './measure/start-loopback-server.mjs'
+import { fetchInto } from './measure/least-recorder.mjs'
 import { median, pairedRatio } from './measure/statistics.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 
@@ -51,6 +52,10 @@ export async function measure({ quick }) {
           ...json.row('process', 'plain', 'the same'),
         },
         {
+          name: 'fetch of the least recorder / plain fetch, JSON',
+          ...json.row('least', 'plain', 'two writes, two hashes and a turn'),
+        },
+        {
           name: 'recorded fetch / plain fetch, JSON',
           ...json.row('machine', 'plain', 'the same'),
         },
@@ -76,7 +81,7 @@ export async function measure({ quick }) {
  * recorded with both durabilities, plain, and plain after writing and syncing the request.
  */
 async function compare(dir, exchange, { rounds, perRound }) {
-  const medians = { machine: [], process: [], plain: [], durable: [] }
+  const medians = { machine: [], process: [], plain: [], durable: [], least: [] }
   const file = fs.openSync(join(dir, 'floor'), 'w')
   const run = async (fetch, name, isWarmUp) => {
     const times = []
@@ -97,6 +102,7 @@ async function compare(dir, exchange, { rounds, perRound }) {
       run((...args) => fetch(...args), durability, isWarmUp),
     )
   const ways = [
+    (isWarmUp) => run(fetchInto(file), 'least', isWarmUp),
     recorded('machine'),
     (isWarmUp) => run(syncThenFetch, 'durable', isWarmUp),
     (isWarmUp) => run(nativeFetch, 'plain', isWarmUp),

@@ -2,13 +2,18 @@
  * A server whose handler is a small agent: it asks the model, runs a tool, asks again and
  * answers. `node agent-server.mjs <way> <model URL> <folder>`; `way` is `plain`, `imported`
  * (Retake is loaded and records nothing), `process` or `machine` (every request is a run with
- * that durability). Prints its address and ends with its stdin. `/cpu` answers with the
+ * that durability), or `least` (the floor: one file per request). Prints its address and ends with its stdin. `/cpu` answers with the
  * microseconds of CPU time so far.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import fs from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { fetchInto } from './least-recorder.mjs'
 
 const [way, model, dir] = process.argv.slice(2)
-const retake = way === 'plain' ? undefined : await import('retake')
+const isLeast = way === 'least'
+const retake = way === 'plain' || isLeast ? undefined : await import('retake')
 const { default: OpenAI } = await import('openai')
 const cpuUsage = process.cpuUsage.bind(process)
 
@@ -33,7 +38,20 @@ async function agent(question) {
   return messages.at(-1).content
 }
 
+const files = new AsyncLocalStorage()
+if (isLeast) globalThis.fetch = (url, init) => fetchInto(files.getStore())(url, init)
+let runs = 0
+
+async function runLeast(question) {
+  const file = fs.openSync(join(dir, `least-${runs++}`), 'w')
+  const answer = await files.run(file, () => agent(question))
+  fs.writeSync(file, answer)
+  fs.closeSync(file)
+  return answer
+}
+
 async function run(question) {
+  if (isLeast) return runLeast(question)
   if (!isRecording) return agent(question)
   const { output } = await retake.record({ name: 'request', dir, durability: way }, () =>
     agent(question),

@@ -18,8 +18,15 @@ export const MUTANTS = [
   {
     name: 'an answer reaches the agent without being recorded',
     file: 'engine/dist/sessions/record-session.js',
-    line: 'this.#appendAnswer(operation.action, event, operation.id, body);',
-    mutant: 'if (!event.part) this.#appendAnswer(operation.action, event, operation.id, body);',
+    line: 'this.#appendAnswer(operation.action, event, operation.id, body, index < last);',
+    mutant:
+      'if (!event.part) this.#appendAnswer(operation.action, event, operation.id, body, index < last);',
+  },
+  {
+    name: 'a replay delivers parts apart that came together',
+    file: 'engine/dist/player/playback.js',
+    line: 'event.joined === true && event.op === first.op',
+    mutant: 'false',
   },
   {
     name: 'matching in sequence ignores what is asked',

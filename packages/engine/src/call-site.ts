@@ -16,6 +16,8 @@ const FRAME = /\(?((?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()]*?):(\d+):(\d+)\)?$/
 /** Most calls come straight from the agent; only those inside a library look further. */
 const NEAR_FRAMES = 6
 const ALL_FRAMES = 40
+/** The last call came from deep inside a library, as the next one probably does. */
+let wasDeep = false
 
 /** How this Node prints a stack, unless a program or a loader with source maps prints its own. */
 const nativePrepare = Reflect.get(Error, 'prepareStackTrace')
@@ -29,11 +31,14 @@ const isNodesOwn =
  * whole stack is library code.
  */
 export function callSite(callee: Function = callSite): string | undefined {
-  if (!isPlain()) return agentFrame(framesOf(capture(ALL_FRAMES, callee)))
-  return (
-    agentFrame(framesOf(capture(NEAR_FRAMES, callee))) ??
-    agentFrame(framesOf(capture(ALL_FRAMES, callee)))
-  )
+  if (!wasDeep && isPlain()) {
+    const site = agentFrame(framesOf(capture(NEAR_FRAMES, callee)))
+    if (site !== undefined) return site
+  }
+  const frames = framesOf(capture(ALL_FRAMES, callee))
+  const site = agentFrame(frames)
+  wasDeep = !frames.slice(0, NEAR_FRAMES).some((frame) => pathOf(frame) !== undefined)
+  return site
 }
 
 /** The call site as a field of an event, if it is known. */
@@ -78,22 +83,26 @@ class Origin {
     this.#stack = capture(ALL_FRAMES, callee)
   }
 
+  /** Undefined if the agent's own code made the call. */
   get site(): string | undefined {
-    if (this.#stack !== undefined) this.#site = agentFrame(framesOf(this.#stack))
+    if (this.#stack !== undefined) this.#site = siteBehindPackage(framesOf(this.#stack))
     this.#stack = undefined
     return this.#site
   }
+}
+
+function siteBehindPackage(frames: readonly Frame[]): string | undefined {
+  const nearest = frames.map((frame) => frame.getFileName()).find((file) => file)
+  return nearest && isPackage(nearest) ? agentFrame(frames) : undefined
 }
 
 const origins = new AsyncLocalStorage<Origin>()
 
 /** Makes a timer. If a package called `callee` for it, the callback has the origin of that call. */
 export function callerFromHere<T>(callee: Function, makeTimer: () => T): T {
-  if (!isPackage(callerFile(callee, 1))) return makeTimer()
   const origin = new Origin(callee)
   // Without the agent on the stack, the origin of the surrounding work is the nearest.
-  if (origins.getStore() !== undefined && origin.site === undefined) return makeTimer()
-  return origins.run(origin, makeTimer)
+  return origin.site === undefined ? makeTimer() : origins.run(origin, makeTimer)
 }
 
 /** Signals of packages, until the turn ends: one that lives on may serve other calls of the agent. */
@@ -102,7 +111,7 @@ const SIGNALS_MAX = 1000
 
 /** Remembers where a signal comes from, if a package called `callee` to make it. */
 export function signalFromHere(callee: Function, signal: AbortSignal): void {
-  if (signalOrigins.size >= SIGNALS_MAX || !isPackage(callerFile(callee, 1))) return
+  if (signalOrigins.size >= SIGNALS_MAX) return
   if (signalOrigins.size === 0)
     natives.queueMicrotask(() => natives.nextTick(() => signalOrigins.clear()))
   signalOrigins.set(signal, new Origin(callee))
@@ -161,11 +170,15 @@ const printedFrames = (stack: string): Frame[] =>
 
 function agentFrame(frames: readonly Frame[]): string | undefined {
   for (const frame of frames) {
-    const file = frame.getFileName()
-    const path = file ? agentPath(file) : undefined
+    const path = pathOf(frame)
     if (path !== undefined) return `${path}:${frame.getLineNumber()}:${frame.getColumnNumber()}`
   }
   return undefined
+}
+
+function pathOf(frame: Frame): string | undefined {
+  const file = frame.getFileName()
+  return file ? agentPath(file) : undefined
 }
 
 const paths = new Map<string, string | undefined>()
@@ -184,53 +197,40 @@ function agentPath(file: string): string | undefined {
 const isForeign = (file: string): boolean =>
   !file.startsWith('node:') && !OWN_PREFIXES.some((own) => file.startsWith(own))
 
-const isPackage = (file: string | undefined): boolean =>
-  file !== undefined && /[/\\]node_modules[/\\]/.test(file) && isForeign(file)
+const isPackage = (file: string): boolean => /[/\\]node_modules[/\\]/.test(file) && isForeign(file)
 
 /** Files with ever new names, like modules loaded with a query, must not fill the memory. */
 const PATHS_MAX = 10_000
 
 /** True if one of the nearest `depth` callers is part of `module`, for example `node:internal/modules`. */
-export function calledFrom(module: string, depth: number): boolean {
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = depth
-  const target: { stack?: string } = {}
-  Error.captureStackTrace(target, calledFrom)
-  const found = target.stack?.includes(module) ?? false
-  Error.stackTraceLimit = limit
-  return found
-}
+export const calledFrom = (module: string, depth: number): boolean =>
+  callerFiles(calledFrom, depth).some((file) => file.includes(module))
 
 /**
  * True if `callee` was called by the program or one of its packages; false for Node,
  * Retake and the test runner.
  */
 export function calledByAgent(callee: Function): boolean {
-  const file = callerFile(callee, CALLER_FRAMES)
+  const [file] = callerFiles(callee, CALLER_FRAMES)
   return file === undefined || (isForeign(file) && runner?.test(file) !== true)
 }
 
 /** Built-in functions such as `Object.keys` have frames of their own, without a file. */
 const CALLER_FRAMES = 4
 
-function callerFile(callee: Function, depth: number): string | undefined {
+/** Files of the nearest frames that have one. */
+function callerFiles(callee: Function, depth: number): readonly string[] {
   const prepare: unknown = Reflect.get(Error, 'prepareStackTrace')
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = depth
-  Error.prepareStackTrace = nearestFile
-  const target: { stack?: string } = {}
+  Error.prepareStackTrace = filesOf
   try {
-    Error.captureStackTrace(target, callee)
-    return target.stack
+    return capture(depth, callee).stack as string[]
   } finally {
     Reflect.set(Error, 'prepareStackTrace', prepare)
-    Error.stackTraceLimit = limit
   }
 }
 
-const nearestFile = (_error: unknown, frames: readonly NodeJS.CallSite[]): string | undefined =>
-  frames.map((frame) => frame.getFileName()).find((file) => file !== null && file !== undefined) ??
-  undefined
+const filesOf = (_error: unknown, frames: readonly NodeJS.CallSite[]): string[] =>
+  frames.map((frame) => frame.getFileName()).filter((file) => typeof file === 'string')
 
 let runner: RegExp | undefined
 
@@ -245,12 +245,5 @@ export function ignoreRunner(files: RegExp): void {
 
 /** True if the test runner itself called `callee`. */
 export function calledByRunner(callee: Function): boolean {
-  if (runner === undefined) return false
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = 1
-  const target: { stack?: string } = {}
-  Error.captureStackTrace(target, callee)
-  const found = runner.test(String(target.stack))
-  Error.stackTraceLimit = limit
-  return found
+  return runner !== undefined && callerFiles(callee, 1).some((file) => runner?.test(file))
 }

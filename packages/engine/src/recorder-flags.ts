@@ -16,6 +16,8 @@ import { ENVIRONMENT_READS } from '@retake/tape/format'
  *   Before, only the bytes of connections that the run opened were recorded.
  * - `env-reads`: variables that the program reads are on the tape where it reads them.
  *   Before, a process run held its whole environment, and a function run none of it.
+ * - `joined-parts`: parts of an answer that have come together are delivered in one turn, and
+ *   marked. Before, each had a turn of its own.
  * - `password-messages`: the password data that a client of PostgreSQL sends is not compared.
  */
 export const RECORDER_FLAGS = [
@@ -24,6 +26,7 @@ export const RECORDER_FLAGS = [
   'outside-signals',
   'shared-postgres',
   ENVIRONMENT_READS,
+  'joined-parts',
   'password-messages',
 ] as const
 

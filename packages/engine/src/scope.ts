@@ -98,16 +98,13 @@ export function currentCheck(): BoundaryCheck | undefined {
 
 /**
  * Binds work that is done elsewhere to the check of here: a connection that is recorded by a
- * run inside a checked tool is opened outside of that run. `later` replaces the check each
- * time the work is done.
+ * run inside a checked tool is opened outside of that run.
  */
-export function bindCheck(
-  later: (check: BoundaryCheck) => BoundaryCheck = (check) => check,
-): <T>(work: () => T) => T {
+export function bindCheck(): <T>(work: () => T) => T {
   const store = hasChecks ? storage.getStore() : undefined
   if (!(store instanceof ToolWork) || store.check === undefined) return here
   const { session, check } = store
-  return (work) => storage.run(new ToolWork(session, later(check)), work)
+  return (work) => storage.run(new ToolWork(session, check), work)
 }
 
 const here = <T>(work: () => T): T => work()

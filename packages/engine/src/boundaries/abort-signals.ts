@@ -140,6 +140,12 @@ class Twin {
   }
 }
 
+/** Listens for Retake itself: unlike a listener of a package, it says nothing about where work comes from. */
+export const listenForAbort = (signal: AbortSignal, onAbort: () => void): void =>
+  EventTarget.prototype.addEventListener.call(insideSignal(signal), 'abort', onAbort, {
+    once: true,
+  })
+
 type Listening = 'addEventListener' | 'removeEventListener'
 
 function listening(method: Listening): Undo {

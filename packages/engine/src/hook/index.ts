@@ -3,10 +3,8 @@
  * patches above those of the recorder, and the parts of a run that such a package takes part in.
  * Not promised: that it stays as it is between versions.
  */
-export type { BoundaryCheck, CheckedFunction, FileCall, SpawnOptions } from './boundary-check.js'
-export { isPieces, writePiecesTo } from '../boundaries/files/file-handle.js'
+export type { BoundaryCheck, FileCall, SpawnOptions } from './boundary-check.js'
 export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
-export type { FileFunction } from '../boundaries/files/file-natives.js'
 export { install, installAbove } from '../boundaries/install.js'
 export type { FetchInput } from '../boundaries/network/fetch.js'
 export {

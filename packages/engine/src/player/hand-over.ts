@@ -112,9 +112,9 @@ const withoutDate = (bytes: Buffer): Buffer =>
       )
     : bytes
 
-/** A part of an answer that a run which goes live still gets from a tape. */
+/** A part of an answer that a live run gets from a tape. */
 interface LatePart extends AnswerPart {
-  /** When it is due, in milliseconds after the run went live. */
+  /** When it is due, in milliseconds from now. */
   readonly dueMs: number
   /** Its place among others that are due at the same moment. */
   readonly order: number
@@ -122,46 +122,47 @@ interface LatePart extends AnswerPart {
 
 interface LateQueued extends LatePart {
   readonly operation: Operation
-  /** Bytes the agent had written to a connection at the hand-over. */
   readonly written: number | undefined
 }
 
 /**
- * Hands out what was on its way when a run left its tape: in the recorded order,
- * and at the recorded distance, so that a race with a timer or with something
- * live comes out as it would have. Nothing is handed to what the agent has given
- * up, or to a connection that it uses for its next request.
+ * Hands recorded answers to a live run: in the recorded order, and at the recorded
+ * distance, so that a race with a timer or with something live comes out as it would
+ * have. Nothing is handed to what the agent has given up, or to a connection that it
+ * uses for its next request.
  */
-class LateAnswers {
+export class LateAnswers {
   #waiting: LateQueued[] = []
-  #startedAt: number | undefined
+  /** When the parts were added that are not in order yet. */
+  #addedAt: number | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(readonly recorder: RecordSession) {}
-
-  add(operation: Operation, parts: readonly LatePart[]): void {
+  /** `written`: bytes after which the agent uses the connection for something else. */
+  add(operation: Operation, parts: readonly LatePart[], written?: number): void {
     if (parts.length === 0) return
-    const written = isConnection(operation) ? operation.action.stamp?.().written : undefined
-    this.#waiting.push(...parts.map((part) => ({ ...part, operation, written })))
-    if (this.#startedAt !== undefined) return
-    this.#startedAt = natives.performanceNow()
     // Everything that is under way is added in one go, before the first is due.
-    natives.setImmediate(() => {
-      this.#waiting.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)
-      this.#handOut()
-    })
+    if (this.#addedAt === undefined) natives.setImmediate(() => this.#handOut())
+    const nowMs = (this.#addedAt ??= natives.performanceNow())
+    this.#waiting.push(
+      ...parts.map((part) => ({ ...part, dueMs: nowMs + part.dueMs, operation, written })),
+    )
   }
 
   #handOut(): void {
-    const elapsedMs = natives.performanceNow() - (this.#startedAt ?? 0)
-    this.#waiting = this.#waiting.filter((part) => !isObsolete(part))
+    this.#addedAt = undefined
+    natives.clearTimeout(this.#timer)
+    this.#waiting = this.#waiting
+      .filter((part) => !isObsolete(part))
+      .toSorted((a, b) => a.dueMs - b.dueMs || a.order - b.order)
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (next.dueMs > elapsedMs) {
+      const waitMs = next.dueMs - natives.performanceNow()
+      if (waitMs > 0) {
         // Checked from time to time: an abandoned answer must not keep the process alive.
-        natives.setTimeout(() => this.#handOut(), Math.min(next.dueMs - elapsedMs, LOOK_MS))
+        this.#timer = natives.setTimeout(() => this.#handOut(), Math.min(waitMs, LOOK_MS))
         return
       }
       this.#waiting.shift()
-      this.recorder.completed(next.operation, next.event, next.body, undefined)
+      next.operation.complete(next.event, next.body)
     }
   }
 }
@@ -169,8 +170,6 @@ class LateAnswers {
 const LOOK_MS = 50
 /** A timeout that is due when the recorded run ended still comes before the lost answer. */
 const GRACE_MS = 1000
-
-const isConnection = ({ action }: Operation): boolean => action.event.type === 'socket'
 
 const isObsolete = ({ operation, written }: LateQueued): boolean =>
   operation.closed || (written !== undefined && (operation.action.stamp?.().written ?? 0) > written)
@@ -194,7 +193,7 @@ export class HandOver implements Tail {
   readonly source = outside
   readonly #doubts: ReadonlyMap<number, Doubt>
   readonly #leftAt: number
-  #lateAnswers: LateAnswers | undefined
+  readonly #lateAnswers = new LateAnswers()
   #view: ReturnType<typeof viewOf> | undefined
 
   constructor(
@@ -285,8 +284,7 @@ export class HandOver implements Tail {
     if (lost.length > 0 && server.hasEnd) return false
     for (const { event, body } of given?.parts ?? [])
       recorder.completed(operation, event, bytesOf(body), undefined)
-    this.#lateAnswers ??= new LateAnswers(recorder)
-    this.#lateAnswers.add(operation, [
+    this.#handLate(operation, [
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
       ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer, at))),
     ])
@@ -327,14 +325,12 @@ export class HandOver implements Tail {
   }
 
   #handOverAnswer(operation: Operation, recorder: RecordSession, at: number): void {
-    this.#lateAnswers ??= new LateAnswers(recorder)
-    const lateAnswers = this.#lateAnswers
     const rest = this.#restOf(operation, at)
-    lateAnswers.add(operation, rest)
+    this.#handLate(operation, rest)
     if (isAnswered(operation, rest)) return
     const last = rest.at(-1)
     this.#settle(operation, (parts, waitMs = 0) =>
-      lateAnswers.add(
+      this.#handLate(
         operation,
         parts.map((part) => ({
           ...part,
@@ -343,6 +339,12 @@ export class HandOver implements Tail {
         })),
       ),
     )
+  }
+
+  #handLate(operation: Operation, parts: readonly LatePart[]): void {
+    const { action } = operation
+    const written = action.event.type === 'socket' ? action.stamp?.().written : undefined
+    this.#lateAnswers.add(operation, parts, written)
   }
 
   #finishWork(operation: Operation, recorder: RecordSession): void {

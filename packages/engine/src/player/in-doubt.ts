@@ -100,12 +100,14 @@ const named = ({ step, what }: InDoubt): string =>
 /**
  * Guarded calls of a killed run that have no result on its tape and can be made
  * again without asking, by the number of the event that started them: their tool may run
- * twice, or it had not been started.
+ * twice, looks first whether they have happened, or had not been started.
  */
 export function safeToRepeat(tape: Tape): Readonly<Record<string, 'retry'>> {
   const safe = readGuards(tape).calls.filter(
     ({ facts, isNested, intent, state }) =>
-      facts === undefined && !isNested && (intent.idempotent === true || state !== 'in doubt'),
+      facts === undefined &&
+      !isNested &&
+      (intent.idempotent === true || intent.verifiable === true || state !== 'in doubt'),
   )
   return Object.fromEntries(safe.map(({ callSeq }) => [callSeq, 'retry']))
 }

@@ -8,7 +8,14 @@ import {
   type SocketEvent,
   type Tape,
 } from '@retake/tape/format'
-import { type Answer, type AnswerPart, type AnswerSource, outside, recordedPart } from './source.js'
+import {
+  type Answer,
+  type AnswerPart,
+  type AnswerSource,
+  isJoined,
+  outside,
+  recordedPart,
+} from './source.js'
 import { DrawnValues } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
 import { lostAnswer, SILENCE_MS } from './lost-answer.js'
@@ -25,6 +32,7 @@ import {
   type SyncCall,
 } from '../sessions/session.js'
 import { underOtherId } from './free-answers.js'
+import { LateAnswers } from './hand-over.js'
 import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
 import type { PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import {
@@ -172,11 +180,19 @@ class AnswerQueue {
   }
 
   #handOut(next: Waiting): void {
-    const part = next.parts?.shift()
-    if (part === undefined) return
-    this.#handedOut = next.operation
-    next.operation.complete(part.event, part.body)
+    const { operation, parts = [] } = next
+    if (parts.length === 0) return
+    this.#handedOut = operation
+    next.parts = completeNext(operation, parts)
   }
+}
+
+/** Completes the next part, and those that came in the same turn. Returns the rest. */
+function completeNext(operation: Operation, parts: readonly QueuedPart[]): QueuedPart[] {
+  const after = parts.findIndex(({ event }, index) => index > 0 && !isJoined(event))
+  const count = after < 0 ? parts.length : after
+  for (const { event, body } of parts.slice(0, count)) operation.complete(event, body)
+  return parts.slice(count)
 }
 
 const PATIENCE_MS = 200
@@ -475,6 +491,7 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #requests: StepRequests
   readonly #connections: PinnedConnections
   readonly #queue = new AnswerQueue()
+  readonly #lateAnswers = new LateAnswers()
   readonly #drawn = new DrawnValues()
   readonly #pinned: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
@@ -645,15 +662,12 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   /** After the recorded time, so that a race with something live comes to the same. */
-  #giveInTime(carrier: Operation, parts: readonly QueuedPart[], beforeMs: number): void {
-    const [part, ...rest] = parts
-    if (part === undefined) return
-    const atMs = this.tape.event(part.order).at
-    natives.setTimeout(() => {
-      if (carrier.closed) return
-      carrier.complete(part.event, part.body)
-      this.#giveInTime(carrier, rest, atMs)
-    }, atMs - beforeMs)
+  #giveInTime(carrier: Operation, parts: readonly QueuedPart[], requestedAt: number): void {
+    const dueMs = (seq: number): number => this.tape.event(seq).at - requestedAt
+    this.#lateAnswers.add(
+      carrier,
+      parts.map((part) => ({ ...part, dueMs: dueMs(part.order) })),
+    )
   }
 
   #give({ carrier, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {

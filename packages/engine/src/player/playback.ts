@@ -9,6 +9,7 @@ import {
   readsOf,
   recordError,
   type Tape,
+  type TapeEvent,
 } from '@retake/tape/format'
 import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
@@ -131,16 +132,24 @@ class RecordedDeliveries {
     try {
       if (operation === undefined) this.#skip(event)
       else if (this.#isDue(operation, event)) {
-        this.cursor.advance()
-        this.options.beforeDelivery?.(event)
-        const native = operation.finished?.native
-        return { operation, delivery: { event, body: this.tape.body(event.seq), native } }
+        return { operation, deliveries: this.#joinedDeliveries(operation, event) }
       }
     } catch (error) {
       // There is no agent frame here to throw it into.
       this.#report(error)
     }
     return undefined
+  }
+
+  *#joinedDeliveries(operation: Operation, first: DeliveryEvent): Iterable<Delivery> {
+    let event: TapeEvent | undefined = first
+    do {
+      this.cursor.advance()
+      this.options.beforeDelivery?.(event)
+      const native = operation.finished?.native
+      yield { event, body: this.tape.body(event.seq), native }
+      event = this.cursor.peek()
+    } while (event?.type === 'deliver' && event.joined === true && event.op === first.op)
   }
 
   /** Re-executed work must have finished, and the agent must have written as much as it had written then. */

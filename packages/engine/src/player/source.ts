@@ -46,6 +46,9 @@ export interface AnswerPart {
   readonly body: Uint8Array
 }
 
+/** True if it reached the agent together with the part before it. */
+export const isJoined = (event: NewDelivery): boolean => 'joined' in event
+
 /** A recorded part as it is given again, with its origin and without its stamp of written bytes. */
 export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
   const { seq, at: _at, op: _op, ...part } = recorded

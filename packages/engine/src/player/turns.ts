@@ -2,7 +2,7 @@ import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
 import { type Divergence, otherBytes, waitsForever } from './divergence.js'
 import { type NewDelivery, Operation } from '../sessions/session.js'
-import { recordedPart } from './source.js'
+import { isJoined, recordedPart } from './source.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
@@ -445,9 +445,22 @@ export class AnswerTurns {
         return stop(otherBytes(delivery, operation.action.event, operation.action.stamp?.().digest))
       const { event, body } = recordedPart(recorded.tape, delivery)
       operation.complete(event, body)
+      this.#handOutJoined(pending)
     }
     // The next one is requested once this one has reached the agent. Not here: its turn must be
     // alone in its round of the event loop, as it is when recorded, or its stacks differ.
+  }
+
+  /** Parts that came in the same turn. */
+  #handOutJoined(pending: PendingAnswer): void {
+    const { recorded } = this.options
+    while (!pending.isExhausted) {
+      const delivery = recorded.delivery(pending.nextSeq)
+      if (!isJoined(delivery)) return
+      pending.advance()
+      const { event, body } = recordedPart(recorded.tape, delivery)
+      pending.operation.complete(event, body)
+    }
   }
 
   #idle(): void {

@@ -4,12 +4,13 @@ import type { Delivery, Operation } from './session.js'
 
 export interface Turn {
   readonly operation: Operation
-  readonly delivery: Delivery
+  /** Several are parts of one answer that had all come before the turn. */
+  readonly deliveries: Iterable<Delivery>
 }
 
 /**
- * The one place that calls agent code. Each delivery reaches the agent alone, in
- * its own turn of the event loop, so that everything the agent does in answer is
+ * The one place that calls agent code. Each answer, or part of one, reaches the agent
+ * alone, in its own turn of the event loop, so that everything the agent does about it is
  * done before the next one comes. Record and replay share it: what the agent can
  * see of it, its stack included, is the same in both.
  */
@@ -43,7 +44,7 @@ export class Gate {
     const turn = this.#next()
     if (turn === undefined) return
     try {
-      turn.operation.deliver(turn.delivery)
+      for (const delivery of turn.deliveries) turn.operation.deliver(delivery)
     } finally {
       this.#then()
     }

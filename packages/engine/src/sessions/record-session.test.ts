@@ -1,23 +1,26 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { install, uninstall } from '../boundaries/install.js'
 import { insideRun } from '../scope.js'
-import { RecordSession } from './record-session.js'
+import { RecordSession, type RecordSessionOptions } from './record-session.js'
 
 beforeAll(() => install())
 afterAll(uninstall)
 
-function openSession(): { session: RecordSession; writer: TapeWriter } {
+function openSession(options?: RecordSessionOptions): {
+  session: RecordSession
+  writer: TapeWriter
+} {
   const folder = mkdtempSync(join(tmpdir(), 'retake-session-'))
   const run = { type: 'run', id: 'r', name: 'r', startedAt: 0, scope: 'function' } as const
   const path = join(folder, 'run.tape')
   const writer = TapeWriter.create(path, { ...run, node: process.version, flags: [] }, {})
-  const session = new RecordSession(writer)
+  const session = new RecordSession(writer, options)
   onTestFinished(() => {
     session.close()
     writer.close()
@@ -50,4 +53,43 @@ test('what is only piped into a child waits for the disk once', async () => {
   const text = '{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
   const [first, ...more] = await syncsOf(text)
   expect(more).toEqual([first, first])
+})
+
+/** Parts of a whole answer: what of them is in the file, and in which turn each reaches the agent. */
+async function deliverWhole(options?: RecordSessionOptions) {
+  const { session, writer } = openSession(options)
+  const delivered: { readonly written: number; readonly joined: number }[] = []
+  const turns = new Set<number>()
+  let turn = 0
+  await new Promise<void>((resolve) => {
+    session.perform({
+      event: { type: 'request', seam: 'fetch', method: 'GET', url: 'http://x/', headers: [] },
+      joins: true,
+      start: (operation) => {
+        operation.complete({ type: 'response', status: 200, statusText: '', headers: [] })
+        operation.complete({ type: 'deliver', part: 'chunk' }, Buffer.from('text'))
+        operation.complete({ type: 'deliver', part: 'end' })
+      },
+      deliver: ({ event }) => {
+        const text = readFileSync(writer.path, 'utf8')
+        const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0
+        delivered.push({ written: count(/"op":1/g), joined: count(/"joined":true/g) })
+        turns.add(turn)
+        setImmediate(() => (turn += 1))
+        if (event.type === 'deliver' && event.part === 'end') resolve()
+      },
+    })
+  })
+  return { delivered, turns: turns.size }
+}
+
+test('parts of an answer that have come together share a turn, and are written before it', async () => {
+  const whole = { written: 3, joined: 2 }
+  expect(await deliverWhole()).toEqual({ delivered: [whole, whole, whole], turns: 1 })
+})
+
+test('each part has its own turn in a run that began like that', async () => {
+  const { delivered, turns } = await deliverWhole({ flags: [] })
+  expect(delivered.map(({ written }) => written)).toEqual([1, 2, 3])
+  expect(turns).toBe(3)
 })

@@ -96,6 +96,7 @@ export class RecordSession implements Session {
   readonly #answers: AnswerSource
   readonly flags: readonly string[]
   readonly #recordsWrites: boolean
+  readonly #joinsParts: boolean
   /** Something that a write could depend on is not known to be on disk. */
   #isUnsynced = true
   readonly #recording: Recording
@@ -111,6 +112,7 @@ export class RecordSession implements Session {
     this.#answers = options.answers ?? outside
     this.flags = options.flags ?? RECORDER_FLAGS
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
+    this.#joinsParts = hasFlag(this.flags, 'joined-parts')
     this.#signingKey = options.signingKey
     this.databases = options.databases
     this.local = this.#answers.local
@@ -342,12 +344,14 @@ export class RecordSession implements Session {
     event: NewDelivery,
     op: number,
     body: Uint8Array,
+    isAhead = false,
   ): void {
     const masked = this.secrets.bytes(body)
     const answer = Object.assign({}, this.#masked(event), { op })
     if (masked !== body && type === 'call' && kind === 'file')
       Object.assign(answer, { proof: proofOf('', body, true) ?? '' })
-    this.#appendMasked(answer, masked)
+    if (isAhead) this.#bufferMasked(answer, masked)
+    else this.#appendMasked(answer, masked)
   }
 
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
@@ -364,9 +368,13 @@ export class RecordSession implements Session {
 
   /** May stay in memory until the next event. */
   #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
+    this.#bufferMasked(event, body && this.secrets.bytes(body), json)
+  }
+
+  #bufferMasked(event: NewEvent, masked?: Uint8Array, json?: string): void {
     if (this.closed) return
     this.#isUnsynced = true
-    this.writer.buffer(event, body && this.secrets.bytes(body), json)
+    this.writer.buffer(event, masked, json)
   }
 
   #barrier(): void {
@@ -403,15 +411,28 @@ export class RecordSession implements Session {
     let next = this.#queue.shift()
     while (next?.operation.closed === true) next = this.#queue.shift()
     if (next === undefined) return undefined
-    const { operation, event, body, native } = next
-    this.#appendAnswer(operation.action, event, operation.id, body)
-    const turn = { operation, delivery: { event, body, native } }
-    if (event.type === 'result' && isDurable(operation.action)) {
+    const { operation } = next
+    const deliveries = this.#joinedTo(next)
+    const last = deliveries.length - 1
+    for (const [index, { event, body }] of deliveries.entries())
+      this.#appendAnswer(operation.action, event, operation.id, body, index < last)
+    const turn = { operation, deliveries }
+    if (next.event.type === 'result' && isDurable(operation.action)) {
       if (this.#isDeferred(operation.action)) return this.#pauseFor(turn)
       this.#barrier()
     }
-    this.#answers.delivering?.(operation, event)
+    for (const { event } of deliveries) this.#answers.delivering?.(operation, event)
     return turn
+  }
+
+  /** A part of an answer, with those that have come since, if they share its turn and its write. */
+  #joinedTo(first: Completed): readonly Completed[] {
+    const { operation } = first
+    if (operation.action.joins !== true || !this.#joinsParts) return [first]
+    const parts = [withJoined(first, undefined)]
+    while (this.#queue[0]?.operation === operation)
+      parts.push(withJoined(this.#queue.shift() as Completed, true))
+    return parts
   }
 
   /** Nothing else is delivered before it: the order is on the tape. */
@@ -425,6 +446,14 @@ export class RecordSession implements Session {
     })
     return undefined
   }
+}
+
+/** A part that a tape gives again may have been joined to another one then. */
+function withJoined(part: Completed, joined: true | undefined): Completed {
+  const { event } = part
+  if (event.type !== 'deliver' || event.joined === joined) return part
+  const { joined: _, ...rest } = event
+  return { ...part, event: joined ? { ...rest, joined } : rest }
 }
 
 const isDurable = ({ durable }: Action): boolean => Boolean(durable)

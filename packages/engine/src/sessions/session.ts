@@ -44,6 +44,8 @@ export interface Action {
   readonly durable?: boolean | 'deferrable'
   /** Deterministic work: runs again on replay, only its completion waits for its turn. */
   readonly reexecuted?: boolean
+  /** Parts of the answer that come together are delivered in one turn: the agent cannot act between them. */
+  readonly joins?: boolean
   /** Runs until it is closed, like a watcher: a run that goes live restarts it. */
   readonly lasting?: boolean
   /**

@@ -296,6 +296,8 @@ export interface DeliverEvent extends DeliveryBase {
   /** Sockets: bytes written by the agent so far, and their digest. */
   readonly written?: number
   readonly digest?: string
+  /** It reached the agent in the same turn of the event loop as the part before it. */
+  readonly joined?: true
 }
 
 // ── Output ──────────────────────────────────────────────────────────────────

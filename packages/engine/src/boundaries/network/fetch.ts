@@ -1,13 +1,14 @@
 import path from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { rebuildError, type ResponseEvent, SITE_NOTE } from '@retake/tape/format'
-import { calledFrom, callSite, findSiteLater } from '../../call-site.js'
+import { calledFrom, callSite, continueFromSignal, findSiteLater } from '../../call-site.js'
 import { errors } from '../../errors.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { replace, replaceLazyClass, undoAll, type Undo } from '../patch.js'
+import { listenForAbort } from '../abort-signals.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
@@ -120,6 +121,7 @@ function exchange(
       },
       ...(body.bytes && { body: body.bytes }),
       durable: 'deferrable',
+      joins: true,
       start: (operation, edited) => {
         if (edited) headers.delete('content-length')
         void answer.goLive(operation, edited ? { bytes: edited } : body)
@@ -127,10 +129,11 @@ function exchange(
       deliver: (delivery) => answer.deliver(delivery),
     })
     answer.operation = operation
-    if (site === undefined)
-      findSiteLater(resolve, (found) =>
-        session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
-      )
+    if (site !== undefined) return
+    if (request.signal) continueFromSignal(request.signal)
+    findSiteLater(resolve, (found) =>
+      session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
+    )
   })
 }
 
@@ -509,7 +512,7 @@ class FetchAnswer {
     readonly resolve: (response: Response) => void,
     readonly reject: (error: unknown) => void,
   ) {
-    request.signal?.addEventListener('abort', this.#onAbort, { once: true })
+    if (request.signal) listenForAbort(request.signal, this.#onAbort)
   }
 
   async goLive(operation: Operation, body: CollectedBody): Promise<void> {
