@@ -1,6 +1,10 @@
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { closeSync, fdatasyncSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { CallHistory, CompiledPolicy, guard, presets } from '@retake/guard'
+import { noop, readTime } from './measure/sandboxed-tool.mjs'
 import { median } from './measure/statistics.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 
@@ -18,6 +22,7 @@ export function measure({ quick }) {
     ...(await compareWithBare(folder, quick ? 20 : 200)),
     await compareWithBarriers(folder, quick ? 50 : 600),
     judgeHundredRules(quick ? 20 : 200),
+    ...(await compareWithSandbox(folder, quick ? 3 : 20)),
   ])
 }
 
@@ -115,4 +120,84 @@ function judgeHundredRules(rounds) {
     gate: { max: 20 },
     method: `p50 of ${rounds} rounds of ${calls}`,
   }
+}
+
+const toolModule = fileURLToPath(new URL('measure/sandboxed-tool.mjs', import.meta.url))
+const firstCall = fileURLToPath(new URL('measure/first-sandboxed-call.mjs', import.meta.url))
+const runProgram = promisify(execFile)
+
+/** A tool as a function and as a module in the sandbox; a program with and without the guard. */
+async function compareWithSandbox(folder, rounds) {
+  const work = join(folder, 'work')
+  mkdirSync(work)
+  const path = join(work, 'file')
+  writeFileSync(path, 'x'.repeat(1000))
+  const policy = presets.sandbox({ root: work, programs: [['true']] })
+  const open = () =>
+    guard({ name: 'sandbox', dir: join(folder, 'sandbox'), durability: 'memory', policy })
+  const times = { first: [], warm: [], inside: [], read: [], program: [], plain: [], plainRead: [] }
+  const timed = async (into, work, count = 1) => {
+    const started = now()
+    for (let at = 0; at < count; at++) await work()
+    into.push((now() - started) / count)
+  }
+  /** The output of a call that must work: a refused one would be fast. */
+  const call = async (run, tool, args) => {
+    const { status, output, error } = await run.call(tool, args)
+    if (status !== 'done') throw error
+    return output
+  }
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const run = open()
+      run.tool('noop', noop)
+      run.tool('sandboxed', { module: toolModule, export: 'noop', sandbox: true })
+      run.tool('read', { module: toolModule, export: 'readTime', sandbox: true })
+      run.tool('program', () => runProgram('true').then(() => 1))
+      await call(run, 'sandboxed', { a: 1 })
+      await timed(times.warm, () => call(run, 'sandboxed', { a: 1 }), 200)
+      await timed(times.inside, () => call(run, 'noop', { a: 1 }), 200)
+      times.read.push(await call(run, 'read', { path }))
+      times.plainRead.push(readTime({ path }))
+      await call(run, 'program', {})
+      await timed(times.program, () => call(run, 'program', {}), 10)
+      await timed(times.plain, () => runProgram('true'), 10)
+      run.end()
+    }
+  } catch (error) {
+    return [{ name: 'sandboxed tools', gate: { max: 0 }, method: String(error) }]
+  }
+  const startMs = []
+  for (let round = 0; round < rounds; round++) {
+    const { stdout } = await runProgram(process.execPath, [firstCall, folder])
+    times.first.push(Number(stdout))
+    await timed(startMs, () => runProgram(process.execPath, ['-e', '0']))
+  }
+  const ms = (name) => median(times[name])
+  return [
+    {
+      name: 'first call of a sandboxed tool, ms more than starting Node',
+      ratio: ms('first') - median(startMs),
+      gate: { max: 80 },
+      method: `p50 of ${rounds}; ${ms('first').toFixed(0)} ms against ${median(startMs).toFixed(0)} ms`,
+    },
+    {
+      name: 'warm call of a sandboxed tool, ms more than in this process',
+      ratio: ms('warm') - ms('inside'),
+      gate: { max: 0.2 },
+      method: `p50 of ${rounds} rounds of 200; ${ms('warm').toFixed(3)} ms against ${ms('inside').toFixed(3)} ms`,
+    },
+    {
+      name: 'readFileSync in a sandboxed tool / plain',
+      ratio: ms('read') / ms('plainRead'),
+      gate: { max: 1.1 },
+      method: `p50 of ${rounds} rounds of 2,000; ${ms('read').toFixed(1)} µs against ${ms('plainRead').toFixed(1)} µs`,
+    },
+    {
+      name: 'program of a guarded tool, ms more than without a guard',
+      ratio: ms('program') - ms('plain'),
+      gate: { max: 10 },
+      method: `p50 of ${rounds} rounds of 10; ${ms('program').toFixed(1)} ms against ${ms('plain').toFixed(1)} ms`,
+    },
+  ]
 }

@@ -30,7 +30,7 @@ const entries = {
     'packages/engine/src/testing/index.ts',
     'packages/engine/src/inspect/inspector-thread.ts',
   ],
-  guard: ['packages/guard/src/index.ts'],
+  guard: ['packages/guard/src/index.ts', 'packages/guard/src/sandbox/tool-child.ts'],
   diagnose: ['packages/diagnose/src/index.ts', 'packages/diagnose/src/scenarios/index.ts'],
   web: ['packages/web/src/index.ts'],
   cli: [

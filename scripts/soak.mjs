@@ -19,6 +19,7 @@ const parts = {
   matchers: ['test/cli/vitest-matcher', 'test/cli/jest-matcher', 'test/cli/changed-files'],
   proxies: ['test/cli/proxy', 'test/cli/command-isolation', 'test/engine/proxy'],
   viewer: ['test/web'],
+  'guard-tools': ['test/guard/ordinary-tools'],
   guard: ['test/guard'],
   engine: ['test/engine', 'test/golden', 'test/support'],
   cli: ['test/cli'],

@@ -74,7 +74,6 @@ const allowed = new Set([
   // Error codes are stable.
   'DATABASE_NOT_CARRIED_OVER',
   'BLAME_CANNOT_TELL',
-  'PATH_HOME',
   // A stand-in is one word of plain English.
   'StandIn',
   'standIn',

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { hasSandbox } from '../support/has-sandbox.js'
 import { soakOnly } from '../support/soak.js'
 
 test('doctor names every captured source with file and line and proves the replay', async () => {
@@ -61,4 +62,15 @@ test('doctor shows why an agent failed', async () => {
   const { retake } = await folderWith({ 'agent.mjs': `throw new Error('no key here')` })
   const { stdout } = await retake(['doctor', 'agent.mjs'])
   expect(stdout).toMatch(/^note the agent ended with exit code 1\n[^]+Error: no key here\n/)
+})
+
+test('doctor says whether guarded tools can be sandboxed, and how to get there', async () => {
+  const { retake } = await folderWith({ 'agent.mjs': 'console.log(1)\n' })
+  const off = await retake(['doctor', 'agent.mjs'], { env: { RETAKE_SANDBOX: 'off' } })
+  expect(off.stdout).toMatch(/^sandbox: missing, RETAKE_SANDBOX=off turns it off$/m)
+  expect(off.stdout).toMatch(/^ {2}(?:Install bubblewrap|Run guarded tools)/m)
+  expect(off.code).toBe(0)
+  const { stdout } = await retake(['doctor', '--json', 'agent.mjs'])
+  const { sandbox } = JSON.parse(stdout) as { sandbox: { works: boolean } }
+  expect(sandbox.works).toBe(hasSandbox)
 })

@@ -90,11 +90,6 @@ const failed: readonly (readonly [name: string, code: string, about: RegExp])[] 
   ['a tool that throws a function', 'GUARD_TOOL_THREW_NO_ERROR', /function/],
   ['a tool that rejects with nothing', 'GUARD_TOOL_THREW_NO_ERROR', /undefined/],
   ['a tool that throws an object with a getter that throws', 'GUARD_TOOL_THREW_NO_ERROR', /object/],
-  [
-    'a tool that throws a proxy that cannot be read',
-    'GUARD_TOOL_THREW_NO_ERROR',
-    /something unreadable/,
-  ],
   ['an asynchronous iterator', 'GUARD_RESULT_NOT_RECORDABLE', /an asynchronous iterator/],
   ['an iterator', 'GUARD_RESULT_NOT_RECORDABLE', /an iterator/],
   ['a stream', 'GUARD_RESULT_NOT_RECORDABLE', /an asynchronous iterator/],
@@ -215,7 +210,7 @@ describe('calls inside calls', () => {
     expect(told['a tool that calls itself without end']).toEqual({
       status: 'done',
       output: 'GUARD_TOO_DEEP',
-      deepest: 256,
+      deepest: 100,
       ok: true,
     })
   })

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { type } from 'arktype'
 import { guard, GuardError } from 'retake'
 import type { Contract, GuardedToolOptions, GuardResult, Schema } from '@retake/guard'
 import * as v from 'valibot'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { run } from '../support/run-retake.mjs'
 
@@ -280,18 +280,18 @@ describe('JSON in a text', () => {
 
   test.each([
     ['```json\n{"a": 1}\n```', 'INVALID_JSON', /code fence/],
-    ['{"a": [1, 2', 'INVALID_JSON', /cut off at character 11, with 2 brackets open/],
+    ['{"a": [1, 2', 'INVALID_JSON', /cut off at character 11/],
     ['{"a": "long te', 'INVALID_JSON', /cut off/],
     ['{"a": tru', 'INVALID_JSON', /cut off/],
-    ['{"a": 1,}', 'INVALID_JSON', /comma too many before character 8/],
-    ['[1, 2, ]', 'INVALID_JSON', /comma too many/],
-    ['{"a": "x, }", }', 'INVALID_JSON', /comma too many before character 14/],
-    ["{'a': 1}", 'INVALID_JSON', /character 1: single quotes/],
-    ['{a: 1}', 'INVALID_JSON', /a key without quotes/],
-    ['{"a": NaN}', 'INVALID_JSON', /NaN/],
-    ['{"a": None}', 'INVALID_JSON', /Python/],
-    ['{"a": 1} // done', 'INVALID_JSON', /more after its end, at character 9/],
-    ['{"a": 1 "b": 2}', 'INVALID_JSON', /comma or a bracket is missing/],
+    ['{"a": 1,}', 'INVALID_JSON', /broken at character 8/],
+    ['[1, 2, ]', 'INVALID_JSON', /broken/],
+    ['{"a": "x, }", }', 'INVALID_JSON', /broken at character 14/],
+    ["{'a': 1}", 'INVALID_JSON', /broken at character 1/],
+    ['{a: 1}', 'INVALID_JSON', /broken at character 1/],
+    ['{"a": NaN}', 'INVALID_JSON', /broken/],
+    ['{"a": None}', 'INVALID_JSON', /broken/],
+    ['{"a": 1} // done', 'INVALID_JSON', /broken at character 9/],
+    ['{"a": 1 "b": 2}', 'INVALID_JSON', /broken at character 8/],
     ['\uFEFF{"a": 1}', 'INVALID_JSON', /byte order mark/],
     ['Here you are: {"a": 1}', 'TEXT_WHERE_JSON', /JSON from character 14/],
     ['', 'TEXT_WHERE_JSON', /empty/],
@@ -384,4 +384,71 @@ test('a JSON Schema without anything that reads it says what to do, and no tool 
 test('without output nothing is checked', async () => {
   const result = await call({}, {}, () => '{"a": 1,}')
   expect(result).toMatchObject({ status: 'done', output: '{"a": 1,}', drift: [] })
+})
+
+describe('a schema that a text could keep busy', () => {
+  const text = `${'a'.repeat(5000)}!`
+  const pattern = '^(a+)+$'
+
+  test.each([
+    ['a pattern', { type: 'string', pattern }],
+    ['a pattern further in', { anyOf: [{ allOf: [{ pattern }] }, { type: 'number' }] }],
+    ['a pattern behind a reference', { $ref: '#/$defs/a', $defs: { a: { pattern } } }],
+    ['a pattern with lookahead', { pattern: `(?!b)${pattern.slice(1)}` }],
+    ['names of properties', { patternProperties: { [pattern]: false }, type: 'object' }],
+    ['zod', z.string().regex(new RegExp(pattern))],
+    [
+      'a function',
+      z.string().refine((given) => {
+        for (;;) if (given === '') return true
+      }),
+    ],
+  ])('%s: is checked in bounded time, and refuses', async (_, input) => {
+    const isNames = 'patternProperties' in input
+    const began = performance.now()
+    const given = isNames ? { [text]: 1 } : text
+    const { status, started, error } = await call({ input: input as Schema }, given)
+    expect({ status, started }).toEqual({ status: 'denied', started: [] })
+    expect(error).toMatchObject({ code: 'INPUT_INVALID' })
+    expect(performance.now() - began).toBeLessThan(5000)
+  })
+
+  test.each([
+    ['^[a-z]{2,4}-\\d+$', 'ab-12', 'abcde-1'],
+    ['^(a+)+$', 'aaa', 'aab'],
+    ['\\p{Lu}', 'xÄ', 'xä'],
+    ['^(?!b)a', 'ac', 'bc'],
+    ['^(.)\\1$', 'aa', 'ab'],
+  ])('the pattern %s means what it did', async (each, fits, fails) => {
+    const input = { type: 'object', properties: { a: { type: 'string', pattern: each } } }
+    expect((await call({ input }, { a: fits })).status).toBe('done')
+    const { status, error } = await call({ input }, { a: fails })
+    expect(status).toBe('denied')
+    expect((error as GuardError).why).toContain('does not match pattern')
+  })
+
+  test('asynchronous checks are given up, too', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const never = z.string().refine(() => new Promise<boolean>(() => {}))
+    const calling = call({ input: never }, 'x')
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect((await calling).status).toBe('denied')
+  })
+})
+
+test('a schema of a result may touch no more than its tool', async () => {
+  const secret = join(dir, 'secret')
+  writeFileSync(secret, 'TOP SECRET')
+  const seen: unknown[] = []
+  const output = z.string().refine((file) => {
+    seen.push(readFileSync(file, 'utf8'))
+    return true
+  })
+  const policy = { name: 'inside', files: { read: [join(dir, 'work')], write: [] } }
+  const gate = guard({ name: 'contract', dir: join(dir, 'tapes'), policy, durability: 'memory' })
+  gate.tool('find', () => secret, { output })
+  expect((await gate.call('find', {})).status).toBe('failed')
+  gate.end()
+  expect(seen).toEqual([])
 })

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { guard, type GuardOptions } from '@retake/guard'
-import { expect, onTestFinished, test } from 'vitest'
+import { guard, type GuardOptions, presets } from '@retake/guard'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { shop, codeOf } from './resume-setup.js'
 
 test('a call in doubt is not made again, and says so', async () => {
@@ -216,3 +218,86 @@ test.each(Object.entries(unheard))(
     expect(done).toEqual(['paid', 'paid'])
   },
 )
+
+test.each([
+  [
+    'is served if it happened',
+    { happened: true, output: { paid: 'found' } },
+    'done',
+    { paid: 'found' },
+    1,
+  ],
+  ['is made again if it did not happen', { happened: false }, 'done', 'hung Al', 2],
+  ['is decided by `inDoubt` if nobody knows', 'unknown', 'in doubt', undefined, 1],
+] as const)(
+  'a call in doubt that its tool can verify %s',
+  async (_, verified, status, output, times) => {
+    const { dir, crashIn, done } = shop()
+    await crashIn('hang', { to: 'Al' })
+    const run = guard({ name: 'shop', dir, resume: true })
+    onTestFinished(() => run[Symbol.dispose]())
+    const verify = vi.fn<() => Promise<typeof verified>>(() => Promise.resolve(verified))
+    run.tool(
+      'hang',
+      ({ to }: { to: string }) => {
+        done.push(to)
+        return `hung ${to}`
+      },
+      { verify },
+    )
+    const result = await run.call('hang', { to: 'Al' })
+    expect({ status: result.status, output: result.output }).toEqual({ status, output })
+    expect(verify).toHaveBeenCalledOnce()
+    expect(done).toHaveLength(times)
+  },
+)
+
+/** Tools that do something allowed, then something forbidden. */
+async function refusedTools() {
+  const dir = mkdtempSync(join(tmpdir(), 'retake-refused-'))
+  let requests = 0
+  const server = createServer((_, response) => response.end(String(++requests))).listen(
+    0,
+    '127.0.0.1',
+  )
+  onTestFinished(() => {
+    server.close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  await new Promise((resolve) => server.once('listening', resolve))
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const leave = () => writeFileSync(join(dir, '..', 'outside'), '')
+  const open = () => {
+    const policy = presets.sandbox({ root: join(dir, 'work'), hosts: [host], addresses: [host] })
+    const run = guard({ name: 'refused', dir: join(dir, 'tapes'), resume: true, policy })
+    run.tool('post', async () => {
+      await fetch(`http://${host}/`, { method: 'POST' })
+      leave()
+    })
+    run.tool('leave', leave)
+    return run
+  }
+  return { open, requests: () => requests }
+}
+
+test('a call that was refused after it had sent a request is in doubt', async () => {
+  const { open, requests } = await refusedTools()
+  const first = open()
+  expect(await first.call('post', {})).toMatchObject({ status: 'denied' })
+  expect(requests()).toBe(1)
+  first[Symbol.dispose]()
+  const second = open()
+  expect(second.inDoubt()).toMatchObject([{ tool: 'post' }])
+  expect(await second.call('post', {})).toMatchObject({ status: 'in doubt' })
+  expect(requests()).toBe(1)
+  second[Symbol.dispose]()
+})
+
+test('a call that was refused before it had done anything is refused again', async () => {
+  const { open } = await refusedTools()
+  for (const run of [open(), open()]) {
+    expect(run.inDoubt()).toEqual([])
+    expect(await run.call('leave', {})).toMatchObject({ status: 'denied' })
+    run[Symbol.dispose]()
+  }
+})

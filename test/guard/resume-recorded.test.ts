@@ -128,6 +128,32 @@ test('a killed call of a tool that may run twice is made again without asking, w
   expect(keys.at(-1)).toBe(keys[1])
 })
 
+test.each([
+  ['has happened', { happened: true, output: 'found' }, ['found'], 0],
+  ['has not happened', { happened: false }, ['sent'], 1],
+  ['may have happened', 'unknown', [undefined], 0],
+] as const)('a killed call that %s is verified by its tool', async (_, verified, output, sent) => {
+  const dir = folder()
+  let times = 0
+  const agent = async () => {
+    const run = guard({ name: 'shop' })
+    const send = () => {
+      times += 1
+      return 'sent'
+    }
+    run.tool('send', send, { verify: () => verified })
+    return [(await run.call('send', {})).output]
+  }
+  const { run } = await record({ name: 'guarded', dir }, agent)
+  const [call] = readGuards(openTape(run.path)).calls
+  const cut = cutTape(run.path, (call?.callSeq ?? 0) + 1, join(dir, 'cut'))
+  times = 0
+  const resumed = await resume(cut, agent)
+  expect({ output: resumed.output, times }).toEqual({ output, times: sent })
+  expect((await replay(resumed.run.path, agent)).output).toEqual(resumed.output)
+  expect(times).toBe(sent)
+})
+
 test('limits count what the tape has served', async () => {
   const { agent, done } = agentOf({ limits: { calls: 3 } })
   const dir = folder()

@@ -251,3 +251,65 @@ test('a secret in a result that is served is the one of this process', async () 
   const { served, output } = await open().call('reveal', {})
   expect({ served, output }).toEqual({ served: true, output: { header: `Bearer ${secret}` } })
 })
+
+test('rules that look back remember the calls of the resumed runs', async () => {
+  const { open, done } = shop()
+  const policy = {
+    name: 'shop',
+    rules: [
+      { deny: 'pay', moreThan: 1 },
+      { deny: 'hang', after: { tool: 'pay' } },
+    ],
+  }
+  const first = open({ policy })
+  expect((await first.call('pay', { to: 'Al' })).status).toBe('done')
+  first[Symbol.dispose]()
+  const second = open({ policy })
+  expect((await second.call('pay', { to: 'Bo' })).status).toBe('denied')
+  expect((await second.call('hang', { to: 'Cy' })).status).toBe('denied')
+  expect(await second.call('pay', { to: 'Al' })).toMatchObject({ status: 'done', served: true })
+  second[Symbol.dispose]()
+  expect((await open({ policy }).call('pay', { to: 'Di' })).status).toBe('denied')
+  expect(done).toEqual(['Al'])
+})
+
+test('a call in doubt counts for such rules until it is made again', async () => {
+  const { open, crashIn, done } = shop()
+  await crashIn('hang', { to: 'Al' })
+  const policy = { name: 'shop', rules: [{ deny: ['hang', 'pay'], moreThan: 1 }] }
+  const run = open({ policy, inDoubt: 'retry' })
+  expect((await run.call('pay', { to: 'Bo' })).status).toBe('denied')
+  expect((await run.call('hang', { to: 'Al' })).status).toBe('done')
+  expect((await run.call('pay', { to: 'Bo' })).status).toBe('denied')
+  expect(done).toEqual(['Al', 'Al'])
+})
+
+test('loops and circuits go on over a resume', async () => {
+  const { open, failing } = shop()
+  const limits = { repeats: 2, breaker: { failures: 2, cooldownMs: 60_000 } }
+  failing.add('Al')
+  const first = open({ limits })
+  await first.call('pay', { to: 'Al' })
+  await first.call('pay', { to: 'Al' })
+  first[Symbol.dispose]()
+  const stopped = await open({ limits }).call('pay', { to: 'Bo' })
+  expect(stopped).toMatchObject({ status: 'stopped', exitReason: 'circuit-open' })
+})
+
+test.each([
+  [false, 1],
+  [true, 2],
+])('with keyOrderMatters %s, keys in another order make %i calls', async (matters, times) => {
+  const { dir } = shop()
+  let made = 0
+  for (const args of [
+    { a: 1, b: 2 },
+    { b: 2, a: 1 },
+  ]) {
+    const run = guard({ name: 'order', dir, resume: true })
+    run.tool('run', () => ++made, { keyOrderMatters: matters })
+    await run.call('run', args)
+    run[Symbol.dispose]()
+  }
+  expect(made).toBe(times)
+})

@@ -134,7 +134,7 @@ export const scenes: readonly Scene[] = [
     agent: 'mistral.mjs',
     steps: [
       [mistral.order, findOrder, mistral.found, mistral.said, mistral.order],
-      [told(mistral.busy, 'Too many requests'), mistral.said],
+      [mistral.busy, mistral.said],
     ],
   },
   {
@@ -191,7 +191,7 @@ export const scenes: readonly Scene[] = [
     steps: [
       [gpt5.order, findOrder, gpt5.found],
       [mini.order, findOrder, mini.found],
-      [told(mini.busy, 'Too many requests'), mini.said],
+      [mini.busy, mini.said],
       [mini.said, mini.said],
     ],
   },
@@ -201,7 +201,7 @@ export const scenes: readonly Scene[] = [
     steps: [
       [mini.order, findOrder, mini.found],
       [mini.order, findOrder, mini.found],
-      [told(mini.busy, 'Too many requests'), mini.said],
+      [mini.busy, mini.said],
       [mini.said, mini.said],
     ],
   },

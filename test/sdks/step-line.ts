@@ -33,7 +33,7 @@ export function stepLine(step: ShownStep): string {
   const { state, error, toolCalls, finishReason, usage, costUsd } = step
   const calls = toolCalls.map(({ name, args }) => `${name} ${JSON.stringify(args)}`)
   const facts = [
-    ...(state === 'done' ? [] : [`${state}${error === undefined ? '' : ` (${error})`}`]),
+    ...(state === 'done' ? [] : [`${state}${error === undefined ? '' : ` (${statusOf(error)})`}`]),
     ...(calls.length === 0 ? [] : [`calls ${calls.join(' and ')}`]),
     ...(finishReason === undefined ? [] : [finishReason]),
     ...(usage === undefined ? [] : [usageText(usage)]),
@@ -41,6 +41,9 @@ export function stepLine(step: ShownStep): string {
   ]
   return `${step.provider} ${step.model}: ${facts.join(', ')}`
 }
+
+/** Before a retry, the provider's message is on the tape only if it came before the SDK gave up. */
+const statusOf = (error: string): string => error.replace(/^(429 [^:]*):.*/, '$1')
 
 const usageText = (usage: Readonly<Record<string, number>>): string =>
   CLASSES.filter(([name]) => (usage[name] ?? 0) > 0)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasSandbox } from './has-sandbox.js'
 import { agentPath } from './run-retake.mjs'
 
 interface Expected {
@@ -42,9 +43,14 @@ interface Outcome {
   readonly twin: Seen
 }
 
+/** Without a sandbox, programs start only with arguments that are listed word for word. */
+const needsSandbox = ({ code, blocked = [] }: Seen): boolean =>
+  !hasSandbox && [code, ...blocked].includes('SHELL_NO_SANDBOX')
+
 /** In which ways the answer to an attack is not the one that is due. */
 function mistakesIn(expected: Case, seen: Seen): string[] {
   const { code, blocked, passes, mayPass } = expected
+  if (needsSandbox(seen) && seen.status === 'denied') return []
   const { status = [passes === true ? 'done' : 'denied'] } = expected
   const mistakes: string[] = []
   if (code !== undefined && !new RegExp(`^${code}`).test(seen.code ?? ''))
@@ -94,8 +100,9 @@ export async function describeAttacks(suite: string): Promise<void> {
       expect(mistakesIn(each, attack)).toEqual([])
     })
 
-    test.each(cases)('$name: its benign twin is let through', ({ name, twin }) => {
+    test.for(cases)('$name: its benign twin is let through', ({ name, twin }, { skip }) => {
       const seen = seenOf(name).twin
+      skip(needsSandbox(seen), 'needs a sandbox')
       expect(seen.thrown).toBe(undefined)
       expect(seen, seen.message ?? '').toMatchObject({
         status: 'done',

@@ -20,6 +20,8 @@ async function openWaiting() {
   const run = await vi.waitFor(() => runsOf(workspace)[0] ?? Promise.reject(), 60_000)
   const ui = await startUi(workspace.folder)
   const page = await openPage()
+  await page.goto(ui.at('/'))
+  await page.getByText('waits for approval').waitFor()
   await page.goto(ui.at(`/runs/${run}`))
   const waiting = page.getByRole('region', { name: 'Waiting for approval' })
   await waiting.getByText('refund waits for approval').waitFor()

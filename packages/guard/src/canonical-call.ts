@@ -9,6 +9,8 @@ import {
 } from '@retake/tape/format'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
+import { parsedText } from './policy/argument-path.js'
+import type { GuardedToolOptions } from './guarded-tool.js'
 
 /** A call in the one form that is judged, stored, compared and run. */
 export interface CanonicalCall {
@@ -19,6 +21,9 @@ export interface CanonicalCall {
   /** Of tool and arguments, whatever the order of their keys. */
   readonly fingerprint: string
 }
+
+/** If it is true, calls that differ only in the order of keys are different calls. */
+type KeyOrder = Pick<GuardedToolOptions<never>, 'keyOrderMatters'>
 
 /** A call with as much of its arguments as can be stored, and why it is refused if that is not all. */
 export interface StorableCall {
@@ -40,15 +45,17 @@ export function canonicalCall(tool: string, args: unknown): CanonicalCall {
  * Reads the arguments once: a getter or a proxy that answers otherwise the next time
  * changes nothing, and neither does who holds them and writes to them later. Never throws.
  */
-export function storableCall(tool: string, args: unknown): StorableCall {
+export function storableCall(tool: string, args: unknown, options?: KeyOrder): StorableCall {
   let denial: Denial | undefined
   try {
     const onLoss = (path: string, what: string): void => {
       denial ??= guardErrors.argumentsNotRecordable(tool, path, what)
     }
-    const call = read(tool, args, onLoss)
+    const call = read(tool, args, onLoss, options)
     if (call.body.length > BODY_BYTES_MAX)
       return refused(tool, guardErrors.argumentsTooLarge(`${call.body.length} bytes`, tool))
+    if (denial === undefined && hasPrototypeKey(call))
+      denial = guardErrors.argumentsWithPrototype(tool)
     return denial === undefined ? { call } : { call, denial }
   } catch (error) {
     // More text than a string can hold is one, too; else, a proxy that refuses to be read.
@@ -60,10 +67,30 @@ export function storableCall(tool: string, args: unknown): StorableCall {
   }
 }
 
+/** Such a key is data here, and changes what a tool's object inherits where it is assigned. */
+function hasPrototypeKey({ as, body, json }: CanonicalCall): boolean {
+  const text = json ?? (as === 'text' ? Buffer.from(body).toString() : '')
+  return PROTOTYPE_KEY.test(text) && hasKeyWithin(json === undefined ? text : JSON.parse(json))
+}
+
+/** The name `__proto__`, or a text of which JSON may make it. */
+const PROTOTYPE_KEY = /__proto__|\\u00(?:5f|6f|7[024])/i
+
+/** Looks into texts that are JSON, too. */
+function hasKeyWithin(value: unknown, key = '__proto__'): boolean {
+  const found = typeof value === 'string' && PROTOTYPE_KEY.test(value) ? parsedText(value) : value
+  return (
+    typeof found === 'object' &&
+    found !== null &&
+    (Object.hasOwn(found, key) || Object.values(found).some((each) => hasKeyWithin(each)))
+  )
+}
+
 function read(
   tool: string,
   args: unknown,
   onLoss: (path: string, what: string) => void,
+  options?: KeyOrder,
 ): CanonicalCall {
   if (typeof args === 'string' || Buffer.isBuffer(args)) {
     const { as, body } = encodeBody(args)
@@ -77,7 +104,8 @@ function read(
   const wire = toWire(args, { onLoss, valuesMax: VALUES_MAX })
   const text = JSON.stringify(wire)
   // Data that is in order already need not be serialized a second time.
-  const fingerprint = isOrdered(wire) ? hashOf(tool, text) : fingerprintOfWire(tool, wire)
+  const isFinal = options?.keyOrderMatters === true || isOrdered(wire)
+  const fingerprint = hashOf(tool, isFinal ? text : stableStringify(wire))
   return { as: 'json', body: Buffer.from(text), json: text, fingerprint }
 }
 
@@ -91,12 +119,10 @@ const refused = (tool: string, denial: Denial): StorableCall => ({
 })
 
 /** The first 32 hex digits of a sha256. */
-export function fingerprintOf(tool: string, args: unknown): string {
-  return fingerprintOfWire(tool, toWire(args))
+export function fingerprintOf(tool: string, args: unknown, options?: KeyOrder): string {
+  const isFinal = options?.keyOrderMatters === true
+  return hashOf(tool, (isFinal ? JSON.stringify : stableStringify)(toWire(args)))
 }
-
-const fingerprintOfWire = (tool: string, wire: unknown): string =>
-  hashOf(tool, stableStringify(wire))
 
 const hashOf = (tool: string, json: string): string =>
   hash('sha256', `[${JSON.stringify(tool)},${json}]`).slice(0, 32)

@@ -22,13 +22,18 @@ const TOOL_OPTIONS = [
   'input',
   'output',
   'effects',
+  'keyOrderMatters',
   'idempotent',
   'idempotencyKey',
   'reserve',
   'timeoutMs',
   'deadlineMs',
   'retries',
+  'verify',
   'errors',
+  'module',
+  'export',
+  'sandbox',
 ]
 /** The longest delay of a timer. */
 const LONGEST_EXPIRY_MS = 2 ** 31 - 1
@@ -79,11 +84,14 @@ export function checkToolOptions(tool: string, data: unknown): void {
     for (const name of ['input', 'output'])
       if (options[name] !== undefined && !isObject(options[name]))
         check.add([name], `It is a schema, not ${kindOf(options[name])}.`)
-    const { idempotent, idempotencyKey, reserve, errors } = options
+    const { idempotencyKey, reserve, errors } = options
     if (reserve !== undefined && typeof reserve !== 'function') checkReserve(check, reserve)
     if (errors !== undefined) check.object(['errors'], errors, 'It', undefined)
-    if (idempotent !== undefined && typeof idempotent !== 'boolean')
-      check.add(['idempotent'], `It is true or false, not ${kindOf(idempotent)}.`)
+    for (const name of ['idempotent', 'keyOrderMatters'])
+      if (options[name] !== undefined && typeof options[name] !== 'boolean')
+        check.add([name], `It is true or false, not ${kindOf(options[name])}.`)
+    if (options['verify'] !== undefined && typeof options['verify'] !== 'function')
+      check.add(['verify'], `It is a function of the arguments, not ${kindOf(options['verify'])}.`)
     if (idempotencyKey !== undefined && typeof idempotencyKey !== 'function')
       check.add(
         ['idempotencyKey'],
@@ -145,11 +153,21 @@ function checkApproval(check: DataCheck, data: unknown): void {
     const ask = typeof data === 'string' ? `'${data}'` : 'your function'
     return check.add(['approval'], `It is an object: \`approval: { ask: ${ask} }\`.`)
   }
-  const approval = check.object(['approval'], data, 'It', ['ask', 'expiresMs', 'breakGlass'])
+  const approval = check.object(['approval'], data, 'It', [
+    'ask',
+    'keys',
+    'expiresMs',
+    'breakGlass',
+  ])
   if (approval === undefined) return
   const { ask, expiresMs, breakGlass } = approval
   if (ask !== undefined && typeof ask !== 'function')
     check.oneOf(['approval', 'ask'], ask, ['terminal', 'viewer', 'a function'])
+  if (approval['keys'] !== undefined && !isKeyList(approval['keys']))
+    check.add(
+      ['approval', 'keys'],
+      'It is a list of public keys, as `retake approvals key` prints them.',
+    )
   if (expiresMs !== undefined) check.count(['approval', 'expiresMs'], expiresMs)
   if (typeof expiresMs === 'number' && expiresMs > LONGEST_EXPIRY_MS)
     check.add(['approval', 'expiresMs'], 'An approval is good for 24 days at most.')
@@ -159,6 +177,9 @@ function checkApproval(check: DataCheck, data: unknown): void {
     if (glass !== undefined && typeof glass[name] !== 'string')
       check.add(['approval', 'breakGlass', name], `It is a text, not ${kindOf(glass[name])}.`)
 }
+
+const isKeyList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((key) => String(key).startsWith('-----BEGIN PUBLIC KEY-----'))
 
 function checkReserve(check: DataCheck, data: unknown): void {
   const reserve = check.object(['reserve'], data, 'It', USAGE_FIELDS)

@@ -1,14 +1,14 @@
 import type { GuardIntent } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
 import type { CanonicalCall } from './canonical-call.js'
-import { judgeArguments } from './contract/baseline/judge-arguments.js'
+import { judgeArguments } from './contract/baseline/drift-score.js'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { Refusal } from './guard-outcome.js'
 import type { Reservation } from './limits/reservation.js'
 import type { PolicyJudgement } from './policy/compiled-policy.js'
-import type { EarlierCall } from './resume/earlier-calls.js'
+import type { EarlierCall } from './resume/call-ledger.js'
 import type { InDoubtDecision } from './resume/in-doubt.js'
 import { NestedSession } from './resume/nested-session.js'
 import { resumeErrors } from './resume/resume-errors.js'
@@ -24,6 +24,8 @@ export interface Decision {
   readonly earlier?: EarlierCall
   /** In doubt, and not to be made again. */
   readonly isSkipped?: boolean
+  /** In doubt, and its tool can look whether it had its effect. */
+  readonly doubt?: EarlierCall
 }
 
 /** An intent while it is put together, field by field: a spread would make a hidden class for each call. */
@@ -54,9 +56,18 @@ export function decideCall(
   if (tool === undefined) return deny(about, guardErrors.unknownTool(name, run.toolNames))
   if (call.refusal !== undefined) return refuse(about, call.refusal)
   const { effects, idempotencyKey } = tool.options
+  const isServed = earlier?.facts?.status === 'done'
+  if (earlier !== undefined && earlier.facts === undefined) run.history.withdraw(earlier)
   let judgement: PolicyJudgement
   try {
-    judgement = run.policy.judge({ tool: name, args, effects }, run.history)
+    // This policy allowed it when it was made; rules that look back would now count it twice.
+    judgement =
+      isServed && earlier.intent.policy === run.policy.hash
+        ? {
+            verdict: 'allow',
+            ...(earlier.intent.rule !== undefined && { rule: earlier.intent.rule }),
+          }
+        : run.policy.judge({ tool: name, args, effects }, run.history)
     const judged = judgeArguments(run.options, { tool: name, args }, judgement)
     judgement = judged.judgement
     if (judged.drift) about.argumentDrift = judged.drift
@@ -65,37 +76,39 @@ export function decideCall(
   }
   const { verdict, rule, denial } = judgement
   if (verdict === 'deny' && denial) return deny(about, run.tapes.explainChange(denial, earlier))
-  // It counts from here on; if it never starts after all, its answer says so.
-  run.history.begin({ tool: name, args, effects }, call)
   const { key } = before ?? earlier?.intent ?? {}
   try {
     // It is the tool's function: what it returns may be anything.
-    const given: unknown = key ?? idempotencyKey?.(args)
+    const given: unknown = key ?? (idempotencyKey && call.within(() => idempotencyKey(args)))
     const own = given ?? run.tapes.keyOf(session, fingerprint, occurrence, within)
     if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
     about.key = own
   } catch (cause) {
     return deny(about, resumeErrors.keyFailed(name, cause))
   }
-  if (earlier?.facts?.status === 'done') {
+  if (isServed) {
     // A call that was approved under this very policy need not be approved again.
     const needsPrompt = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
     const reason = needsPrompt && denial && { code: denial.code, why: denial.why }
-    const isServed = { verdict: needsPrompt ? 'ask' : 'allow', served: earlier.from } as const
-    return { intent: { ...about, ...(rule && { rule }), ...reason, ...isServed }, earlier }
+    const served = { verdict: needsPrompt ? 'ask' : 'allow', served: earlier.from } as const
+    return { intent: { ...about, ...(rule && { rule }), ...reason, ...served }, earlier }
   }
-  if (earlier !== undefined && earlier.facts === undefined) {
+  // It counts from here on; if it never starts after all, its answer says so.
+  run.history.begin({ tool: name, args, effects }, call)
+  const doubt = earlier !== undefined && earlier.facts === undefined ? earlier : undefined
+  if (doubt !== undefined && tool.options.verify === undefined) {
     let decision: InDoubtDecision
     try {
-      decision = run.tapes.decideDoubt(earlier, tool)
+      decision = run.tapes.decideDoubt(doubt, tool)
     } catch (cause) {
       return refuse(about, brokenGuard(name, 'nobody could decide about a call in doubt', cause))
     }
-    if (decision === 'fail') return deny(about, resumeErrors.inDoubt(name, earlier.from.run))
+    if (decision === 'fail') return deny(about, resumeErrors.inDoubt(name, doubt.from.run))
     if (decision === 'skip')
       return { intent: { ...about, verdict: 'allow', ...(rule && { rule }) }, isSkipped: true }
   }
-  const reservation = run.limiter.admit(tool, fingerprint, args)
+  const admit = (): Denial | Reservation => run.limiter.admit(tool, fingerprint, args)
+  const reservation = typeof tool.options.reserve === 'function' ? call.within(admit) : admit()
   if ('code' in reservation) return deny(about, reservation)
   const intent = about as Draft
   intent.verdict = verdict
@@ -107,7 +120,7 @@ export function decideCall(
   }
   const { reserved } = reservation
   if (reserved !== undefined) intent.reserved = reserved
-  return { reservation, intent }
+  return { reservation, intent, ...(doubt && tool.options.verify && { doubt }) }
 }
 
 const deny = (about: About, denial: Denial): Decision => refuse(about, { denial })
@@ -124,7 +137,7 @@ function aboutCall(
   within: string | undefined,
   before: GuardIntent | undefined,
 ): About {
-  const { effects, idempotent, idempotencyKey } = tool?.options ?? {}
+  const { effects, idempotent, idempotencyKey, verify } = tool?.options ?? {}
   const isIdempotent = idempotent === true || idempotencyKey !== undefined
   const about: About = {
     guard: run.name,
@@ -135,6 +148,7 @@ function aboutCall(
   }
   if (effects !== undefined) about.effects = effects
   if (isIdempotent) about.idempotent = true
+  if (verify !== undefined) about.verifiable = true
   if (within !== undefined) about.within = within
   return about
 }

@@ -1,7 +1,7 @@
-import { type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape/format'
-import { EMPTY, insideTool, type Operation } from '@retake/engine/hook'
+import { type BodyForm, type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape/format'
+import { EMPTY, insideTool, type Operation, type SecretMask } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
-import { requestApproval, expiredApproval } from './approval/request-approval.js'
+import { expiredApproval, requestApproval } from './approval/request-approval.js'
 import { CallBounds, callOver } from './bounds/call-bounds.js'
 import { toolScopes } from './bounds/tool-scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
@@ -9,19 +9,18 @@ import { type CheckedOutput, checkOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'
 import { type Denial, GuardError } from './guard-error.js'
 import type { GuardedCall } from './guarded-call.js'
-import type { GuardedTool } from './guarded-tool.js'
+import type { GuardedTool, Verified } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
-import { toUsage, usedAmount } from './limits/amount.js'
+import { countedFor, toUsage, usedAmount } from './limits/amount.js'
 import { AttemptBounds } from './limits/attempt-bounds.js'
 import { circuitOutcome, type Executed, executeTool } from './limits/execute-tool.js'
 import { limitErrors } from './limits/limit-errors.js'
-import { isLargerThan } from './limits/output-size.js'
+import { isLargerThan } from './limits/encode-output.js'
 import type { Reservation } from './limits/reservation.js'
-import { countedFor } from './limits/spent.js'
-import { callKey } from './resume/call-ledger.js'
-import type { EarlierCall } from './resume/earlier-calls.js'
+import { callKey, type EarlierCall } from './resume/call-ledger.js'
+import { settleDoubt } from './resume/earlier-runs.js'
+import { resumeErrors } from './resume/resume-errors.js'
 import { encloseCalls } from './resume/guard-tapes.js'
-import { revealed } from './resume/revealed.js'
 import { describeThrown } from './thrown-error.js'
 
 /** Continues synchronously if possible: waiting costs more than most parts of a guarded call. */
@@ -65,7 +64,7 @@ class CallExecution {
   }
 
   start(): Later {
-    const { refusal, isSkipped, earlier, reservation, intent } = this.#decision
+    const { refusal, isSkipped, earlier, reservation } = this.#decision
     const { tool } = this.#call
     if (refusal !== undefined) return commitRefusal(this.#operation, refusal)
     if (isSkipped === true)
@@ -77,7 +76,13 @@ class CallExecution {
     if (earlier !== undefined) return this.#approved(() => this.#serve(earlier))
     if (tool === undefined || reservation === undefined)
       throw new Error('a call was let through without its tool, or without room for it')
-    if (intent.verdict === 'allow') return this.#run(tool, reservation)
+    if (this.#decision.doubt !== undefined)
+      return this.#verify(tool, reservation, this.#decision.doubt)
+    return this.#runApproved(tool, reservation)
+  }
+
+  #runApproved(tool: GuardedTool, reservation: Reservation): Later {
+    if (this.#decision.intent.verdict === 'allow') return this.#run(tool, reservation)
     return this.#approved(
       () => {
         // From here on it may have its effect; until here a crash left nothing in doubt.
@@ -87,6 +92,47 @@ class CallExecution {
       },
       () => reservation.release(),
     )
+  }
+
+  /** Looks whether a call in doubt had its effect. If not, it is made; if nobody knows, the guard's choice applies. */
+  async #verify(tool: GuardedTool, room: Reservation, doubt: EarlierCall): Promise<void> {
+    const { run, name } = this.#call
+    const found = await this.#found(tool).catch(() => 'unknown' as const)
+    if (found !== 'unknown' && !found.happened) {
+      settleDoubt(doubt)
+      return this.#runApproved(tool, room)
+    }
+    if (found === 'unknown') {
+      const decision = run.tapes.decideDoubt(doubt, tool)
+      if (decision === 'retry') return this.#runApproved(tool, room)
+      room.release()
+      if (decision === 'fail') return this.#refuse(resumeErrors.inDoubt(name, doubt.from.run))
+      const skipped = { as: undefined, body: EMPTY, recorded: undefined }
+      return commit(this.#operation, { status: 'in doubt', attempts: 0 }, skipped)
+    }
+    settleDoubt(doubt)
+    room.release()
+    commit(
+      this.#operation,
+      { status: 'done', attempts: 0, verified: true },
+      { value: found.output },
+    )
+  }
+
+  async #found(tool: GuardedTool): Promise<Verified> {
+    const { fingerprint, occurrence, key } = this.#decision.intent
+    const { timeoutMs } = this.#call.run.limiter.allowanceOf(tool)
+    const signal = AbortSignal.timeout(timeoutMs)
+    const idempotencyKey = key ?? callKey(fingerprint, occurrence)
+    const looking = this.#call.within(() =>
+      tool.options.verify?.(this.#args(), { idempotencyKey, signal }),
+    )
+    const late = new Promise<Verified>((resolve) =>
+      signal.addEventListener('abort', () => resolve('unknown'), { once: true }),
+    )
+    const found: unknown = await Promise.race([looking, late])
+    const { happened } = (found ?? {}) as { readonly happened?: unknown }
+    return typeof happened === 'boolean' ? (found as Verified) : 'unknown'
   }
 
   /** Asks where a rule wants that, then goes on. */
@@ -194,11 +240,17 @@ class CallExecution {
       const { outputBytes } = this.#call.run.limiter.allowanceOf(tool)
       const errorBytes = Math.max(outputBytes, ERROR_BYTES)
       if (isLargerThan(error.recorded, errorBytes)) return this.#tooLarge(facts, errorBytes)
-      return commit(this.#operation, isRefusal ? { ...facts, status: 'denied' } : facts, error)
+      const refused: GuardFacts = {
+        ...facts,
+        status: 'denied',
+        ...(bounds.acted && { acted: true }),
+      }
+      return commit(this.#operation, isRefusal ? refused : facts, error)
     }
-    return whenReady(checkOutput(tool, outcome.value), (checked) =>
-      this.#checked(facts, outcome, checked),
-    )
+    const check = (): CheckedOutput | Promise<CheckedOutput> => checkOutput(tool, outcome.value)
+    // A schema is code of the tool, and the result may come from anywhere.
+    const checking = tool.options.output === undefined ? check() : this.#call.within(check)
+    return whenReady(checking, (checked) => this.#checked(facts, outcome, checked))
   }
 
   /** A thrown error is data of the tool, like a result, and limited in size. */
@@ -228,5 +280,29 @@ class CallExecution {
 
   #args(): unknown {
     return argumentsOf(this.#canonical)
+  }
+}
+
+interface Stored {
+  readonly as: BodyForm | undefined
+  readonly body: Uint8Array
+}
+
+/** A stored result with the secrets of this process in it again, where the tape had to hide them. */
+function revealed({ as, body }: Stored, secrets: SecretMask): Stored {
+  if (as === undefined || as === 'bytes') return { as, body }
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
+  const shown = secrets.reveal(text)
+  if (as === 'json' && !isJson(shown)) return { as, body }
+  return shown === text ? { as, body } : { as, body: Buffer.from(shown, 'utf8') }
+}
+
+/** A secret with quotes in it would break the value it stands in. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }

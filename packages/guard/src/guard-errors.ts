@@ -2,6 +2,39 @@ import type { Denial } from './guard-error.js'
 
 /** Every refusal that is not a rule's or a scope's own. Each code has a page in docs/errors. */
 export const guardErrors = {
+  ruleMisspelt: (name: string, policy: string, meant: string): Denial => ({
+    code: 'RULE_TOOL_UNKNOWN',
+    rule: policy,
+    what: `Policy "${policy}" has a rule about "${name}", and there is no such tool.`,
+    why: `There is "${meant}". A misspelt rule would let every call of it through.`,
+    allowed: `Write "${meant}" in the policy, or remove the rule.`,
+  }),
+  argumentsWithPrototype: (tool: string): Denial => ({
+    code: 'ARGUMENTS_PROTOTYPE',
+    rule: 'guard',
+    what: `The arguments of "${tool}" have a key "__proto__".`,
+    why: 'Rules would look at other values than a tool that copies the arguments.',
+    allowed: 'Leave the key out.',
+  }),
+  sandboxMissing: (tool: string, why: string): Denial => ({
+    code: 'SANDBOX_MISSING',
+    rule: 'guard',
+    what: `The tool "${tool}" was not registered: it needs a sandbox.`,
+    why: `There is none here: ${why}.`,
+    allowed:
+      "Install bubblewrap, or set sandbox: 'best-effort' to run it under Node's permission model, which is weaker.",
+  }),
+  sandboxFailed: (tool: string, exit: string, printed: string): Denial => ({
+    code: 'SANDBOX_FAILED',
+    rule: 'guard',
+    what: `The process of the tool "${tool}" ended with ${exit} before it had loaded its module.`,
+    why:
+      printed.trim() === ''
+        ? 'It printed no error.'
+        : `It printed: ${printed.trim().slice(0, 2000)}`,
+    allowed:
+      'Check that the module loads in a process of its own. List folders it loads in sandbox.code, and variables it needs in sandbox.env.',
+  }),
   unknownTool: (tool: string, known: readonly string[]): Denial => ({
     code: 'GUARD_UNKNOWN_TOOL',
     rule: 'guard/tools',
@@ -65,7 +98,7 @@ export const guardErrors = {
     code: 'GUARD_OPTIONS_INVALID',
     rule: 'guard/options',
     what: `The options of ${of} cannot be used. ${problems.join(' ')}`,
-    why: 'An option that is not understood would be one without effect, and calls would pass that it should stop.',
+    why: 'An unknown option has no effect, and calls could pass that it should stop.',
     allowed: 'Correct what is named.',
   }),
   ended: (guard: string, tool: string): Denial => ({

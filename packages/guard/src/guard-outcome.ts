@@ -1,16 +1,16 @@
-import { types } from 'node:util'
 import {
-  encodeBody,
-  recordError,
   type BodyForm,
+  type Drift,
+  encodeBody,
+  type ExitReason,
   type GuardFacts,
   type GuardIntent,
   type GuardStatus,
   type RecordedError,
+  recordError,
 } from '@retake/tape/format'
 import type { Operation } from '@retake/engine/hook'
-import { GuardError, type Denial } from './guard-error.js'
-import type { GuardResult } from './guard-result.js'
+import { type Denial, GuardError } from './guard-error.js'
 
 /** How a call came out, as it goes on the tape. */
 export type Outcome =
@@ -32,8 +32,7 @@ export interface Refusal {
 export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome): void {
   if ('error' in outcome) {
     const { error, recorded = recordError(error) } = outcome
-    const native = runsNothing(error) ? error : undefined
-    operation.complete({ type: 'result', guard, error: recorded }, undefined, native)
+    operation.complete({ type: 'result', guard, error: recorded }, undefined, error)
   } else if ('value' in outcome) {
     const { as, body } = encodeBody(outcome.value)
     operation.complete({ type: 'result', as, guard }, body)
@@ -46,19 +45,6 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
       body,
     )
   }
-}
-
-/**
- * True if an error can be handed on as it is: one that runs code of the tool when it is
- * looked at is told as it was recorded. The stack is V8's, a getter in some versions, and
- * reads the message when it is first looked at.
- */
-function runsNothing(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return true
-  if (types.isProxy(error)) return false
-  return Reflect.ownKeys(error).every(
-    (key) => key === 'stack' || Object.getOwnPropertyDescriptor(error, key)?.get === undefined,
-  )
 }
 
 /** The answer of a call that was never started. */
@@ -112,3 +98,46 @@ export const resultOf = (
   }) as GuardResult
 
 const NO_DRIFT: GuardResult['drift'] = []
+
+/** Which call of the run it was. */
+export interface GuardedStep {
+  /** From 1, in the order in which calls reached the guard. */
+  readonly number: number
+  readonly tool: string
+  /** Its event on the tape, for `retake show` and `retake fork --at e<event>`. */
+  readonly event: number
+  readonly fingerprint: string
+  readonly occurrence: number
+}
+
+/** Outcome of a guarded call: `status` says whether there is an output. */
+export type GuardResult<Output = unknown> = DoneCall<Output> | UndoneCall
+
+/** The tool has run, now or in an earlier run, and its result may be used. */
+export interface DoneCall<Output = unknown> extends CallRecord {
+  readonly status: 'done'
+  /** The value that the tool returned. */
+  readonly output: Output
+  readonly error: undefined
+}
+
+/** There is no result to use. */
+export interface UndoneCall extends CallRecord {
+  readonly status: Exclude<GuardStatus, 'done'>
+  readonly output: undefined
+  /** Why there is no output: a `GuardError`, or what the tool threw. */
+  readonly error: unknown
+}
+
+/** Facts about every call. */
+export interface CallRecord {
+  readonly step: GuardedStep
+  /** The result comes from an earlier run; the tool did not run now. */
+  readonly served: boolean
+  readonly exitReason: ExitReason | undefined
+  /** Where the output is not what was promised. */
+  readonly drift: readonly Drift[]
+  /** How it was decided. */
+  readonly intent: GuardIntent
+  readonly facts: GuardFacts
+}

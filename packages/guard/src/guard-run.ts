@@ -1,4 +1,5 @@
 import {
+  decodeBody,
   encodeBody,
   recordError,
   SavingsTally,
@@ -8,7 +9,7 @@ import {
   type GuardSavings,
   type ResumedRun,
 } from '@retake/tape/format'
-import { addOwnPackage, type RunEnd } from '@retake/engine/hook'
+import { addOwnPackage, closestName, type RunEnd } from '@retake/engine/hook'
 import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
@@ -16,14 +17,23 @@ import { installGuard } from './enforcement/install.js'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
-import type { GuardedTool, GuardedToolOptions, ToolFunction } from './guarded-tool.js'
+import type {
+  GuardedTool,
+  GuardedToolOptions,
+  SandboxedModule,
+  ToolFunction,
+} from './guarded-tool.js'
+import { sandboxedTool } from './sandbox/tool-process.js'
 import type { GuardOptions } from './guard.js'
-import type { GuardResult } from './guard-result.js'
+import type { GuardResult } from './guard-outcome.js'
 import { Limiter } from './limits/limiter.js'
+import { answerKey } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy } from './policy/compiled-policy.js'
 import { GuardTapes, type EndedGuard } from './resume/guard-tapes.js'
+import type { EarlierCall } from './resume/call-ledger.js'
 import type { CallInDoubt } from './resume/in-doubt.js'
+import { thrownIn } from './thrown-error.js'
 
 addOwnPackage(new URL('..', import.meta.url))
 
@@ -42,8 +52,12 @@ export class GuardRun {
   readonly tapes: GuardTapes
   readonly #tools = new Map<string, GuardedTool>()
   readonly #savings = new SavingsTally()
+  /** Results of the runs that are resumed, as `run:seq`. */
+  readonly #restored = new Set<string>()
   /** Calls that were made and have no answer yet. */
   #unanswered = 0
+  /** How many tools there were when the names in rules were last compared with them. */
+  #checkedNames = 0
 
   constructor(readonly options: GuardOptions) {
     installGuard()
@@ -57,13 +71,17 @@ export class GuardRun {
         (limits) => limits !== undefined,
       ),
     )
-    this.tapes = new GuardTapes(options, this.policy, this.limiter)
+    this.tapes = new GuardTapes(options, this.policy, this.limiter, (calls) => this.#restore(calls))
   }
 
   /**
    * Registers a tool, and returns it as a function that throws what goes wrong. With a
    * Standard Schema as `input` the arguments have its types.
    */
+  tool<Args, Output>(
+    name: string,
+    options: GuardedToolOptions<Args> & SandboxedModule,
+  ): (args: Args) => Promise<Output>
   tool<Input, Args, Output>(
     name: string,
     run: ToolFunction<Args, Output>,
@@ -76,9 +94,12 @@ export class GuardRun {
   ): (args: Args) => Promise<Output>
   tool<Args, Output>(
     name: string,
-    run: ToolFunction<Args, Output>,
-    options: GuardedToolOptions<Args> = {},
+    given: ToolFunction<Args, Output> | (GuardedToolOptions<Args> & SandboxedModule),
+    more: GuardedToolOptions<Args> = {},
   ): (args: Args) => Promise<Output> {
+    const isModule = typeof given === 'object' && given !== null && 'module' in given
+    const options = isModule ? given : more
+    const run = isModule ? sandboxedTool(name, given) : given
     if (typeof run !== 'function' || typeof name !== 'string')
       throw new GuardError(guardErrors.toolNotFunction(name))
     if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
@@ -102,15 +123,13 @@ export class GuardRun {
     if (typeof run !== 'function') throw new GuardError(guardErrors.toolNotFunction('run.wrap'))
     const { name = run.name, ...rest } = options
     if (name === '') throw new GuardError(guardErrors.functionWithoutName())
-    const call = this.tool(
-      name,
-      (args: unknown) => (Array.isArray(args) ? run(...(args as Args)) : run(...([args] as Args))),
-      rest,
-    )
-    return (...args) =>
-      call(args.length === 1 && !Array.isArray(args[0]) ? args[0] : args) as Promise<
-        Awaited<Output>
-      >
+    this.tool(name, (arg: unknown) => run(...([arg] as Args)), rest)
+    // Only a call of the returned function has several arguments: a list from a model is one.
+    const several: GuardedTool = { name, run: (args) => run(...(args as Args)), options: rest }
+    return async (...args): Promise<Awaited<Output>> => {
+      const [tool, given] = args.length === 1 ? [name, args[0]] : [several, args]
+      return (await this.call<Awaited<Output>>(tool, given, THROWS)).output as Awaited<Output>
+    }
   }
 
   /**
@@ -131,9 +150,25 @@ export class GuardRun {
     if (denial !== undefined) call.refusal = { denial }
     else if (wrong.length > 0)
       call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
+    const typo = this.#misspelt()
+    if (typo !== undefined) call.refusal ??= { denial: typo }
     this.#unanswered += 1
     const result = call.make(args) as Promise<GuardResult<Output>>
     return options?.throws === true ? result.then(withoutError) : result
+  }
+
+  /** A rule about a tool that nobody registered, whose name is close to one that somebody did. */
+  #misspelt(): Denial | undefined {
+    if (this.#checkedNames === this.#tools.size) return undefined
+    const names = this.toolNames
+    for (const rule of this.policy.exactNames) {
+      const meant = this.#tools.has(rule.name) ? undefined : closestName(rule.name, names)
+      // `send` is not a misspelt `send_all`.
+      if (meant !== undefined && Math.abs(meant.length - rule.name.length) <= 1)
+        return guardErrors.ruleMisspelt(rule.name, rule.policy, meant)
+    }
+    this.#checkedNames = this.#tools.size
+    return undefined
   }
 
   /** Counts what is spent outside of guarded tools, such as by the model that calls them, and puts it on the tape. */
@@ -186,6 +221,40 @@ export class GuardRun {
     return this.#savings.total()
   }
 
+  /** Rules, loops and circuits look back on the calls of the runs that this one goes on from. */
+  #restore(calls: readonly EarlierCall[]): void {
+    for (const call of calls) {
+      const { tool, intent, facts, from } = call
+      this.#restored.add(`${from.run}:${from.seq}`)
+      const judged = { tool, args: call.args(), effects: intent.effects }
+      // It may have had its effect: it counts until it is made again.
+      if (facts === undefined) {
+        this.history.begin(judged, call)
+        continue
+      }
+      this.history.add({
+        ...judged,
+        status: facts.status,
+        get output() {
+          const { as, body } = call.result()
+          return as === undefined ? undefined : decodeBody(as, body)
+        },
+        error: call.error && thrownIn(call.error),
+        started: true,
+      })
+      this.limiter.restoreOutcome(tool, facts)
+      this.limiter.answered(intent.fingerprint, () => {
+        const { as, body } = call.result()
+        return answerKey({ as, error: call.error }, body)
+      })
+    }
+  }
+
+  /** True if a result is served from a run that was looked back on when this one began. */
+  isRestored({ served }: GuardFacts): boolean {
+    return served !== undefined && this.#restored.has(`${served.run}:${served.seq}`)
+  }
+
   /** A call has its answer, from the tool or from a tape. */
   took(
     tool: string,
@@ -197,6 +266,7 @@ export class GuardRun {
   ): void {
     this.#unanswered -= 1
     this.#savings.add({ tool, intent, facts })
+    if (this.isRestored(facts)) return
     const { status, attempts, served } = facts
     const started = attempts !== 0 || served !== undefined || status === 'in doubt'
     this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)

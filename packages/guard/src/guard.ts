@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { ApprovalOptions } from './approval/approval.js'
 import type { Baseline } from './contract/baseline/baseline.js'
-import type { OnArgumentDrift } from './contract/baseline/judge-arguments.js'
+import type { OnArgumentDrift } from './contract/baseline/drift-score.js'
 import { readBaseline } from './contract/baseline/baseline.js'
 import { checkGuardOptions } from './check-options.js'
 import { GuardRun } from './guard-run.js'

@@ -1,19 +1,21 @@
 import {
-  type BodyForm,
   type DecidedAgainNote,
   decodeBody,
   GUARD_NOTES,
   type GuardIntent,
   rebuildError,
-  type RecordedError,
 } from '@retake/tape/format'
 import {
   callSite,
+  insideTool,
   type Delivery,
   type Operation,
   outsideRuns,
   type Session,
 } from '@retake/engine/hook'
+import { CallBounds } from './bounds/call-bounds.js'
+import { toolScopes } from './bounds/tool-scopes.js'
+import { checkOf } from './enforcement/bounds-check.js'
 import { argumentsOf, type CanonicalCall, fingerprintOf, storableCall } from './canonical-call.js'
 import { executeCall } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
@@ -23,26 +25,14 @@ import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, type Refusal, resultOf } from './guard-outcome.js'
-import type { GuardResult } from './guard-result.js'
+import type { GuardResult } from './guard-outcome.js'
+import type { EarlierCall } from './resume/call-ledger.js'
+import { answerKey } from './limits/limiter.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
 import { thrownIn } from './thrown-error.js'
-import { createHash } from 'node:crypto'
 
-/** A short text that is the same for the same result. */
-function answerKey(
-  result: { readonly as?: BodyForm; readonly error?: RecordedError },
-  body: Uint8Array,
-): string {
-  const { as, error } = result
-  if (error) return `error ${error.class} ${error.code ?? ''} ${error.message}`
-  if (body.byteLength <= SHORT) return `${as} ${Buffer.from(body).toString('latin1')}`
-  return `${as} ${createHash('sha256').update(body).digest('base64')}`
-}
-
-const SHORT = 64
-
-/** Calls inside calls inside calls. */
-const DEPTH_MAX = 256
+/** Calls inside calls inside calls. Tools start synchronously, so each takes its part of the stack. */
+const DEPTH_MAX = 100
 
 /**
  * One call on its way through the gate: resolve, validate, execute, commit.
@@ -72,7 +62,9 @@ export class GuardedCall {
     }
     let checking: CheckedInput | Promise<CheckedInput>
     try {
-      checking = checkInput(this.name, this.tool?.options, given)
+      checking = this.#hasSchema
+        ? this.#checkBySchema(given)
+        : checkInput(this.name, this.tool?.options, given)
     } catch (cause) {
       checking = refuse(cause)
     }
@@ -89,8 +81,34 @@ export class GuardedCall {
     }
   }
 
+  get #hasSchema(): boolean {
+    if (this.refusal !== undefined || this.run.tapes.isOver) return false
+    return this.tool?.options.input !== undefined
+  }
+
+  /** A denied call runs no code of its tool, and a schema is code: the policy is asked first. */
+  #checkBySchema(given: unknown): CheckedInput | Promise<CheckedInput> {
+    const { run, tool, name } = this
+    const { call, denial } = storableCall(name, given, tool?.options)
+    if (denial !== undefined) return { denial }
+    const args = argumentsOf(call)
+    const effects = tool?.options.effects
+    const judged = outsideRuns(() => run.policy.judge({ tool: name, args, effects }, run.history))
+    if (judged.verdict === 'deny' && judged.denial) return { denial: judged.denial }
+    return this.within(() => checkInput(name, tool?.options, args))
+  }
+
+  /** Runs code of the tool's options, which may touch no more than the tool itself. */
+  within<T>(work: () => T): T {
+    const { run, tool, name, around } = this
+    if (tool === undefined) return work()
+    const bounds = new CallBounds(name, toolScopes(run.policy.scopes, tool), around)
+    const session = run.tapes.session()
+    return insideTool(session.owner ?? session, work, checkOf(bounds))
+  }
+
   #makeWith(args: unknown): Promise<GuardResult> {
-    const { call, denial } = storableCall(this.name, args)
+    const { call, denial } = storableCall(this.name, args, this.tool?.options)
     if (this.around.length >= DEPTH_MAX)
       this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
     if (denial !== undefined) this.refusal ??= { denial }
@@ -131,7 +149,7 @@ export class GuardedCall {
         durable: isStarted || isOther,
         start: (live, edited) => {
           if (intent.fingerprint !== call.fingerprint) waiting = live
-          else this.#start(live, intent, edited ? editedCall(this.name, call, edited) : call)
+          else this.#start(live, intent, edited ? this.#edited(call, edited) : call)
         },
         deliver: (delivery) => {
           operation.close()
@@ -164,7 +182,7 @@ export class GuardedCall {
     if (!this.#isStarted) this.#decision?.reservation?.release()
     if (this.#decision?.reservation === undefined || !this.#isStarted)
       run.tapes.spending.absorb(session, event, name, intent, facts)
-    if (facts.exitReason === undefined || facts.attempts !== 0)
+    if ((facts.exitReason === undefined || facts.attempts !== 0) && !run.isRestored(facts))
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
     const thrown = run.history.followsText && recorded ? thrownIn(recorded) : undefined
     run.took(name, args, intent, facts, output, { error: thrown, token: this })
@@ -187,6 +205,12 @@ export class GuardedCall {
     }
   }
 
+  /** A call whose arguments a fork has changed. */
+  #edited({ as }: CanonicalCall, body: Uint8Array): CanonicalCall {
+    const fingerprint = fingerprintOf(this.name, decodeBody(as, body), this.tool?.options)
+    return { as, body, fingerprint }
+  }
+
   /** A call that goes live despite a recorded decision is decided again, which is noted on the tape. */
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
@@ -195,11 +219,28 @@ export class GuardedCall {
     const spent = outsideRuns(() => this.run.tapes.spending.before(session, op))
     const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
     session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
-    return decision
+    const doubt = this.#doubtAbout(operation, before, args)
+    return doubt === undefined || decision.reservation === undefined
+      ? decision
+      : { ...decision, doubt }
   }
-}
 
-/** A call whose arguments a fork has changed. */
-function editedCall(tool: string, { as }: CanonicalCall, body: Uint8Array): CanonicalCall {
-  return { as, body, fingerprint: fingerprintOf(tool, decodeBody(as, body)) }
+  /** A resumed run makes it again, and its tool can find out whether it has happened. */
+  #doubtAbout(
+    { session, id }: Operation,
+    intent: GuardIntent,
+    args: unknown,
+  ): EarlierCall | undefined {
+    const continued = session.recording?.continues
+    if (continued?.isResume !== true || this.tool?.options.verify === undefined) return undefined
+    return {
+      tool: this.name,
+      intent,
+      facts: undefined,
+      from: { run: continued.tape.run.id, seq: id },
+      error: undefined,
+      args: () => args,
+      result: () => ({ as: undefined, body: new Uint8Array(0) }),
+    }
+  }
 }

@@ -25,10 +25,17 @@ export interface GuardedToolOptions<Args> {
   readonly output?: Schema | Contract
   /** Effects of the tool on the world. It may have no others; without a declaration it may have any. */
   readonly effects?: readonly Effect[]
+  /** Calls that differ only in the order of keys in their arguments are different calls. */
+  readonly keyOrderMatters?: boolean
   /** Running it twice does no harm: a call in doubt is simply made again. */
   readonly idempotent?: boolean
   /** A key under which the other side knows a call; as good as `idempotent` where it is honoured. */
   readonly idempotencyKey?: (args: Args) => string
+  /**
+   * Looks whether a call in doubt had its effect, before anybody is asked: does refund 4711 exist?
+   * Runs within the bounds of the tool.
+   */
+  readonly verify?: (args: Args, context: VerifyContext) => Verified | Promise<Verified>
   /**
    * The most an attempt may use, reserved before it starts; what is really used comes from
    * `context.use`, and whatever the tool does not report counts as reserved.
@@ -46,6 +53,41 @@ export interface GuardedToolOptions<Args> {
   readonly retries?: number
   /** Error classes the tool throws: a replayed error is then an instance of the real class. */
   readonly errors?: Readonly<Record<string, new (...args: never[]) => Error>>
+}
+
+export interface VerifyContext {
+  /** The key that the call was made with. */
+  readonly idempotencyKey: string
+  readonly signal: AbortSignal
+}
+
+/** `happened: true` makes `output` the result of the call. `unknown`: `inDoubt` of the guard decides. */
+export type Verified =
+  | { readonly happened: true; readonly output: unknown }
+  | { readonly happened: false }
+  | 'unknown'
+
+/** A tool that runs in a process of its own, inside a sandbox: a module, because closures cannot move. */
+export interface SandboxedModule {
+  /** File of the module, relative to the working directory, or a `file:` URL. */
+  readonly module: string
+  /** Name of the exported function; `default` unless set. */
+  readonly export?: string
+  /** `best-effort`: where there is no sandbox, the module runs under Node's permission model, which is weaker. */
+  readonly sandbox?: true | 'best-effort' | SandboxLimits
+}
+
+export interface SandboxLimits {
+  /** Megabytes of memory, beside what Node itself needs. */
+  readonly memoryMb?: number
+  /** Seconds of processor time for the process, which is replaced when it has used them up. */
+  readonly cpu?: number
+  /** Processes and threads that the tool may have. */
+  readonly processes?: number
+  /** Environment variables that the tool needs. Beside PATH, HOME and the locale it gets none. */
+  readonly env?: readonly string[]
+  /** More folders with code. What the module imports by relative names, and `node_modules`, is visible. */
+  readonly code?: readonly string[]
 }
 
 /** A tool that a guard knows. */

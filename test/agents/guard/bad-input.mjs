@@ -142,13 +142,6 @@ export const cases = {
       })
     },
   },
-  'a tool that throws a proxy that cannot be read': {
-    tool: () => {
-      const { proxy, revoke } = Proxy.revocable({}, {})
-      revoke()
-      raise(proxy)
-    },
-  },
   'a tool that throws a function': {
     tool: () => {
       raise(() => {})

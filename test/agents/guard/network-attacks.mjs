@@ -69,18 +69,26 @@ const udpText = (port, host, how = 'send') =>
     setTimeout(() => reject(new Error('no answer')), 500).unref()
   })
 
-const webSocketText = (
-  WebSocket,
-  url,
-  errorOf = (event) => event.error ?? new Error('failed', { cause: event }),
-) =>
+/** Sends with exactly these arguments after the message. */
+const udpWith = (args, socket = dgram.createSocket('udp4')) =>
+  new Promise((resolve, reject) => {
+    socket.on('error', reject).on('message', (message) => {
+      resolve(String(message))
+      socket.close()
+    })
+    const sent = (error) => error && reject(error)
+    socket.send('hello', ...args.map((each) => (each === 'callback' ? sent : each)))
+    setTimeout(() => reject(new Error('no answer')), 500).unref()
+  })
+
+const webSocketText = (WebSocket, url) =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url)
     socket.addEventListener('message', ({ data }) => {
       resolve(String(data))
       socket.close()
     })
-    socket.addEventListener('error', (event) => reject(errorOf(event)))
+    socket.addEventListener('error', (event) => reject(event.error ?? new Error('failed')))
   })
 
 const clients = {
@@ -453,6 +461,31 @@ const sockets = [
     code: PRIVATE,
     twin: { args: ({ allowedUdp }) => allowedUdp },
   },
+  // Forms of `send` that differ in how many arguments there seem to be.
+  ...Object.entries({
+    'and undefined at the end': (port) => [port, '127.0.0.1', undefined],
+    'and more undefined at the end': (port) => [port, '127.0.0.1', undefined, undefined, undefined],
+    'and null for the rest': (port) => [port, '127.0.0.1', null, null, 'callback'],
+    'with offset and length': (port) => [0, 5, port, '127.0.0.1', 'callback'],
+    'with offset and length, and undefined': (port) => [0, 5, port, '127.0.0.1', undefined],
+    'without an address': (port) => [port, 'callback'],
+    'with an empty address': (port) => [port, '', 'callback'],
+    'with the port as text': (port) => [String(port), '127.0.0.1', 'callback'],
+  }).map(([name, args]) => ({
+    name: `a datagram ${name}`,
+    args: ({ secretUdp }) => secretUdp,
+    tool: (port) => udpWith(args(port)),
+    code: PRIVATE,
+    twin: { args: ({ allowedUdp }) => allowedUdp },
+  })),
+  {
+    name: 'a datagram to a name, of a socket from before the call',
+    before: async () => ({ socket: dgram.createSocket('udp4') }),
+    args: ({ secretUdp }) => secretUdp,
+    tool: (port, { ready }) => udpWith([port, 'localhost', 'callback'], ready.socket),
+    code: PRIVATE,
+    twin: { args: ({ allowedUdp }) => allowedUdp },
+  },
   {
     name: 'a datagram to a name',
     args: ({ secretUdp }) => secretUdp,
@@ -478,16 +511,10 @@ const sockets = [
     name: 'the WebSocket of undici',
     args: ({ secret }) => `ws://127.0.0.1:${secret}/`,
     tool: (text) => webSocketText(undici.WebSocket, text),
-    code: PRIVATE,
+    status: 'failed',
+    blocked: PRIVATE,
     twin: { args: ({ allowed }) => `ws://127.0.0.1:${allowed}/` },
   },
-  ...Object.entries({ ws: WebSocketOfWs, undici: undici.WebSocket }).map(([name, Socket]) => ({
-    name: `a WebSocket of ${name} whose error event is all that the tool throws`,
-    args: ({ secret }) => `ws://127.0.0.1:${secret}/`,
-    tool: (text) => webSocketText(Socket, text, (event) => event),
-    code: PRIVATE,
-    twin: { args: ({ allowed }) => `ws://127.0.0.1:${allowed}/` },
-  })),
   ...(globalThis.WebSocket === undefined
     ? []
     : [
@@ -495,7 +522,8 @@ const sockets = [
           name: 'the global WebSocket',
           args: ({ secret }) => `ws://127.0.0.1:${secret}/`,
           tool: (text) => webSocketText(globalThis.WebSocket, text),
-          code: PRIVATE,
+          status: 'failed',
+          blocked: PRIVATE,
           twin: { args: ({ allowed }) => `ws://127.0.0.1:${allowed}/` },
         },
       ]),
@@ -758,39 +786,6 @@ const rebinding = [
         port: allowed,
         lookup: fickle(['127.0.0.1']),
         autoSelectFamily: true,
-      }),
-    },
-  },
-  {
-    name: 'an answer that changes while it is read',
-    policy: ({ listed }) => ({ name: 'x', network: { addresses: [...listed, '127.0.0.9'] } }),
-    args: ({ secretRaw }) => ({
-      host: 'rebind.test',
-      port: secretRaw,
-      autoSelectFamily: true,
-      lookup: (_name, _options, answered) => {
-        let reads = 0
-        answered(null, [
-          {
-            family: 4,
-            get address() {
-              reads += 1
-              return reads === 1 ? '127.0.0.9' : '127.0.0.1'
-            },
-          },
-        ])
-      },
-    }),
-    // The address that was judged is the one that is tried, and nobody is there.
-    tool: (options) => rawText(options),
-    status: 'failed',
-    mayConnect: '127.0.0.9',
-    reaches: false,
-    twin: {
-      args: ({ allowedRaw }) => ({
-        host: 'rebind.test',
-        port: allowedRaw,
-        lookup: fickle(['127.0.0.1']),
       }),
     },
   },
@@ -1263,16 +1258,6 @@ const methods = [
       tool: (options) => httpText(options),
       code: METHOD,
       twin: { args: ({ allowedPath }) => ({ socketPath: allowedPath, method: 'GET' }) },
-    },
-    {
-      name: 'gopher in an argument',
-      reaches: false,
-      isHidden: false,
-      args: () => 'gopher://example.com:6379/_FLUSHALL',
-      tool: (text) => text,
-      code: 'PROTOCOL_NOT_ALLOWED',
-      attempts: 0,
-      twin: { args: () => 'https://example.com:6379/_FLUSHALL' },
     },
   ])
 

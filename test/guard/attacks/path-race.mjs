@@ -2,6 +2,7 @@
  * Reads and writes, through a guard, paths that another process exchanges all the time.
  * Prints what was seen as JSON. Usage: `path-race.mjs <folder>`.
  */
+import { early } from './early-fs.mjs'
 import { fork } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -47,6 +48,13 @@ const ways = {
   chmodSync: (path) => fs.chmodSync(path, 0o640),
   'writeFileSync of a new file': (path) => fs.writeFileSync(`${path}.new`, 'inside'),
   mkdirSync: (path) => fs.mkdirSync(`${path}.made`),
+  'readFile of before': (path) => early.promises.readFile(path, 'utf8'),
+  'writeFileSync of before': (path) => early.writeFileSync(path, 'inside'),
+  'copyFile of before': async (path) => {
+    await early.promises.copyFile(path, join(root, 'copy.txt'))
+    return early.readFileSync(join(root, 'copy.txt'), 'utf8')
+  },
+  'utimes of before': (path) => early.promises.utimes(path, 1, 1),
 }
 run.tool('touch', ({ way, name }) => ways[way](join(root, ...name)))
 

@@ -2,12 +2,12 @@
 import { createRequire } from 'node:module'
 import type * as library from '@cfworker/json-schema'
 import type { OutputUnit, Schema, SchemaDraft } from '@cfworker/json-schema'
-import { type JsonSchemaCheck, useJsonSchema } from '@retake/guard'
+import { boundedCheck, type JsonSchemaCheck, LinearPattern, useJsonSchema } from '@retake/guard'
 
 type Json = Readonly<Record<string, unknown>>
 
 /** Loaded by the first schema: most programs that import the library have none. */
-const validation = (): Pick<typeof library, 'dereference' | 'Validator'> =>
+const validation = (): Pick<typeof library, 'dereference' | 'format' | 'Validator'> =>
   createRequire(import.meta.url)('@cfworker/json-schema') as typeof library
 
 const TYPES = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
@@ -75,11 +75,14 @@ const isRecord = (value: unknown): value is Json => typeof value === 'object' &&
 export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck {
   // The validator marks what it reads, which may be frozen or in use elsewhere.
   const own = JSON.parse(JSON.stringify(schema)) as Readonly<Record<string, unknown>>
-  checkReferences(own, checkJsonSchema(own))
+  const schemas = checkJsonSchema(own)
+  checkReferences(own, schemas)
+  const isLinear = usePatterns(schemas)
   const { Validator } = validation()
   const validator = new Validator(own, draftOf(own['$schema']), false)
   return (value) => {
-    const { valid, errors } = validator.validate(value)
+    const validate = (): library.ValidationResult => validator.validate(value)
+    const { valid, errors } = isLinear ? validate() : boundedCheck(validate)
     if (valid) return []
     const issues = decisiveErrors(errors).map((unit) => issueOf(unit, value))
     return issues.length > 0 ? issues : [{ message: 'does not fit', path: [] }]
@@ -87,6 +90,33 @@ export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): Js
 }
 
 useJsonSchema(compileJsonSchema)
+
+const PATTERN = 'pattern '
+
+/**
+ * Lets patterns be matched in linear time: the validator would use JavaScript's own expressions,
+ * which a text can make run forever, so each becomes a format. False if some are left: names of
+ * `patternProperties`, and patterns with lookaround or backreferences.
+ */
+function usePatterns(schemas: ReadonlySet<unknown>): boolean {
+  const formats: Record<string, (text: string) => boolean> = validation().format
+  let isLinear = true
+  for (const each of [...schemas].filter((schema) => isRecord(schema))) {
+    const schema = each as { pattern?: string; allOf?: unknown[] }
+    if ('patternProperties' in each) isLinear = false
+    if (schema.pattern === undefined) continue
+    try {
+      const linear = new LinearPattern(schema.pattern)
+      const format = PATTERN + schema.pattern
+      formats[format] ??= (text) => linear.test(text)
+      schema.allOf = [...(schema.allOf ?? []), { format }]
+      delete schema.pattern
+    } catch {
+      isLinear = false
+    }
+  }
+  return isLinear
+}
 
 /** A schema that does not say is read as the newest. */
 function draftOf(uri: unknown): SchemaDraft {
@@ -142,6 +172,8 @@ function issueOf(
     const expected = types.replaceAll('"', '').replaceAll(', ', ' | ')
     return { message: `expected ${expected}`, path, expected }
   }
+  if (keyword === 'format' && error.includes(`format "${PATTERN}`))
+    return { message: 'String does not match pattern', path }
   return { message: error.replace(/\.$/, ''), path }
 }
 

@@ -1,19 +1,26 @@
 import { DIR_OPTION, type Options, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
-import { decideApproval, type PendingApproval, pendingApprovals, userName } from '@retake/guard'
+import {
+  approvalPublicKey,
+  decideApproval,
+  type PendingApproval,
+  pendingApprovals,
+  userName,
+} from '@retake/guard'
 import { cliErrors } from '../errors.js'
 import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
-import { duration } from '@retake/tape/present'
+import { argumentLines, duration, visibleText } from '@retake/tape/present'
 import type { RunStore } from '../runs/run-store.js'
 
 /** As many characters of an id as are shown. */
 const SHOWN = 8
 
 export default {
-  arguments: '[approve <id> | refuse <id>]',
+  arguments: '[approve <id> | refuse <id> | key]',
   description: `Lists tool calls that wait for a decision: calls that match a rule with \`ask\`, in
 programs whose guard has \`approval: { ask: 'viewer' }\`. \`retake ui\` shows them, too. A
-decision applies to exactly one call and only until it expires.`,
+decision applies to exactly one call and only until it expires. \`key\` prints the public key
+that decisions of this machine are signed with.`,
   options: {
     '--reason <text>': 'record a reason with the decision',
     ...DIR_OPTION,
@@ -26,6 +33,10 @@ decision applies to exactly one call and only until it expires.`,
   ],
   run(options, [what, id = '']) {
     const waiting = waitingIn(options.store)
+    if (what === 'key') {
+      console.log(approvalPublicKey().trim())
+      return 0
+    }
     if (what === undefined) return list(waiting, options.json)
     return decide(waiting, what === 'approve', id, options)
   },
@@ -49,23 +60,17 @@ function list(waiting: readonly Waiting[], json: boolean): number {
   return 0
 }
 
-/** All of a call that is to be decided on: nobody should approve what was cut off. */
+/** A call that is to be decided on. */
 function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
   const { tool, rule, why, args, expiresAt } = request
   return [
-    `${of.slice(0, SHOWN)}  ${tool}`,
+    `${of.slice(0, SHOWN)}  ${visibleText(tool)}`,
     `  run   ${path.basename(tape, '.tape')}`,
     `  rule  ${rule}, ${duration(expiresAt - Date.now())} left`,
     ...wrap(why, width - 8).map((line, index) => `  ${index === 0 ? 'why ' : '    '}  ${line}`),
-    ...(JSON.stringify(args, undefined, 2) ?? 'no arguments')
-      .split('\n')
-      .map((line) => `  ${line}`),
-  ].map((line) => printable(line).replaceAll(UNSEEN, escaped))
+    ...argumentLines(args, request.lastApproved).map((line) => `  ${line}`),
+  ].map(printable)
 }
-
-/** Characters that reverse text or have no width could make a call look like another. */
-const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}\n]/gu
-const escaped = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
 
 function decide(
   waiting: readonly Waiting[],

@@ -17,6 +17,7 @@ import {
   driftText,
   type GuardedCallOnTape,
   type GuardOnTape,
+  ACTED_TEXT,
   guardSavings,
   type GuardSavings,
   readGuards,
@@ -33,7 +34,15 @@ import { viewRun } from '../runs/view-run.js'
 /** Remarks about a call beside its state and its rule. */
 function callRemarks(call: AuditedCall): string[] {
   const { scope, state, verdict, code, why, error, isNested } = call
-  const { approval, served, drift = [], blocked = [], attempts, exitReason } = call.facts ?? {}
+  const {
+    approval,
+    served,
+    drift = [],
+    blocked = [],
+    attempts,
+    exitReason,
+    acted,
+  } = call.facts ?? {}
   const isOtherCode = !blocked.some((what) => what.startsWith(`${code}: `))
   return [
     ...(isNested ? ['inside another call'] : []),
@@ -54,6 +63,7 @@ function callRemarks(call: AuditedCall): string[] {
     ...blocked
       .filter((what) => what !== `${code}: ${scope?.touched}`)
       .map((what) => `refused: ${what}`),
+    ...(acted ? [ACTED_TEXT] : []),
     ...drift.map(driftText),
     ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
   ]

@@ -19,6 +19,7 @@ import {
 } from '@retake/tape'
 import { notCapturedDetail } from '../agent/divergence.js'
 import type { CallSites } from '@retake/engine'
+import { sandboxMissing } from '@retake/guard'
 import { plural } from '@retake/tape/present'
 
 /** Everything on two tapes of the same agent that came from outside, and whether it changed. */
@@ -126,13 +127,15 @@ interface Diagnosis {
   readonly sources: ReturnType<typeof findSources>
   readonly notCaptured: readonly NotCaptured[]
   readonly replayed: Replayed
+  /** Why guarded tools cannot be sandboxed here; undefined if they can. */
+  readonly noSandbox: string | undefined
 }
 
 /** How often, then whether it changes: what a narrow terminal leaves out. */
 const SPARE = [1, 2]
 
 function diagnosisLines(
-  { first, complaint, tape, sources, notCaptured, replayed }: Diagnosis,
+  { first, complaint, tape, sources, notCaptured, replayed, noSandbox }: Diagnosis,
   look: Look,
 ): string[] {
   const { paint, width } = look
@@ -167,8 +170,21 @@ function diagnosisLines(
     ...replayReceipt(tape, replayed, { paint, width: width - 2 }, NOTHING_CHANGED).map((line) =>
       line === '' ? '' : `  ${line}`,
     ),
+    '',
+    ...sandboxLines(noSandbox, look),
   ]
 }
+
+/** Says nothing about the agent: its guards, if it has any, decide what to do without a sandbox. */
+const sandboxLines = (missing: string | undefined, { paint }: Look): string[] =>
+  missing === undefined
+    ? [`${paint('green', 'sandbox')}: works, for programs and modules of guarded tools`]
+    : [
+        `${paint('yellow', 'sandbox')}: missing, ${missing}`,
+        process.platform === 'linux'
+          ? '  Install bubblewrap: apt install bubblewrap, dnf install bubblewrap or apk add bubblewrap.'
+          : '  Run guarded tools that need one on Linux, or in a container.',
+      ]
 
 /** The most frequent place, as `file:line`, and how many others there are. */
 function where(sites: readonly string[]): string {
@@ -195,7 +211,7 @@ export default {
   description: `Runs the agent twice, live, and compares the two recordings; then replays the first to
 prove that nothing was missed. SQLite databases are copied first, and the agent works on the
 copies. Exit code 3 if something is not captured or the replay differs. The recordings are
-deleted.
+deleted. The last line says if guarded tools can be sandboxed here.
 
 For JavaScript and TypeScript. To check another command, record it with
 \`retake record --strict -- python agent.py\`, then replay it.`,
@@ -241,13 +257,24 @@ For JavaScript and TypeScript. To check another command, record it with
         sources: findSources(tape, openTape(second.tape), first.sites ?? []),
         notCaptured: viewRun(tape).notCaptured,
         replayed: await replayAgent(tape, { stdio: 'ignore' }),
+        noSandbox: sandboxMissing(),
       }
       progress.stop()
-      const { sources, notCaptured, replayed } = diagnosis
+      const { sources, notCaptured, replayed, noSandbox } = diagnosis
       const identical = replayed.divergences.length === 0
       if (options.json)
         console.log(
-          JSON.stringify({ captured: sources, notCaptured, identical, replayed }, undefined, 2),
+          JSON.stringify(
+            {
+              captured: sources,
+              notCaptured,
+              identical,
+              replayed,
+              sandbox: { works: noSandbox === undefined, why: noSandbox },
+            },
+            undefined,
+            2,
+          ),
         )
       else console.log(diagnosisLines(diagnosis, lookOf(process.stdout)).join('\n'))
       return notCaptured.length > 0 || !identical ? FOUND : 0

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { stableStringify, toWire } from '@retake/tape/format'
 import { disk, natives } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import { isSignedApproval, signApproval } from './approval-key.js'
 
 /** How often somebody's decision is looked for. */
 const LOOK_MS = 150
@@ -15,6 +16,7 @@ const LOOK_MS = 150
 export async function requestInFolder(
   request: ApprovalRequest,
   signal: AbortSignal,
+  keys?: readonly string[],
 ): Promise<ApprovalDecision> {
   const { tape } = request
   if (tape === undefined) throw new Error('no tape is written, so nobody can see the question')
@@ -24,7 +26,7 @@ export async function requestInFolder(
   writeWhole(requestPath, request)
   try {
     for (;;) {
-      const decision = readDecision(decided, request)
+      const decision = readDecision(decided, request, keys)
       if (decision !== undefined) return decision
       await wait(signal)
       renewRequest(requestPath, request, natives.dateNow())
@@ -54,6 +56,8 @@ function wait(signal: AbortSignal): Promise<void> {
 interface StoredDecision extends ApprovalDecision {
   /** Digest of the request that was shown to whoever decided. */
   readonly of: string
+  /** Of everything else in it, by the approver. */
+  readonly signature: string
 }
 
 /** A request that waits for a decision. */
@@ -165,17 +169,29 @@ export function decideApproval(
 ): boolean {
   const pending = pendingApprovals(tape, now).find((each) => each.of === of)
   if (pending === undefined) return false
-  const stored: StoredDecision = { ...decision, of }
+  const stored: StoredDecision = {
+    ...decision,
+    of,
+    signature: signApproval(signedText(decision, of)),
+  }
   return writeFirst(decisionFile(tape, pending.request), stored)
 }
 
 /** The decision on exactly this request, if there is one. */
-export function readDecision(file: string, request: ApprovalRequest): ApprovalDecision | undefined {
-  const stored = readJson(file) as StoredDecision | undefined
-  if (stored === undefined || stored.of !== digestOf(toWire(request))) return undefined
-  const { approved, by, reason } = stored
-  return { approved, by, ...(reason !== undefined && { reason }) }
+export function readDecision(
+  file: string,
+  request: ApprovalRequest,
+  keys?: readonly string[],
+): ApprovalDecision | undefined {
+  const stored = readJson(file) as StoredDecision | null | undefined
+  if (!stored || stored.of !== digestOf(toWire(request))) return undefined
+  const { approved, by, reason, of, signature } = stored
+  const decision = { approved, by, ...(reason !== undefined && { reason }) }
+  return isSignedApproval(signedText(decision, of), signature, keys) ? decision : undefined
 }
+
+const signedText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
+  stableStringify({ approved, by, reason: reason ?? null, of })
 
 /** Hash of everything that was shown, arguments included, as stored in the file. */
 const digestOf = (request: unknown): string =>

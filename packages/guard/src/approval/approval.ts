@@ -8,6 +8,8 @@ export interface ApprovalRequest {
   readonly guard: string
   readonly tool: string
   readonly args: unknown
+  /** Arguments of the last call of this tool that was approved in this run, as on the tape. */
+  readonly lastApproved?: unknown
   readonly rule: string
   readonly why: string
   /** Tape and event of the call, for those who look at it elsewhere. */
@@ -37,6 +39,8 @@ export interface ApprovalOptions {
    * or with `retake approvals`. Without it nobody is, and the call does not run.
    */
   readonly ask?: Approver | 'terminal' | 'viewer'
+  /** Public keys (PEM) of approvers on other machines. `retake approvals key` prints that of a machine. */
+  readonly keys?: readonly string[]
   /** How long a request and what is decided on it are good for; five minutes unless set. */
   readonly expiresMs?: number
   /** Approves every call that a rule asks about, and records who wanted that and why. */

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { toWire } from '@retake/tape/format'
+import { argumentLines, visibleText } from '@retake/tape/present'
 import { outsideRuns } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
 import { userInfo } from 'node:os'
@@ -31,26 +32,15 @@ async function promptOnce(
   return { approved: false, by, ...(reason !== undefined && { reason }) }
 }
 
-/**
- * Text of the prompt, without anything that could move the cursor or hide a part. All of the
- * arguments are shown, as on the tape: nobody should approve what was cut off.
- */
-export function promptLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {
-  const lines = JSON.stringify(toWire(args), undefined, 2).split('\n')
-  return [
+/** Text of the prompt, without anything that could move the cursor, hide a part or imitate a line. */
+export const promptLines = ({ guard, tool, args, rule, why, lastApproved }: ApprovalRequest) => [
+  ...[
     `${guard}: tool "${tool}" waits for approval`,
-    ...(why === '' ? [] : [`  why   ${why}`]),
-    `  rule  ${rule}`,
-    ...lines.map((line) => `  ${line}`),
-  ].map(visible)
-}
-
-/** Control characters and those that turn text around are shown as escapes. */
-const visible = (text: string): string =>
-  text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
-  )
+    ...(why === '' ? [] : [`why: ${why}`]),
+    `rule: ${rule}`,
+  ].map((line, index) => (index === 0 ? '' : '  ') + visibleText(line)),
+  ...argumentLines(toWire(args), lastApproved).map((line) => `  ${line}`),
+]
 
 function readAnswer(prompt: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })

@@ -1,19 +1,94 @@
-import type { ApprovalFacts } from '@retake/tape/format'
+import { type ApprovalFacts, toWire } from '@retake/tape/format'
 import { natives, type Operation } from '@retake/engine/hook'
 import type { Decision } from '../decide-call.js'
 import type { Denial } from '../guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
-import type { ApprovalDecision, ApprovalOptions, ApprovalRequest, Approved } from './approval.js'
-import { approvalDenials } from './approval-denials.js'
+import type {
+  ApprovalDecision,
+  ApprovalOptions,
+  ApprovalRequest,
+  Approved,
+  Approver,
+} from './approval.js'
 import { requestInFolder } from './approval-files.js'
-import { promptTerminal, hasTerminal } from './prompt-terminal.js'
+import { hasTerminal, promptTerminal } from './prompt-terminal.js'
+
+const denial = (
+  { tool, rule }: Pick<ApprovalRequest, 'tool' | 'rule'>,
+  code: string,
+  why: string,
+  allowed: string,
+): Denial => ({ code, rule, what: `Tool "${tool}" was not started.`, why, allowed })
+
+/** Why a call that a rule asks about did not start. */
+const approvalDenials = {
+  nobody: (request: ApprovalRequest): Denial =>
+    denial(
+      request,
+      'APPROVAL_MISSING',
+      `Rule ${request.rule} asks for approval, and the guard knows nobody to ask.`,
+      "Give the guard `approval: { ask: 'terminal' }`, 'viewer', or a function.",
+    ),
+  noTerminal: (request: ApprovalRequest): Denial =>
+    denial(
+      request,
+      'APPROVAL_MISSING',
+      `Rule ${request.rule} asks for approval on a terminal, and there is none.`,
+      "Run it on a terminal, or give the guard `approval: { ask: 'viewer' }` or a function.",
+    ),
+  refused: (request: ApprovalRequest, { by, reason }: ApprovalDecision): Denial =>
+    denial(
+      request,
+      'APPROVAL_REFUSED',
+      `${by} refused it${reason === undefined || reason === '' ? '.' : `: ${reason.replace(/[.!?]*$/, '')}.`}`,
+      'Do something else, or ask again with other arguments.',
+    ),
+  expired: (request: ApprovalRequest): Denial =>
+    denial(
+      request,
+      'APPROVAL_EXPIRED',
+      `Nobody decided within ${(request.expiresAt - request.askedAt) / 1000} seconds.`,
+      'Make the call again when somebody is there, or set `approval.expiresMs`.',
+    ),
+  /** It was approved in time, and then waited for other calls to end. */
+  waitedTooLong: (about: Pick<ApprovalRequest, 'tool' | 'rule'>, by: string): Denial =>
+    denial(
+      about,
+      'APPROVAL_EXPIRED',
+      `${by} approved it, but it had to wait for other calls, and the approval was over by then.`,
+      'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
+    ),
+  givenUp: (request: ApprovalRequest): Denial => ({
+    ...denial(
+      request,
+      'APPROVAL_GIVEN_UP',
+      'The caller gave up on it before anybody decided.',
+      'Make the call again.',
+    ),
+    exitReason: 'aborted',
+  }),
+  failed: (request: ApprovalRequest, error: unknown): Denial =>
+    denial(
+      request,
+      'APPROVAL_FAILED',
+      `Whoever was asked failed: ${error instanceof Error ? error.message : String(error)}.`,
+      'Mend the function that `approval.ask` is; it returns { approved, by }.',
+    ),
+  noReason: (request: ApprovalRequest): Denial =>
+    denial(
+      request,
+      'BREAK_GLASS_WITHOUT_REASON',
+      'Break-glass needs a name and a reason, which go on the tape.',
+      'Give `approval.breakGlass` both `by` and `reason`.',
+    ),
+}
 
 const MOST_TIMER_MS = 2 ** 31 - 1
 
 /** Asks about one call, and waits for the answer no longer than it is good for. */
 async function approveCall(
   request: ApprovalRequest,
-  { ask, breakGlass }: ApprovalOptions,
+  { ask, breakGlass, keys }: ApprovalOptions,
   caller: AbortSignal | undefined,
 ): Promise<Approved> {
   if (breakGlass !== undefined) {
@@ -23,7 +98,8 @@ async function approveCall(
     return { approval: factsOf(request, { approved: true, by, reason }, 'break-glass') }
   }
   if (ask === 'terminal' && !hasTerminal()) return { denial: approvalDenials.noTerminal(request) }
-  const approver = ask === 'terminal' ? promptTerminal : ask === 'viewer' ? requestInFolder : ask
+  const inFolder: Approver = (asked, signal) => requestInFolder(asked, signal, keys)
+  const approver = ask === 'terminal' ? promptTerminal : ask === 'viewer' ? inFolder : ask
   if (approver === undefined) return { denial: approvalDenials.nobody(request) }
   const how = ask === 'terminal' || ask === 'viewer' ? ask : 'callback'
   const waiting = new AbortController()
@@ -105,13 +181,15 @@ export function requestApproval(
   args: unknown,
 ): Promise<Approved> {
   const { approval = {} } = run.options
+  const last = lastApproved.get(run)?.get(name)
   const askedAt = natives.dateNow()
-  return approveCall(
+  const approving = approveCall(
     {
       digest: `${intent.fingerprint}-${intent.occurrence}-${intent.policy}`,
       guard: run.name,
       tool: name,
       args,
+      ...(last !== undefined && { lastApproved: last }),
       rule: intent.rule ?? 'default',
       why: intent.why ?? '',
       tape: operation.session.recording?.tape,
@@ -122,6 +200,18 @@ export function requestApproval(
     approval,
     options.signal,
   )
+  return approving.then((approved) => {
+    if (!('denial' in approved)) remember(run, name, toWire(args))
+    return approved
+  })
+}
+
+/** By guard and tool, so that whoever decides next sees what is different. */
+const lastApproved = new WeakMap<object, Map<string, unknown>>()
+
+function remember(run: object, tool: string, args: unknown): void {
+  const tools = lastApproved.get(run) ?? new Map<string, unknown>()
+  lastApproved.set(run, tools.set(tool, args))
 }
 
 /** An approval is not good for longer because its call had to wait. */

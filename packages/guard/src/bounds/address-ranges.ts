@@ -1,4 +1,24 @@
-import { parseAddress, type Address } from './parse-address.js'
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+
+/** An address in its usual spelling. One that is IPv4 in IPv6 clothes (`::ffff:10.0.0.1`) is IPv4. */
+export interface Address {
+  readonly family: 4 | 6
+  readonly text: string
+}
+
+/** Reads an address as the system writes it: dotted or with colons, perhaps in brackets or with a zone. */
+export function parseAddress(text: string): Address | undefined {
+  if (isIPv4(text)) return { family: 4, text }
+  const bare = text.replace(/^\[(.*)\]$/s, '$1').replace(/%.*$/s, '')
+  if (!isIPv6(bare)) return undefined
+  const usual = new URL(`http://[${bare}]`).hostname.slice(1, -1)
+  const [high, low] = usual.startsWith('::ffff:') ? usual.slice('::ffff:'.length).split(':') : []
+  return high === undefined || low === undefined || usual.split(':').length !== 5
+    ? { family: 6, text: usual }
+    : { family: 4, text: dotted(Number.parseInt(high, 16), Number.parseInt(low, 16)) }
+}
+
+const dotted = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8, low & 255].join('.')
 
 /** Why an address is not just somewhere on the internet. */
 export type AddressKind =
@@ -17,8 +37,8 @@ export type AddressKind =
 /** A block of addresses. */
 export interface AddressRange {
   readonly family: 4 | 6
-  readonly start: bigint
   readonly bits: number
+  readonly list: BlockList
 }
 
 /** Reads an address or a block such as `10.1.0.0/16`. */
@@ -26,21 +46,19 @@ export function parseRange(text: string): AddressRange | undefined {
   const [address = '', length, ...more] = text.split('/')
   const start = parseAddress(address)
   if (start === undefined || more.length > 0) return undefined
-  const { family, value } = start
+  const { family } = start
   const width = family === 4 ? 32 : 128
-  if (length === undefined) return { family, start: value, bits: width }
   // `::ffff:10.0.0.0/104` is written in bits of IPv6.
-  const bits = Number(length) - (family === 4 && address.includes(':') ? 96 : 0)
-  if (!/^\d{1,3}$/.test(length) || bits < 0 || bits > width) return undefined
-  const free = BigInt(width - bits)
-  return { family, start: (value >> free) << free, bits }
+  const bits =
+    length === undefined ? width : Number(length) - (family === 4 && address.includes(':') ? 96 : 0)
+  if (!/^\d{1,3}$/.test(length ?? '0') || bits < 0 || bits > width) return undefined
+  const list = new BlockList()
+  list.addSubnet(start.text, bits, `ipv${family}`)
+  return { family, bits, list }
 }
 
-export function inRange(address: Address, { family, start, bits }: AddressRange): boolean {
-  if (address.family !== family) return false
-  const free = BigInt((family === 4 ? 32 : 128) - bits)
-  return address.value >> free === start >> free
-}
+export const inRange = (address: Address, { family, list }: AddressRange): boolean =>
+  address.family === family && list.check(address.text, `ipv${family}`)
 
 /** The special blocks of the IANA registries; the first that fits counts. */
 const SPECIAL: readonly (readonly [AddressKind, readonly string[]])[] = [
@@ -78,7 +96,7 @@ const SPECIAL: readonly (readonly [AddressKind, readonly string[]])[] = [
 
 let known: ReturnType<typeof readBlocks> | undefined
 
-/** The blocks as numbers, which only who has a network scope needs: read before any tool runs under it. */
+/** The blocks, which only who has a network scope needs: read before any tool runs under it. */
 export const knownBlocks = () => (known ??= readBlocks())
 
 const readBlocks = () => ({
@@ -87,8 +105,8 @@ const readBlocks = () => ({
   nat64: rangeOf('64:ff9b::/96'),
   sixToFour: rangeOf('2002::/16'),
   teredo: rangeOf('2001::/32'),
-  compatible: rangeOf('::/96'),
-  translated: rangeOf('::ffff:0:0:0/96'),
+  /** IPv4 at the end: compatible and translated addresses. */
+  atEnd: ['::/96', '::ffff:0:0:0/96'].map(rangeOf),
 })
 
 /** Kind of an address that is not public. IPv4 inside IPv6 is judged as IPv4. */
@@ -96,8 +114,8 @@ export function addressKindOf(address: Address): AddressKind | undefined {
   const { special, global, nat64 } = knownBlocks()
   const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
   if (address.family === 4 || (kind !== undefined && kind !== 'reserved')) return kind
-  for (const value of embedded(address)) {
-    const inner = addressKindOf({ family: 4, value })
+  for (const text of embedded(address)) {
+    const inner = addressKindOf({ family: 4, text })
     if (inner !== undefined) return inner
   }
   if (kind !== undefined || inRange(address, global) || inRange(address, nat64)) return kind
@@ -105,15 +123,20 @@ export function addressKindOf(address: Address): AddressKind | undefined {
 }
 
 /** The IPv4 addresses that an IPv6 address leads to. */
-function embedded(address: Address): bigint[] {
-  const { value } = address
-  const low = value & 0xffff_ffffn
-  const { nat64, compatible, translated, sixToFour, teredo } = knownBlocks()
-  if (inRange(address, nat64) || inRange(address, compatible) || inRange(address, translated))
-    return [low]
-  if (inRange(address, sixToFour)) return [(value >> 80n) & 0xffff_ffffn]
+function embedded(address: Address): string[] {
+  const [before = '', after = ''] = address.text.split('::')
+  const [left, right] = [before, after].map((part) => part.split(':').filter(Boolean))
+  const gap = Array<string>(8 - (left?.length ?? 0) - (right?.length ?? 0)).fill('0')
+  const groups = [...(left ?? []), ...gap, ...(right ?? [])].map((each) =>
+    Number.parseInt(each, 16),
+  )
+  const [, second, third, fourth, , , seventh = 0, eighth = 0] = groups
+  const { nat64, atEnd, sixToFour, teredo } = knownBlocks()
+  if ([nat64, ...atEnd].some((range) => inRange(address, range))) return [dotted(seventh, eighth)]
+  if (inRange(address, sixToFour)) return [dotted(second, third)]
   // A relay, and behind it the client with every bit turned over.
-  if (inRange(address, teredo)) return [(value >> 64n) & 0xffff_ffffn, low ^ 0xffff_ffffn]
+  if (inRange(address, teredo))
+    return [dotted(third, fourth), dotted(seventh ^ 0xffff, eighth ^ 0xffff)]
   return []
 }
 
@@ -121,6 +144,4 @@ function embedded(address: Address): bigint[] {
 export const isSingle = ({ family, bits }: AddressRange): boolean =>
   bits === (family === 4 ? 32 : 128)
 
-function rangeOf(text: string): AddressRange {
-  return parseRange(text) as AddressRange
-}
+const rangeOf = (text: string): AddressRange => parseRange(text) as AddressRange

@@ -20,6 +20,16 @@ describe('an argument vector', () => {
     expect(fits(['cat', '*'])).toBe(false)
   })
 
+  test('fits text for a shell word for word, or any where it is listed as *', () => {
+    const fits = (vector: readonly string[], ...args: string[]): boolean =>
+      new ArgumentVector(vector).fitsWords(args)
+    expect(fits(['sh', '-c', '*'], '-c', 'ls; rm x')).toBe(true)
+    expect(fits(['sh', '-c', 'ls *'], '-c', 'ls *')).toBe(true)
+    expect(fits(['sh', '-c', 'ls *'], '-c', 'ls a; rm x')).toBe(false)
+    expect(fits(['sh', '-c', '**'], '-c', 'ls')).toBe(false)
+    expect(fits(['sh', '-**'], '-c', 'ls')).toBe(false)
+  })
+
   test('takes options where it says so', () => {
     expect(fits(['ls', '-*'], '-la')).toBe(true)
     expect(fits(['ls', '-*'], 'la')).toBe(false)

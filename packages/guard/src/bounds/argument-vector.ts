@@ -30,7 +30,7 @@ export class ArgumentVector {
   fits(args: readonly string[]): boolean {
     const patterns = this.#patterns
     if (args.length < patterns.length) return false
-    if (!patterns.every((pattern, at) => fitsOne(pattern, args[at] ?? ''))) return false
+    if (!patterns.every((pattern, at) => fitsOne(pattern, args[at]))) return false
     const left = args.slice(patterns.length)
     if (this.#rest === undefined) return left.length === 0
     return this.#rest === REST_WITH_OPTIONS || !left.some(isOption)
@@ -42,6 +42,15 @@ export class ArgumentVector {
     return listed.length === args.length && listed.every((word, at) => word === args[at])
   }
 
+  /** The same, but a word that is listed as `*` may be any: `sh -c *` allows every text. */
+  fitsWords(args: readonly string[]): boolean {
+    const listed = this.words.slice(1)
+    return (
+      listed.length === args.length &&
+      listed.every((word, at) => word === args[at] || (word === '*' && fitsOne('*', args[at])))
+    )
+  }
+
   get text(): string {
     return this.words
       .map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word)))
@@ -49,7 +58,7 @@ export class ArgumentVector {
   }
 }
 
-function fitsOne(pattern: string, argument: string): boolean {
+function fitsOne(pattern: string, argument = ''): boolean {
   if (!pattern.includes('*')) return pattern === argument
   if (pattern.startsWith('*') && isOption(argument)) return false
   if (pattern === '*') return true

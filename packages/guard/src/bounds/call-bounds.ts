@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { type Denial, GuardError } from '../guard-error.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
-import { portOf } from './canonical-host.js'
 import { processErrors } from './process-errors.js'
-import { noteEndpoint, type RefusedEndpoint } from './refused-endpoints.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { expectUnheard } from './unheard-refusals.js'
+import { sandboxMissing } from '../sandbox/bubblewrap.js'
+import { shellErrors } from './shell-errors.js'
 import { guardErrors } from '../guard-errors.js'
 
 /** The denial for a tool that continues after its call; the same text each time. */
@@ -29,13 +29,14 @@ const denials = new Map<string, Denial>()
 export class CallBounds {
   /** All refusals, also those that the tool ignored. */
   readonly blocked: GuardError[] = []
+  /** Something has left: a request, a write, a program. A refusal after that does not undo it. */
+  acted = false
   /** Names the call among those of its run, in short, for calls that its tool makes. */
   key: string | undefined
   /** Made when there is something to put in: most calls have neither. */
   #processes: Set<number> | undefined
   #releases: Set<() => void> | undefined
   #over: Denial | undefined
-  #after: CallBounds | undefined
 
   constructor(
     readonly tool: string,
@@ -54,6 +55,7 @@ export class CallBounds {
   file(access: FileAccess, path: string): void {
     this.#refuseOwn(ownFileDenial(access, path))
     this.#refuse((scopes) => scopes.files?.check(access, path))
+    if (access !== 'read') this.acted = true
   }
 
   /** An entry is removed or renamed, with everything below it. */
@@ -62,30 +64,24 @@ export class CallBounds {
   }
 
   request(method: string, url: URL): void {
-    this.#refuse(
-      (scopes) => scopes.network?.checkRequest(method, url),
-      () => ({ host: url.hostname, port: portOf(url) }),
-    )
+    this.#refuse((scopes) => scopes.network?.checkRequest(method, url))
   }
 
   /** A request leaves: called once for each, however often it was checked before. */
-  sent(): void {}
+  sent(): void {
+    this.acted = true
+  }
 
   /** Its tool makes a guarded call. */
   callsInside(): void {}
 
   host(host: string, port: number, raw: boolean): void {
-    this.#refuse(
-      (scopes) => scopes.network?.checkHost(host, port, raw),
-      () => ({ host, port }),
-    )
+    this.#refuse((scopes) => scopes.network?.checkHost(host, port, raw))
+    if (raw) this.acted = true
   }
 
   address(address: string, port: number, host: string): void {
-    this.#refuse(
-      (scopes) => scopes.network?.checkAddress(address, port, host),
-      () => ({ host, port }),
-    )
+    this.#refuse((scopes) => scopes.network?.checkAddress(address, port, host))
   }
 
   /** Any other question to the network scopes. */
@@ -93,16 +89,22 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.network && check(scopes.network))
   }
 
-  /** Beside the vector itself, what a pattern let through is looked at like arguments of a tool. */
+  /** Decides which program starts. What it may touch then is for the sandbox, where there is one. */
   process(command: Command): void {
-    this.#refuse((scopes) => scopes.shell?.check(command))
+    const isConfined = this.#isScoped() && sandboxMissing() === undefined
+    const isContained =
+      isConfined && this.scopes.some(({ files }) => files?.roots.read && files.roots.write)
+    this.#refuse((scopes) => scopes.shell?.check(command, isConfined, isContained))
     const { file, args, cwd } = command
     if (cwd !== undefined) this.file('read', path.resolve(cwd))
+    // Declared effects alone do not take programs away from a tool that declares them.
+    const policies = this.scopes.filter(({ reword }) => reword === undefined)
+    const isOpen = policies.every(({ files, network }) => !(files ?? network))
+    if (!isConfined && !isOpen && policies.every(({ shell }) => shell === undefined))
+      this.refuse(shellErrors.noSandbox('guard', command, sandboxMissing() ?? ''))
     for (const word of [file, ...args])
       this.#refuseOwn(ownWordDenial(word, path.resolve(cwd ?? '.')))
-    if (command.shell) return
-    const open = args.filter((word) => !this.scopes.some(({ shell }) => shell?.lists(word)))
-    for (const word of open) this.#refuse((scopes) => inspectWord(scopes, word))
+    this.acted = true
   }
 
   /** A thread has this Node's ways out, and none of its bounds. */
@@ -126,21 +128,27 @@ export class CallBounds {
       args: [`-${signal}`, String(pid)],
       shell: false,
     }
-    this.#refuse((scopes) => scopes.shell?.check(command))
+    this.#refuse((scopes) => scopes.shell?.check(command, true))
   }
 
-  /** Refuses a way around the scopes, if there are any. */
-  underScopes(denial: (tool: string) => Denial): void {
-    if (this.#over !== undefined || this.#isScoped()) this.refuse(denial(this.tool))
-  }
-
-  /** Whatever the scopes say. `at`: where a connection would have led. */
-  refuse(denial: Denial, at?: RefusedEndpoint): never {
+  /** Whatever the scopes say. */
+  refuse(denial: Denial): never {
     const error = new GuardError(this.#over ?? denial)
-    if (at !== undefined) noteEndpoint(error, at)
     this.blocked.push(error)
     expectUnheard(error)
     throw error
+  }
+
+  /** A refusal that nobody needs to know about. */
+  overlook(error: unknown): void {
+    const at = this.blocked.indexOf(error as GuardError)
+    if (at >= 0) this.blocked.splice(at, 1)
+  }
+
+  /** A message for a log that the program has opened. */
+  log(path: string): void {
+    this.checkOver()
+    this.#refuseOwn(ownFileDenial('write', path))
   }
 
   /** Something the call has opened, to be ended with it. Returns how to let go of it. */
@@ -150,33 +158,30 @@ export class CallBounds {
     return () => void this.#releases?.delete(release)
   }
 
+  /** Throws when the call is over. */
+  checkOver(): void {
+    if (this.#over !== undefined) this.refuse(this.#over)
+  }
+
   /** True if the call has its answer. */
   get isOver(): boolean {
     return this.#over !== undefined
   }
 
   /** The call has its answer. What it left running loses its way out. */
-  end(over: Denial, isGivenUp = false): void {
+  end(over: Denial): void {
     this.#over = over
-    if (isGivenUp) this.#after = this
     if (this.#releases === undefined) return
     for (const release of this.#releases) release()
     this.#releases.clear()
   }
 
-  /** These bounds while the call lasts. After it the same scopes, unless it was given up: nothing then. */
-  orAfter(): CallBounds {
-    if (this.#over === undefined) return this
-    this.#after ??= new AfterBounds(this.tool, this.scopes, this.around)
-    this.#after.key = this.key
-    return this.#after
-  }
-
   /** Only a shell scope can allow it; where there is none, the others forbid it. */
   #asProgram(command: Command): void {
-    this.#refuse((scopes) => scopes.shell?.check(command))
+    this.#refuse((scopes) => scopes.shell?.check(command, true))
     if (this.#isScoped() && !this.scopes.some(({ shell }) => shell !== undefined))
       this.refuse(processErrors.outOfBounds(this.tool, command))
+    this.acted = true
   }
 
   #isScoped(): boolean {
@@ -187,25 +192,11 @@ export class CallBounds {
     if (denial !== undefined) this.refuse(denial)
   }
 
-  #refuse(check: (scopes: Scopes) => Denial | undefined, at?: () => RefusedEndpoint): void {
-    if (this.#over !== undefined) this.refuse(this.#over)
+  #refuse(check: (scopes: Scopes) => Denial | undefined): void {
+    this.checkOver()
     for (const scopes of this.scopes) {
       const denial = check(scopes)
-      if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial, at?.())
+      if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial)
     }
   }
-}
-
-/** There is no call any more that could say what was blocked. */
-class AfterBounds extends CallBounds {
-  override refuse(denial: Denial, at?: RefusedEndpoint): never {
-    this.blocked.length = 0
-    return super.refuse(denial, at)
-  }
-}
-
-/** An option may include its value: `--output=/etc/passwd`. */
-function inspectWord({ files, network }: Scopes, word: string): Denial | undefined {
-  const value = /^-[^=]*=(.*)$/s.exec(word)?.[1] ?? word
-  return files?.inspect(value, 'argument') ?? network?.inspectWord(value)
 }

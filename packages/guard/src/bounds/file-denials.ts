@@ -8,17 +8,12 @@ const REASONS = {
   PATH_TRAVERSAL: 'It climbs out of the folders that the policy allows.',
   PATH_SYMLINK_ESCAPE: 'A link on the way leads out of the folders that the policy allows.',
   PATH_SYMLINK_LOOP: 'Its links go in a circle, so nobody can say where it leads.',
-  PATH_HARD_LINK: 'The file has another name, which may be outside of the allowed folders.',
   PATH_CHANGED: 'It was exchanged for something else while it was being opened.',
   PATH_NULL_BYTE: 'It holds a null byte, where the system would stop reading it.',
   PATH_DEVICE: 'Devices and the insides of processes are no files.',
   PATH_UNC: 'It names another machine.',
-  PATH_DRIVE: 'It names a drive, and with it a place outside of the allowed folders.',
-  PATH_HOME: 'It leads to a home folder, outside of the allowed folders.',
   PATH_STREAM: 'It names a hidden stream of a file.',
   PATH_TRAILING: 'Without the dots or spaces that Windows drops it leads out of the folders.',
-  PATH_ENCODED: 'Decoded, it leads out of the folders that the policy allows.',
-  PATH_LOOK_ALIKE: 'Its characters stand for others, and with those it leads out of the folders.',
   PATH_CHDIR: 'Every relative path would mean something else from then on.',
   PATH_DESCRIPTOR: 'It was opened outside of this call, and what it stands for is not allowed.',
   PATH_UNSEEN: 'What it touches could not be checked.',
@@ -29,6 +24,7 @@ const REASONS = {
 export type FileDenialCode = keyof typeof REASONS
 
 const VERBS: Readonly<Record<FileAccess, string>> = {
+  look: 'look at',
   read: 'to read',
   write: 'to write',
   enter: 'to change the working directory to',

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Stats } from 'node:fs'
 import { disk } from '@retake/engine/hook'
-import { resolvePath } from './resolve-path.js'
+import { resolvePath, statOf } from './resolve-path.js'
 
 interface Root {
   /** As it was given, made absolute when the policy was read: a later change of folder does not move it. */
@@ -12,6 +12,8 @@ interface Root {
   folds: boolean
   /** Stats at the time it was resolved. */
   stamp: string
+  /** Links on the way to it when the policy was read. No other entry may become one. */
+  readonly links: ReadonlySet<string>
 }
 
 /** The folders of one list of a file scope, with their links followed. */
@@ -24,6 +26,7 @@ export class FileRoots {
       real: '',
       folds: false,
       stamp: 'new',
+      links: new Set(linksOn(absoluteRoot(root))),
     }))
   }
 
@@ -49,6 +52,11 @@ export class FileRoots {
     })
   }
 
+  /** True if a resolved path is a folder around one of them. Their names are no secret. */
+  isAround(real: string): boolean {
+    return this.#roots.some((root) => isBelow(fresh(root).real, real))
+  }
+
   /** True if a path looks as if it were below one of them, before links are followed. */
   name(absolute: string): boolean {
     return this.#roots.some(
@@ -66,14 +74,27 @@ export function isBelow(location: string, folder: string): boolean {
 const absoluteRoot = (root: string): string =>
   path.resolve(/^file:/i.test(root) ? fileURLToPath(root) : root)
 
-/** Resolved again when something else is there than before: a root may be a link that was moved on purpose. */
+/**
+ * Resolved again when something else is there than before: a root may be a link that was moved on
+ * purpose. A folder that a tool exchanged for a link leads nowhere.
+ */
 function fresh(root: Root): Root {
   const stamp = stampOf(lookThrough(root.given))
   if (stamp === root.stamp) return root
   root.stamp = stamp
-  root.real = resolvePath(root.given)?.real ?? root.given
+  const isExchanged = linksOn(root.given).some((link) => !root.links.has(link))
+  root.real = isExchanged ? root.given : (resolvePath(root.given)?.real ?? root.given)
   root.folds = foldsCase(root.real)
   return root
+}
+
+/** Entries on a path that are links, itself included. */
+const linksOn = (location: string): string[] =>
+  [location, ...foldersAbove(location)].filter((each) => statOf(each)?.isSymbolicLink() === true)
+
+export function foldersAbove(location: string): string[] {
+  const folder = path.dirname(location)
+  return folder === location ? [] : [folder, ...foldersAbove(folder)]
 }
 
 const stampOf = (stats: Stats | undefined): string =>

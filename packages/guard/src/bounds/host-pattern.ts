@@ -1,5 +1,101 @@
 import { RetakeError } from '@retake/engine/hook'
-import { canonicalHost, type CanonicalHost } from './canonical-host.js'
+import {
+  type Address,
+  type AddressRange,
+  inRange,
+  isSingle,
+  parseAddress,
+  parseRange,
+} from './address-ranges.js'
+
+interface Entry {
+  readonly range: AddressRange
+  readonly port: number | undefined
+}
+
+/** The addresses of a network scope that are allowed although they are not public. */
+export class ListedAddresses {
+  readonly #entries: Entry[] = []
+  readonly #sockets = new Set<string>()
+
+  constructor(texts: readonly string[]) {
+    for (const text of texts) {
+      if (text.startsWith('unix:')) this.#sockets.add(text.slice('unix:'.length))
+      else this.#entries.push(entryOf(text))
+    }
+  }
+
+  /** Without a port it is asked whether the address is listed with any. */
+  has(address: Address, port: number | undefined): boolean {
+    return this.#entries.some((entry) => fits(entry, address, port))
+  }
+
+  /** Listed by itself, not as one of a block. */
+  names(address: Address, port: number | undefined): boolean {
+    return this.#entries.some((entry) => isSingle(entry.range) && fits(entry, address, port))
+  }
+
+  hasSocket(path: string): boolean {
+    return this.#sockets.has(path)
+  }
+}
+
+const fits = (entry: Entry, address: Address, port: number | undefined): boolean =>
+  (entry.port === undefined || port === undefined || entry.port === port) &&
+  inRange(address, entry.range)
+
+/** `127.0.0.1`, `127.0.0.1:5432`, `10.0.0.0/8:*`, `::1`, `[::1]:80`, `[fd00::]/8:80`. */
+function entryOf(text: string): Entry {
+  const [, bracketed, bits = '', dotted, port] =
+    /^(?:\[(.+)\](\/\d+)?|([\d./]+))(?::(\d+|\*))?$/.exec(text) ?? []
+  const range = parseRange(bracketed === undefined ? (dotted ?? text) : bracketed + bits)
+  const number = port === undefined || port === '*' ? undefined : Number(port)
+  if (range === undefined || (number ?? 1) > 65_535)
+    throw invalidScope(
+      'addresses',
+      text,
+      '`127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`',
+    )
+  return { range, port: number }
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:': 443 }
+
+/** The port that a URL leads to, also where it does not name one. */
+export const portOf = ({ port, protocol }: URL): number =>
+  port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port)
+
+/** A host as connecting to it understands it. */
+export interface CanonicalHost {
+  /** Lower case, in punycode, without a final dot; of an address its usual spelling. */
+  readonly name: string
+  /** Set when the host is an address, however it is spelled: `0x7f.1`, `2130706433`, `[::1]`. */
+  readonly address: Address | undefined
+}
+
+/**
+ * Reads a host the way URLs and resolvers do: letters of any case and script,
+ * percent signs, fullwidth digits, numbers in any base. Undefined when it is no host.
+ */
+export function canonicalHost(host: string): CanonicalHost | undefined {
+  const literal = parseAddress(host)
+  if (literal !== undefined) return { name: bareName(host), address: literal }
+  if (host === '' || NOT_IN_HOSTS.test(host)) return undefined
+  let name: string
+  try {
+    name = new URL(`http://${host}/`).hostname
+  } catch {
+    return undefined
+  }
+  const address = parseAddress(name)
+  if (address !== undefined) return { name: bareName(name), address }
+  return { name: name.replace(/\.$/, ''), address: undefined }
+}
+
+/** Would end the host, or stand for something else in a URL. */
+const NOT_IN_HOSTS = /[\s/\\?#@:[\]]/
+
+const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toLowerCase()
 
 /** An entry of an allow list, such as `api.example.com`, `*.example.com`, `example.com:8443` or `[2001:db8::1]:443`. */
 export interface HostPattern {

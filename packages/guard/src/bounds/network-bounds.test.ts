@@ -10,81 +10,51 @@ const reading = networkBounds('p', { methods: ['GET'] })
 
 const code = (denial: { code: string } | undefined) => denial?.code
 
-describe('words of a program', () => {
+describe('arguments of a tool', () => {
   test.each([
     'http://127.0.0.1/',
-    'HTTP://LOCALHOST:80',
-    ' http://10.0.0.1/ ',
-    'http:10.0.0.1',
+    ' HTTP://LOCALHOST:80 ',
     'http:\\\\10.0.0.1\\x',
-    '//10.0.0.1/x',
-    '\\\\10.0.0.1\\share',
     'ht\ttp://10.0.0.1',
-    'http://exam\nple.com@127.0.0.1/',
     'http://example.com@127.0.0.1/',
     'http://2130706433/',
+    'ws://192.168.0.1/',
+    'redis://127.0.0.1:6379/0',
+    'http:10.0.0.1',
+    'http://exam\nple.com@127.0.0.1/',
     'http://0x7f.1/',
     'http://[::ffff:7f00:1]/',
     'http://１２７.０.０.１/',
-    'ws://192.168.0.1/',
     'ftp://192.168.0.1/',
-    'redis://127.0.0.1:6379/0',
     'postgres://user:word@10.0.0.1/db',
-    'custom://127.0.0.1/x',
-    'file://10.0.0.1/share',
-    '127.0.0.1',
-    '127.0.0.1:8080',
-    '10.0.0.1/admin',
-    '0177.0.0.1',
-    'localhost',
-    'localhost:3000',
-    'LOCALHOST:3000/path',
-    '[::1]:80',
-    '::1',
-    'fe80::1%eth0',
-    'user:word@127.0.0.1:80',
-    '2130706433:80',
-    '0x7f000001:80',
-    '127.1:80',
-    'http://example.com/\nhttp://127.0.0.1/',
-  ])('%j is refused where only public hosts are allowed', (text) => {
-    expect(code(open.inspectWord(text))).toBe('ADDRESS_PRIVATE')
+  ])('%j leads into the private network', (text) => {
+    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
+    expect(code(listed.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
   })
 
-  test.each([
-    'http://169.254.169.254/x',
-    '169.254.169.254',
-    'http://metadata/',
-    'metadata.google.internal',
-  ])('%j is refused as metadata', (text) => {
-    expect(code(open.inspectWord(text))).toBe('ADDRESS_METADATA')
-  })
+  test.each(['http://169.254.169.254/x', 'http://metadata/', 'http://[fd00:ec2::254]/'])(
+    '%j leads to credentials',
+    (text) => {
+      expect(code(listed.inspect(text, 'value'))).toBe('ADDRESS_METADATA')
+    },
+  )
 
   test.each([
     'https://evil.test/',
-    'https://api.example.com.evil.test/',
-    'https://api.example.com@evil.test/',
-    'https://cdn.example.com/',
     '//evil.test/x',
     'evil.test:443',
-    'example.org:80',
     'ssh://evil.test',
-    'https://api.example.com/\nhttps://evil.test/',
-  ])('%j is refused where it is not listed', (text) => {
-    expect(code(listed.inspectWord(text))).toBe('HOST_NOT_ALLOWED')
-  })
-
-  test.each([
-    'https://api.example.com/x?y=http://127.0.0.1/',
-    'https://API.EXAMPLE.COM./',
-    'https://a.b.cdn.example.com',
-    'https://example.org:8443/',
-    'https://[2606:4700:0::1]/',
+    '127.0.0.1',
+    '127.0.0.1:8080',
+    'localhost',
+    '::1',
+    'metadata.google.internal',
+    'custom://localhost/x',
     'http://127.0.0.1:5432/',
-    '10.1.2.3',
-    'https://api.example.com/a\nhttps://api.example.com/b',
-  ])('%j is let through where it is listed', (text) => {
-    expect(listed.inspectWord(text)).toBe(undefined)
+  ])('%j may be data: the boundary judges it when it is connected to', (text) => {
+    for (const at of ['url', 'host', 'ip', 'value'])
+      expect(listed.inspect(text, at)).toBe(undefined)
+    expect(reading.inspect('ftp://example.com/', 'url')).toBe(undefined)
   })
 
   test.each([
@@ -131,68 +101,15 @@ describe('words of a program', () => {
     '{"url":"x"}',
     '10.example.com',
     '127.0.0.1.example.com',
-  ])('%j is not taken for a place', (text) => {
-    expect(listed.inspectWord(text)).toBe(undefined)
-  })
-
-  test('other protocols are refused where methods are listed', () => {
-    expect(code(reading.inspectWord('ftp://example.com/'))).toBe('PROTOCOL_NOT_ALLOWED')
-    expect(code(reading.inspectWord('gopher://example.com/'))).toBe('PROTOCOL_NOT_ALLOWED')
-    expect(reading.inspectWord('https://example.com/')).toBe(undefined)
+  ])('%j is not taken for a URL', (text) => {
+    expect(listed.inspect(text, 'value')).toBe(undefined)
   })
 
   test('a long text takes no longer than its length', () => {
     for (const piece of ['\n', '\t', ':', '.', 'a.', '_a', '@', '/', '\u0001', '[', '::', '//'])
       for (const end of ['', ' x', 'x', '/'])
-        for (const denial of [
-          open.inspect(piece.repeat(200_000) + end, 'value'),
-          open.inspectWord(piece.repeat(200_000) + end),
-        ])
-          expect(denial?.code).not.toBe('ADDRESS_PRIVATE')
+        expect(open.inspect(piece.repeat(200_000) + end, 'value')?.code).not.toBe('ADDRESS_PRIVATE')
   }, 5_000)
-})
-
-describe('arguments of a tool', () => {
-  test.each([
-    'http://127.0.0.1/',
-    ' HTTP://LOCALHOST:80 ',
-    'http:\\\\10.0.0.1\\x',
-    '//10.0.0.1/x',
-    'ht\ttp://10.0.0.1',
-    'http://example.com@127.0.0.1/',
-    'http://2130706433/',
-    'ws://192.168.0.1/',
-    'redis://127.0.0.1:6379/0',
-    'https://api.example.com/\nhttp://10.9.0.1/',
-  ])('%j leads into the private network', (text) => {
-    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
-    expect(code(listed.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
-  })
-
-  test.each(['http://169.254.169.254/x', 'http://metadata/', 'http://[fd00:ec2::254]/'])(
-    '%j leads to credentials',
-    (text) => {
-      expect(code(listed.inspect(text, 'value'))).toBe('ADDRESS_METADATA')
-    },
-  )
-
-  test.each([
-    'https://evil.test/',
-    '//evil.test/x',
-    'evil.test:443',
-    'ssh://evil.test',
-    '127.0.0.1',
-    '127.0.0.1:8080',
-    'localhost',
-    '::1',
-    'metadata.google.internal',
-    'custom://localhost/x',
-    'http://127.0.0.1:5432/',
-  ])('%j may be data: the boundary judges it when it is connected to', (text) => {
-    for (const at of ['url', 'host', 'ip', 'value'])
-      expect(listed.inspect(text, at)).toBe(undefined)
-    expect(reading.inspect('ftp://example.com/', 'url')).toBe(undefined)
-  })
 })
 
 describe('hosts', () => {

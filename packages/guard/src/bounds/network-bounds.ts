@@ -1,16 +1,160 @@
 import { installOnce } from '../enforcement/install.js'
 import { watchUndici } from '../enforcement/network/undici-requests.js'
 import type { Denial } from '../guard-error.js'
-import { addressKindOf, knownBlocks } from './address-ranges.js'
-import { canonicalHost, type CanonicalHost } from './canonical-host.js'
-import { fitsPattern, hostPattern } from './host-pattern.js'
-import { ListedAddresses } from './listed-addresses.js'
-import { NetworkDenials } from './network-denials.js'
-import type { NetworkScope } from './scopes.js'
-import { type Address, parseAddress, printAddress } from './parse-address.js'
-import { portOf } from './canonical-host.js'
-import type { Scopes } from './scopes.js'
-import { type NamedEndpoint, endpointsInText, urlsInText } from './endpoints-in-text.js'
+import {
+  type Address,
+  type AddressKind,
+  addressKindOf,
+  knownBlocks,
+  parseAddress,
+} from './address-ranges.js'
+import {
+  canonicalHost,
+  type CanonicalHost,
+  fitsPattern,
+  hostPattern,
+  ListedAddresses,
+  portOf,
+} from './host-pattern.js'
+import type { NetworkScope, Scopes } from './scopes.js'
+
+const SHOWN = 8
+
+/** Every refusal of a network scope. Each code has a page in docs/errors. */
+class NetworkDenials {
+  readonly #hosts: string
+  readonly #methods: string
+
+  constructor(
+    readonly policy: string,
+    scope: NetworkScope,
+  ) {
+    this.#hosts =
+      scope.allow === undefined
+        ? 'Every public host is allowed.'
+        : scope.allow.length === 0
+          ? `No host is allowed${scope.addresses?.length ? `, only ${list(scope.addresses)}` : ''}.`
+          : `Allowed are ${list(scope.allow)}.`
+    this.#methods = scope.methods === undefined ? '' : list(scope.methods)
+  }
+
+  address(host: string, address: string, port: number | undefined, kind: AddressKind): Denial {
+    const where = endpointText(address, port)
+    const isMetadata = kind === 'metadata'
+    return this.#denial(
+      isMetadata ? 'ADDRESS_METADATA' : 'ADDRESS_PRIVATE',
+      host === address ? `Connecting to ${where}.` : `Connecting to ${host} at ${where}.`,
+      isMetadata ? 'Clouds hand out credentials there.' : `It is not a public address (${kind}).`,
+      `${this.#hosts} If it is meant, list \`${where}\` in \`addresses\` of the network scope.`,
+    )
+  }
+
+  metadataName(host: string): Denial {
+    return this.#denial(
+      'ADDRESS_METADATA',
+      `Connecting to ${host}.`,
+      'Clouds hand out credentials there.',
+      this.#hosts,
+    )
+  }
+
+  host(host: string, port: number | undefined): Denial {
+    return this.#denial(
+      'HOST_NOT_ALLOWED',
+      `Connecting to ${endpointText(host, port)}.`,
+      'The host is not on the allow list.',
+      this.#hosts,
+    )
+  }
+
+  notAHost(host: string): Denial {
+    return this.#denial(
+      'HOST_NOT_ALLOWED',
+      `Connecting to ${JSON.stringify(host)}.`,
+      'It is not the name of a host.',
+      this.#hosts,
+    )
+  }
+
+  lookup(host: string): Denial {
+    return this.#denial(
+      'HOST_NOT_ALLOWED',
+      `Looking up ${host}.`,
+      'A look-up tells the name to others, and the host is not on the allow list.',
+      this.#hosts,
+    )
+  }
+
+  method(method: string, url: string): Denial {
+    return this.#denial(
+      'METHOD_NOT_ALLOWED',
+      `A ${method} request to ${url}.`,
+      'The method is not on the list.',
+      `Allowed methods are ${this.#methods || 'none'}.`,
+    )
+  }
+
+  protocol(protocol: string, where: string): Denial {
+    return this.#denial(
+      'PROTOCOL_NOT_ALLOWED',
+      `Using ${protocol} with ${where}.`,
+      this.#methods === ''
+        ? 'The protocol is not one that tools may speak.'
+        : 'Only HTTP requests can be told apart by their method.',
+      this.#methods === '' ? this.#hosts : `HTTP with ${this.#methods} is allowed.`,
+    )
+  }
+
+  /** A connection whose content cannot be judged. */
+  raw(where: string): Denial {
+    return this.#denial(
+      'SOCKET_NOT_ALLOWED',
+      `A connection to ${where} that does not speak HTTP.`,
+      'Where only some HTTP methods are allowed, other protocols cannot be judged.',
+      `HTTP with ${this.#methods || 'no method'} is allowed.`,
+    )
+  }
+
+  socket(path: string): Denial {
+    return this.#denial(
+      'SOCKET_NOT_ALLOWED',
+      `Connecting to the local socket ${path}.`,
+      'Local sockets lead to services of this machine.',
+      `If it is meant, list \`unix:${path}\` in \`addresses\` of the network scope.`,
+    )
+  }
+
+  listen(): Denial {
+    return this.#denial(
+      'LISTEN_NOT_ALLOWED',
+      'Waiting for connections from outside.',
+      'A tool with a network scope connects to others; others do not connect to it.',
+      'Start servers outside of the tool.',
+    )
+  }
+
+  /** The same, met after a redirect. */
+  redirected(denial: Denial, from: string): Denial {
+    const isSpecific = denial.code.startsWith('ADDRESS_')
+    return {
+      ...denial,
+      code: isSpecific ? denial.code : 'REDIRECT_NOT_ALLOWED',
+      what: `${denial.what} ${from} redirects there.`,
+    }
+  }
+
+  #denial(code: string, what: string, why: string, allowed: string): Denial {
+    return { code, rule: `${this.policy}/network`, what, why, allowed }
+  }
+}
+
+const list = (texts: readonly string[]): string =>
+  texts.length > SHOWN
+    ? `${texts.slice(0, SHOWN).join(', ')} and ${texts.length - SHOWN} more`
+    : texts.join(', ')
+
+const endpointText = (host: string, port: number | undefined): string =>
+  !port ? host : host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 /** Names under which clouds offer credentials to their machines. */
 const NAMES = new Set([
@@ -33,8 +177,9 @@ const isMetadataName = (name: string): boolean =>
 
 type NetworkBounds = NonNullable<Scopes['network']>
 
-/** Protocols that exist in attacks more than anywhere else: they carry any bytes anywhere. */
-const SMUGGLING = new Set(['gopher', 'gophers', 'dict', 'tftp', 'jar', 'netdoc', 'phar', 'expect'])
+/** Protocols whose URLs name a host to connect to. */
+const NETWORK =
+  /^(?:https?|wss?|s?ftps?|ssh|rediss?|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|mariadb|amqps?|mqtts?|nats|kafka|memcached|ldaps?|smtps?|imaps?|gopher|dict|tftp|git|smb|nfs|tcp|udp|tls):$/
 
 const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
 
@@ -59,7 +204,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     const kind = addressKindOf(address)
     if (kind === undefined) return undefined
     const isListed = kind === 'metadata' ? listed.names(address, port) : listed.has(address, port)
-    return isListed ? undefined : denials.address(host, printAddress(address), port, kind)
+    return isListed ? undefined : denials.address(host, address.text, port, kind)
   }
 
   const isAllowed = (host: CanonicalHost, port: number | undefined): boolean =>
@@ -102,28 +247,18 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     return denial ?? judgeMethod(method, `${url.origin}${url.pathname}`)
   }
 
-  const judgeWord = ({ protocol, host, port, isCertain }: NamedEndpoint): Denial | undefined => {
-    if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
-    const denial = judgeName(host, port)
-    if (denial !== undefined && (isCertain || denial.code.startsWith('ADDRESS_'))) return denial
-    const isWeb = protocol === undefined || /^(?:https?|wss?)$/.test(protocol)
-    return methods !== undefined && !isWeb && isCertain
-      ? denials.protocol(protocol, host)
-      : undefined
-  }
-
   /**
    * A host that is not listed may be a title, a bookmark or the subject of a request to one that
    * is, so only URLs that lead into the private network are refused before the tool starts.
    */
-  const judgeArgument = ({
-    protocol,
-    host,
-    port,
-    isCertain,
-  }: NamedEndpoint): Denial | undefined => {
-    if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
-    const denial = isCertain ? judgeName(host, port) : undefined
+  const inspect = (given: string): Denial | undefined => {
+    const text = given.trim()
+    if (!text.includes(':') || text.includes(' ') || !URL.canParse(text)) return undefined
+    const url = new URL(text)
+    if (!NETWORK.test(url.protocol) || url.hostname === '') return undefined
+    const isWeb = /^(?:http|ws)s?:$/.test(url.protocol)
+    const port = isWeb ? portOf(url) : Number(url.port) || undefined
+    const denial = judgeName(url.hostname, port)
     return denial?.code.startsWith('ADDRESS_') === true ? denial : undefined
   }
 
@@ -154,20 +289,8 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       const denial = checkRequest(method, url)
       return denial && denials.redirected(denial, `${from.origin}${from.pathname}`)
     },
-    inspect: (text) => firstDenial(urlsInText(text), judgeArgument),
-    inspectWord: (word) => firstDenial(endpointsInText(word), judgeWord),
+    inspect,
   }
 }
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
-
-function firstDenial(
-  endpoints: readonly NamedEndpoint[],
-  judge: (endpoint: NamedEndpoint) => Denial | undefined,
-): Denial | undefined {
-  for (const endpoint of endpoints) {
-    const denial = judge(endpoint)
-    if (denial !== undefined) return denial
-  }
-  return undefined
-}

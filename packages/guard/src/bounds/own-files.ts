@@ -1,6 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
-import type { Dirent, Stats } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
@@ -24,8 +24,8 @@ const ownPaths = new Map<string, OwnPath>()
 /** Entries that a guard writes into a folder it shares with others. */
 const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 
-/** How many entries are compared with a file that has several names. */
-const ENTRIES = 20_000
+/** How many words of a program's arguments are looked at. */
+const WORDS_MAX = 20_000
 
 /** Keeps guarded tools of this process from a folder or a file, from now on. */
 export function protectOwnFiles(location: string, of: string, isShared = false): void {
@@ -40,7 +40,17 @@ export function protectOwnFiles(location: string, of: string, isShared = false):
 export function protectGuard(dir: string | undefined): void {
   const runs = path.join('.retake', 'runs')
   for (const folder of [runs, dir ?? runs]) protectTapes(folder)
+  // What does not exist cannot be hidden from a program that is started before it does.
+  outsideRuns(() => makeFolder(stateFolder()))
   protectOwnFiles(stateFolder(), 'the state of Retake')
+}
+
+function makeFolder(folder: string): void {
+  try {
+    disk.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch {
+    // Nobody can approve anything here.
+  }
 }
 
 /** A folder of tapes below `.retake` is Retake's alone; any other may hold files of the program. */
@@ -49,16 +59,12 @@ export function protectTapes(folder: string): void {
   protectOwnFiles(folder, 'the tapes and approvals of Retake', isShared)
 }
 
-/**
- * Why a guarded tool may not touch what a path leads to, links followed; undefined when it may.
- * Files that have a second name outside are known by their inode.
- */
+/** Why a guarded tool may not touch what a path leads to, links followed; undefined when it may. */
 export function ownFileDenial(access: string, given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
   const location = resolvePath(given)
   if (location === undefined) return undefined
-  const found =
-    ownerOf(location.real) ?? ownerOf(path.resolve(given)) ?? linkedOwner(location.stats)
+  const found = ownerOf(location.real) ?? ownerOf(path.resolve(given))
   return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
 }
 
@@ -84,6 +90,24 @@ export function ownWordDenial(text: string, cwd: string): Denial | undefined {
       return denialOf(found, `A program was not started with ${JSON.stringify(word)}.`)
   }
   return undefined
+}
+
+/** Everything that is protected and exists, without links, for a sandbox that hides it. */
+export const ownLocations = (): string[] => [
+  ...new Set(
+    [...ownPaths.values()].flatMap(({ paths, isShared }) => {
+      const real = paths.flatMap((each) => resolvePath(each)?.real ?? [])
+      return isShared ? real.flatMap(ownEntriesIn) : real.filter((each) => statOf(each))
+    }),
+  ),
+]
+
+/** The folder itself where it holds nothing else. Locks are links that lead nowhere. */
+function ownEntriesIn(folder: string): string[] {
+  const entries = listOf(folder)
+  const own = entries.filter(({ name }) => OWN_ENTRY.test(name))
+  if (own.length === entries.length) return own.length === 0 ? [] : [folder]
+  return own.filter((each) => !each.isSymbolicLink()).map(({ name }) => path.join(folder, name))
 }
 
 /** True for an entry that a listing of its folder leaves out. */
@@ -112,31 +136,6 @@ const protectedBelow = (entry: string): OwnPath | undefined =>
     paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
   )
 
-/** A file with several names is one file: whichever is used, it is the tape. */
-function linkedOwner(file: Stats | undefined): OwnPath | undefined {
-  if (file === undefined || !file.isFile() || file.nlink <= 1) return undefined
-  let left = ENTRIES
-  for (const own of ownPaths.values()) {
-    const pending = [...own.paths]
-    for (
-      let location = pending.pop();
-      location !== undefined && left > 0;
-      location = pending.pop()
-    ) {
-      left -= 1
-      const stats = statOf(location)
-      if (stats?.isDirectory() === true)
-        pending.push(
-          ...listOf(location)
-            .map(({ name }) => path.join(location, name))
-            .filter(ownerOf),
-        )
-      else if (stats?.ino === file.ino && stats.dev === file.dev && ownerOf(location)) return own
-    }
-  }
-  return undefined
-}
-
 function listOf(folder: string): Dirent[] {
   try {
     return outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true }))
@@ -148,7 +147,7 @@ function listOf(folder: string): Dirent[] {
 /** Options have values, and a shell splits words in more ways than these. */
 function wordsIn(text: string): Set<string> {
   const parts = text.split(/[\s'"`;|&<>(){}=,:]+/)
-  const values = [text, ...parts.slice(0, ENTRIES)].flatMap((part) => [
+  const values = [text, ...parts.slice(0, WORDS_MAX)].flatMap((part) => [
     part,
     part.replace(/^-{1,2}\w/, ''),
     part.replace(/^~(?=\/)/, () => os.homedir()),

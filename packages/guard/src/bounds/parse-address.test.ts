@@ -1,23 +1,23 @@
-import { isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalHost } from './canonical-host.js'
-import { parseAddress, printAddress } from './parse-address.js'
+import { canonicalHost } from './host-pattern.js'
+import { parseAddress } from './address-ranges.js'
 
 test.each([
-  ['127.0.0.1', 4, 0x7f00_0001n],
-  ['255.255.255.255', 4, 0xffff_ffffn],
-  ['::', 6, 0n],
-  ['::1', 6, 1n],
-  ['[::1]', 6, 1n],
-  ['1::', 6, 1n << 112n],
-  ['::FFFF:1.2.3.4', 4, 0x0102_0304n],
-  ['::ffff:102:304', 4, 0x0102_0304n],
-  ['64:ff9b::1.2.3.4', 6, (0x64_ff9bn << 96n) + 0x0102_0304n],
-  ['1:2:3:4:5:6:7:8', 6, 0x0001_0002_0003_0004_0005_0006_0007_0008n],
-  ['fe80::1%eth0', 6, (0xfe80n << 112n) + 1n],
-])('%s is read', (text, family, value) => {
-  expect(parseAddress(text)).toEqual({ family, value })
+  ['127.0.0.1', 4, '127.0.0.1'],
+  ['::', 6, '::'],
+  ['::1', 6, '::1'],
+  ['[::1]', 6, '::1'],
+  ['1::', 6, '1::'],
+  ['::FFFF:1.2.3.4', 4, '1.2.3.4'],
+  ['::ffff:102:304', 4, '1.2.3.4'],
+  ['::ffff:0:1.2.3.4', 6, '::ffff:0:102:304'],
+  ['0:0:0:0:0:FFFF:0:1', 4, '0.0.0.1'],
+  ['64:ff9b::1.2.3.4', 6, '64:ff9b::102:304'],
+  ['1:2:3:4:5:6:7:8', 6, '1:2:3:4:5:6:7:8'],
+  ['fe80::1%eth0', 6, 'fe80::1'],
+])('%s is read', (text, family, usual) => {
+  expect(parseAddress(text)).toEqual({ family, text: usual })
 })
 
 test.each([
@@ -35,19 +35,11 @@ test.each([
   expect(parseAddress(text)).toBe(undefined)
 })
 
-test('what is printed is read as the same address', () => {
-  fc.assert(
-    fc.property(fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }), (value) => {
-      const printed = printAddress({ family: 6, value })
-      expect(isIPv6(printed)).toBe(true)
-      const read = parseAddress(printed)
-      expect(read?.value).toBe(read?.family === 6 ? value : value & 0xffff_ffffn)
-    }),
-  )
+test('the usual spelling is read as the same address', () => {
   fc.assert(
     fc.property(fc.ipV6(), (text) => {
       const read = parseAddress(text)
-      expect(read && parseAddress(printAddress(read))).toEqual(read)
+      expect(read && parseAddress(read.text)).toEqual(read)
     }),
   )
 })
@@ -68,7 +60,7 @@ test.each([
   ['[::ffff:7f00:1]', '127.0.0.1'],
 ])('the host %s means %s', (host, address) => {
   const found = canonicalHost(host)?.address
-  expect(found && printAddress(found)).toBe(address)
+  expect(found?.text).toBe(address)
 })
 
 test.each([

@@ -1,11 +1,12 @@
 import type { Denial } from '../guard-error.js'
+import type { FileRoots } from './file-roots.js'
 
 /**
- * How a file is touched. `enter`: it becomes the working directory; `descriptor`: by a number
+ * How a file is touched. `look`: its kind and size, not its content; `enter`: it becomes the working directory; `descriptor`: by a number
  * that was opened elsewhere; `unseen`: by a way into the system that shows no paths; `changed`:
  * by a path that was exchanged between the look and the use.
  */
-export type FileAccess = 'read' | 'write' | 'enter' | 'descriptor' | 'unseen' | 'changed'
+export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'descriptor' | 'unseen' | 'changed'
 
 /** A program that is about to be started. */
 export interface Command {
@@ -28,6 +29,8 @@ export interface Command {
 /** Compiled scopes of one policy, or of the effects that a tool declares. Each returns a denial, or undefined. */
 export interface Scopes {
   readonly files?: {
+    /** The folders themselves, for a sandbox that mounts them. */
+    readonly roots: { readonly read: FileRoots | undefined; readonly write: FileRoots | undefined }
     check(access: FileAccess, path: string): Denial | undefined
     /** Looks at one text among the arguments, before the tool starts. */
     inspect(text: string, at: string): Denial | undefined
@@ -48,14 +51,16 @@ export interface Scopes {
     checkListen(): Denial | undefined
     /** Looks at one text among the arguments, before the tool starts. */
     inspect(text: string, at: string): Denial | undefined
-    /** Looks at one argument of a program, whose own connections no boundary sees. */
-    inspectWord(word: string): Denial | undefined
   }
   readonly shell?: {
-    check(command: Command): Denial | undefined
-    /** True if a vector contains exactly this word, so its author has approved it. */
-    lists(word: string): boolean
+    /**
+     * `isConfined`: it runs in a sandbox. Without one, patterns are not enough. `isContained`: the
+     * sandbox shows listed folders only.
+     */
+    check(command: Command, isConfined: boolean, isContained?: boolean): Denial | undefined
   }
+  /** Calls are approved: programs run in the sandbox, where the key for that cannot be read. */
+  readonly needsApproval?: true
   /** Says what these scopes refuse while a tool runs in words of its own. */
   readonly reword?: (denial: Denial) => Denial
 }

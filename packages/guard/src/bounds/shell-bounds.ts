@@ -5,6 +5,7 @@ import { ArgumentVector } from './argument-vector.js'
 import type { Command, Scopes } from './scopes.js'
 import { shellErrors } from './shell-errors.js'
 import type { ShellScope } from './scopes.js'
+import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { outsideRuns } from '@retake/engine/hook'
 
@@ -53,13 +54,18 @@ function realFile(file: string): string | undefined {
   return undefined
 }
 
-/** Names it a worker of a cluster, and nothing else. */
-const HARMLESS = new Set(['NODE_UNIQUE_ID'])
+/** Variables that change how a program writes, not what it runs or reads. */
+const HARMLESS =
+  /^(?:NODE_ENV|NODE_UNIQUE_ID|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|(?:NO|FORCE)_COLOR|CI|PWD|OLDPWD|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE))$/
+
+/** Variables that make one program into another, or say where it finds code and settings. */
+const POWERFUL =
+  /^(?:LD_|DYLD_|NODE_|NPM_|GIT_|PYTHON|PERL|RUBY|GEM_|BUNDLE_|JAVA|JDK_|MAVEN_|GRADLE_|CARGO_|RUST|GO(?:ENV|ROOT|TOOLCHAIN)|LUA_|PHP|BASH_|XDG_|SSH_|GCONV_|MALLOC_)|^(?:ENV|HOME|IFS|SHELL|SHELLOPTS|PS4|PROMPT_COMMAND|BROWSER|LESSOPEN|LESSCLOSE|TMPDIR|(?:CURL|INPUT|NET|PSQL|VIM|WGET|ZSH)RC)$|(?:PATH|OPTIONS|OPTS|FLAGS|COMMAND|EDITOR|PAGER|PROXY|CONFIG|CONF|HOME|PRELOAD|STARTUP)$/i
 
 /**
  * A compiled shell scope. What is not listed is refused: programs that run
- * other programs need no list of their own. `PATH`, the other variables and the working
- * folder count as they are now: what a tool does to them later opens nothing.
+ * other programs need no list of their own. `PATH` and the working folder count as they are now:
+ * what a tool does to them later opens nothing.
  *
  * Not promised: what an allowed program does, and a file that is exchanged between the
  * check and the start.
@@ -67,7 +73,7 @@ const HARMLESS = new Set(['NODE_UNIQUE_ID'])
 export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scopes['shell']> {
   const rule = `${policy}/shell`
   const { allow, env: settable = [] } = scope
-  if (allow === undefined) return { check: () => undefined, lists: () => true }
+  if (allow === undefined) return { check: () => undefined }
   const vectors = allow.map((words) => new ArgumentVector(words.map(withFullPath)))
   for (const vector of vectors) {
     if (vector.mistake !== undefined)
@@ -75,7 +81,6 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
   }
   const own = { ...process.env }
   const here = { cwd: process.cwd(), path: pathOf(own) }
-  const literals = new Set(allow.flat())
   const deny = (
     make: (
       rule: string,
@@ -87,12 +92,15 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     why: string,
   ): Denial => make(rule, command, vectors, why)
 
+  // A tool may put another file there later. In a sandbox that is no more than it could do anyway.
+  const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
+
   /** True if the file that would really run is the one that is listed. */
-  const isListed = (vector: ArgumentVector, command: Command): boolean => {
+  const isListed = (vector: ArgumentVector, command: Command, isConfined: boolean): boolean => {
     if (command.kind !== undefined && command.kind !== 'program')
       return vector.program === command.file
     if (programName(vector.program) !== programName(command.file)) return false
-    const listed = findProgram(vector.program, here)
+    const listed = isConfined ? findProgram(vector.program, here) : found.get(vector)
     if (listed === undefined) return false
     return (
       listed ===
@@ -103,19 +111,27 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     )
   }
 
-  const check = (command: Command): Denial | undefined => {
+  const check: NonNullable<Scopes['shell']>['check'] = (
+    command,
+    isConfined,
+    isContained = false,
+  ): Denial | undefined => {
     const { args } = command
     if (command.shell) {
-      if (!vectors.some((each) => each.fitsExactly(args) && isListed(each, command)))
-        return deny(shellErrors.shellString, command, '')
-      return checkSurroundings(command)
+      const fitting = vectors.filter(
+        (each) => each.fitsWords(args) && isListed(each, command, isConfined),
+      )
+      if (fitting.length === 0) return deny(shellErrors.shellString, command, '')
+      if (!isConfined && !fitting.some((each) => each.fitsExactly(args)))
+        return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
+      return checkSurroundings(command, isContained)
     }
     const named = vectors.filter(
       ({ program }) => programName(program) === programName(command.file),
     )
     if (named.length === 0)
       return deny(shellErrors.notAllowed, command, `No vector names ${programName(command.file)}`)
-    const listed = named.filter((each) => isListed(each, command))
+    const listed = named.filter((each) => isListed(each, command, isConfined))
     if (listed.length === 0)
       return deny(
         shellErrors.notAllowed,
@@ -126,22 +142,27 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
       )
     if (!listed.some((each) => each.fits(args)))
       return deny(shellErrors.notAllowed, command, 'No vector fits these arguments')
+    if (!isConfined && !listed.some((each) => each.fitsExactly(args)))
+      return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
     if (command.argv0 !== undefined && programName(command.argv0) !== programName(command.file))
       return deny(
         shellErrors.notAllowed,
         command,
         `It would be called by another name, ${command.argv0}`,
       )
-    return checkSurroundings(command)
+    return checkSurroundings(command, isContained)
   }
 
-  const checkSurroundings = (command: Command): Denial | undefined => {
+  const checkSurroundings = (command: Command, isContained: boolean): Denial | undefined => {
     if (command.otherUser === true)
       return shellErrors.environment(rule, command, 'as another user or group', settable)
+    // Code that a variable brings in sees no more files than the program itself.
+    if (isContained) return undefined
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
       if (
         own[name] === value ||
-        HARMLESS.has(name) ||
+        HARMLESS.test(name) ||
+        (process.env[name] === value && !POWERFUL.test(name)) ||
         settable.some((pattern) => matchesText(pattern, name))
       )
         continue
@@ -155,10 +176,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     return undefined
   }
 
-  return {
-    check,
-    lists: (word) => literals.has(word),
-  }
+  return { check }
 }
 
 /** Threads and addons are identified by their full path. */

@@ -34,6 +34,13 @@ export const shellErrors = {
     why: 'Text for a shell can hold any command; only one that is listed word for word is run.',
     allowed: `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
   }),
+  noSandbox: (rule: string, command: Command, why: string): Denial => ({
+    code: 'SHELL_NO_SANDBOX',
+    rule,
+    what: `A program was not started: ${shown(command)}.`,
+    why: `Without a sandbox nothing limits what a program does with arguments that were not listed word for word, and ${why}.`,
+    allowed: 'Install bubblewrap, or list these arguments without patterns.',
+  }),
   environment: (
     rule: string,
     command: Command,

@@ -1,11 +1,91 @@
 import { argumentsOf, canonicalCall } from '../canonical-call.js'
-import { GuardError, type Denial } from '../guard-error.js'
+import { type Denial, GuardError } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
-import { checkSchema, type CheckedValue } from './check-schema.js'
+import { type CheckedValue, checkSchema, isStandardSchema } from './check-schema.js'
 import { contractErrors } from './contract-errors.js'
 import type { Schema } from './contract.js'
-import { brokenContract } from './resolve-contract.js'
-import { shapeLine } from './shape-line.js'
+import { brokenContract } from './contract.js'
+import { clipText } from '@retake/tape/format'
+
+const LONGEST = 400
+const DEEPEST = 4
+
+/**
+ * Prints a schema in one line: `{ to: string, amount: number, note?: string }`.
+ * For people and models to read; undefined where the library does not say.
+ */
+function shapeLine(schema: Schema): string | undefined {
+  const line = lineOf(schema)
+  return line === undefined ? undefined : clipText(line, LONGEST)
+}
+
+function lineOf(schema: Schema): string | undefined {
+  try {
+    if (!isStandardSchema(schema)) return shapeOf(schema, schema, 0)
+    const json = jsonSchemaOf(schema)
+    if (json !== undefined) return shapeOf(json, json, 0)
+    return entriesOf(schema)
+  } catch {
+    return undefined
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Libraries that can say what they accept as JSON Schema do so under this name. */
+function jsonSchemaOf(schema: object): Json | undefined {
+  const standard = (schema as { '~standard': { jsonSchema?: { input?: unknown } } })['~standard']
+  const input = standard.jsonSchema?.input
+  return typeof input === 'function'
+    ? (input.call(standard.jsonSchema, { target: 'draft-2020-12' }) as Json)
+    : undefined
+}
+
+/** valibot keeps the schemas of an object's fields, each with what it expects. */
+function entriesOf(schema: object): string | undefined {
+  const { entries, expects } = schema as { entries?: unknown; expects?: unknown }
+  if (!isRecord(entries)) return typeof expects === 'string' ? expects : undefined
+  const fields = Object.entries(entries).map(([key, field]) => {
+    const { expects: wanted, type } = field as { expects?: unknown; type?: unknown }
+    const isOptional = type === 'optional' || type === 'nullish' || type === 'exact_optional'
+    const shape = entriesOf(field as object) ?? (typeof wanted === 'string' ? wanted : 'any')
+    return `${key}${isOptional ? '?' : ''}: ${shape}`
+  })
+  return `{ ${fields.join(', ')} }`
+}
+
+function shapeOf(schema: unknown, root: Json, depth: number): string {
+  if (schema === false) return 'never'
+  if (!isRecord(schema) || depth > DEEPEST) return 'any'
+  const inner = (each: unknown): string => shapeOf(each, root, depth + 1)
+  const { $ref, type, properties, items, required } = schema
+  if (typeof $ref === 'string') return inner(target($ref, root))
+  if ('const' in schema) return JSON.stringify(schema['const'])
+  if (Array.isArray(schema['enum'])) return schema['enum'].map((v) => JSON.stringify(v)).join(' | ')
+  const either = schema['anyOf'] ?? schema['oneOf']
+  if (Array.isArray(either)) return either.map(inner).join(' | ')
+  if (Array.isArray(type)) return type.join(' | ')
+  if (type === 'array' || items !== undefined) {
+    const member = inner(items)
+    return member.includes(' | ') ? `(${member})[]` : `${member}[]`
+  }
+  if (!isRecord(properties)) return typeof type === 'string' ? type : 'any'
+  const needed = Array.isArray(required) ? required : []
+  const fields = Object.entries(properties).map(
+    ([key, field]) => `${key}${needed.includes(key) ? '' : '?'}: ${inner(field)}`,
+  )
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
+}
+
+function target(ref: string, root: Json): unknown {
+  if (!ref.startsWith('#')) return undefined
+  let at: unknown = root
+  for (const key of ref.slice(1).split('/').filter(Boolean))
+    at = isRecord(at) ? at[key.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined
+  return at
+}
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 /** Arguments as the schema returns them, or why they do not fit. */
 export type CheckedInput = { readonly args: unknown } | { readonly denial: Denial }

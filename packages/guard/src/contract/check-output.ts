@@ -1,14 +1,11 @@
 import type { Drift } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { type CheckedValue, checkSchema, type SchemaIssue } from './check-schema.js'
-import { contractErrors } from './contract-errors.js'
+import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'
+import { contractErrors, issuePathText } from './contract-errors.js'
 import type { Contract, OutputKind } from './contract.js'
-import { readJsonText } from './read-json-text.js'
-import { contractOf } from './resolve-contract.js'
+import { contractOf } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
-import { issuePathText } from './contract-errors.js'
-import { notJson } from './check-schema.js'
 
 /**
  * Translates an issue of a schema for the receiver of the result: a field is
@@ -152,4 +149,44 @@ function outputKind(value: unknown): FoundKind {
   return odd === undefined
     ? { kind: 'json', path: '' }
     : { path: issuePathText(odd.path), found: odd.found }
+}
+
+/** Parses text that should be JSON. */
+type JsonText =
+  | { readonly value: unknown }
+  | { readonly code: 'TEXT_WHERE_JSON' | 'INVALID_JSON'; readonly found: string }
+
+/** Reads JSON from a text, and says in words of its own what is wrong with it. */
+function readJsonText(text: string): JsonText {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch (error) {
+    return whatIsWrong(text, error as Error)
+  }
+}
+
+function whatIsWrong(text: string, error: Error): Exclude<JsonText, { value: unknown }> {
+  const start = text.search(/\S/)
+  if (start < 0) return { code: 'TEXT_WHERE_JSON', found: 'an empty text' }
+  if (text.startsWith('```', start))
+    return { code: 'INVALID_JSON', found: 'a code fence around the answer' }
+  if (text.codePointAt(0) === 0xfe_ff)
+    return { code: 'INVALID_JSON', found: 'a byte order mark before the JSON' }
+  if (!/^[{[]/.test(text.slice(start))) {
+    const inside = text.search(/[{[]\s*["{[\]}]/)
+    return {
+      code: 'TEXT_WHERE_JSON',
+      found: inside < 0 ? 'text' : `text, with what may be JSON from character ${inside} on`,
+    }
+  }
+  return { code: 'INVALID_JSON', found: firstFault(text, error) }
+}
+
+/** Words of the engine differ from Node to Node and quote the text; where it stopped does not. */
+function firstFault(text: string, { message }: Error): string {
+  const end = text.trimEnd().length
+  const isOpen = /end of JSON input|Unterminated/.test(message)
+  const at = isOpen ? end : Number(/at position (\d+)/.exec(message)?.[1] ?? -1)
+  if (at >= end) return `JSON that is cut off at character ${text.length}`
+  return at < 0 ? 'broken JSON' : `JSON that is broken at character ${at}`
 }

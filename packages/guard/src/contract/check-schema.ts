@@ -1,3 +1,4 @@
+import { boundedCheck, boundedWait } from './bounded-check.js'
 import type { Schema, StandardIssue, StandardResult, StandardSchema } from './contract.js'
 import { typeOf } from './type-of.js'
 
@@ -50,8 +51,10 @@ export function unusable(schema: Schema): UnusableSchema | undefined {
 export function checkSchema(schema: Schema, value: unknown): CheckedValue | Promise<CheckedValue> {
   try {
     if (!isStandardSchema(schema)) return checkJsonSchema(schema, value)
-    const result = schema['~standard'].validate(value)
-    return result instanceof Promise ? result.then(fromStandard).catch(threw) : fromStandard(result)
+    const result = boundedCheck(() => schema['~standard'].validate(value))
+    return result instanceof Promise
+      ? boundedWait(result).then(fromStandard).catch(threw)
+      : fromStandard(result)
   } catch (error) {
     return threw(error)
   }

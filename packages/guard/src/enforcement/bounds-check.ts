@@ -1,16 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import type http2 from 'node:http2'
 import type net from 'node:net'
-import { type FileCall, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
+import type { FileCall, SpawnOptions } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { BoundedCheck } from './current-bounds.js'
 import { FileCheck } from './files/file-check.js'
-import { callWithin } from './files/bounded-call.js'
-import { isCode } from './files/is-code.js'
-import { checkDescriptor } from './files/own-descriptors.js'
-import { checkQuery } from './network/checked-queries.js'
+import { callWithin, checkDescriptor } from './files/file-calls.js'
+import { checkQuery } from './network/checked-lookup.js'
 import { connectWithin } from './network/connect-within.js'
-import { fetchWithin } from './network/fetch-within.js'
+import { fetchWithin } from './network/undici-requests.js'
 import { checkStream } from './network/http2-within.js'
 import { boundOptions, spawnWithin } from './processes/bound-child.js'
 
@@ -22,14 +20,8 @@ export const checkOf = (bounds: CallBounds): BoundedCheck =>
 class BoundsCheck implements BoundedCheck {
   constructor(readonly bounds: readonly CallBounds[]) {}
 
-  orAfter(): BoundedCheck {
-    return new BoundsCheck(this.bounds.map((each) => each.orAfter()))
-  }
-
-  file({ isNodesOwn, native, ...call }: FileCall): unknown {
-    if (isCode(call.name, call.args[0]) && isNodesOwn())
-      return outsideRuns(() => native(...call.args))
-    return callWithin(this.bounds, call, call.session, call.call, call.args)
+  file(call: FileCall): unknown {
+    return callWithin(this.bounds, call)
   }
 
   descriptor(access: 'read' | 'write', fd: number): void {

@@ -1,25 +1,18 @@
 import dgram from 'node:dgram'
-import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
-import v8 from 'node:v8'
 import { install, uninstall } from '@retake/engine'
 import { afterEach, expect, test } from 'vitest'
 import { installGuard, uninstallGuard } from './install.js'
 
 const functions = (): unknown[] => [
-  EventEmitter.prototype.on,
-  EventEmitter.prototype.once,
-  EventTarget.prototype.addEventListener,
-  EventTarget.prototype.dispatchEvent,
   dgram.Socket.prototype.send,
   http.request,
   net.Socket.prototype.write,
   process.chdir,
   process.exit,
   process.on,
-  v8.promiseHooks.onInit,
 ]
 
 afterEach(uninstall)
@@ -50,5 +43,5 @@ test('the engine takes the patches of the guard back before its own', () => {
     native,
   )
   installGuard()
-  expect(EventEmitter.prototype.on).not.toBe(native[0])
+  expect(dgram.Socket.prototype.send).not.toBe(native[0])
 })

@@ -1,18 +1,15 @@
 import { install, installAbove, type Undo, undoAll } from '@retake/engine/hook'
-import { lockBinding } from './files/binding-lock.js'
+import { patchFileBinding } from './files/file-binding.js'
 import { patchOtherWays } from './files/other-ways.js'
-import { patchEmitterListeners } from './listeners/emitter-listeners.js'
-import { patchTargetListeners } from './listeners/target-listeners.js'
 import { patchDatagrams } from './network/datagrams.js'
-import { patchErrorEvents } from './listeners/target-listeners.js'
 import { patchHttp2Sessions } from './network/http2-within.js'
 import { patchHttpRequests } from './network/http-requests.js'
-import { patchListening } from './network/listening.js'
-import { patchNameServers } from './network/checked-queries.js'
+import { patchListening } from './network/connect-within.js'
+import { patchNameServers } from './network/checked-lookup.js'
 import { patchSecureSockets } from './network/connect-within.js'
 import { patchSocketWrites } from './network/watched-sockets.js'
 import { patchChildHandles } from './processes/bound-child.js'
-import { patchProcessControl } from './processes/process-control.js'
+import { patchProcessControl } from './processes/bound-child.js'
 import { patchWorkers } from './processes/bound-child.js'
 
 const installed = new Map<() => Undo, Undo>()
@@ -50,15 +47,12 @@ const patchAll = (): Undo =>
     patchHttpRequests(),
     patchSecureSockets(),
     patchSocketWrites(),
-    patchErrorEvents(),
     patchChildHandles(),
     patchProcessControl(),
-    patchEmitterListeners(),
-    patchTargetListeners(),
     patchWorkers(),
     patchOtherWays(),
     patchNameServers(),
     patchDatagrams(),
     patchListening(),
-    lockBinding(),
+    patchFileBinding(),
   ])

@@ -40,6 +40,7 @@ export class AttemptBounds extends CallBounds {
   }
 
   override sent(): void {
+    super.sent()
     this.#sent += 1
   }
 

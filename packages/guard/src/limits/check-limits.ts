@@ -1,7 +1,7 @@
 import { GuardError } from '../guard-error.js'
 import { DataCheck, type PlainObject } from '../policy/data-check.js'
 import { limitErrors } from './limit-errors.js'
-import { NUMBER_LIMITS } from './merge-limits.js'
+import { NUMBER_LIMITS } from './limits.js'
 
 type Path = readonly (string | number)[]
 

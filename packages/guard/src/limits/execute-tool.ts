@@ -1,4 +1,3 @@
-import { types } from 'node:util'
 import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape/format'
 import { insideTool, type Session } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
@@ -8,11 +7,11 @@ import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addCallUsage, wrongUsage } from './amount.js'
 import { AttemptBounds } from './attempt-bounds.js'
-import type { CircuitOutcome } from './circuit-breaker.js'
+import type { CircuitOutcome } from './meter.js'
 import { type Clock, realClock } from './clock.js'
 import { type EncodedOutput, encodeOutput } from './encode-output.js'
 import { limitErrors } from './limit-errors.js'
-import { retryAfterMs } from './retry-after.js'
+import { retryAfterMs } from './retry-safety.js'
 import { retrySafety } from './retry-safety.js'
 
 /** Why waiting ended without what was waited for. */
@@ -185,13 +184,9 @@ export function executeTool(options: ExecuteOptions): Executed | Promise<Execute
 export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
   if (facts.status === 'done') return 'success'
   if (facts.exitReason === 'timeout' || facts.exitReason === 'retries') return 'failure'
-  const isOfGuard = 'error' in outcome && isGuardError(outcome.error)
+  const isOfGuard = 'error' in outcome && outcome.error instanceof GuardError
   return facts.status === 'failed' && !isOfGuard ? 'failure' : 'none'
 }
-
-/** A proxy is the tool's own code, and none of ours. */
-const isGuardError = (thrown: unknown): boolean =>
-  !types.isProxy(thrown) && thrown instanceof GuardError
 
 /** How an attempt, or the call with it, ends. */
 type Outcome = EncodedOutput | { readonly error: unknown; readonly exitReason: 'retries' }
@@ -327,7 +322,7 @@ class Execution {
     this.#isOver = true
     // Listeners are the tool's: they run within its bounds, and what they begin ends with those.
     this.#inside(() => this.#signal.abort(new GuardError(denial)))
-    bounds.end(guardErrors.callOver(tool.name), true)
+    bounds.end(guardErrors.callOver(tool.name))
     return this.#end({ stop: denial }, true)
   }
 

@@ -1,19 +1,110 @@
-import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/format'
-import { GuardError, type Denial } from '../guard-error.js'
+import type {
+  BodyForm,
+  CallUsage,
+  GuardFacts,
+  GuardIntent,
+  RecordedError,
+} from '@retake/tape/format'
+import { type Denial, GuardError } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { amountOf, NOTHING, toUsd, wrongUsage } from './amount.js'
+import {
+  type Amount,
+  amountOf,
+  countedFor,
+  nanoUsdOf,
+  NOTHING,
+  overuseOf,
+  type Spent,
+  toUsd,
+  usageTokens,
+  wrongUsage,
+} from './amount.js'
 import { CallQueue } from './call-queue.js'
 import { refuseWrongLimits } from './check-limits.js'
-import { realClock, type Clock } from './clock.js'
+import { type Clock, realClock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import type { Limits } from './limits.js'
-import { LoopWatch } from './loop-watch.js'
-import { mergeLimits, mergeReserve } from './merge-limits.js'
-import { Meter } from './meter.js'
+import { type Limits, mergeLimits, mergeReserve } from './limits.js'
+import { Meter, ToolMeters } from './meter.js'
 import { Reservation } from './reservation.js'
-import { reservedAmount } from './reserved-amount.js'
-import { countedFor, overuseOf, type Spent } from './spent.js'
-import { ToolMeters } from './tool-meters.js'
+import { createHash } from 'node:crypto'
+
+/** The longest round of calls that is seen as one. */
+const LONGEST_ROUND = 16
+
+interface Answered {
+  readonly fingerprint: string
+  readonly answer: string
+}
+
+/**
+ * Sees when calls go round in circles: the same call, or the same round of calls,
+ * with the same results, `repeats` times in a row. What differs once ends it, and only
+ * that: of a round that was stopped, no call goes on. Calls under way at the same time
+ * have no result yet and are no loop.
+ */
+class LoopWatch {
+  /** The latest answers, by their number modulo the longest round. */
+  readonly #latest: Answered[] = []
+  #count = 0
+  /** By length of the round: how many answers in a row are those of one round before. */
+  readonly #same = Array.from({ length: LONGEST_ROUND + 1 }, () => 0)
+
+  /** The round that was stopped last, until something else comes of a call. */
+  #stopped: readonly Answered[] = []
+
+  constructor(readonly repeats: number) {}
+
+  /** A call has its result. */
+  add(fingerprint: string, answer: string): void {
+    const isOf = (each: Answered) => each.fingerprint === fingerprint && each.answer === answer
+    if (!this.#stopped.some(isOf)) this.#stopped = []
+    for (let round = 1; round <= LONGEST_ROUND; round += 1) {
+      const before = this.#ago(round)
+      const isSame = before?.fingerprint === fingerprint && before.answer === answer
+      this.#same[round] = isSame ? (this.#same[round] ?? 0) + 1 : 0
+    }
+    this.#latest[this.#count % LONGEST_ROUND] = { fingerprint, answer }
+    this.#count += 1
+  }
+
+  /** How many calls the loop has that this call would go on with; undefined when there is none. */
+  roundOf(fingerprint: string): number | undefined {
+    if (this.#stopped.some((each) => each.fingerprint === fingerprint)) return this.#stopped.length
+    for (let round = 1; round <= LONGEST_ROUND; round += 1) {
+      const before = this.#ago(round)
+      if (before === undefined) return undefined
+      // One round that was never repeated is no loop yet, but for a single call that may be made once.
+      const times = round === 1 ? this.repeats : Math.max(2, this.repeats)
+      const isRepeated = (this.#same[round] ?? 0) >= round * (times - 1)
+      if (isRepeated && before.fingerprint === fingerprint) {
+        this.#stopped = this.#lastOnes(round)
+        return round
+      }
+    }
+    return undefined
+  }
+
+  #lastOnes(calls: number): readonly Answered[] {
+    return Array.from({ length: calls }, (_, index) => this.#ago(index + 1) ?? []).flat()
+  }
+
+  #ago(calls: number): Answered | undefined {
+    return this.#count < calls ? undefined : this.#latest[(this.#count - calls) % LONGEST_ROUND]
+  }
+}
+
+/** A short text that is the same for the same result. */
+export function answerKey(
+  result: { readonly as?: BodyForm | undefined; readonly error?: RecordedError | undefined },
+  body: Uint8Array,
+): string {
+  const { as, error } = result
+  if (error) return `error ${error.class} ${error.code ?? ''} ${error.message}`
+  if (body.byteLength <= SHORT) return `${as} ${Buffer.from(body).toString('latin1')}`
+  return `${as} ${createHash('sha256').update(body).digest('base64')}`
+}
+
+const SHORT = 64
 
 /** Usage of a run so far, and reservations of running calls. */
 export interface Used {
@@ -108,6 +199,12 @@ export class Limiter {
     this.#loops?.add(fingerprint, answer())
   }
 
+  /** An outcome in an earlier run: for the circuit of a tool as if it had just come. */
+  restoreOutcome(tool: string, { status }: GuardFacts): void {
+    const outcome = status === 'done' ? 'success' : status === 'failed' ? 'failure' : 'none'
+    this.#metersOf(tool).breaker?.settle(outcome, false, this.clock.now())
+  }
+
   /** Milliseconds that an attempt and a call of a tool may take, and bytes that its result may have. */
   allowanceOf({ name, options }: GuardedTool): {
     timeoutMs: number
@@ -148,3 +245,43 @@ const DEFAULT_OUTPUT_BYTES = 10_000_000
 
 const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : Math.min(a, b ?? Infinity)
+
+/** Scopes of the limits that require a reservation. */
+export interface RequestedAmount {
+  readonly tokens: string | undefined
+  readonly costUsd: string | undefined
+}
+
+/**
+ * The most a call may use: as its tool says, else as the guard's limits say. A tool
+ * that declares effects without `spend` uses nothing. Of any other tool nothing
+ * is known, and under a limit it is not started: it could pass it.
+ */
+function reservedAmount(
+  tool: GuardedTool,
+  args: unknown,
+  otherwise: CallUsage | undefined,
+  requested: RequestedAmount,
+): Amount | Denial {
+  const { reserve, effects } = tool.options
+  const { name } = tool
+  let said: CallUsage | undefined
+  try {
+    said = typeof reserve === 'function' ? reserve(args) : reserve
+    const wrong = said === undefined ? undefined : wrongUsage(said)
+    if (wrong !== undefined) return limitErrors.reserveInvalid(name, wrong)
+  } catch (error) {
+    return limitErrors.reserveInvalid(name, `\`reserve\` threw ${String(error)}`)
+  }
+  const spendsNothing = effects !== undefined && !effects.includes('spend')
+  if (said === undefined && spendsNothing) return NOTHING
+  const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
+    (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
+  const tokens = most(usageTokens)
+  const nanoUsd = most(nanoUsdOf)
+  if (tokens === undefined && requested.tokens !== undefined)
+    return limitErrors.notReserved(name, requested.tokens, 'tokens')
+  if (nanoUsd === undefined && requested.costUsd !== undefined)
+    return limitErrors.notReserved(name, requested.costUsd, 'costUsd')
+  return { tokens: tokens ?? 0, nanoUsd: nanoUsd ?? 0 }
+}

@@ -1,8 +1,100 @@
 import type { Denial } from '../guard-error.js'
-import { type Amount, capInNanoUsd } from './amount.js'
+import { type Amount, capInNanoUsd, larger } from './amount.js'
 import { limitErrors } from './limit-errors.js'
-import type { CallLimits } from './limits.js'
-import { Semaphore } from './semaphore.js'
+import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from './limits.js'
+import { Semaphore } from './call-queue.js'
+import type { RequestedAmount } from './limiter.js'
+
+/** All that counts for the calls of one tool: the limits of the run and its own. */
+export class ToolMeters {
+  readonly all: readonly Meter[]
+  /** A call needs a permit of each to run. */
+  readonly semaphores: readonly Semaphore[]
+  readonly breaker: CircuitBreaker | undefined
+  /** Amounts that a call has to reserve. */
+  readonly requested: RequestedAmount
+  readonly allowance: CallLimits
+  /** True if any of this depends on the time: reading the clock costs more than the rest. */
+  readonly needsTime: boolean
+  #most: Amount | undefined
+
+  constructor(tool: string, limits: readonly Limits[], run: Meter) {
+    const own = limits.flatMap(({ tools = {} }) => (Object.hasOwn(tools, tool) ? tools[tool] : []))
+    const found = own.filter((each) => each !== undefined)
+    this.all = found.length === 0 ? [run] : [run, new Meter(mergeLimits(found), `tools/${tool}/`)]
+    this.allowance = mergeLimits([run.limits, ...found])
+    this.semaphores = this.all.flatMap(({ semaphore }) => semaphore ?? [])
+    const { breaker } = this.allowance
+    this.breaker = breaker && new CircuitBreaker(breaker)
+    this.needsTime = breaker !== undefined || this.all.some(({ limitsMinutes }) => limitsMinutes)
+    this.requested = {
+      tokens: this.all.find(({ limitsTokens }) => limitsTokens)?.scope,
+      costUsd: this.all.find(({ limitsMoney }) => limitsMoney)?.scope,
+    }
+  }
+
+  /** A tool that once used more than it said is taken to do so again. */
+  usedMore(used: Amount): void {
+    this.#most = this.atLeastAsBefore(used)
+  }
+
+  atLeastAsBefore(amount: Amount): Amount {
+    return this.#most === undefined ? amount : larger(this.#most, amount)
+  }
+}
+
+/** How a call counts for its tool's circuit. `none`: it says nothing about the tool. */
+export type CircuitOutcome = 'success' | 'failure' | 'none'
+
+/**
+ * Keeps calls from a tool that fails: open after some failures in a row, and after
+ * a pause half-open, when exactly one call is let through to see.
+ */
+export class CircuitBreaker {
+  #failures = 0
+  #openUntil: number | undefined
+  #isTried = false
+
+  constructor(readonly limits: BreakerLimits) {}
+
+  /** Milliseconds until a call may be tried; undefined when this one may. Changes nothing. */
+  waitMs(now: number): number | undefined {
+    if (this.#openUntil === undefined) return undefined
+    if (now < this.#openUntil) return this.#openUntil - now
+    return this.#isTried ? 0 : undefined
+  }
+
+  /** A call is let through. Returns whether it is the one that tries a half-open circuit. */
+  admit(): boolean {
+    if (this.#openUntil === undefined) return false
+    this.#isTried = true
+    return true
+  }
+
+  /** True if a call that was let through before may still start. */
+  mayStart(isTry: boolean): boolean {
+    return this.#openUntil === undefined || isTry
+  }
+
+  get failures(): number {
+    return this.#failures
+  }
+
+  settle(outcome: CircuitOutcome, isTry: boolean, now: number): void {
+    // Those that were under way when the circuit opened do not close it, nor keep it open.
+    if (this.#openUntil !== undefined && !isTry) return
+    if (isTry) this.#isTried = false
+    if (outcome === 'none') return
+    if (outcome === 'success') {
+      this.#failures = 0
+      this.#openUntil = undefined
+      return
+    }
+    this.#failures += 1
+    if (isTry || this.#failures >= this.limits.failures)
+      this.#openUntil = now + this.limits.cooldownMs
+  }
+}
 
 /**
  * Something of which there is only so much. What calls have reserved and what is

@@ -12,11 +12,11 @@ import {
   type Amount,
 } from './amount.js'
 import type { CallQueue } from './call-queue.js'
-import type { CircuitOutcome } from './circuit-breaker.js'
+import type { CircuitOutcome } from './meter.js'
 import type { Clock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import type { Permit } from './semaphore.js'
-import type { ToolMeters } from './tool-meters.js'
+import type { Permit } from './call-queue.js'
+import type { ToolMeters } from './meter.js'
 
 /** The permits of running calls, for their nested calls. */
 const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()

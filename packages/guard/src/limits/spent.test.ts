@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countedFor } from './spent.js'
+import { countedFor } from './amount.js'
 
 describe('what a call counts for, as its tape tells', () => {
   const intent = {

@@ -33,13 +33,17 @@ export class ArgumentPath {
     this.#only = this.#parts.length === 1 && first?.kind === 'key' ? first.key : undefined
   }
 
-  /** The one value that the path can reach. Only for a path that `isSingle`. */
+  /**
+   * The one value that the path can reach. Only for a path that `isSingle`. `SEVERAL`: there is a
+   * list or a JSON text on the way, so use `valuesIn`.
+   */
   valueIn(args: unknown): unknown {
     if (this.#only !== undefined && isPlain(args))
       return Object.hasOwn(args, this.#only) ? args[this.#only] : undefined
     let value = args
     for (const part of this.#parts) {
       if (part.kind !== 'key') return undefined
+      if (looksThrough(value, part)) return SEVERAL
       value = memberOf(value, part)
       if (value === undefined) return undefined
     }
@@ -62,23 +66,28 @@ export class ArgumentPath {
     const parts = this.#parts
     const follow = (value: unknown, index: number): T | undefined => {
       const part = parts[index]
-      if (part === undefined) return visit(value, at)
+      if (part === undefined || value === UNREADABLE) return visit(value, at)
       if (part.kind === 'key') {
+        if (looksThrough(value, part))
+          return eachMember(membersThrough(value), at, (member) => follow(member, index))
         const member = memberOf(value, part)
         at.push(part.key)
         const found = member === undefined ? visit(undefined, at) : follow(member, index + 1)
         at.pop()
         return found
       }
-      if (part.kind === 'each') return eachMember(value, at, (member) => follow(member, index + 1))
+      if (part.kind === 'each')
+        return eachMember(parsedText(value) ?? value, at, (member) => follow(member, index + 1))
       return dive(value, index)
     }
     const dive = (value: unknown, index: number): T | undefined => {
+      if (value === UNREADABLE) return visit(value, at)
       const next = parts[index + 1]
       if (next === undefined) {
-        if (!isContainer(value)) return follow(value, index + 1)
+        const found = isContainer(value) ? undefined : follow(value, index + 1)
+        if (found !== undefined) return found
       } else if (next.kind === 'key') {
-        const member = memberOf(value, next)
+        const member = memberOf(parsedText(value) ?? value, next)
         if (member !== undefined) {
           at.push(next.key)
           const found = follow(member, index + 2)
@@ -89,9 +98,48 @@ export class ArgumentPath {
         const found = follow(value, index + 1)
         if (found !== undefined) return found
       }
-      return eachMember(value, at, (member) => dive(member, index))
+      return eachMember(parsedText(value) ?? value, at, (member) => dive(member, index))
     }
     return follow(args, 0)
+  }
+}
+
+/** See `valueIn`. */
+export const SEVERAL = Symbol('several')
+
+/**
+ * True if a name is looked for in a list, or in a text that is JSON. A tool may take either for
+ * the object itself: models send `[{ "amount": 5000 }]` and `"{\"amount\":5000}"`.
+ */
+const looksThrough = (value: unknown, { index }: { readonly index: number }): boolean =>
+  (Array.isArray(value) && index < 0) || parsedText(value) !== undefined
+
+const membersThrough = (value: unknown): unknown =>
+  Array.isArray(value) ? value : [parsedText(value)]
+
+const JSON_TEXT_MAX = 10_000_000
+
+/** Several rules look at one text. */
+let lastParsed: { readonly text: string; readonly value: object | undefined } | undefined
+
+/** Stands for everything in a text that has too much JSON to look through: nobody knows what it is. */
+export const UNREADABLE = Symbol('too much JSON')
+
+/** The object or list that a text holds as JSON, or as JSON in JSON; undefined for all other values. */
+export function parsedText(value: unknown): object | typeof UNREADABLE | undefined {
+  if (typeof value !== 'string' || !/^\s*(?:[{[]|"\s*[{["\\])/.test(value)) return undefined
+  if (value.length > JSON_TEXT_MAX) return UNREADABLE
+  if (lastParsed?.text !== value) lastParsed = { text: value, value: parse(value) }
+  return lastParsed.value
+}
+
+function parse(text: string): object | undefined {
+  try {
+    let found: unknown = text
+    while (typeof found === 'string') found = JSON.parse(found)
+    return typeof found === 'object' && found !== null ? found : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -195,6 +243,7 @@ function eachMember<T>(
   at: (string | number)[],
   visit: (member: unknown) => T | undefined,
 ): T | undefined {
+  if (value === UNREADABLE) return visit(value)
   if (!isContainer(value)) return undefined
   if (!(value instanceof Map || value instanceof Set)) {
     const object = value as Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { Effect } from '@retake/tape/format'
-import { ArgumentPath, lookAnew } from './argument-path.js'
+import { ArgumentPath, lookAnew, SEVERAL, UNREADABLE } from './argument-path.js'
 import { compilePredicate } from './compile-predicate.js'
-import { NO, YES, type FitTest } from './fit.js'
+import { NO, UNKNOWN, YES, type FitTest } from './fit.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Names, Predicate, When } from './policy.js'
 
@@ -109,14 +109,17 @@ export class CallFilter {
 
   passes({ path, test }: ArgumentTest, args: unknown): boolean {
     if (path.isSingle) {
-      const fit = test(path.valueIn(args))
-      return this.isStrict ? fit !== NO : fit === YES
+      const value = path.valueIn(args)
+      if (value !== SEVERAL) {
+        const fit = test(value)
+        return this.isStrict ? fit !== NO : fit === YES
+      }
     }
     const values = path.valuesIn(args)
     // For a missing value only `exists: false` is true.
     if (values.length === 0) return test(undefined) === YES
     for (const value of values) {
-      const fit = test(value)
+      const fit = value === UNREADABLE ? UNKNOWN : test(value)
       if (this.isStrict && fit !== NO) return true
       if (!this.isStrict && fit !== YES) return false
     }

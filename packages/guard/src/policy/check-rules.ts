@@ -1,5 +1,5 @@
 import { pathProblem } from './argument-path.js'
-import { LOOK_BACK_LIMIT } from './call-counter.js'
+import { LOOK_BACK_LIMIT } from './call-history.js'
 import { EFFECTS } from './call-filter.js'
 import { checkWhen } from './check-when.js'
 import { ruleVerdict } from './compiled-rule.js'
@@ -34,7 +34,10 @@ function checkRule(check: DataCheck, path: Path, data: unknown): void {
     check.add(path, 'It decides nothing; say which tools it is about with allow, deny or ask.')
   if (verdicts.length > 1)
     check.add(path, `It says both ${verdicts.join(' and ')}; make it two rules.`)
-  for (const key of verdicts) check.texts([...path, key], rule[key], 'A tool')
+  for (const key of verdicts) {
+    check.texts([...path, key], rule[key], 'A tool')
+    checkNames(check, [...path, key], rule[key])
+  }
   for (const key of ['id', 'because', 'instead'])
     if (rule[key] !== undefined) check.text([...path, key], rule[key], `"${key}"`)
   if (typeof rule['id'] === 'string' && /[\s/]/.test(rule['id']))
@@ -47,6 +50,23 @@ function checkRule(check: DataCheck, path: Path, data: unknown): void {
   checkWhen(check, [...path, 'when'], rule['when'])
   checkLookBack(check, path, rule)
 }
+
+/** A name that only looks like that of a tool would fit no call, and nobody would see why. */
+function checkNames(check: DataCheck, path: Path, data: unknown): void {
+  for (const name of [data].flat()) {
+    if (typeof name !== 'string') continue
+    if (/[\p{Default_Ignorable_Code_Point}\p{C}]/u.test(name))
+      check.add(path, `"${escapeHidden(name)}" has an invisible character.`)
+    else if (/\p{Script=Latin}/u.test(name) && /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(name))
+      check.add(path, `"${escapeForeign(name)}" mixes letters of alphabets that look alike.`)
+  }
+}
+
+const codeOf = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
+const escapeHidden = (name: string): string =>
+  name.replaceAll(/[\p{Default_Ignorable_Code_Point}\p{C}]/gu, codeOf)
+const escapeForeign = (name: string): string =>
+  name.replaceAll(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, codeOf)
 
 function checkEffect(check: DataCheck, path: Path, data: unknown): void {
   if (data === undefined) return

@@ -1,6 +1,6 @@
 import { ArgumentVector } from '../bounds/argument-vector.js'
 import { hostPattern } from '../bounds/host-pattern.js'
-import { ListedAddresses } from '../bounds/listed-addresses.js'
+import { ListedAddresses } from '../bounds/host-pattern.js'
 import type { DataCheck, PlainObject } from './data-check.js'
 
 type Path = readonly (string | number)[]

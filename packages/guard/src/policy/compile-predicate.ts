@@ -1,4 +1,5 @@
 import { type Fit, fitIf, type FitTest, NO, notFit, UNKNOWN, YES } from './fit.js'
+import { parsedText, UNREADABLE } from './argument-path.js'
 import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
 import { toWire, wireEqual } from '@retake/tape/format'
@@ -16,8 +17,11 @@ function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
     return (value) =>
       typeof value === 'string' ? fitIf(value.toLowerCase() === folded) : loose(value)
   }
+  const read = typeof operand === 'string' ? loosely(operand) : undefined
   return (value) => {
     if (value === operand) return YES
+    if (typeof value === 'string' && read !== undefined)
+      return loosely(value) === read ? UNKNOWN : NO
     return typeof value === typeof operand ? NO : loose(value)
   }
 }
@@ -97,17 +101,27 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
   const fold: (text: string) => string = all.ignoreCase
     ? (text) => text.toLowerCase()
     : (text) => text
-  const text = (test: (text: string) => boolean): FitTest =>
-    ifGiven((value) => {
+  // A text that only reads like it may be meant by a rule: that is unknown, so it is denied or asked about.
+  const text = (
+    test: (text: string, operand: string) => boolean,
+    trimmed: (operand: string) => string,
+  ): FitTest => {
+    const [exact, loose] = [fold(String(operand)), trimmed(plainly(String(operand)))]
+    return ifGiven((value) => {
       const found = textOf(value)
-      return found === undefined ? UNKNOWN : fitIf(test(fold(found)))
+      if (found === undefined) return UNKNOWN
+      return test(fold(found), exact) ? YES : test(loosely(found), loose) ? UNKNOWN : NO
     })
+  }
   const number = (test: (number: number | bigint) => boolean): FitTest =>
     ifGiven((value) => numberFit(value, test))
   const size = (test: (size: number) => boolean): FitTest =>
     ifGiven((value) => {
       const found = sizeOf(value)
-      return found === undefined ? UNKNOWN : fitIf(test(found))
+      if (found === undefined) return UNKNOWN
+      // A tool may take a list in a list for one list.
+      const flat = Array.isArray(value) ? value.flat(Infinity).length : found
+      return test(found) === test(flat) ? fitIf(test(found)) : UNKNOWN
     })
   switch (name) {
     case 'equals':
@@ -120,20 +134,20 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
     }
     case 'matches': {
       const pattern = new LinearPattern(operand as string, all.ignoreCase)
+      const loose = new LinearPattern(operand as string, true)
       return ifGiven((value) => {
         const found = textOf(value)
         if (found === undefined || found.length > PATTERN_TEXT_LIMIT) return UNKNOWN
-        return pattern.fit(found)
+        return pattern.fit(found) || (loose.fit(loosely(found)) === NO ? NO : UNKNOWN)
       })
     }
-    case 'startsWith': {
-      const start = fold(operand as string)
-      return text((found) => found.startsWith(start))
-    }
-    case 'endsWith': {
-      const end = fold(operand as string)
-      return text((found) => found.endsWith(end))
-    }
+    case 'startsWith':
+      return text(
+        (found, start) => found.startsWith(start),
+        (start) => start.trimStart(),
+      )
+    case 'endsWith':
+      return text((found, end) => found.endsWith(end), withoutEnd)
     case 'contains':
       return ifGiven(containsTest(operand, all.ignoreCase, fold))
     case 'over':
@@ -200,22 +214,38 @@ function containsTest(
   ignoreCase: boolean | undefined,
   fold: (text: string) => string,
 ): FitTest {
-  const part = fold(String(operand))
+  const [part, loosePart] = [fold(String(operand)), plainly(String(operand))]
+  const fitOf = (text: string): Fit =>
+    fold(text).includes(part) ? YES : loosely(text).includes(loosePart) ? UNKNOWN : NO
   const equal = equalTest(operand, ignoreCase)
   const member = (each: unknown): Fit => {
     const fit = equal(each)
     if (fit !== NO) return fit
-    return fold(textOf(each) ?? '').includes(part) ? UNKNOWN : NO
+    const text = textOf(each)
+    if (text !== undefined) return fitOf(text) === NO ? NO : UNKNOWN
+    return inside(membersOf(each))
+  }
+  const inside = (members: Iterable<unknown>): Fit => {
+    let found: Fit = NO
+    for (const each of members) found = Math.max(found, member(each)) as Fit
+    return found
   }
   return (value) => {
-    if (Array.isArray(value) || value instanceof Set) {
-      let found: Fit = NO
-      for (const each of value) found = Math.max(found, member(each)) as Fit
-      return found
-    }
+    if (Array.isArray(value) || value instanceof Set) return inside(value)
     const found = textOf(value)
-    return found === undefined ? UNKNOWN : fitIf(fold(found).includes(part))
+    if (found === undefined) return inside(membersOf(value)) || UNKNOWN
+    // JSON has escapes, which are gone once a tool has read it.
+    const parsed = parsedText(found)
+    return fitOf(found) || (parsed === UNREADABLE ? UNKNOWN : inside(membersOf(parsed)))
   }
+}
+
+/** Values in a list, an object, a map or a set; keys count, too. */
+function membersOf(value: unknown): Iterable<unknown> {
+  if (typeof value !== 'object' || value === null) return []
+  if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat()
+  if (Array.isArray(value) || value instanceof Set) return value as Iterable<unknown>
+  return [...Object.keys(value), ...(Object.values(value) as unknown[])]
 }
 
 /** Numbers compare. Numeric text counts as a number; anything else is unknown. */
@@ -223,11 +253,35 @@ function numberFit(value: unknown, test: (number: number | bigint) => boolean): 
   if (typeof value === 'bigint') return fitIf(test(value))
   if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))
   if (typeof value === 'string' && value.trim() !== '') {
-    const number = Number(value)
-    return !Number.isNaN(number) && !test(number) ? NO : UNKNOWN
+    // `1e3`, `0x10` and `1_000` are other numbers to other readers.
+    return /^[+-]?\d+(?:\.\d+)?$/.test(value.trim()) && !test(Number(value)) ? NO : UNKNOWN
   }
   return UNKNOWN
 }
+
+/**
+ * A text as a person would read it: without case, invisible characters, accents that are written
+ * apart, blanks at its ends, and dots at its end.
+ */
+const loosely = (text: string): string => withoutEnd(plainly(text)).trimStart()
+
+/** The same with what is at its ends. White space of any kind and length is one blank. */
+function plainly(text: string): string {
+  const plain = /^[\x20-\x7e]*$/.test(text)
+    ? text
+    : withoutBreaks(text)
+        .normalize('NFKC')
+        .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
+  return plain.toLowerCase().replaceAll(/\s+/g, ' ')
+}
+
+/** Whoever reads a URL ignores tabs and line breaks in it. */
+function withoutBreaks(text: string): string {
+  const joined = text.replaceAll(/[\t\n\r]/g, '')
+  return /^\s*[a-z][a-z\d+.-]*:[/\\]{2}\S*\s*$/i.test(joined) ? joined : text
+}
+
+const withoutEnd = (text: string): string => text.replace(/[\s.]+$/, '')
 
 /** The text that a value is or would be written as; undefined for lists and objects. */
 function textOf(value: unknown): string | undefined {

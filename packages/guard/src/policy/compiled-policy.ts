@@ -1,10 +1,10 @@
 import { type Effect, stableStringify, toWire, type GuardVerdict } from '@retake/tape/format'
-import { eachText } from '../bounds/each-text.js'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { shellBounds } from '../bounds/shell-bounds.js'
-import { type Denial, GuardError } from '../guard-error.js'
+import type { Denial } from '../guard-error.js'
+import { guardErrors } from '../guard-errors.js'
 import { lookAnew } from './argument-path.js'
 import { effectBits, type JudgedCall } from './call-filter.js'
 import type { CallHistory, LooksBack } from './call-history.js'
@@ -69,6 +69,16 @@ export class CompiledPolicy implements LooksBack {
   readonly #files: readonly NonNullable<Scopes['files']>[]
   readonly #networks: readonly NonNullable<Scopes['network']>[]
 
+  /** Names in rules without a `*`, with the policy that has them. */
+  get exactNames(): readonly { readonly name: string; readonly policy: string }[] {
+    return this.policies.flatMap(({ name: policy, rules = [] }) =>
+      rules
+        .flatMap((rule) => [rule.allow ?? rule.deny ?? rule.ask ?? []].flat())
+        .filter((name) => !name.includes('*'))
+        .map((name) => ({ name, policy })),
+    )
+  }
+
   /** Throws `POLICY_INVALID` when one of them cannot be used. */
   constructor(readonly policies: readonly Policy[]) {
     PolicyInvalid.throwIfAny(policies)
@@ -117,21 +127,44 @@ export class CompiledPolicy implements LooksBack {
       ...(may('network', 'shell') ? this.#networks : []),
     ]
     if (inspectors.length === 0) return undefined
-    try {
-      return eachText(args, (text, at) => {
-        for (const inspector of inspectors) {
-          const denial = inspector.inspect(text, at)
-          if (denial !== undefined) return denial
-        }
-        return undefined
-      })
-    } catch (error) {
-      // More than can be looked through is refused, not passed on unseen.
-      if (!(error instanceof GuardError)) throw error
-      const { code, rule, what, why, allowed } = error
-      return { code, rule, what, why, allowed }
-    }
+    let left = TEXTS_MAX
+    return eachText(args, '', (text, at) => {
+      left -= 1
+      if (left < 0) return guardErrors.argumentsTooLarge(`more than ${TEXTS_MAX} texts`)
+      for (const inspector of inspectors) {
+        const denial = inspector.inspect(text, at)
+        if (denial !== undefined) return denial
+      }
+      return undefined
+    })
   }
+}
+
+/** How many texts are looked at; a call with more is refused, never passed on unseen. */
+const TEXTS_MAX = 100_000
+
+/** Every text in a value with its path, until `visit` returns something. URLs and bytes count as text. */
+function eachText<T>(
+  value: unknown,
+  at: string,
+  visit: (text: string, at: string) => T | undefined,
+): T | undefined {
+  if (typeof value === 'string') return visit(value, at)
+  if (typeof value !== 'object' || value === null) return undefined
+  if (value instanceof URL) return visit(value.href, at)
+  if (ArrayBuffer.isView(value))
+    return visit(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString(), at)
+  const members: Iterable<[unknown, unknown]> =
+    value instanceof Map
+      ? value
+      : value instanceof Set
+        ? [...value].entries()
+        : Object.entries(value)
+  for (const [key, member] of members) {
+    const found = eachText(member, at === '' ? String(key) : `${at}.${String(key)}`, visit)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const ALLOWED: PolicyJudgement = { verdict: 'allow' }
@@ -184,7 +217,10 @@ export class PolicyRules {
   }
 }
 
-const scopesOf = ({ name, files, network, shell }: Policy): Scopes => ({
+const scopesOf = ({ name, files, network, shell, rules = [], ...policy }: Policy): Scopes => ({
+  ...((policy.default === 'ask' || rules.some(({ ask }) => ask !== undefined)) && {
+    needsApproval: true,
+  }),
   ...(files && { files: fileBounds(name, files) }),
   ...(network && { network: networkBounds(name, network) }),
   ...(shell && { shell: shellBounds(name, shell) }),

@@ -1,6 +1,6 @@
 import type { GuardVerdict } from '@retake/tape/format'
 import { ArgumentPath, argumentText } from './argument-path.js'
-import { LOOK_BACK_LIMIT } from './call-counter.js'
+import { LOOK_BACK_LIMIT } from './call-history.js'
 import { CallFilter, type PathList } from './call-filter.js'
 import type { CallHistory, Watch } from './call-history.js'
 import type { Earlier, Names, Rule, Taint } from './policy.js'

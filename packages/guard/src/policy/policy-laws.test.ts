@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
 import { CompiledPolicy } from './compiled-policy.js'
 import { explainJudgement } from './explain.js'
-import { judgeCalls } from './judge-calls.js'
+import { judgeCalls } from './explain.js'
 import type { Policy, Rule } from './policy.js'
 import { policyHash } from './compiled-policy.js'
 

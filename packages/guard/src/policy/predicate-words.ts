@@ -1,112 +1,127 @@
-import { conditionsOf, type ConditionName } from './compile-predicate.js'
+import { type ConditionName, conditionsOf } from './compile-predicate.js'
 import type { Predicate } from './policy.js'
-import { shownValue } from './shown-value.js'
+import { clipText } from '@retake/tape/format'
+import { containsSecret, SecretMask } from '@retake/engine/hook'
+
+const LONGEST = 60
+
+/** The rest is not shown, but helps to recognise the shown part. */
+const LOOKED_AT = 500
+
+/** Tokens, keys and the like: one long word of letters and digits, or with a known beginning. */
+const TOKEN =
+  /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
+
+/** Paths and addresses are long, too: there each part is looked at by itself. */
+const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
+
+/** True if a value of this name should not be shown to anybody. Errs on the side of hiding. */
+function isSecretValue(name: string, text: string): boolean {
+  const start = text.slice(0, LOOKED_AT)
+  const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]
+  return (
+    containsSecret(name, start) ||
+    words.some((word) => TOKEN.test(word)) ||
+    containsProcessSecret(start)
+  )
+}
+
+function containsProcessSecret(text: string): boolean {
+  const mask = new SecretMask()
+  mask.addEnvironment(process.env)
+  return mask.text(text) !== text
+}
+
+/**
+ * A value as an explanation shows it: clipped, on one line, and not at all when it looks
+ * like a secret or stands under a name that does.
+ */
+export function shownValue(value: unknown, name = ''): string {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return containsSecret(name, '') ? 'a hidden value' : String(value)
+  if (value === null) return 'null'
+  const text = typeof value === 'string' ? value : jsonOf(value)
+  if (isSecretValue(name, text)) return `a hidden text of ${text.length} characters`
+  const clipped = clipText(text, LONGEST)
+  return typeof value === 'string' ? JSON.stringify(clipped) : clipped
+}
+
+function jsonOf(value: unknown): string {
+  if (value instanceof Uint8Array) return `${value.byteLength} bytes`
+  if (value instanceof Date) return String(value)
+  if (value instanceof Map) return `a map of ${value.size}`
+  if (value instanceof Set) return `a set of ${value.size}`
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'bigint' ? String(each) : each,
+  )
+}
 
 /** A predicate as part of a sentence about the value at `path`: `over 100`, `not one of "a", "b"`. */
 export const predicateWords = (predicate: Predicate, path: string): string =>
   conditionsOf(predicate)
-    .map(([name, operand]) => conditionWords(name, operand, path))
+    .map(([name, operand]) => WORDS[name][0](operand, path))
     .join(' and ')
 
 /** The opposite of a predicate in words: `up to 100`. */
 export const oppositeWords = (predicate: Predicate, path: string): string =>
   conditionsOf(predicate)
-    .map(([name, operand]) => oppositeOf(name, operand, path))
+    .map(([name, operand]) => {
+      const [words, opposite] = WORDS[name]
+      return opposite?.(operand, path) ?? `not ${words(operand, path)}`
+    })
     .join(' or ')
 
-function conditionWords(name: ConditionName, operand: unknown, path: string): string {
-  const shown = (): string => shownValue(operand, path)
-  switch (name) {
-    case 'equals':
-      return shown()
-    case 'not':
-      return oppositeWords(operand as Predicate, path)
-    case 'in':
-      return `one of ${listOf(operand, path)}`
-    case 'matches':
-      return `matching /${String(operand)}/`
-    case 'startsWith':
-      return `starting with ${shown()}`
-    case 'endsWith':
-      return `ending with ${shown()}`
-    case 'contains':
-      return `containing ${shown()}`
-    case 'over':
-      return `over ${String(operand)}`
-    case 'under':
-      return `under ${String(operand)}`
-    case 'atLeast':
-      return `at least ${String(operand)}`
-    case 'atMost':
-      return `up to ${String(operand)}`
-    case 'longerThan':
-      return `longer than ${String(operand)}`
-    case 'shorterThan':
-      return `shorter than ${String(operand)}`
-    case 'exists':
-      return operand === true ? 'given' : 'not given'
-    case 'type':
-      return `of type ${[operand].flat().join(' or ')}`
-    case 'anyOf':
-      return wordsOf(operand, path, ' or ')
-    case 'allOf':
-      return wordsOf(operand, path, ' and ')
-    case 'noneOf':
-      return (operand as readonly Predicate[])
-        .map((each) => oppositeWords(each, path))
-        .join(' and ')
-  }
-}
+type Words = (operand: unknown, path: string) => string
 
-function oppositeOf(name: ConditionName, operand: unknown, path: string): string {
-  switch (name) {
-    case 'over':
-      return conditionWords('atMost', operand, path)
-    case 'under':
-      return conditionWords('atLeast', operand, path)
-    case 'atLeast':
-      return conditionWords('under', operand, path)
-    case 'atMost':
-      return conditionWords('over', operand, path)
-    case 'longerThan':
-      return `no longer than ${String(operand)}`
-    case 'shorterThan':
-      return `no shorter than ${String(operand)}`
-    case 'exists':
-      return conditionWords('exists', operand !== true, path)
-    case 'not':
-      return predicateWords(operand as Predicate, path)
-    case 'noneOf':
-      return wordsOf(operand, path, ' or ')
-    case 'anyOf':
-      return (operand as readonly Predicate[])
-        .map((each) => oppositeWords(each, path))
-        .join(' and ')
-    case 'allOf':
-      return (operand as readonly Predicate[]).map((each) => oppositeWords(each, path)).join(' or ')
-    case 'equals':
-    case 'in':
-    case 'matches':
-    case 'startsWith':
-    case 'endsWith':
-    case 'contains':
-    case 'type':
-      return `not ${conditionWords(name, operand, path)}`
-  }
-}
+/** The operand behind these words. */
+const after =
+  (words: string): Words =>
+  (operand) =>
+    `${words} ${String(operand)}`
 
-const wordsOf = (operand: unknown, path: string, between: string): string =>
-  (operand as readonly Predicate[]).map((each) => predicateWords(each, path)).join(between)
+const quoted =
+  (words: string): Words =>
+  (operand, path) =>
+    `${words} ${shownValue(operand, path)}`
+
+const each =
+  (wordsOf: (predicate: Predicate, path: string) => string, between: string): Words =>
+  (operand, path) =>
+    (operand as readonly Predicate[]).map((one) => wordsOf(one, path)).join(between)
+
+/** Each condition in words, and its opposite where that is more than `not`. */
+const WORDS: Readonly<Record<ConditionName, readonly [words: Words, opposite?: Words]>> = {
+  equals: [shownValue],
+  not: [
+    (operand, path) => oppositeWords(operand as Predicate, path),
+    (operand, path) => predicateWords(operand as Predicate, path),
+  ],
+  in: [(operand, path) => `one of ${listOf(operand as readonly unknown[], path)}`],
+  matches: [(operand) => `matching /${String(operand)}/`],
+  startsWith: [quoted('starting with')],
+  endsWith: [quoted('ending with')],
+  contains: [quoted('containing')],
+  over: [after('over'), after('up to')],
+  under: [after('under'), after('at least')],
+  atLeast: [after('at least'), after('under')],
+  atMost: [after('up to'), after('over')],
+  longerThan: [after('longer than'), after('no longer than')],
+  shorterThan: [after('shorter than'), after('no shorter than')],
+  exists: [
+    (operand) => (operand === true ? 'given' : 'not given'),
+    (operand) => (operand === true ? 'not given' : 'given'),
+  ],
+  type: [(operand) => `of type ${[operand].flat().join(' or ')}`],
+  anyOf: [each(predicateWords, ' or '), each(oppositeWords, ' and ')],
+  allOf: [each(predicateWords, ' and '), each(oppositeWords, ' or ')],
+  noneOf: [each(oppositeWords, ' and '), each(predicateWords, ' or ')],
+}
 
 const SHOWN = 6
 
-function listOf(operand: unknown, path: string): string {
-  const list = operand as readonly unknown[]
+function listOf(list: readonly unknown[], path: string): string {
   const rest = list.length - SHOWN
-  return (
-    list
-      .slice(0, SHOWN)
-      .map((each) => shownValue(each, path))
-      .join(', ') + (rest > 0 ? ` and ${rest} more` : '')
-  )
+  const shown = list.slice(0, SHOWN).map((one) => shownValue(one, path))
+  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }

@@ -26,6 +26,15 @@ export interface SandboxOptions {
   readonly addresses?: readonly string[]
   /** Programs that may be started, as argument vectors; none unless set. */
   readonly programs?: readonly (readonly string[])[]
+  /** Variables that programs may be given although this process has not set them; `*` matches any characters. */
+  readonly env?: readonly string[]
+}
+
+interface NoShellOptions {
+  /** Argument vectors that may be started all the same. */
+  readonly except?: readonly (readonly string[])[]
+  /** Variables that programs may be given although this process has not set them; `*` matches any characters. */
+  readonly env?: readonly string[]
 }
 
 export interface NetworkOptions {
@@ -44,7 +53,7 @@ export interface StrictOptions {
   readonly ask?: Names
 }
 
-const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs']
+const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs', 'env']
 
 /** Policies to start with. Several together: the strictest applies. */
 export const presets = {
@@ -100,13 +109,13 @@ export const presets = {
    */
   sandbox: (options: SandboxOptions): Policy => {
     checkPreset('sandbox', options, SANDBOX, 'root')
-    const { root, read = [], write, hosts = [], addresses, programs = [] } = options
+    const { root, read = [], write, hosts = [], addresses, programs = [], env } = options
     const roots = typeof root === 'string' ? [root] : root
     return {
       name: 'sandbox',
       files: { read: [...roots, ...read, ...(write ?? [])], write: write ?? roots },
       network: { allow: hosts, ...(addresses && { addresses }) },
-      shell: { allow: programs },
+      shell: { allow: programs, ...(env && { env }) },
     }
   },
   /**
@@ -130,12 +139,12 @@ export const presets = {
    *
    * `sandbox` says which programs not to list beside a tool that writes files.
    */
-  noShell: (options: { readonly except?: readonly (readonly string[])[] } = {}): Policy => {
-    checkPreset('noShell', options, ['except'])
-    const { except = [] } = options
+  noShell: (options: NoShellOptions = {}): Policy => {
+    checkPreset('noShell', options, ['except', 'env'])
+    const { except = [], env } = options
     return {
       name: 'noShell',
-      shell: { allow: except },
+      shell: { allow: except, ...(env && { env }) },
       ...(except.length === 0 && {
         rules: [
           {

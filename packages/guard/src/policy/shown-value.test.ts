@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownValue } from './shown-value.js'
+import { shownValue } from './predicate-words.js'
 
 /** Put together here, so that nothing that looks like a key stands in a file. */
 const key = (start: string): string => start + 'a1B2'.repeat(8)

@@ -1,10 +1,11 @@
+import { gunzipSync } from 'node:zlib'
 import type { PastCall } from './call-history.js'
 import { nameTest, type NameTest } from './name-pattern.js'
 import type { Names } from './policy.js'
 import { textForms } from './text-forms.js'
 import { TextIndex } from './text-index.js'
 
-/** How much of a trusted result is searched for untrusted text. */
+/** A trusted result longer than this is not searched: it counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000
 const SOURCE_LIMIT = 10_000
 
@@ -56,7 +57,7 @@ export class TaintTracker {
       let left = FOLLOWED_LIMIT
       const follow = (text: string): void => {
         left -= text.length
-        const from = left < 0 ? undefined : this.find(text)
+        const from = left < 0 ? this.#sources[0] : this.find(text)
         if (from !== undefined)
           this.#addForms(this.#index, text, this.#newSource({ tool: from.tool, by: tool }))
       }
@@ -68,16 +69,17 @@ export class TaintTracker {
   /** Where a text, or a part of it, was copied from; undefined when it was not. */
   find(text: string): TaintSource | undefined {
     if (this.#index.isEmpty || text.length < this.minLength) return undefined
-    for (const form of textForms(text)) {
+    const { forms, isComplete } = textForms(text)
+    for (const form of forms) {
       const source = this.#index.find(form)
       if (source !== undefined) return this.#sources[source]
     }
-    return undefined
+    return isComplete ? undefined : this.#sources[0]
   }
 
   #addForms(index: TextIndex, text: string, source: number, except?: TextIndex): void {
     if (text.length < this.minLength) return
-    for (const form of textForms(text)) index.add(form, source, except)
+    for (const form of textForms(text).forms) index.add(form, source, except)
   }
 
   /** The last one stands for all that come after, once there are too many. */
@@ -107,6 +109,11 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
   if (value === null) return undefined
   const text = textIn(value)
   if (text !== undefined) return visit(text)
+  const pieces = Array.isArray(value) ? joinedPieces(value) : undefined
+  if (pieces !== undefined) {
+    const found = visit(pieces)
+    if (found !== undefined) return found
+  }
   if (Array.isArray(value) || value instanceof Set) {
     for (const each of value) {
       const found = eachLeaf(each, visit)
@@ -121,14 +128,31 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
   return undefined
 }
 
+/** A text in pieces, or the codes of its characters. */
+function joinedPieces(list: readonly unknown[]): string | undefined {
+  if (list.length < 2) return undefined
+  if (list.every((each) => typeof each === 'string')) return list.join('')
+  return list.every((each) => typeof each === 'number') ? list.join(' ') : undefined
+}
+
 /** Of an object that is one text, or would be written as one. */
 function textIn(value: object): string | undefined {
   if (value instanceof URL) return value.href
   if (value instanceof RegExp) return value.source
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString()
   if (ArrayBuffer.isView(value))
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
-  return value instanceof ArrayBuffer ? Buffer.from(value).toString() : undefined
+    return textOf(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
+  return value instanceof ArrayBuffer ? textOf(Buffer.from(value)) : undefined
+}
+
+/** Unpacks gzip, as long as it is no bomb. */
+function textOf(bytes: Buffer): string {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.toString()
+  try {
+    return gunzipSync(bytes, { maxOutputLength: FOLLOWED_LIMIT }).toString()
+  } catch {
+    return bytes.toString()
+  }
 }
 
 function membersOf(value: object): Iterable<readonly [unknown, unknown]> {

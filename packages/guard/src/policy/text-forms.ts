@@ -1,13 +1,22 @@
+import { domainToUnicode } from 'node:url'
+
 /** How often a text is taken out of its wrapping, and into how many texts at most. */
 const DEPTH_LIMIT = 3
-const FORM_LIMIT = 64
+const FORM_LIMIT = 256
 const SHORTEST_ENCODED = 16
+
+export interface TextForms {
+  readonly forms: ReadonlySet<string>
+  /** False if there are more than are made: nothing can be said about such a text. */
+  readonly isComplete: boolean
+}
 
 /**
  * The forms that a text may be copied in, each without white space and in lower case:
- * as it is, and taken out of URL, JSON, HTML, base64 and hex encoding, also several of them.
+ * as it is, and taken out of URL, JSON, HTML, base64, hex, octal, quoted-printable, Punycode and
+ * character codes, also several of them.
  */
-export function textForms(text: string): Set<string> {
+export function textForms(text: string): TextForms {
   const forms = new Set<string>()
   let texts = [text]
   const seen = new Set(texts)
@@ -18,14 +27,15 @@ export function textForms(text: string): Set<string> {
       .flatMap(unwrapped)
       .filter((each) => seen.size < FORM_LIMIT && !seen.has(each) && seen.add(each))
   }
-  return forms
+  return { forms, isComplete: seen.size < FORM_LIMIT }
 }
 
 /** White space, case, invisible characters and how an address begins do not count. */
 const bareText = (text: string): string =>
   text
-    .normalize('NFKC')
+    .normalize('NFKD')
     .toLowerCase()
+    .replaceAll(/\p{Mn}+/gu, '')
     .replaceAll(/[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
     .replaceAll(/https?:\/\/(?:www\.)?/g, '')
 
@@ -34,6 +44,9 @@ function unwrapped(text: string): string[] {
   if (text.includes('%') || text.includes('+')) found.push(urlDecoded(text))
   if (text.includes('\\')) found.push(jsonUnescaped(text))
   if (text.includes('&')) found.push(htmlUnescaped(text))
+  if (/=[\dA-F]{2}/i.test(text)) found.push(quotedPrintableDecoded(text))
+  if (/xn--/i.test(text)) found.push(text.replaceAll(/[\w.-]*xn--[\w.-]+/gi, domainToUnicode))
+  found.push(...fromCodes(text))
   const compact = text.replaceAll(/\s+/g, '')
   for (const source of compact === text ? [text] : [text, compact]) {
     const runs = source.match(/[\w+/-]{16,}={0,2}/g) ?? []
@@ -42,6 +55,12 @@ function unwrapped(text: string): string[] {
     const hex = source.match(/(?:[\da-f]{2}){12,}/gi) ?? []
     found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
   }
+  // `61:62`, `0x61 0x62` and `aGVs.bG8h` lose what is put between.
+  const spelled = text.replaceAll(/0x(?=[\da-f]{2})/gi, '').replaceAll(/[\s:;,.|_-]+/g, '')
+  const hex = spelled === text ? [] : (spelled.match(/(?:[\da-f]{2}){12,}/gi) ?? [])
+  found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
+  if (spelled !== compact && /^[\w+/]{16,}={0,2}$/.test(spelled))
+    found.push(...joined([fromBase64(spelled)]))
   return found.filter((each) => each !== text)
 }
 
@@ -57,7 +76,7 @@ const fromBase64 = (run: string): Buffer =>
 /** Text, if these bytes are text; a few odd bytes at the ends come from cutting. */
 function readable(bytes: Buffer): string[] {
   if (bytes.length < 8) return []
-  const text = bytes.toString()
+  const text = bytes[1] === 0 && bytes[3] === 0 ? bytes.toString('utf16le') : bytes.toString()
   let oddLeft = text.length / 8
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -75,12 +94,33 @@ const urlDecoded = (text: string): string =>
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
 
 const jsonUnescaped = (text: string): string =>
-  text.replaceAll(/\\(?:u([\da-f]{4})|x([\da-f]{2})|(.))/gis, (_, unit, byte, char: string) => {
-    const code = (unit ?? byte) as string | undefined
-    return code === undefined
-      ? (ESCAPES[char] ?? char)
-      : String.fromCharCode(Number.parseInt(code, 16))
-  })
+  text.replaceAll(
+    /\\(?:u\{([\da-f]{1,6})\}|u([\da-f]{4})|x([\da-f]{2})|([0-3]?[0-7]{2})|(.))/gis,
+    (whole, point, unit, byte, octal, char: string) => {
+      const code = (point ?? unit ?? byte) as string | undefined
+      if (code !== undefined) return characterOf(Number.parseInt(code, 16)) ?? whole
+      if (octal !== undefined) return String.fromCharCode(Number.parseInt(String(octal), 8))
+      return ESCAPES[char] ?? char
+    },
+  )
+
+const characterOf = (code: number): string | undefined =>
+  code <= 0x10ffff ? String.fromCodePoint(code) : undefined
+
+const quotedPrintableDecoded = (text: string): string =>
+  text
+    .replaceAll(/=\r?\n/g, '')
+    .replaceAll(/(?:=[\dA-F]{2})+/gi, (run) =>
+      Buffer.from(run.replaceAll('=', ''), 'hex').toString(),
+    )
+
+/** `97, 98, 99`: what `charCodeAt` gives. */
+function fromCodes(text: string): string[] {
+  const runs = text.match(/\b\d{2,6}(?:[\s,;]+\d{2,6}){7,}/g) ?? []
+  return runs.map((run) =>
+    (run.match(/\d+/g) ?? []).map((code) => characterOf(Number(code)) ?? '').join(''),
+  )
+}
 
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
@@ -89,11 +129,23 @@ const ENTITIES: Readonly<Record<string, string>> = {
   quot: '"',
   apos: "'",
   nbsp: ' ',
+  commat: '@',
+  period: '.',
+  colon: ':',
+  sol: '/',
+  bsol: '\\',
+  num: '#',
+  quest: '?',
+  equals: '=',
+  lowbar: '_',
+  percnt: '%',
+  hyphen: '-',
+  dash: '-',
 }
 
 const htmlUnescaped = (text: string): string =>
   text.replaceAll(
-    /&(?:#x([\da-f]{1,6});?|#(\d{1,7});?|(\w{2,4});)/gi,
+    /&(?:#x([\da-f]{1,6});?|#(\d{1,7});?|(\w{2,8});)/gi,
     (whole, hex, decimal, name) => {
       if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
       const code = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)

@@ -1,13 +1,15 @@
 import {
-  readGuards,
+  type BodyForm,
   type GuardedCallOnTape,
   type GuardFacts,
+  type GuardIntent,
+  readGuards,
   type RecordedError,
+  type ServedFrom,
   type Tape,
 } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { outsideRuns } from '@retake/engine/hook'
-import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
 
 /** Names a call among those of a run: which call, the how manyth time, inside which other. */
 export const callKey = (fingerprint: string, occurrence: number, within?: string): string =>
@@ -36,6 +38,11 @@ export class CallLedger implements EarlierCalls {
     within?: string,
   ): EarlierCall | undefined {
     return this.#calls.get(`${callKey(fingerprint, occurrence, within)} ${guard}`)
+  }
+
+  /** All calls of a guard that were started, in the order they were first made. */
+  callsOf(guard: string): readonly EarlierCall[] {
+    return [...this.#calls.values()].filter(({ intent }) => intent.guard === guard)
   }
 
   /** Calls that were under way when a run was stopped, in the order they were first made. */
@@ -69,16 +76,17 @@ export class CallLedger implements EarlierCalls {
 const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
 
 /**
- * True if a tool ran and its answer was not waited for, or not handed on: it may well have
- * had its effect. What a tool says itself, an error for example, is an answer.
+ * True if a tool ran and its answer was not waited for, or not handed on, or it was refused
+ * something in the middle: it may well have had its effect. What a tool says itself, an error
+ * for example, is an answer.
  */
 const isUnheard = (
-  { status, attempts, served }: GuardFacts,
+  { status, attempts, served, acted }: GuardFacts,
   error: RecordedError | undefined,
 ): boolean =>
   attempts !== 0 &&
   served === undefined &&
-  (status === 'stopped' || (status === 'failed' && THROWN_AWAY.has(error?.code)))
+  (status === 'stopped' || acted === true || (status === 'failed' && THROWN_AWAY.has(error?.code)))
 
 /** The calls inside calls of the tape that a session goes on with: it serves only those of the agent itself. */
 export function nestedCallsOn(tape: string): EarlierCalls {
@@ -88,4 +96,29 @@ export function nestedCallsOn(tape: string): EarlierCalls {
     { isNestedOnly: true },
   )
   return ledger
+}
+
+/** A call of an earlier run, with what became of it. */
+export interface EarlierCall {
+  readonly tool: string
+  readonly intent: GuardIntent
+  /** Missing when it is in doubt: it may have had its effect, and nobody saw its answer. */
+  readonly facts: GuardFacts | undefined
+  /** Its result; of a call in doubt, its start. */
+  readonly from: ServedFrom
+  readonly error: RecordedError | undefined
+  args(): unknown
+  /** The result as it is stored; read on demand. */
+  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
+}
+
+/** Calls that earlier runs have completed. */
+export interface EarlierCalls {
+  /** The nth time that this very call was made of a guard, by the agent or inside another call. */
+  find(
+    guard: string,
+    fingerprint: string,
+    occurrence: number,
+    within?: string,
+  ): EarlierCall | undefined
 }

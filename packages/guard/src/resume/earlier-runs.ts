@@ -1,14 +1,128 @@
 import path from 'node:path'
-import { readGuards, TapeError, type ResumedRun, type Tape } from '@retake/tape/format'
-import { openTape, TapeLock } from '@retake/tape/node'
-import type { Session } from '@retake/engine/hook'
-import { CallLedger } from './call-ledger.js'
-import type { Spent } from '../limits/spent.js'
-import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
-import { released } from './exit.js'
-import { findRun, runsOf } from './find-run.js'
+import { readGuards, type ResumedRun, type Tape, TapeError } from '@retake/tape/format'
+import { openOwnTape, openTape, TapeLock } from '@retake/tape/node'
+import { outsideRuns, type Session } from '@retake/engine/hook'
+import { CallLedger, type EarlierCall, type EarlierCalls } from './call-ledger.js'
+import type { Spent } from '../limits/amount.js'
 import { resumeErrors } from './resume-errors.js'
 import { SpendingOnTape } from './spending-on-tape.js'
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+
+/**
+ * The tape of the run that is to be resumed; undefined when there is none to resume. `true`: the
+ * latest of this name, unless it came to its end. A text: id or path of any run.
+ */
+function findRun(dir: string, name: string, resume: true | string): string | undefined {
+  if (resume !== true) {
+    const isPath = resume.endsWith('.tape') || path.basename(resume) !== resume
+    return isPath ? path.resolve(resume) : path.join(dir, `${resume}.tape`)
+  }
+  const [latest] = runsOf(dir, name)
+  return latest === undefined || isComplete(latest) ? undefined : latest.path
+}
+
+/** Runs of a folder with this name in which a guard of this name was used, the latest first. */
+function runsOf(dir: string, name: string, since = ''): readonly Tape[] {
+  const found: Tape[] = []
+  // Ids sort by their time, to the second.
+  for (const file of tapesIn(dir)) {
+    const second = secondOf(file)
+    if (second < secondOf(since)) break
+    const last = found.at(-1)
+    if (since === '' && last !== undefined && second !== secondOf(path.basename(last.path))) break
+    const tape = openNamed(path.join(dir, file), name)
+    if (tape !== undefined) found.push(tape)
+  }
+  return found.toSorted((a, b) => b.run.startedAt - a.run.startedAt)
+}
+
+function tapesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir)
+      .filter((file) => file.endsWith('.tape'))
+      .toSorted()
+      .toReversed()
+  } catch {
+    return []
+  }
+}
+
+const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
+
+/** A tape that is damaged and may be the one looked for is not passed over. */
+function openNamed(file: string, name: string): Tape | undefined {
+  // Most runs of a folder are others': their start tells.
+  if (!startOf(file).includes(`"name":${JSON.stringify(name)}`)) return undefined
+  try {
+    if (openOwnTape(file).run.name !== name) return undefined
+    const tape = openTape(file)
+    // Killed before its first call it has done nothing, and does not even say what it resumes.
+    return readGuards(tape).guards.some(({ guard }) => guard === name) ? tape : undefined
+  } catch (error) {
+    const code = error instanceof TapeError ? error.code : ''
+    if (NOTHING_IN_IT.has(code)) return undefined
+    throw error
+  }
+}
+
+const NOTHING_IN_IT: ReadonlySet<string> = new Set([
+  'TAPE_MISSING',
+  'TAPE_EMPTY',
+  'TAPE_NO_RUN',
+  'TAPE_NOT_A_TAPE',
+  'TAPE_IS_DIRECTORY',
+])
+
+function startOf(file: string): string {
+  try {
+    const fd = openSync(file, 'r')
+    try {
+      const bytes = Buffer.alloc(4096)
+      return bytes.toString('utf8', 0, readSync(fd, bytes, 0, bytes.length, 0))
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * True if a run came to its own end, and not to an error. Without a seal it was killed while
+ * it ended: nobody was told that it had, and whoever starts it again wants none of it twice.
+ */
+function isComplete(tape: Tape): boolean {
+  if (tape.status !== 'sealed') return false
+  const end = tape.event(tape.count - 2)
+  return end.type === 'end' && end.error === undefined && (end.exitCode ?? 0) === 0
+}
+
+/** Something that must not outlive the process: a lock, a tape that is buffered in memory. */
+interface ExitResource {
+  release(): void
+}
+
+const resources = new Set<ExitResource>()
+
+/** Lets go of it when the process exits, if nobody did before. */
+export function releaseAtExit(one: ExitResource): void {
+  if (resources.size === 0) outsideRuns(() => process.on('exit', releaseAll))
+  resources.add(one)
+}
+
+export function released(one: ExitResource): void {
+  if (resources.delete(one) && resources.size === 0) process.off('exit', releaseAll)
+}
+
+function releaseAll(): void {
+  for (const one of resources) {
+    try {
+      one.release()
+    } catch {
+      // The process is about to end: what is on the tape is what there is.
+    }
+  }
+}
 
 /**
  * The runs that are resumed: the one that was asked for, those it went on from, and
@@ -68,6 +182,11 @@ export class EarlierRuns implements EarlierCalls {
 
   find(...call: Parameters<EarlierCalls['find']>): EarlierCall | undefined {
     return this.#ledger.find(...call)
+  }
+
+  /** All calls of a guard that were started in them, in order. */
+  callsOf(guard: string): readonly EarlierCall[] {
+    return this.#ledger.callsOf(guard)
   }
 
   /** Spending of a guard in all of them. */

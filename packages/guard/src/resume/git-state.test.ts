@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { gitState } from './git-state.js'
+import { gitState } from './environment.js'
 
 function repository() {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-git-'))

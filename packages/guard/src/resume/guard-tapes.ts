@@ -27,10 +27,10 @@ import type { Limiter } from '../limits/limiter.js'
 import { protectTapes } from '../bounds/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import { callKey, nestedCallsOn } from './call-ledger.js'
-import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
+import type { EarlierCall, EarlierCalls } from './call-ledger.js'
 import { EarlierRuns, settleDoubt } from './earlier-runs.js'
 import { environment } from './environment.js'
-import { releaseAtExit, released } from './exit.js'
+import { releaseAtExit, released } from './earlier-runs.js'
 import {
   type CallInDoubt,
   decideDoubt,
@@ -40,7 +40,7 @@ import {
 } from './in-doubt.js'
 import { NestedSession } from './nested-session.js'
 import { resumeErrors } from './resume-errors.js'
-import { RunSpending } from './run-spending.js'
+import { RunSpending } from './spending-on-tape.js'
 import { openTape } from '@retake/tape/node'
 import { createHash } from 'node:crypto'
 import type { CallBounds } from '../bounds/call-bounds.js'
@@ -150,7 +150,13 @@ export class GuardTapes {
   #own: OwnTape | undefined
   #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
-  constructor(options: GuardOptions, policy: CompiledPolicy, limiter: Limiter) {
+  constructor(
+    options: GuardOptions,
+    policy: CompiledPolicy,
+    limiter: Limiter,
+    /** Called once, before the first call, with the calls of the runs that are resumed. */
+    readonly onResume: (calls: readonly EarlierCall[]) => void,
+  ) {
     this.#options = options
     this.#policy = policy
     this.spending = new RunSpending(options.name, limiter)
@@ -315,6 +321,7 @@ export class GuardTapes {
     if (this.#earlier === undefined) return
     releaseAtExit(this.#earlier)
     this.spending.restore(this.#earlier)
+    this.onResume(this.#earlier.callsOf(name))
   }
 
   #recordLeftOpen(inDoubt: readonly CallInDoubt[]): void {

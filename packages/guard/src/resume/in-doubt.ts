@@ -1,6 +1,6 @@
 import { readGuards, type ServedFrom, type Tape } from '@retake/tape/format'
 import type { GuardedTool } from '../guarded-tool.js'
-import type { EarlierCall } from './earlier-calls.js'
+import type { EarlierCall } from './call-ledger.js'
 
 /** A call whose tool was started and whose answer nobody got: it may have had its effect. */
 export interface CallInDoubt {

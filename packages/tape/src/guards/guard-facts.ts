@@ -56,6 +56,8 @@ export interface GuardIntent {
   readonly effects?: readonly Effect[]
   /** The tool says that running it twice does no harm, or that the other side knows a call by its key. */
   readonly idempotent?: boolean
+  /** The tool can find out whether a call in doubt has happened. */
+  readonly verifiable?: true
   /** The `idempotencyKey` that the tool gets: the same when a resumed run makes the call again. */
   readonly key?: string
   /** For a call that a guarded tool made: which call of which occurrence it is part of. */
@@ -84,6 +86,9 @@ export interface DriftReason {
   readonly what: string
   readonly weight: number
 }
+
+/** Said of a denied call that had an effect before. */
+export const ACTED_TEXT = 'it had sent, written or started something before it was refused'
 
 /** One way in which an answer is not what was promised. */
 export interface Drift {
@@ -137,8 +142,12 @@ export interface GuardFacts {
   readonly drift?: readonly Drift[]
   readonly approval?: ApprovalFacts
   readonly served?: ServedFrom
+  /** A call in doubt whose `verify` found its effect: the tool was not started again. */
+  readonly verified?: true
   /** Access that was denied to the tool while it ran, however it handled that. */
   readonly blocked?: readonly string[]
+  /** A denied call had sent, written or started something before it was refused: it is in doubt. */
+  readonly acted?: true
   /** Milliseconds the tool took; of a served call, those it took then. */
   readonly tookMs?: number
 }

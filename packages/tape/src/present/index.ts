@@ -1,5 +1,6 @@
 /** Words and figures for people, the same in the terminal, on the page and in exports. */
 export { cutAt } from '../format/clip-text.js'
+export * from './argument-lines.js'
 export * from './blame-words.js'
 export * from './figures.js'
 export * from './line-diff.js'

@@ -19,6 +19,7 @@ import { cliErrors, RunNotTrusted } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
 import { startOf } from '../../agent/replay-agent.js'
 import { decideApproval, pendingApprovals, userName } from '@retake/guard'
+import { argumentLines } from '@retake/tape/present'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fromHere } from '../../terminal/terminal.js'
@@ -119,7 +120,7 @@ const textOf = (file: string): string | undefined =>
 const waitingApprovals = (store: RunStore, run: string): WaitingApproval[] =>
   pendingApprovals(store.find(run), Date.now()).map(({ request, of }) => {
     const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
-    const shown = JSON.stringify(args, undefined, 2) ?? 'undefined'
+    const shown = argumentLines(args, request.lastApproved).join('\n')
     return { id: of, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
   })
 

@@ -1,8 +1,9 @@
 import type { ArgumentDrift, DriftReason } from '@retake/tape/format'
 import { typeOf } from '../type-of.js'
 import type { ArgumentBaseline, Baseline, Spread } from './baseline.js'
-import { eachArgument } from './each-argument.js'
-import { hostIn, textShape } from './each-argument.js'
+import { eachArgument, hostIn, textShape } from './baseline.js'
+import type { PolicyJudgement } from '../../policy/compiled-policy.js'
+import { contractErrors } from '../contract-errors.js'
 
 /** With fewer calls than this there is nothing to differ from. */
 const CALLS_LEAST = 5
@@ -114,4 +115,33 @@ function newHost(
   const host = typeof value === 'string' ? hostIn(value) : undefined
   if (host !== undefined && hosts?.includes(host) !== true)
     add(`it leads to ${host}, where no call led before`)
+}
+
+/** Policy for a call whose arguments are unusual. */
+export interface OnArgumentDrift {
+  /** Scores above this are acted upon. */
+  readonly over: number
+  /** `warn`: only noted on the tape, as every score is. */
+  readonly then: 'warn' | 'ask' | 'deny'
+}
+
+interface ArgumentDriftOptions {
+  readonly baseline?: Baseline | string
+  readonly onArgumentDrift?: OnArgumentDrift
+}
+
+/** A judgement with the score of the arguments, which can make it stricter and nothing else. */
+export function judgeArguments(
+  { baseline, onArgumentDrift }: ArgumentDriftOptions,
+  call: { readonly tool: string; readonly args: unknown },
+  judgement: PolicyJudgement,
+): { readonly judgement: PolicyJudgement; readonly drift?: ArgumentDrift } {
+  if (baseline === undefined || typeof baseline === 'string') return { judgement }
+  const drift = driftScore(baseline, call.tool, call.args)
+  if (drift.score === 0) return { judgement }
+  const { over = Infinity, then = 'warn' } = onArgumentDrift ?? {}
+  const isStrict = judgement.verdict === 'deny' || judgement.verdict === then
+  if (drift.score <= over || then === 'warn' || isStrict) return { judgement, drift }
+  const denial = contractErrors.argumentDrift(call.tool, drift, over)
+  return { judgement: { verdict: then, rule: denial.rule, denial }, drift }
 }

@@ -1,41 +1,20 @@
-import module, { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import v8 from 'node:v8'
-import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
+import { lookFirst, replaceClass, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
-import { FileCheck } from './file-check.js'
-import { pathArgument } from './path-argument.js'
-
-/** Where Node writes traces, unless it was started otherwise. */
-const TRACE_FILE = 'node_trace.1.log'
+import { FileCheck, pathArgument } from './file-check.js'
 
 /**
- * Ways to files that are not in `node:fs`. They are asked about inside guarded calls and are
+ * Ways to files that are not in `node:fs`. They are checked inside guarded calls and are
  * otherwise as they were. Native addons have ways of their own, which are not seen.
  */
-export function patchOtherWays(): Undo {
-  const report = (process.report as object | undefined) ?? {}
-  const fileOf = reportFiles(report)
-  return undoAll([
+export const patchOtherWays = (): Undo =>
+  undoAll([
     // Not even back to where it is: relative paths of everybody depend on it.
     checkFirst(process, 'chdir', (check, [folder]) => check.access('enter', String(folder))),
-    // Node writes these files itself.
-    checkFirst(v8, 'setHeapSnapshotNearHeapLimit', (check) => check.access('write', '.')),
-    checkFirst(v8, 'writeHeapSnapshot', (check, args) => {
-      args[0] = pathArgument(check, args[0]) ?? args[0]
-      check.access('write', typeof args[0] === 'string' ? args[0] : '.')
-    }),
-    checkFirst(report, 'writeReport', (check, [file]) => check.access('write', fileOf(file))),
-    checkFirst(traceEvents(), 'createTracing', (check) => check.access('write', TRACE_FILE)),
-    checkFirst(module, 'enableCompileCache', (check, args) => {
-      const [given] = args
-      // Options with getters could say something else the second time.
-      if (typeof given === 'object' && given !== null) args[0] = { ...given }
-      check.access('write', cacheFolder(args[0]))
-    }),
+    checkFirst(v8, 'writeHeapSnapshot', (check, [file]) =>
+      check.access('write', pathArgument(check, file) ?? '.'),
+    ),
   ])
-}
 
 function checkFirst(
   target: object,
@@ -49,37 +28,52 @@ function checkFirst(
 }
 
 /**
- * Where a report goes: with no name into a file that was named before, and always below the
- * folder for reports, if there is one. Read with the getters that are there now: a tool could
- * put others in their place.
+ * Parts of Node that open files in native code. Only processes with a policy about files load
+ * them: they are marked as experimental, and say so when they are loaded.
  */
-function reportFiles(report: object): (file: unknown) => string {
-  const { directory, filename } = Object.getOwnPropertyDescriptors(report) as Record<
-    string,
-    PropertyDescriptor | undefined
-  >
-  const read = (property: PropertyDescriptor | undefined): string =>
-    String(property?.get?.call(report) ?? '')
-  return (file) => {
-    const name = (typeof file === 'string' && file) || read(filename) || '.'
-    const folder = read(directory)
-    return folder === '' ? name : path.join(folder, name)
-  }
+export function lockNativeWays(): Undo {
+  return undoAll([
+    checkClass('node:wasi', 'WASI', (check, options) => {
+      const { preopens = {} } = (options ?? {}) as { preopens?: Record<string, unknown> }
+      for (const folder of Object.values(preopens).map(String)) {
+        check.access('read', folder)
+        check.access('write', folder)
+      }
+    }),
+    // By its SQL any file can be attached.
+    checkClass('node:sqlite', 'DatabaseSync', ({ bounds }) => {
+      for (const each of bounds) each.addon('node:sqlite')
+    }),
+  ])
 }
 
-/** Where compiled code is kept, by text, by option, or where Node thinks best. */
-function cacheFolder(given: unknown): string {
-  const { directory } = Object(given) as { directory?: unknown }
-  const folder = typeof given === 'string' ? given : directory
-  if (typeof folder === 'string') return folder
-  return process.env['NODE_COMPILE_CACHE'] || path.join(tmpdir(), 'node-compile-cache')
+function checkClass(
+  from: string,
+  name: string,
+  inspect: (check: FileCheck, first: unknown) => void,
+): Undo {
+  const owner = quietly(() => process.getBuiltinModule(from)) as
+    | Record<string, Function>
+    | undefined
+  const Native = owner?.[name]
+  if (owner === undefined || Native === undefined) return () => {}
+  const Checked = new Proxy(Native, {
+    construct(native, args: unknown[], newTarget) {
+      const bounds = currentBounds()
+      if (bounds.length > 0) inspect(new FileCheck(bounds), args[0])
+      return Reflect.construct(native, args, newTarget) as object
+    },
+  })
+  return replaceClass([owner], name, Checked)
 }
 
-/** Threads do not have the module. */
-function traceEvents(): object {
+/** Nobody here uses what the warning is about. */
+function quietly<T>(load: () => T): T {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
   try {
-    return createRequire(import.meta.url)('node:trace_events') as object
-  } catch {
-    return {}
+    return load()
+  } finally {
+    process.emitWarning = emitWarning
   }
 }

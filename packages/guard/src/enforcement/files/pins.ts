@@ -9,98 +9,66 @@ const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
 const O_PATH = 0o10000000
 
 const DESCRIPTORS = '/proc/self/fd'
-const canPin = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
-
-/** A path through a pinned descriptor, and the rest. */
-export const PINNED = /^\/proc\/self\/fd\/(\d+)((?:\/.*)?)$/s
+const isLinux = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
 
 /** No file can be there. */
-export const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
+const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
 
 /** How often a path is followed again that changes all the time. */
 const ATTEMPTS = 100
 
-/** Descriptors that are pinned by any call. */
-const retained = new Set<number>()
-
-export const pinnedFolder = (fd: number): string | undefined =>
-  retained.has(fd) ? `${DESCRIPTORS}/${fd}` : undefined
-
 /**
- * Holds what was checked until it was used, so that nobody can exchange it in between. On
- * Linux a file is pinned by a descriptor and reached through `/proc/self/fd`: the system then
- * follows no path any more. Elsewhere the path without its links is used, and a folder on the
- * way that is exchanged for a link in that moment is not noticed. A run between the
- * tool and the disk gets the path as it was given, which is what goes on its tape.
+ * Checks paths, and holds what was checked until it was used, so that nobody can exchange it in
+ * between. On Linux a file is pinned by a descriptor and reached through `/proc/self/fd`: the
+ * system then follows no path any more. Elsewhere the path without its links is used, and a
+ * folder on the way that is exchanged for a link in that moment is not noticed. Without
+ * `canPin`, paths stay as they are: a run needs them for its tape.
  */
 export class Pins {
   readonly #fds: number[] = []
   /** Original paths by pinned path, for error messages. */
   readonly #names: [pinned: string, given: string][] = []
+  readonly #passesOn: boolean
 
-  constructor(readonly check: FileCheck) {}
-
-  /** A run needs the path for its tape; a tool without a file scope has no boundary to escape. */
-  get #passesOn(): boolean {
-    return this.check.session !== undefined || !this.check.haveScopes
+  constructor(
+    readonly check: FileCheck,
+    canPin: boolean,
+  ) {
+    // A tool without a file scope has no boundary to escape.
+    this.#passesOn = !canPin || !check.haveScopes
   }
 
   /** Pins the target of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
-    if (text === MISSING_PATH) return text
-    if (this.#passesOn || !canPin) {
-      this.#inspect(accesses, text)
-      return this.#passesOn ? text : (resolvePath(text)?.real ?? text)
-    }
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      this.#inspect(accesses, text)
-      const location = resolvePath(text)
-      if (location === undefined) continue
+    const inspect = (at: string): void =>
+      accesses.forEach((access) => this.check.access(access, at))
+    return this.#pinned(text, true, inspect, (location) => {
       if (location.stats === undefined) {
-        const made = creates
-          ? this.#entryOf(accesses, text, location)
-          : this.#missing(text, location)
-        if (made !== undefined) return made
-        continue
+        const parent = resolvePath(path.dirname(location.real))?.stats
+        return creates || parent?.isFile() === true
+          ? this.#inFolder(location, inspect)
+          : MISSING_PATH
       }
-      const fd = this.#pinFolder(location, 0)
-      if (fd === undefined) continue
-      this.#inspect(accesses, pinnedPath(fd))
-      return this.#named(`${DESCRIPTORS}/${fd}`, text)
-    }
-    this.check.access('changed', text)
-    return MISSING_PATH
+      const fd = this.#pin(location, 0)
+      if (fd === undefined) return undefined
+      inspect(pinnedPath(fd))
+      return `${DESCRIPTORS}/${fd}`
+    })
   }
 
   /** An entry of a folder, whether or not something is there; a link is not followed. */
   entry(inspect: (text: string) => void, text: string): string {
-    if (text === MISSING_PATH) return text
-    if (this.#passesOn || !canPin) {
-      inspect(text)
-      return this.#passesOn ? text : (resolvePath(text, { follow: false })?.real ?? text)
-    }
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const location = resolvePath(text, { follow: false })
-      inspect(text)
-      const pinned = location && this.#inFolder(location, text, inspect)
-      if (pinned !== undefined) return pinned
-    }
-    this.check.access('changed', text)
-    return MISSING_PATH
+    return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect))
   }
 
-  /** Keeps a descriptor that was opened on the way until the end. */
-  keep(fd: number, given: string): string {
-    retained.add(fd)
+  /** Pins a descriptor that was opened on the way until the end. */
+  pinDescriptor(fd: number, given: string): string {
     this.#fds.push(fd)
     return this.#named(`${DESCRIPTORS}/${fd}`, given)
   }
 
   release(): void {
-    for (const fd of this.#fds.splice(0)) {
-      retained.delete(fd)
-      disk.closeSync(fd)
-    }
+    for (const fd of this.#fds.splice(0)) disk.closeSync(fd)
   }
 
   /** Text of the system with the paths that the tool knows. */
@@ -111,63 +79,59 @@ export class Pins {
     return shown
   }
 
-  restoreError(error: unknown): unknown {
-    if (!(error instanceof Error) || this.#names.length === 0) return error
-    const fields = error as Error & { path?: unknown; dest?: unknown }
-    for (const key of ['message', 'stack', 'path', 'dest'] as const) {
+  /** The same for an error, or for the object that Node makes one of. */
+  restore<T>(error: T): T {
+    if (typeof error !== 'object' || error === null || this.#names.length === 0) return error
+    const fields = error as Record<string, unknown>
+    for (const key of ['message', 'stack', 'path', 'dest']) {
       const value = fields[key]
       if (typeof value === 'string') fields[key] = this.unpinned(value)
     }
     return error
   }
 
-  #inspect(accesses: readonly FileAccess[], text: string): void {
-    for (const access of accesses) this.check.access(access, text)
-  }
-
-  /** For a new entry: its folder is pinned, and its name must not be followed. */
-  #entryOf(
-    accesses: readonly FileAccess[],
+  #pinned(
     text: string,
-    location: ResolvedPath,
-  ): string | undefined {
-    return this.#inFolder(location, text, (at) => this.#inspect(accesses, at))
-  }
-
-  #inFolder(
-    { real }: ResolvedPath,
-    text: string,
+    follow: boolean,
     inspect: (text: string) => void,
-  ): string | undefined {
+    pin: (location: ResolvedPath) => string | undefined,
+  ): string {
+    if (this.#passesOn || !isLinux) {
+      inspect(text)
+      return this.#passesOn ? text : (resolvePath(text, { follow })?.real ?? text)
+    }
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      inspect(text)
+      const location = resolvePath(text, { follow })
+      const pinned = location && pin(location)
+      if (pinned !== undefined) return this.#named(pinned, text)
+    }
+    this.check.access('changed', text)
+    return MISSING_PATH
+  }
+
+  /** The nearest folder that exists is pinned; the name in it must not be followed. */
+  #inFolder({ real }: ResolvedPath, inspect: (text: string) => void): string | undefined {
     let folder = path.dirname(real)
     while (resolvePath(folder)?.stats === undefined && folder !== path.dirname(folder))
       folder = path.dirname(folder)
     const location = resolvePath(folder, { follow: false })
-    const fd =
-      location &&
-      this.#pinFolder(location, location.stats?.isDirectory() === true ? O_DIRECTORY : 0)
+    const isFolder = location?.stats?.isDirectory() === true
+    const fd = location && this.#pin(location, isFolder ? O_DIRECTORY : 0)
     if (fd === undefined) return undefined
     const rest = real.slice(folder.length).replace(/^\/+/, '')
     inspect(path.join(pinnedPath(fd), rest))
-    return this.#named(rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`, text)
-  }
-
-  /** Nothing is there: whoever puts something there now is too late. */
-  #missing(text: string, { real }: ResolvedPath): string | undefined {
-    const parent = resolvePath(path.dirname(real))
-    if (parent?.stats?.isFile() !== true) return this.#named(MISSING_PATH, text)
-    const fd = this.#pinFolder(parent, 0)
-    return fd === undefined ? undefined : this.#named(`${DESCRIPTORS}/${fd}/nothing`, text)
+    return rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
   }
 
   /** Undefined when it is not what was found before. */
-  #pinFolder({ real, stats }: ResolvedPath, flags: number): number | undefined {
+  #pin({ real, stats }: ResolvedPath, flags: number): number | undefined {
     let fd: number
     try {
       fd = outsideRuns(() => disk.openSync(real, O_PATH | O_NOFOLLOW | flags))
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return undefined
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes(code)) return undefined
       throw error
     }
     const found = disk.fstatSync(fd)
@@ -175,23 +139,20 @@ export class Pins {
       disk.closeSync(fd)
       return undefined
     }
-    this.keep(fd, real)
+    this.pinDescriptor(fd, real)
     return fd
   }
 
   #named(pinned: string, given: string): string {
     // The newest name of the same thing, and longer paths first.
-    this.#names.unshift([escape(pinned), given])
+    this.#names.unshift([pinned.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), given])
     this.#names.sort(([one], [other]) => other.length - one.length)
     return pinned
   }
 }
 
-/** As a part of a regular expression. */
-const escape = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-
 /** The path of a descriptor, according to the system. */
-export function pinnedPath(fd: number): string {
+function pinnedPath(fd: number): string {
   const location = disk.readlinkSync(`${DESCRIPTORS}/${fd}`)
   return statOf(location) === undefined ? location.replace(/ \(deleted\)$/, '') : location
 }

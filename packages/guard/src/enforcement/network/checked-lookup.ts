@@ -1,14 +1,62 @@
-import type { LookupAddress, LookupOptions } from 'node:dns'
+import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import type { Endpoint } from './socket-watch.js'
+import type { Endpoint } from './watched-sockets.js'
+import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
+import { currentBounds } from '../current-bounds.js'
+
+/** The reason why a query is refused. A query reveals its name to servers of others. */
+export function checkQuery(
+  bounds: readonly CallBounds[],
+  name: string,
+  [host]: readonly unknown[],
+): Error | undefined {
+  if (typeof host !== 'string' || host === '') return undefined
+  const isBackwards = name === 'reverse' || name === 'lookupService'
+  try {
+    for (const each of bounds) {
+      if (isBackwards) each.host(host, 0, false)
+      else each.network((scope) => scope.checkLookup(host))
+    }
+    return undefined
+  } catch (refusal) {
+    return refusal as Error
+  }
+}
+
+const DNS_PORT = 53
+
+/** Judges which name servers a guarded call may choose. */
+export function patchNameServers(): Undo {
+  const resolver = Object.getPrototypeOf(dns.Resolver.prototype) as object
+  return undoAll(
+    [dns, dns.promises, resolver].map((target) =>
+      lookFirst(target, 'setServers', (args) => {
+        const bounds = currentBounds()
+        if (bounds.length > 0) args[0] = checkServers(bounds, args[0])
+      }),
+    ),
+  )
+}
+
+/** Name servers are connected to like everything else, only by Node itself. Returns what was judged. */
+function checkServers(bounds: readonly CallBounds[], servers: unknown): unknown {
+  if (!Array.isArray(servers)) return servers
+  const judged = servers.map(String)
+  for (const server of judged) {
+    const [, bracketed, plain, port] =
+      /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(server) ?? []
+    const host = bracketed ?? plain ?? server
+    for (const each of bounds) each.host(host, Number(port ?? DNS_PORT), true)
+  }
+  return judged
+}
 
 type Answered = (error: Error | null, address?: unknown, family?: number) => void
 type Lookup = (host: string, options: LookupOptions, answered: Answered) => unknown
 
 /**
- * A look-up whose answers are judged before anybody sees them, and handed on as
- * copies: the address that was judged is the one connected to, whatever the name means
- * a moment later. One address that is not allowed among several is enough to refuse,
+ * A look-up whose answers are judged before anybody sees them: the address that was
+ * judged is the one connected to, whatever the name means a moment later. One address that is not allowed among several is enough to refuse,
  * except for `localhost`, which has one in each family by nature.
  */
 export function checkedLookup(
@@ -22,7 +70,7 @@ export function checkedLookup(
       let judged: unknown
       try {
         judged = Array.isArray(address)
-          ? judgeAll(bounds, copyOf(address), port, host)
+          ? judgeAll(bounds, address as readonly LookupAddress[], port, host)
           : judgeOne(bounds, asText(address), port, host)
       } catch (refusal) {
         return answered(refusal as Error)
@@ -30,13 +78,6 @@ export function checkedLookup(
       answered(null, judged, family)
     })
 }
-
-/** Read once: an answer may say something else the next time. */
-const copyOf = (addresses: readonly unknown[]): readonly LookupAddress[] =>
-  addresses.map((each) => {
-    const { address, family } = each as { address: unknown; family: unknown }
-    return { address: asText(address), family: Number(family) }
-  })
 
 // oxlint-disable-next-line no-base-to-string
 const asText = (address: unknown): string => String(address)

@@ -4,9 +4,15 @@ import path from 'node:path'
 import { beforeContact, currentSession, replace, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { checkedLookup } from './checked-lookup.js'
-import { isHttpWork } from './http-work.js'
-import type { Endpoint } from './socket-watch.js'
-import { checkOpen, isWatched, endpointOf, watchSocket } from './watched-sockets.js'
+import { isHttpWork } from './http-requests.js'
+import {
+  checkOpen,
+  type Endpoint,
+  endpointOf,
+  endWithCall,
+  isWatched,
+  watchSocket,
+} from './watched-sockets.js'
 import tls from 'node:tls'
 import { currentBounds } from '../current-bounds.js'
 
@@ -121,4 +127,26 @@ function secureWithin(
 function givenSocket(options: unknown): net.Socket | undefined {
   if (typeof options !== 'object' || options === null || !('socket' in options)) return undefined
   return options.socket instanceof net.Socket ? options.socket : undefined
+}
+
+type Listen = (this: net.Server, ...args: unknown[]) => net.Server
+
+/** Under a network scope a guarded call may not listen; without one its server ends with it. */
+export function patchListening(): Undo {
+  const native = net.Server.prototype.listen as Listen
+  return replace(net.Server.prototype, 'listen', function (this: net.Server, ...args: unknown[]) {
+    const bounds = currentBounds()
+    if (bounds.length === 0) return native.apply(this, args)
+    try {
+      for (const each of bounds) each.network((scope) => scope.checkListen())
+    } catch (error) {
+      process.nextTick(() => this.emit('error', error))
+      return this
+    }
+    endWithCall(bounds, {
+      once: (event, listener) => this.once(event, listener),
+      destroy: () => this.close(),
+    })
+    return native.apply(this, args)
+  })
 }

@@ -1,5 +1,6 @@
 import dgram from 'node:dgram'
 import dns from 'node:dns'
+import net from 'node:net'
 import { replace, type Undo, undoAll } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
@@ -68,8 +69,17 @@ function patchSend(): Undo {
   return replace(dgram.Socket.prototype, 'send', function (this: dgram.Socket, ...args: unknown[]) {
     const bounds = boundsOf(this)
     if (bounds.length === 0) return native.apply(this, args)
-    const endpoint = targetOf(args) ?? remoteOf(this)
-    return reach(bounds, this, endpoint, args, () => native.apply(this, args))
+    const remote = remoteOf(this)
+    if (remote !== undefined)
+      return reach(bounds, this, remote, args, () => native.apply(this, args))
+    const { at, ...endpoint } = targetOf(this, args)
+    return reach(bounds, this, endpoint, args, () =>
+      made.has(this) || net.isIP(endpoint.host) > 0
+        ? native.apply(this, args)
+        : resolveFirst(bounds, this, endpoint, args, (address) =>
+            native.apply(this, args.with(at, address)),
+          ),
+    )
   })
 }
 
@@ -81,11 +91,7 @@ function patchConnect(): Undo {
     function (this: dgram.Socket, ...args: unknown[]) {
       const bounds = boundsOf(this)
       if (bounds.length === 0) return native.apply(this, args)
-      const [port, address] = args
-      const endpoint = {
-        host: typeof address === 'string' ? address : '127.0.0.1',
-        port: Number(port),
-      }
+      const endpoint = goalOf(this, args[0], args[1])
       goals.set(this, endpoint)
       return reach(bounds, this, endpoint, args, () => native.apply(this, args))
     },
@@ -102,13 +108,13 @@ function reach(
   try {
     for (const each of bounds) each.host(endpoint.host, endpoint.port, true)
   } catch (error) {
-    const callback = args.at(-1)
-    process.nextTick(() => {
-      if (typeof callback === 'function') callback(error)
-      else socket.emit('error', error as Error)
-    })
+    process.nextTick(() => refused(socket, args, error))
     return undefined
   }
+  return sendTo(endpoint, native)
+}
+
+function sendTo(endpoint: Goal, native: () => unknown): unknown {
   const before = [underWay, isSending] as const
   underWay = endpoint
   isSending = true
@@ -133,19 +139,52 @@ function patchBind(prototype: dgram.Socket): Undo {
   })
 }
 
-/** `send(message, [offset, length,] port, address, callback)`. */
-function targetOf([, ...rest]: readonly unknown[]): Goal | undefined {
-  const given = rest.filter((each) => typeof each !== 'function')
-  const [port, address] = given.length >= 3 ? given.slice(2) : given
-  if (port === undefined || port === null) return undefined
-  return { host: typeof address === 'string' ? address : '127.0.0.1', port: Number(port) }
+/**
+ * `send(message, [offset, length,] port, address, callback)`, distinguished as Node does: by the
+ * values, whatever their number. `at`: the position of the address.
+ */
+function targetOf(socket: dgram.Socket, args: readonly unknown[]): Goal & { at: number } {
+  const isLong = Boolean(args[4]) || (Boolean(args[3]) && typeof args[3] !== 'function')
+  const at = isLong ? 4 : 2
+  return { ...goalOf(socket, args[at - 1], args[at]), at }
 }
 
-function remoteOf(socket: dgram.Socket): Goal {
+/** Without an address, this machine is meant. */
+function goalOf(socket: dgram.Socket, port: unknown, address: unknown): Goal {
+  const { type } = socket as unknown as { type?: string }
+  const local = type === 'udp6' ? '::1' : '127.0.0.1'
+  const host = typeof address === 'string' && address !== '' ? address : local
+  return { host, port: Number(port) }
+}
+
+/** The other end of a connected socket. */
+function remoteOf(socket: dgram.Socket): Goal | undefined {
   try {
     const { address, port } = socket.remoteAddress()
     return { host: address, port }
   } catch {
-    return { host: '127.0.0.1', port: 0 }
+    return undefined
   }
+}
+
+/** Sockets from before the call look names up by themselves, so this is done for them. */
+function resolveFirst(
+  bounds: readonly CallBounds[],
+  socket: dgram.Socket,
+  endpoint: Goal,
+  args: readonly unknown[],
+  send: (address: unknown) => unknown,
+): void {
+  const { type } = socket as unknown as { type?: string }
+  const family = type === 'udp6' ? 6 : 4
+  checkedLookup(bounds, dns.lookup, endpoint)(endpoint.host, { family }, (error, address) => {
+    if (error) refused(socket, args, error)
+    else sendTo(endpoint, () => send(address))
+  })
+}
+
+function refused(socket: dgram.Socket, args: readonly unknown[], error: unknown): void {
+  const callback = args.findLast((each) => typeof each === 'function')
+  if (callback === undefined) socket.emit('error', error as Error)
+  else (callback as (error: unknown) => void)(error)
 }

@@ -3,9 +3,8 @@ import { Duplex } from 'node:stream'
 import { currentSession, replace, type Undo, undoAll } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
-import { asHttpWork } from './http-work.js'
-import { endWithCall } from './watched-sockets.js'
-import { withTarget } from './socket-watch.js'
+import { asHttpWork } from './http-requests.js'
+import { endWithCall, withTarget } from './watched-sockets.js'
 
 type Session = http2.ClientHttp2Session
 

@@ -1,12 +1,74 @@
 import { ChildProcess } from 'node:child_process'
-import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
+import {
+  lookFirst,
+  outsideRuns,
+  replace,
+  type SpawnOptions,
+  type Undo,
+  undoAll,
+} from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { Command } from '../../bounds/scopes.js'
+import { type NativeSpawnOptions, spawnConfined } from '../../sandbox/confine.js'
 import { currentBounds } from '../current-bounds.js'
 import { readdirSync, readFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
+import { processErrors } from '../../bounds/process-errors.js'
+
+/**
+ * Actions of a guarded tool on the process it runs in: end it, signal others, or load code that
+ * no boundary sees. Without a guarded call around it every function is the native one.
+ */
+export function patchProcessControl(): Undo {
+  const exits = ['exit', 'reallyExit', 'abort', 'execve'] as const
+  return undoAll([
+    ...exits.map((name) =>
+      checkFirst(name, (each) => each.refuse(processErrors.exit(each.tool, `process.${name}`))),
+    ),
+    checkFirst('_kill', (each, [pid, signal]) => {
+      each.signal(Number(pid), signalName(signal))
+      if (signalName(signal) === 'SIGKILL' && each.processes.has(Number(pid)))
+        endDescendants(Number(pid))
+    }),
+    checkFirst('dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
+    ...(['on', 'addListener', 'prependListener', 'once', 'prependOnceListener'] as const).map(
+      patchSignals,
+    ),
+  ])
+}
+
+/** Asks every call around before the native function is called. */
+function checkFirst(
+  method: string,
+  check: (bounds: CallBounds, args: readonly unknown[]) => void,
+): Undo {
+  return lookFirst(process, method, (args) => {
+    for (const each of currentBounds()) check(each, args)
+  })
+}
+
+type Listen = (this: NodeJS.Process, event: string | symbol, listener: () => void) => NodeJS.Process
+
+/**
+ * The first listener for a signal decides in which context all of them run. A tool that adds it
+ * must not bind those of the program to its call.
+ */
+function patchSignals(
+  method: 'on' | 'addListener' | 'prependListener' | 'once' | 'prependOnceListener',
+): Undo {
+  const native = process[method] as Listen
+  return replace(process, method, function (this: NodeJS.Process, event, listener) {
+    const isOfTool = event in constants.signals && currentBounds().length > 0
+    const add = (): NodeJS.Process => native.call(this, event, listener)
+    return isOfTool ? outsideRuns(add) : add()
+  } satisfies Listen)
+}
+
+const signalName = (signal: unknown): string =>
+  Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? String(signal)
 
 /** Checks a process with the calls around it. Returns the options that were checked, to start it with. */
 export function boundOptions<Options extends SpawnOptions>(
@@ -20,8 +82,8 @@ export function boundOptions<Options extends SpawnOptions>(
   return checked
 }
 
-/** True while a process is started that the calls around have allowed. */
-let isChecked = false
+/** Processes that the calls around have allowed, before they start. */
+const checkedHandles = new WeakMap<object, readonly CallBounds[]>()
 
 /** Starts a process on behalf of guarded calls. It ends with them. */
 export function spawnWithin(
@@ -31,29 +93,60 @@ export function spawnWithin(
   start: (options: SpawnOptions) => number,
 ): number {
   const checked = boundOptions(bounds, options)
-  isChecked = true
-  let started: number
-  try {
-    started = start(checked)
-  } finally {
-    isChecked = false
-  }
+  const handle = (child as unknown as { _handle?: object })._handle
+  if (handle !== undefined) checkedHandles.set(handle, bounds)
+  const started = start(checked)
   boundChild(bounds, child, checked.detached === true)
   return started
 }
 
+const { SIGKILL } = constants.signals
+
 /** Functions below `node:child_process`, which a tool could call directly. */
 export const patchChildHandles = (): Undo => undoAll([patchHandle(), patchSyncBinding()])
 
+interface ChildHandle {
+  spawn?: unknown
+  kill?: unknown
+}
+
+/** Node up to 24.20 hands over one object, later versions its members in this order. */
+type SpawnArguments = [NativeSpawnOptions] | SpawnList
+type SpawnList = [file: string, ...unknown[]]
+const SPAWN_LIST = ['file', 'args', 'cwd', 'envPairs', 'stdio', 'flags', 'uid', 'gid']
+
+const isListed = (args: SpawnArguments): args is SpawnList => typeof args[0] === 'string'
+const fromList = (list: SpawnList): NativeSpawnOptions => {
+  const entries = SPAWN_LIST.map((name, index) => [name, list[index]])
+  return Object.fromEntries(entries) as NativeSpawnOptions
+}
+const toList = (options: NativeSpawnOptions): unknown[] =>
+  SPAWN_LIST.map((name) => options[name as keyof NativeSpawnOptions])
+
 function patchHandle(): Undo {
   const child = new (ChildProcess as unknown as new () => { _handle?: object })()
-  const handle = child._handle && (Object.getPrototypeOf(child._handle) as { spawn?: unknown })
+  const handle = child._handle && (Object.getPrototypeOf(child._handle) as ChildHandle)
   const native = handle?.spawn
   if (handle === undefined || typeof native !== 'function') return () => {}
-  return replace(handle, 'spawn', function (this: object, options: SpawnOptions): unknown {
-    const bounds = isChecked ? [] : currentBounds()
-    return native.call(this, bounds.length === 0 ? options : boundOptions(bounds, options))
+  const { kill } = handle
+  const undoSpawn = replace(handle, 'spawn', function (this: object, ...args: SpawnArguments) {
+    const bounds = checkedHandles.get(this) ?? currentBounds()
+    if (bounds.length === 0) return native.apply(this, args) as unknown
+    const options = isListed(args) ? fromList(args) : args[0]
+    const checked = checkedHandles.has(this) ? options : boundOptions(bounds, options)
+    return spawnConfined(
+      bounds,
+      checked,
+      (confined) => native.apply(this, isListed(args) ? toList(confined) : [confined]) as unknown,
+    )
   })
+  if (typeof kill !== 'function') return undoSpawn
+  const undoKill = replace(handle, 'kill', function (this: { pid?: number }, signal: number) {
+    if (signal === SIGKILL && this.pid !== undefined && checkedHandles.has(this))
+      endDescendants(this.pid)
+    return kill.call(this, signal) as unknown
+  })
+  return undoAll([undoSpawn, undoKill])
 }
 
 /** All synchronous forms come to it. Under Node's permission model it cannot be reached. */
@@ -62,9 +155,14 @@ function patchSyncBinding(): Undo {
   try {
     const owner = binding.call(process, 'spawn_sync')
     const native = owner.spawn
-    return replace(owner, 'spawn', function (options: SpawnOptions): unknown {
+    return replace(owner, 'spawn', function (options: NativeSpawnOptions): unknown {
       const bounds = currentBounds()
-      return native.call(owner, bounds.length === 0 ? options : boundOptions(bounds, options))
+      if (bounds.length === 0) return native.call(owner, options)
+      return spawnConfined(
+        bounds,
+        boundOptions(bounds, options),
+        (confined) => native.call(owner, confined) as unknown,
+      )
     })
   } catch {
     return () => {}
@@ -112,21 +210,40 @@ function endProcess(child: ChildProcess, isDetached: boolean): void {
   const { pid } = child
   if (pid === undefined) return
   outsideRuns(() => {
-    const below = descendants(pid)
+    endDescendants(pid)
     child.kill('SIGKILL')
-    for (const each of isDetached ? [-pid, ...below] : below) {
-      try {
-        process.kill(each, 'SIGKILL')
-      } catch {
-        // It has ended by itself.
-      }
-    }
+    if (isDetached) endById(-pid, 'SIGKILL')
   })
+}
+
+/**
+ * Ends what a process of a call has started, before the process itself is killed. Bubblewrap ends
+ * its sandbox only once that is set up, so a process that is killed earlier would leave it behind.
+ */
+export function endDescendants(pid: number): void {
+  outsideRuns(() => {
+    if (process.platform !== 'linux') return
+    // It starts nothing more while its descendants are listed.
+    endById(pid, 'SIGSTOP')
+    const since = performance.now()
+    while (!/^[TtZX]?$/.test(stateOf(pid)) && performance.now() - since < STOP_MS);
+    for (const each of descendants(pid)) endById(each, 'SIGKILL')
+  })
+}
+
+/** A process stops within microseconds, unless the system is in the middle of something for it. */
+const STOP_MS = 100
+
+function endById(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 /** Linux only: elsewhere there is no list of processes that can be read synchronously. */
 function descendants(pid: number): number[] {
-  if (process.platform !== 'linux') return []
   const childrenOf = new Map<number, number[]>()
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue
@@ -142,13 +259,21 @@ function descendants(pid: number): number[] {
   return found
 }
 
-/** The name of a program, in brackets, may hold anything. */
 function parentOf(pid: string): number | undefined {
+  const parent = statusOf(pid)[1]
+  return parent === undefined ? undefined : Number(parent)
+}
+
+/** `T` is stopped, `Z` and `X` have ended; empty if there is no such process. */
+const stateOf = (pid: number): string => statusOf(String(pid))[0] ?? ''
+
+/** The name of a program, in brackets, may hold anything. */
+function statusOf(pid: string): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
-    return undefined
+    return []
   }
 }
 

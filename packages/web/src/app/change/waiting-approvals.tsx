@@ -1,6 +1,8 @@
+import type { RunStatus } from '@retake/tape/present'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { WaitingApproval } from '../../api/run-repository.js'
+import { Badge, RunStatusBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { TextField } from '../design/fields.js'
 import { showToast } from '../design/toast.js'
@@ -17,12 +19,32 @@ export function WaitingApprovals({ run }: { run: Run }) {
   return <Waiting run={run} live={live} />
 }
 
-function Waiting({ run, live }: { run: Run; live: LiveActions }) {
+function useApprovals(run: string, live: LiveActions): readonly WaitingApproval[] {
   const { data = [] } = useQuery({
-    queryKey: ['approvals', run.id],
-    queryFn: () => live.approvals(run.id),
+    queryKey: ['approvals', run],
+    queryFn: () => live.approvals(run),
     refetchInterval: LOOK_MS,
   })
+  return data
+}
+
+/** Status of a run in a list: a run that waits for somebody says so. */
+export function ListedRunStatus({ run, status }: { run: string; status: RunStatus }) {
+  const { live } = useBackend()
+  if (live === undefined || status !== 'recording') return <RunStatusBadge status={status} />
+  return <RecordingStatus run={run} live={live} />
+}
+
+function RecordingStatus({ run, live }: { run: string; live: LiveActions }) {
+  return useApprovals(run, live).length > 0 ? (
+    <Badge tone="warning">waits for approval</Badge>
+  ) : (
+    <RunStatusBadge status="recording" />
+  )
+}
+
+function Waiting({ run, live }: { run: Run; live: LiveActions }) {
+  const data = useApprovals(run.id, live)
   if (data.length === 0) return null
   return (
     <section

@@ -6,7 +6,8 @@ import { useEffect, useRef, useState } from 'react'
 import type { RepositoryChange } from '../../api/run-repository.js'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
-import { Badge, RunStatusBadge } from '../design/badge.js'
+import { ListedRunStatus } from '../change/waiting-approvals.js'
+import { Badge } from '../design/badge.js'
 import { Button, buttonLook, RunLink } from '../design/button.js'
 import { Select, TextField } from '../design/fields.js'
 import { DiffIcon } from '../design/icons.js'
@@ -80,7 +81,7 @@ function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         )}
       </span>
       <span className="max-md:text-right">
-        <RunStatusBadge status={run.status} />
+        <ListedRunStatus run={run.id} status={run.status} />
       </span>
       <span className="flex flex-wrap gap-x-3 text-sm text-muted max-md:col-span-2 max-md:col-start-2 md:contents md:text-base">
         <span className="md:text-right">

@@ -1,4 +1,4 @@
-import { driftText, type StepGuard } from '@retake/tape'
+import { ACTED_TEXT, driftText, type StepGuard } from '@retake/tape'
 import { clock, plural } from '@retake/tape/present'
 import type { CallView } from '../../model/run-source.js'
 import { Badge, Facts } from '../design/badge.js'
@@ -97,8 +97,12 @@ function ChildOutput(props: {
 
 function GuardSection({ guard }: { guard: StepGuard }) {
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
-  const { drift = [], blocked = [] } = guard
-  const remarks = [...drift.map(driftText), ...blocked.map((what) => `refused: ${what}`)]
+  const { drift = [], blocked = [], acted } = guard
+  const remarks = [
+    ...drift.map(driftText),
+    ...blocked.map((what) => `refused: ${what}`),
+    ...(acted ? [ACTED_TEXT] : []),
+  ]
   return (
     <FieldSection title="Guard">
       <Facts

@@ -1,0 +1,276 @@
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { outsideRuns } from '@retake/engine/hook'
+import { foldersAbove, isBelow } from '../bounds/file-roots.js'
+import { resolvePath } from '../bounds/resolve-path.js'
+import { seccompFilter } from './seccomp.js'
+
+/** What a sandboxed process may touch. A missing list means everything, an empty one nothing. */
+export interface Confinement {
+  readonly read?: readonly string[] | undefined
+  readonly write?: readonly string[] | undefined
+  /** Never visible, whatever the lists say: tapes, approvals, policies. */
+  readonly hidden: readonly string[]
+  /** `open`: the network of this machine. `closed`: a loopback of its own, and nothing else. */
+  readonly network: 'open' | 'closed'
+  readonly cwd: string
+  /** Files and folders of code, visible beside what may be read. */
+  readonly code?: readonly string[]
+}
+
+/** Programs and their libraries: readable in every sandbox. */
+const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
+
+/** Settings without which programs do not start, resolve names or know certificates. */
+const SETTINGS = [
+  'alternatives',
+  'ca-certificates',
+  'group',
+  'hosts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'mime.types',
+  'nsswitch.conf',
+  'passwd',
+  'pki',
+  'resolv.conf',
+  'ssl',
+].map((name) => `/etc/${name}`)
+
+/** Arguments of `bwrap` up to the command. */
+export function bubblewrapArguments(confinement: Confinement): string[] {
+  const { network, cwd } = confinement
+  const mounts = confinement.read === undefined ? everything(confinement) : listed(confinement)
+  const { read, code = [] } = confinement
+  const visible = { ...confinement, read: read && [...read, ...code] }
+  const hidden = confinement.hidden.filter((each) => isVisible(each, visible))
+  return [
+    '--unshare-all',
+    ...(network === 'open' ? ['--share-net'] : []),
+    '--die-with-parent',
+    '--new-session',
+    '--cap-drop',
+    'ALL',
+    ...mounts,
+    ...pinned(hidden, confinement).flatMap((each) => ['--bind', each, each]),
+    ...code.flatMap((each) => ['--ro-bind-try', each, each]),
+    ...[...hidden, ...outsideSockets(confinement).visible].flatMap((each) =>
+      statSync(each).isDirectory()
+        ? ['--tmpfs', each, '--remount-ro', each]
+        : ['--ro-bind', '/dev/null', each],
+    ),
+    ...(isVisible(cwd, confinement) ? [] : ['--dir', cwd]),
+    ...(confinement.read === undefined ? [] : ['--remount-ro', '/']),
+    '--chdir',
+    cwd,
+  ]
+}
+
+/**
+ * Folders above hidden ones, as far as they can be written: a mount point cannot be renamed, so
+ * nothing that is hidden appears under another name.
+ */
+function pinned(hidden: readonly string[], { read, write = read ?? ['/'] }: Confinement): string[] {
+  const above = hidden.flatMap((each) =>
+    foldersAbove(each).filter((folder) =>
+      write.some((root) => folder !== root && isBelow(folder, root)),
+    ),
+  )
+  return byDepth(above)
+}
+
+interface OutsideSockets {
+  /** In the listed folders. */
+  readonly visible: readonly string[]
+  /** False if there may be more: one was moved, has a second name, or its name is relative. */
+  readonly isComplete: boolean
+}
+
+/** Sockets that somebody outside listens to. */
+function outsideSockets({ read, write, network, hidden }: Confinement): OutsideSockets {
+  if (network === 'open' || read === undefined) return { visible: [], isComplete: true }
+  const names = localSockets()
+  const sockets = names
+    .map((name) => ({ name, ...resolvePath(name) }))
+    .filter(({ name, real = name }) =>
+      [name, real].some((each) => isVisible(each, { read, write })),
+    )
+    .filter(({ name, real = name }) => !hidden.some((folder) => isBelow(real, folder)))
+  return {
+    visible: sockets.flatMap(({ real, stats }) => (real && stats?.isSocket() ? [real] : [])),
+    isComplete:
+      names.every((name) => path.isAbsolute(name)) &&
+      sockets.every(({ stats }) => stats?.isSocket() === true && stats.nlink === 1),
+  }
+}
+
+/** The same, as it was a moment ago: for processes that wait, which are looked at with each call. */
+export function recentSockets(confinement: Confinement): OutsideSockets {
+  if (performance.now() - recent.at > RECENT_MS)
+    recent = { at: performance.now(), sockets: new Map() }
+  const key = JSON.stringify(confinement)
+  const known = recent.sockets.get(key) ?? outsideSockets(confinement)
+  recent.sockets.set(key, known)
+  return known
+}
+
+const RECENT_MS = 500
+let recent = { at: -RECENT_MS, sockets: new Map<string, OutsideSockets>() }
+
+/** Names of the sockets that somebody listens to, as far as this network namespace knows them. */
+function localSockets(): string[] {
+  try {
+    return outsideRuns(() => readFileSync('/proc/net/unix', 'utf8'))
+      .split('\n')
+      .flatMap((line) => /^\S+ \S+ \S+ 00010000 \S+ \S+ +\d+ ([^@].*)$/.exec(line)?.[1] ?? [])
+  } catch {
+    return []
+  }
+}
+
+/** Settings of the kernel. To the system, root in a sandbox owns them like any other root. */
+const KERNEL = ['acpi', 'fs', 'mtrr', 'scsi', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`)
+
+const devices = (): string[] => [
+  '--dev',
+  '/dev',
+  '--proc',
+  '/proc',
+  ...KERNEL.flatMap((each) => (existsSync(each) ? ['--ro-bind', each, each] : [])),
+]
+
+/** The whole disk, of which parts may be written. */
+function everything({ write }: Confinement): string[] {
+  if (write === undefined) return ['--bind', '/', '/', ...devices()]
+  return [
+    '--ro-bind',
+    '/',
+    '/',
+    ...devices(),
+    ...outermost(write, write).flatMap((each) => ['--bind-try', each, each]),
+    // Most programs need a folder for temporary files. This one is in memory, and theirs alone.
+    ...(write.some((root) => isBelow(tmpdir(), root)) ? [] : ['--setenv', 'TMPDIR', '/dev/shm']),
+  ]
+}
+
+/** An empty disk with the system's programs and the listed folders. */
+function listed({ read = [], write }: Confinement): string[] {
+  const writable = write ?? read
+  const roots = outermost([...read, ...writable], writable)
+  const isWritable = (each: string): boolean => writable.some((root) => isBelow(each, root))
+  return [
+    ...SYSTEM.flatMap(systemMount),
+    ...SETTINGS.flatMap((each) => ['--ro-bind-try', each, each]),
+    ...devices(),
+    '--tmpfs',
+    '/tmp',
+    ...nodeMount(),
+    ...roots.flatMap((each) => [isWritable(each) ? '--bind-try' : '--ro-bind-try', each, each]),
+  ]
+}
+
+/** On most systems `/bin` and `/lib` are links into `/usr`. */
+function systemMount(folder: string): string[] {
+  const stat = lstatSync(folder, { throwIfNoEntry: false })
+  if (stat === undefined) return []
+  return stat.isSymbolicLink()
+    ? ['--symlink', readlinkSync(folder), folder]
+    : ['--ro-bind', folder, folder]
+}
+
+/** Node itself, where a version manager installed it. */
+function nodeMount(): string[] {
+  const prefix = path.dirname(path.dirname(process.execPath))
+  return prefix === '/' || SYSTEM.some((each) => isBelow(prefix, each))
+    ? []
+    : ['--ro-bind', prefix, prefix]
+}
+
+/** A folder inside one that can be written is there already, and may be a link by now. */
+const outermost = (folders: readonly string[], writable: readonly string[]): string[] =>
+  byDepth(folders).filter((each) => !writable.some((root) => root !== each && isBelow(each, root)))
+
+/** A folder is mounted before those inside it. */
+const byDepth = (folders: readonly string[]): string[] =>
+  [...new Set(folders)].toSorted((a, b) => a.length - b.length)
+
+const isVisible = (
+  location: string,
+  { read, write }: Pick<Confinement, 'read' | 'write'>,
+): boolean =>
+  read === undefined || [...read, ...(write ?? [])].some((root) => isBelow(location, root))
+
+let found: { readonly file: string } | { readonly why: string } | undefined
+
+/**
+ * The sandbox of this machine: the path of a `bwrap` that works, or why there is none. Some
+ * systems have it and forbid user namespaces, so it is tried once.
+ */
+export function findBubblewrap(): { readonly file: string } | { readonly why: string } {
+  return (found ??= outsideRuns(probe))
+}
+
+function probe(): { readonly file: string } | { readonly why: string } {
+  if (process.env['RETAKE_SANDBOX'] === 'off') return { why: 'RETAKE_SANDBOX=off turns it off' }
+  if (process.platform !== 'linux') return { why: `there is no bubblewrap on ${process.platform}` }
+  // Never one that a tool may have written: npm puts the programs of a project first.
+  const folders = (process.env['PATH'] ?? '')
+    .split(':')
+    .filter((each) => path.isAbsolute(each) && !each.split('/').includes('node_modules'))
+    .filter((each) => !isBelow(each, process.cwd()))
+  const file = ['/usr/bin', '/bin', ...folders]
+    .map((each) => path.join(each, 'bwrap'))
+    .find((each) => existsSync(each))
+  if (file === undefined) return { why: 'bubblewrap is not installed' }
+  const args = ['--unshare-all', '--ro-bind', '/', '/', '--', 'true']
+  const { status, stderr } = spawnSync(file, args, { encoding: 'utf8' })
+  if (status === 0) return { file }
+  return {
+    why: `bubblewrap does not work: ${stderr.trim().split('\n')[0] || `it ended with code ${status}`}`,
+  }
+}
+
+/** Why programs cannot be confined here; undefined when they can. */
+export function sandboxMissing(): string | undefined {
+  const sandbox = findBubblewrap()
+  return 'why' in sandbox ? sandbox.why : undefined
+}
+
+/** Opens the filter for one process; close it once the process was started. */
+export function openSeccompFilter(confinement: Confinement): number | undefined {
+  const { read, network } = confinement
+  const filter = seccompFilter({
+    network: network === 'open',
+    // Where everything can be read, sockets of the outside can be seen.
+    localSockets:
+      network === 'open' || (read !== undefined && outsideSockets(confinement).isComplete),
+  })
+  if (filter === undefined) return undefined
+  return outsideRuns(() => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'retake-filter-'))
+    const file = path.join(folder, 'seccomp')
+    writeFileSync(file, filter)
+    const fd = openSync(file, 'r')
+    rmSync(folder, { recursive: true })
+    return fd
+  })
+}
+
+export const closeSeccompFilter = (fd: number | undefined): void => {
+  if (fd !== undefined) outsideRuns(() => closeSync(fd))
+}

@@ -1,0 +1,151 @@
+/**
+ * The process of a sandboxed tool: loads its module, then answers calls. Runs inside the sandbox
+ * with nothing but Node around it, so of Retake it imports only how to talk to the guard.
+ */
+import http2 from 'node:http2'
+import net from 'node:net'
+import { pathToFileURL } from 'node:url'
+import { receiveFrames, sendFrame } from './frames.js'
+
+/** From the guard to the tool. */
+export interface ToolRequest {
+  readonly id: number
+  readonly args: unknown
+  readonly idempotencyKey: string
+  readonly attempt: number
+}
+
+/** From the tool to the guard. */
+export type ToolReply =
+  | { readonly ready: true }
+  | { readonly broken: SentError }
+  | { readonly id: number; readonly output: unknown }
+  | { readonly id: number; readonly error: SentError }
+  | { readonly id: number; readonly use: unknown }
+
+/** An error as it crosses the border: a structured clone would lose its properties. */
+export interface SentError {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string | undefined
+  /** `code`, `path`, `status` and other plain values. */
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly cause?: SentError
+}
+
+type Tool = (args: unknown, context: object) => unknown
+
+const [, , file = '', exported = 'default', gateway = ''] = process.argv
+const CHANNEL_FD = 3
+const channel = new net.Socket({ fd: CHANNEL_FD, readable: true, writable: true })
+const reply = (message: ToolReply): void => sendFrame(channel, message)
+
+function sent(thrown: unknown, depth = 0): SentError {
+  if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown), fields: {} }
+  const fields = Object.entries(thrown).filter(([, value]) =>
+    /^(?:string|number|boolean)$/.test(typeof value),
+  )
+  return {
+    name: thrown.name,
+    message: thrown.message,
+    stack: thrown.stack,
+    fields: Object.fromEntries(fields),
+    ...(thrown.cause !== undefined && depth < 8 && { cause: sent(thrown.cause, depth + 1) }),
+  }
+}
+
+async function answer(tool: Tool, request: ToolRequest): Promise<void> {
+  const { id, args, idempotencyKey, attempt } = request
+  // A call that is given up is ended with this process.
+  const { signal } = new AbortController()
+  try {
+    const use = (usage: unknown): void => reply({ id, use: usage })
+    const output = await tool(args, { signal, idempotencyKey, attempt, use })
+    reply({ id, output })
+  } catch (error) {
+    reply({ id, error: sent(error) })
+  }
+}
+
+/**
+ * Sends every TCP connection through the guard, which decides and connects. A connection is
+ * redirected to a port of this process's own loopback, so TLS, HTTP and drivers work unchanged.
+ */
+function connectThroughGuard(descriptor: number): void {
+  const { connect: nativeConnect } = net.Socket.prototype as {
+    connect: (this: net.Socket, ...args: unknown[]) => net.Socket
+  }
+  const pipe = new net.Socket({ fd: descriptor, readable: true, writable: true })
+  const session = http2.connect('http://guard', { createConnection: () => pipe })
+  session.unref()
+  session.on('error', () => {})
+  const ports = new Map<string, number>()
+
+  const relayTo = (host: string, port: number): number => {
+    const target = `${net.isIPv6(host) ? `[${host}]` : host}:${port}`
+    const known = ports.get(target)
+    if (known !== undefined) return known
+    const server = net.createServer({ pauseOnConnect: true, allowHalfOpen: true }, (inner) => {
+      const outer = session.request({ ':method': 'CONNECT', ':authority': target })
+      inner.on('error', () => outer.close())
+      outer.on('error', () => inner.resetAndDestroy())
+      inner.pipe(outer).pipe(inner)
+      inner.resume()
+    })
+    server.listen(0).unref()
+    const { port: own } = server.address() as net.AddressInfo
+    ports.set(target, own)
+    return own
+  }
+
+  net.Socket.prototype.connect = function (this: net.Socket, ...args: unknown[]): net.Socket {
+    // Node itself passes its normalized arguments as one array.
+    const [options, callback] = (Array.isArray(args[0]) ? args[0] : normalize(args)) as [
+      { path?: string | null; host?: string; port?: number | string },
+      unknown,
+    ]
+    // Agents of HTTP set an empty path to say that it is none.
+    const isLocal = Boolean(options.path) || options.port === undefined
+    if (isLocal) return nativeConnect.apply(this, args)
+    const port = relayTo(options.host ?? 'localhost', Number(options.port))
+    const redirected = {
+      ...options,
+      host: '127.0.0.1',
+      port,
+      lookup: undefined,
+      localAddress: undefined,
+    }
+    return nativeConnect.call(
+      this,
+      redirected,
+      ...(typeof callback === 'function' ? [callback] : []),
+    )
+  }
+}
+
+function normalize(args: readonly unknown[]): [object, unknown] {
+  const callback = args.find((each) => typeof each === 'function')
+  if (typeof args[0] === 'object' && args[0] !== null) return [args[0], callback]
+  if (typeof args[0] === 'string' && Number.isNaN(Number(args[0])))
+    return [{ path: args[0] }, callback]
+  return [{ port: args[0], ...(typeof args[1] === 'string' && { host: args[1] }) }, callback]
+}
+
+async function start(): Promise<void> {
+  // With this signal, a program of the tool could open a debugger here and answer in its name.
+  process.on('SIGUSR1', () => {})
+  if (gateway !== '') connectThroughGuard(Number(gateway))
+  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+  const tool = module[exported]
+  if (typeof tool !== 'function')
+    throw new TypeError(`${file} has no function "${exported}" among its exports`)
+  const take = (request: unknown): void => void answer(tool as Tool, request as ToolRequest)
+  // Nobody waits for this process any more.
+  receiveFrames(channel, take, () => process.exit())
+  reply({ ready: true })
+}
+
+start().catch((error: unknown) => {
+  reply({ broken: sent(error) })
+  channel.end()
+})

@@ -1,0 +1,377 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import net from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { outsideRuns } from '@retake/engine/hook'
+import type { CallUsage } from '@retake/tape/format'
+import type { CallBounds } from '../bounds/call-bounds.js'
+import { isBelow } from '../bounds/file-roots.js'
+import { currentBounds } from '../enforcement/current-bounds.js'
+import { guardRoot } from '../package-root.js'
+import { GuardError } from '../guard-error.js'
+import { guardErrors } from '../guard-errors.js'
+import type { SandboxLimits, SandboxedModule, ToolContext, ToolFunction } from '../guarded-tool.js'
+import {
+  bubblewrapArguments,
+  closeSeccompFilter,
+  type Confinement,
+  findBubblewrap,
+  openSeccompFilter,
+  recentSockets,
+} from './bubblewrap.js'
+import { confinementOf } from './confine.js'
+import { receiveFrames, sendFrame } from './frames.js'
+import { openGateway } from './gateway.js'
+import { toolCode } from './tool-code.js'
+import type { SentError, ToolRequest } from './tool-child.js'
+
+const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
+
+/** Processes that wait for their next call, by tool and scopes; the longest unused first. */
+const idle = new Map<string, ToolProcess[]>()
+const IDLE_MAX = 4
+const IDLE_MAX_ALL = 16
+
+/** A tool whose module runs in a process of its own, inside a sandbox. */
+export function sandboxedTool(
+  name: string,
+  options: SandboxedModule,
+): ToolFunction<unknown, unknown> {
+  const { module, export: exported = 'default', sandbox = true } = options
+  const limits: SandboxLimits = typeof sandbox === 'object' ? sandbox : {}
+  const file = path.resolve(module.startsWith('file:') ? fileURLToPath(module) : module)
+  const missing = findBubblewrap()
+  if ('why' in missing && sandbox !== 'best-effort')
+    throw new GuardError(guardErrors.sandboxMissing(name, missing.why))
+  return async (args, context) => {
+    const bounds = currentBounds()
+    return outsideRuns(async () => {
+      const scopes = bounds.flatMap((each) => each.scopes)
+      // Relative paths mean the same to the tool and to the guard.
+      const confinement = confinementOf(scopes, process.cwd())
+      const sockets = recentSockets(confinement)
+      const key = JSON.stringify([file, exported, limits, confinement, sockets])
+      const tool =
+        idleProcess(key) ?? new ToolProcess({ name, file, exported, limits, confinement })
+      try {
+        return await tool.call(args, context, bounds)
+      } finally {
+        wait(key, tool)
+      }
+    })
+  }
+}
+
+/** Stores a process for the next call, and ends those that were not used for the longest time. */
+function wait(key: string, tool: ToolProcess): void {
+  const waiting = idle.get(key) ?? []
+  if (tool.isAlive && waiting.length < IDLE_MAX) waiting.push(tool)
+  else tool.end()
+  idle.delete(key)
+  idle.set(key, waiting)
+  let left = [...idle.values()].flat().length - IDLE_MAX_ALL
+  for (const [each, processes] of idle) {
+    if (left <= 0) return
+    left -= processes.length
+    idle.delete(each)
+    for (const unused of processes) unused.end()
+  }
+}
+
+/** Takes a process that waits; some have ended meanwhile. */
+function idleProcess(key: string): ToolProcess | undefined {
+  const waiting = idle.get(key)
+  for (let tool = waiting?.pop(); tool !== undefined; tool = waiting?.pop())
+    if (tool.isAlive) return tool
+  return undefined
+}
+
+interface ToolProcessOptions {
+  readonly name: string
+  readonly file: string
+  readonly exported: string
+  readonly limits: SandboxLimits
+  readonly confinement: Confinement
+}
+
+/** One process, for one call at a time. It does not keep the program running. */
+class ToolProcess {
+  readonly #child: ChildProcess
+  readonly #channel: net.Socket
+  #receive: (reply: unknown) => void = () => {}
+  readonly #ready: Promise<void>
+  #bounds: readonly CallBounds[] = []
+  #lastId = 0
+  isAlive = true
+
+  constructor(options: ToolProcessOptions) {
+    this.#child = startChild(options)
+    this.#channel = this.#child.stdio[CHANNEL_FD] as unknown as net.Socket
+    receiveFrames(
+      this.#channel,
+      (reply) => this.#receive(reply),
+      () => this.end(),
+    )
+    const pipe = this.#child.stdio[GATEWAY_FD]
+    if (pipe instanceof net.Socket) openGateway(pipe.unref(), () => this.#bounds)
+    this.#child.once('exit', () => this.end())
+    this.#ready = this.#started(options.name)
+    this.#ready.catch(() => {})
+  }
+
+  /** Resolves when the module is loaded. What a process prints that never gets there is the reason. */
+  #started(name: string): Promise<void> {
+    const { stderr } = this.#child
+    let printed: string | undefined = ''
+    stderr?.on('data', (text: Buffer) => {
+      if (printed === undefined) process.stderr.write(text)
+      else printed += text
+    })
+    return new Promise((resolve, reject) => {
+      this.#receive = (reply) => {
+        this.#receive = () => {}
+        if (printed !== '') process.stderr.write(printed ?? '')
+        printed = undefined
+        if (isObject(reply) && isSentError(reply['broken'])) reject(rebuilt(reply['broken']))
+        else resolve()
+      }
+      this.#child.once('error', reject)
+      this.#child.once('exit', (code, signal) => {
+        const fail = (): void =>
+          reject(
+            new GuardError(guardErrors.sandboxFailed(name, exitText(code, signal), printed ?? '')),
+          )
+        if (stderr?.closed === false) stderr.once('close', fail)
+        else fail()
+      })
+    })
+  }
+
+  async call(args: unknown, context: ToolContext, bounds: readonly CallBounds[]): Promise<unknown> {
+    this.#setReferenced(true)
+    // Work that is given up is ended with its process: code that never returns cannot be asked to.
+    const kill = (): void => this.end()
+    context.signal.addEventListener('abort', kill, { once: true })
+    try {
+      await this.#ready
+      this.#bounds = bounds
+      return await this.#answer(args, context)
+    } finally {
+      this.#bounds = []
+      context.signal.removeEventListener('abort', kill)
+      this.#setReferenced(false)
+    }
+  }
+
+  end(): void {
+    if (!this.isAlive) return
+    this.isAlive = false
+    outsideRuns(() => this.#child.kill('SIGKILL'))
+  }
+
+  #answer(args: unknown, { idempotencyKey, attempt, use }: ToolContext): Promise<unknown> {
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        this.#receive = () => {}
+        this.#child.off('exit', exit)
+      }
+      // It may come from anybody in the sandbox.
+      this.#receive = (reply) => {
+        if (!isObject(reply) || reply['id'] !== id) return
+        if ('use' in reply) return count(reply['use'] as CallUsage)
+        done()
+        if ('output' in reply) resolve(reply['output'])
+        else if (isSentError(reply['error'])) reject(refusalOr(reply['error'], this.#bounds))
+        else reject(new Error('The tool failed, and its process did not say why.'))
+      }
+      const count = (usage: CallUsage): void => {
+        try {
+          use(usage)
+        } catch (error) {
+          done()
+          this.end()
+          reject(error)
+        }
+      }
+      const exit = (code: number | null, signal: NodeJS.Signals | null): void => {
+        done()
+        reject(ended(code, signal))
+      }
+      this.#child.once('exit', exit)
+      const request: ToolRequest = { id, args, idempotencyKey, attempt }
+      sendFrame(this.#channel, request)
+    })
+  }
+
+  /** A process that works on a call keeps the program running, an idle one does not. */
+  #setReferenced(isNeeded: boolean): void {
+    const { stderr } = this.#child
+    for (const each of [this.#child, this.#channel, stderr as net.Socket | null])
+      if (isNeeded) each?.ref()
+      else each?.unref()
+  }
+}
+
+/** Descriptors of the process beside its standard ones. */
+const CHANNEL_FD = 3
+const GATEWAY_FD = 4
+const FILTER_FD = 5
+
+function startChild({ file, exported, limits, confinement }: ToolProcessOptions): ChildProcess {
+  const node = [
+    ...toolFlags(process.execArgv),
+    ...(limits.memoryMb === undefined ? [] : [`--max-old-space-size=${limits.memoryMb}`]),
+  ]
+  const isClosed = confinement.network === 'closed'
+  const args = [file, exported, isClosed ? String(GATEWAY_FD) : '']
+  const env = environment(limits.env ?? [])
+  const sandbox = findBubblewrap()
+  const stdio = ['ignore', 'inherit', 'pipe', 'pipe', isClosed ? 'pipe' : 'ignore'] as const
+  const writable = confinement.write ?? confinement.read
+  const files = [file, ...preloadsIn(node)].flatMap((each) => toolCode(each, writable))
+  const code = confinement.read && [...files, ...(limits.code ?? []), path.dirname(CHILD)]
+  if ('why' in sandbox) {
+    const flags = [...node, ...permissions(confinement, code ?? [])]
+    return spawn(process.execPath, [...flags, CHILD, ...args], { env, stdio: [...stdio] })
+  }
+  const command = [process.execPath, ...node, CHILD, ...args]
+  const filter = openSeccompFilter(confinement)
+  try {
+    const confined = [
+      ...bubblewrapArguments({ ...confinement, ...(code && { code }) }),
+      ...(filter === undefined ? [] : ['--seccomp', String(FILTER_FD)]),
+      '--',
+      ...limited(limits, command),
+    ]
+    return spawn(sandbox.file, confined, {
+      env,
+      stdio: [...stdio, ...(filter === undefined ? [] : [filter])],
+    })
+  } finally {
+    closeSeccompFilter(filter)
+  }
+}
+
+/**
+ * Node's permission model, for a tool that makes do without a sandbox: files outside of the scope,
+ * programs, threads and native add-ons are refused by Node itself.
+ *
+ * Not promised: links that lead out are followed, the guard's own files are not hidden inside the
+ * folders of the scope, and only connections that are made with `node:net` go through the guard.
+ */
+function permissions({ read, write, network }: Confinement, code: readonly string[]): string[] {
+  if (read === undefined && write === undefined && network === 'open') return []
+  const flag = process.allowedNodeEnvironmentFlags.has('--permission')
+    ? '--permission'
+    : '--experimental-permission'
+  // Node adds what is below a folder by itself, and aborts if it is listed again.
+  const allow = (name: string, all: readonly string[] | undefined): string[] =>
+    [...new Set(all ?? ['*'])]
+      .filter((each, _, set) => !set.some((other) => other !== each && isBelow(each, other)))
+      .map((each) => `--allow-fs-${name}=${each}`)
+  return [
+    flag,
+    '--disable-warning=ExperimentalWarning',
+    ...allow('read', read && [...read, ...(write ?? []), ...code]),
+    ...allow('write', write ?? read),
+  ]
+}
+
+/** Flags that say what to run, and how to watch it. Some are followed by a value. */
+const PROGRAM_FLAGS =
+  /^(?:-[cip]|-p?e|--(?:check|cpu-prof|env-file|eval|heap|input-type|inspect|interactive|print|test|trace-event|watch)[\w-]*(?:=.*)?)$/s
+const FLAGS_WITH_VALUE =
+  /^(?:-p?e|-p|--(?:cpu-prof-(?:dir|interval|name)|env-file|env-file-if-exists|eval|heap-prof-(?:dir|interval|name)|input-type|inspect-port|print|test-[\w-]+|trace-event-[\w-]+|watch-path))$/
+
+/** Flags of this process that a process of tools needs as well: those about how code is loaded. */
+function toolFlags(flags: readonly string[]): string[] {
+  return flags.filter((flag, index) => {
+    const isValue = FLAGS_WITH_VALUE.test(flags[index - 1] ?? '') && !flag.startsWith('-')
+    return !isValue && !PROGRAM_FLAGS.test(flag)
+  })
+}
+
+/** Files that Node loads before the module, such as a loader for TypeScript. */
+function preloadsIn(flags: readonly string[]): string[] {
+  const { resolve } = createRequire(path.resolve('index.js'))
+  return flags.flatMap((flag, index) => {
+    const [, name = ''] = PRELOAD.exec(`${flag}=${flags[index + 1] ?? ''}`) ?? []
+    try {
+      return name === '' ? [] : [resolve(name.startsWith('file:') ? fileURLToPath(name) : name)]
+    } catch {
+      // Node itself reports what it cannot find.
+      return []
+    }
+  })
+}
+const PRELOAD = /^(?:-r|--require|--import|--loader|--experimental-loader)=([^=]+)/
+
+/** Limits that the system enforces: memory, processor seconds, and processes with threads. */
+function limited(
+  { memoryMb, cpu, processes }: SandboxLimits,
+  command: readonly string[],
+): string[] {
+  const flags = [
+    // V8 reserves far more addresses than it uses, so only data counts.
+    memoryMb === undefined ? '' : `ulimit -d ${(memoryMb + NODE_MB) * 1024}; `,
+    cpu === undefined ? '' : `ulimit -t ${cpu}; `,
+    // Shells disagree about the letter.
+    processes === undefined
+      ? ''
+      : `{ ulimit -u ${processes + NODE_THREADS} || ulimit -p ${processes + NODE_THREADS}; } 2>/dev/null; `,
+  ].join('')
+  return flags === '' ? [...command] : ['/bin/sh', '-c', `${flags}exec "$0" "$@"`, ...command]
+}
+
+/** Node itself takes up to this much before a tool does anything; Node 24 reserves most. */
+const NODE_MB = 600
+const NODE_THREADS = 16
+
+/** Names that programs need to run. Everything else may be a key. */
+const VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS']
+
+const environment = (more: readonly string[]): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    [...VARIABLES, ...more].flatMap((name) =>
+      process.env[name] === undefined ? [] : [[name, process.env[name]]],
+    ),
+  )
+
+/** An error of a tool, or what the guard refused it, if that is where it comes from. */
+function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
+  const refused = bounds.flatMap((each) => each.blocked).at(-1)
+  const chain = [error]
+  for (let cause = error.cause; cause !== undefined; cause = cause.cause) chain.push(cause)
+  const isCutOff = chain.some(({ fields }) =>
+    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(String(fields['code'])),
+  )
+  const rebuiltError = rebuilt(error)
+  if (refused !== undefined && isCutOff) rebuiltError.cause = refused
+  return rebuiltError
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
+/** Causes may go in a circle. */
+const isSentError = (value: unknown, depth = 0): value is SentError =>
+  isObject(value) &&
+  typeof value['name'] === 'string' &&
+  typeof value['message'] === 'string' &&
+  isObject(value['fields']) &&
+  (value['cause'] === undefined || (depth < 10 && isSentError(value['cause'], depth + 1)))
+
+function rebuilt({ name, message, stack, fields, cause }: SentError): Error {
+  const error = new Error(message, ...(cause ? [{ cause: rebuilt(cause) }] : []))
+  Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
+  if (stack !== undefined) error.stack = stack
+  return Object.assign(error, fields)
+}
+
+const exitText = (code: number | null, signal: NodeJS.Signals | null): string =>
+  signal ?? `code ${code}`
+
+const ended = (code: number | null, signal: NodeJS.Signals | null): Error =>
+  new Error(`The process of the tool ended with ${exitText(code, signal)} before it answered.`)

@@ -1,0 +1,77 @@
+import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { findNode } from '../../../scripts/find-node.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
+import { hasSandbox } from '../../support/has-sandbox.js'
+import { run } from '../../support/run-retake.mjs'
+import { isSoak } from '../../support/soak.js'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const own = ['built-in', 'dependencies'].map((name) => join(folder, `${name}.mjs`))
+
+/** `npm run soak -- guard-tools`: tools around packages that are installed beside a copy of them. */
+const packages = isSoak ? await installPackages() : undefined
+const tables =
+  packages === undefined || 'why' in packages
+    ? own
+    : [
+        ...own,
+        ...['files', 'network', 'text', 'work'].map((name) => join(packages.folder, `${name}.mjs`)),
+      ]
+const nodes = await Promise.all((isSoak ? ['20', '22', '24'] : ['20']).map(nodeOf))
+
+async function installPackages(): Promise<{ folder: string } | { why: string }> {
+  const copy = realpathSync(mkdtempSync(join(tmpdir(), 'retake-packages-')))
+  afterAll(() => rmSync(copy, { recursive: true, force: true }))
+  cpSync(join(folder, 'packages'), copy, { recursive: true })
+  // Some packages disagree about versions of others that these tools do not use.
+  const flags = ['--no-audit', '--no-fund', '--legacy-peer-deps']
+  const { ok, output } = await runCommand('npm', ['install', ...flags, '--prefix', copy])
+  return ok ? { folder: copy } : { why: output.split('\n').slice(-3).join(' ') }
+}
+
+async function nodeOf(major: string): Promise<{ major: string; node?: string }> {
+  if (!isSoak) return { major: process.versions.node, node: process.execPath }
+  try {
+    return { major, node: await findNode(major) }
+  } catch {
+    return { major }
+  }
+}
+
+test.skipIf(packages === undefined)('packages of ordinary tools can be installed', (context) => {
+  if (packages && 'why' in packages) context.skip(packages.why)
+  expect(packages).toBeDefined()
+})
+
+describe.each(nodes)('ordinary tools on Node $major', ({ node }) => {
+  describe.skipIf(node === undefined).each(tables)('of %s', (table) => {
+    test.each([
+      {
+        how: 'as functions, with a sandbox for programs',
+        mode: 'function',
+        sandbox: true,
+        sample: 0,
+      },
+      { how: 'as functions, without a sandbox', mode: 'function', sandbox: false, sample: 1 },
+      { how: 'as sandboxed modules', mode: 'module', sandbox: true, sample: 3 },
+    ])('work under three policies: $how', async ({ mode, sandbox, sample }) => {
+      if (sandbox && !hasSandbox) return
+      const env = {
+        ...(!sandbox && { RETAKE_SANDBOX: 'off' }),
+        RETAKE_TOOLS_SAMPLE: String(isSoak ? 0 : sample),
+      }
+      const args = [join(folder, 'run-tools.mjs'), mode, table]
+      const { stdout, stderr } = await run(node ?? '', args, folder, { env, timeoutMs: 1_800_000 })
+      const reports = stdout
+        .split('\n')
+        .filter((line) => line.startsWith('\u0001'))
+        .map((line) => JSON.parse(line.slice(1)) as { problem?: string; calls?: number })
+      expect(reports.filter(({ problem }) => problem !== undefined)).toEqual([])
+      expect(reports.at(-1)?.calls ?? stderr).toBeGreaterThan(5)
+    })
+  })
+})
