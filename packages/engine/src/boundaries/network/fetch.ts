@@ -11,6 +11,7 @@ import { replace, replaceLazyClass, undoAll, type Undo } from '../patch.js'
 import { listenForAbort } from '../abort-signals.js'
 import { deliverError } from '../deliver-error.js'
 import { inTurn } from '../in-turn.js'
+import { type AnswerHead, DirectExchange } from './direct-exchange.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 
 /** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
@@ -124,7 +125,7 @@ function exchange(
       joins: true,
       start: (operation, edited) => {
         if (edited) headers.delete('content-length')
-        void answer.goLive(operation, edited ? { bytes: edited } : body)
+        answer.goLive(operation, edited ? { bytes: edited } : body)
       },
       deliver: (delivery) => answer.deliver(delivery),
     })
@@ -500,6 +501,7 @@ const NULL_BODY = new Set([101, 204, 205, 304])
 class FetchAnswer {
   operation: Operation | undefined
   #body: AnswerBody | undefined
+  #direct: DirectExchange | undefined
   #native: AbortController | undefined
   #reader: ReadableStreamDefaultReader | undefined
   /** The check of the tool in which the run began. */
@@ -515,22 +517,42 @@ class FetchAnswer {
     if (request.signal) listenForAbort(request.signal, this.#onAbort)
   }
 
-  async goLive(operation: Operation, body: CollectedBody): Promise<void> {
+  goLive(operation: Operation, body: CollectedBody): void {
+    const { url, method, headers, signal } = this.request
+    const init: RequestInit = {
+      ...this.request.init,
+      method,
+      headers,
+      signal: null,
+      ...(this.#check === undefined && privateDispatcher()),
+    }
+    delete init.body
+    if (body.bytes !== undefined)
+      init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
+    // A check has a client of its own.
+    if (this.#check === undefined)
+      this.#direct = DirectExchange.send(
+        operation,
+        { url, method, headers, init },
+        {
+          onHead: (head) =>
+            operation.complete(responseHead(operation.session, head), undefined, head),
+          onAdopted: (response) => void this.#readNative(operation, () => response),
+        },
+      )
+    if (this.#direct !== undefined) return
     // A signal makes native fetch a good deal slower; without one only the body can be given up.
-    this.#native = this.request.signal && new AbortController()
+    if (signal) {
+      this.#native = new AbortController()
+      init.signal = this.#native.signal
+    }
+    const client = this.#check ?? natives
+    void this.#readNative(operation, () => this.#bound(() => client.fetch(url, init)))
+  }
+
+  async #readNative(operation: Operation, fetch: () => Promise<Response>): Promise<void> {
     try {
-      const init: RequestInit = {
-        ...this.request.init,
-        method: this.request.method,
-        headers: this.request.headers,
-        signal: this.#native?.signal ?? null,
-        ...(this.#check === undefined && privateDispatcher()),
-      }
-      delete init.body
-      if (body.bytes !== undefined)
-        init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
-      const client = this.#check ?? natives
-      const response = await this.#bound(() => client.fetch(this.request.url, init))
+      const response = await fetch()
       operation.complete(responseHead(operation.session, response), undefined, response)
       if (response.body === null) return
       const reader = response.body.getReader()
@@ -545,7 +567,7 @@ class FetchAnswer {
   }
 
   deliver({ event, body, native }: Delivery): void {
-    if (event.type === 'response') return this.#head(event, native as Response | undefined)
+    if (event.type === 'response') return this.#head(event, native as AnswerHead | undefined)
     if (event.type !== 'deliver') return
     if (event.part === 'chunk') this.#body?.add(body)
     else if (event.part === 'end') {
@@ -558,7 +580,7 @@ class FetchAnswer {
   }
 
   /** `native` is there while recording: the agent gets its cookies, the tape does not. */
-  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: Response | undefined): void {
+  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: AnswerHead | undefined): void {
     const bodiless = event.empty === true || NULL_BODY.has(event.status)
     if (!bodiless)
       this.#body = new AnswerBody(() => {
@@ -589,6 +611,7 @@ class FetchAnswer {
   }
 
   #giveUp(): void {
+    this.#direct?.abort()
     if (this.#native) this.#native.abort()
     else this.#reader?.cancel().catch(() => {})
   }
@@ -596,7 +619,7 @@ class FetchAnswer {
 
 function responseHead(
   session: Session,
-  response: Response,
+  response: AnswerHead,
 ): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
   return {
     type: 'response',

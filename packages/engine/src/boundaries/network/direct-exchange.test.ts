@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { natives } from '../../natives.js'
+import { record } from '../../record.js'
+import { replay } from '../../replay.js'
+
+const dir = mkdtempSync(path.join(tmpdir(), 'retake-direct-'))
+const text = 'Thirty days. '.repeat(20)
+
+/** Answers of each kind, by path. */
+const answers: Record<string, (response: ServerResponse, request: IncomingMessage) => void> = {
+  '/plain': (response) => response.end(text),
+  '/headers': (response) =>
+    response.writeHead(201, 'Made', [
+      ['X-Twice', 'one'],
+      ['Set-Cookie', 'a=11111111; Path=/'],
+      ['x-twice', 'two'],
+      ['set-cookie', 'b=22222222'],
+      ['X-Name', 'caf\u00e9'],
+    ]) && response.end(text),
+  '/empty': (response) => response.end(),
+  '/no-content': (response) => response.writeHead(204).end(),
+  '/gzip': (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(text)),
+  '/broken-gzip': (response) => response.setHeader('content-encoding', 'gzip').end(text),
+  '/missing': (response) => response.writeHead(404).end(text),
+  '/moved': (response) => response.writeHead(302, { location: '/echo' }).end('moved'),
+  '/moved-with-body': (response) => response.writeHead(307, { location: '/echo' }).end('moved'),
+  '/moved-away': (response) => response.writeHead(301, { location: 'ftp://x/' }).end(),
+  '/echo': (response, request) => {
+    const { method, headers } = request
+    response.setHeader('x-got', `${method} ${headers['content-type']} ${headers.authorization}`)
+    request.pipe(response)
+  },
+  '/cut': (response) => {
+    response.setHeader('content-length', 1000).write(text)
+    setTimeout(() => response.destroy(), 10)
+  },
+  '/cut-before': (response) => response.destroy(),
+  '/early': (response) => {
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' })
+    response.end(text)
+  },
+}
+
+let server: Server
+let url: string
+
+beforeAll(async () => {
+  server = createServer((request, response) => answers[request.url ?? '']?.(response, request))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const post = (): RequestInit => ({
+  method: 'POST',
+  headers: { authorization: 'Bearer none', 'content-type': 'application/json' },
+  body: '{"question":"?"}',
+})
+
+/** Everything about an answer that a program can see, or about the error in its place. */
+async function see(get: () => Promise<Response>): Promise<unknown> {
+  const seen: unknown[] = []
+  try {
+    const response = await get()
+    const { status, statusText, ok, redirected, type } = response
+    seen.push({ status, statusText, ok, redirected, type, url: response.url })
+    seen.push(
+      [...response.headers].filter(([name]) => name !== 'date'),
+      response.body === null,
+    )
+    seen.push(await response.text())
+  } catch (error) {
+    const { name, message, cause } = error as Error & { cause?: Error & { code?: string } }
+    seen.push({ name, message, cause: cause?.message, code: cause?.code })
+  }
+  return seen
+}
+
+/** The first request of a kind is sent by native fetch, and the next one directly. */
+const seeTwice = async (fetch: () => Promise<Response>): Promise<unknown> => {
+  await see(fetch)
+  return see(fetch)
+}
+
+test.each(Object.keys(answers))('a program sees of %s what native fetch shows', async (kind) => {
+  for (const init of [undefined, post()]) {
+    const expected = await see(() => natives.fetch(url + kind, init))
+    const { output, run } = await record({ name: kind, dir, durability: 'process' }, () =>
+      seeTwice(() => fetch(url + kind, init)),
+    )
+    expect(output).toEqual(expected)
+    // Cookies are not on the tape.
+    if (kind === '/headers') continue
+    const replayed = await replay(run.path, () => seeTwice(() => fetch(url + kind, init)))
+    expect(replayed.output).toEqual(expected)
+  }
+})
+
+test('a program sees of a refused connection what native fetch shows', async () => {
+  const closed = createTcpServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as AddressInfo
+  closed.close()
+  const get = (): string => `http://127.0.0.1:${port}/`
+  const expected = await see(() => natives.fetch(get()))
+  const { output } = await record({ name: 'refused', dir, durability: 'process' }, () =>
+    seeTwice(() => fetch(get())),
+  )
+  expect(output).toEqual(expected)
+})
+
+/** The bytes of requests, as a server gets them. */
+async function sentBy(requests: (url: string) => Promise<unknown>): Promise<string[]> {
+  const sent: string[] = []
+  const tcp = createTcpServer((socket) => {
+    socket.on('data', (bytes) => {
+      sent.push(String(bytes))
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+    })
+  }).listen(0, '127.0.0.1')
+  await once(tcp, 'listening')
+  const { port } = tcp.address() as AddressInfo
+  onTestFinished(() => void tcp.close())
+  await requests(`http://127.0.0.1:${port}`)
+  return sent.map((text) => text.replaceAll(String(port), 'PORT'))
+}
+
+test('the same bytes are sent as by native fetch', async () => {
+  const requests: [string, RequestInit | undefined][] = [
+    ['/a?b=c', undefined],
+    ['/b', post()],
+    ['/c', { method: 'PUT', body: new Uint8Array([1, 2, 3]) }],
+    ['/d', { method: 'DELETE' }],
+    ['/e', { method: 'PATCH', body: 'caf\u00e9', headers: { accept: 'text/plain' } }],
+  ]
+  const sendAll =
+    (fetch: (url: string, init?: RequestInit) => Promise<Response>) => async (to: string) => {
+      for (const [where, init] of requests) await see(() => fetch(to + where, init))
+    }
+  const expected = await sentBy(sendAll((to, init) => natives.fetch(to, init)))
+  await record({ name: 'sent', dir, durability: 'process' }, async () => {
+    const sending = sendAll((to, init) => fetch(to, init))
+    for (let round = 0; round < 2; round += 1) {
+      const sent = await sentBy(sending)
+      expect(sent.join('')).toBe(expected.join(''))
+    }
+  })
+})
+
+test('an aborted request closes its connection', async () => {
+  let gone = 0
+  answers['/never'] = (response) => void response.on('close', () => (gone += 1))
+  answers['/slow'] = (response) => {
+    response.write('a')
+    response.on('close', () => (gone += 1))
+  }
+  await record({ name: 'aborted', dir, durability: 'process' }, async () => {
+    await see(() => fetch(`${url}/plain`))
+    for (const kind of ['/never', '/slow', '/moved-to-never']) {
+      const controller = new AbortController()
+      const asked = fetch(url + kind, { signal: controller.signal })
+      const read = asked.then((response) => response.text())
+      setTimeout(() => controller.abort(), 20)
+      await expect(read).rejects.toThrow('aborted')
+    }
+    const { body } = await fetch(`${url}/slow`)
+    await body?.cancel()
+  })
+  await expect.poll(() => gone).toBe(4)
+})
+
+answers['/moved-to-never'] = (response) =>
+  response.writeHead(302, { location: '/never' }).end('moved')
