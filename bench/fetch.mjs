@@ -47,6 +47,10 @@ export async function measure({ quick }) {
           ...json.row('machine', 'durable', 'POST of 1 KB, answer of 1 KB'),
         },
         {
+          name: 'fetch of the least recorder / write + fdatasync of the request and a plain fetch, JSON',
+          ...json.row('leastSynced', 'durable', 'two writes, two hashes, a sync and a turn'),
+        },
+        {
           name: "recorded fetch with durability 'process' / plain fetch, JSON",
           gate: { max: 1.35 },
           ...json.row('process', 'plain', 'the same'),
@@ -78,10 +82,11 @@ export async function measure({ quick }) {
 
 /**
  * Alternates rounds of exchanges, so that each round of one way has neighbours of the others:
- * recorded with both durabilities, plain, and plain after writing and syncing the request.
+ * recorded with both durabilities, plain, plain after writing and syncing the request, and
+ * the least recorder.
  */
 async function compare(dir, exchange, { rounds, perRound }) {
-  const medians = { machine: [], process: [], plain: [], durable: [], least: [] }
+  const medians = { machine: [], process: [], plain: [], durable: [], least: [], leastSynced: [] }
   const file = fs.openSync(join(dir, 'floor'), 'w')
   const run = async (fetch, name, isWarmUp) => {
     const times = []
@@ -103,6 +108,7 @@ async function compare(dir, exchange, { rounds, perRound }) {
     )
   const ways = [
     (isWarmUp) => run(fetchInto(file), 'least', isWarmUp),
+    (isWarmUp) => run(fetchInto(file, { isSynced: true }), 'leastSynced', isWarmUp),
     recorded('machine'),
     (isWarmUp) => run(syncThenFetch, 'durable', isWarmUp),
     (isWarmUp) => run(nativeFetch, 'plain', isWarmUp),

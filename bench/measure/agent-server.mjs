@@ -2,8 +2,8 @@
  * A server whose handler is a small agent: it asks the model, runs a tool, asks again and
  * answers. `node agent-server.mjs <way> <model URL> <folder>`; `way` is `plain`, `imported`
  * (Retake is loaded and records nothing), `process` or `machine` (every request is a run with
- * that durability), or `least` (the floor: one file per request). Prints its address and ends with its stdin. `/cpu` answers with the
- * microseconds of CPU time so far.
+ * that durability), or `least` (the floor: one file per request). Prints its address and ends
+ * with its stdin. `/cpu` answers with the microseconds of CPU time so far.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import fs from 'node:fs'

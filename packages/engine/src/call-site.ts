@@ -118,10 +118,13 @@ export function signalFromHere(callee: Function, signal: AbortSignal): void {
 }
 
 /** Gives the work that starts to listen to `signal` the origin of the signal. */
-export function continueFromSignal(signal: AbortSignal): void {
+export function continueFromSignal(
+  signal: AbortSignal,
+  isInPackage = (): boolean => callSite() === undefined,
+): void {
   const origin = signalOrigins.get(signal)
   // With the agent on the stack, whatever it does next would have this origin, too.
-  if (origin?.site !== undefined && callSite() === undefined) origins.enterWith(origin)
+  if (origin?.site !== undefined && isInPackage()) origins.enterWith(origin)
 }
 
 type Stack = { readonly stack?: unknown }

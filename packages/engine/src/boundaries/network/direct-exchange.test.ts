@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { natives } from '../../natives.js'
 import { record } from '../../record.js'
 import { replay } from '../../replay.js'
@@ -48,20 +48,20 @@ const answers: Record<string, (response: ServerResponse, request: IncomingMessag
   },
 }
 
-let server: Server
-let url: string
-
-beforeAll(async () => {
-  server = createServer((request, response) => answers[request.url ?? '']?.(response, request))
+/** Each server has its own origin: what is known of one does not hold for the next. */
+async function serve(): Promise<string> {
+  const server = createServer((request, response) =>
+    answers[request.url ?? '']?.(response, request),
+  )
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
-afterAll(() => {
-  server.close()
-  server.closeAllConnections()
-  rmSync(dir, { recursive: true, force: true })
-})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const post = (): RequestInit => ({
   method: 'POST',
@@ -88,23 +88,21 @@ async function see(get: () => Promise<Response>): Promise<unknown> {
   return seen
 }
 
-/** The first request of a kind is sent by native fetch, and the next one directly. */
-const seeTwice = async (fetch: () => Promise<Response>): Promise<unknown> => {
-  await see(fetch)
-  return see(fetch)
-}
+/** The first request of a kind is sent by native fetch, others directly. */
+const seeTwice = async (fetch: () => Promise<Response>): Promise<unknown> => [
+  await see(fetch),
+  await see(fetch),
+]
 
 test.each(Object.keys(answers))('a program sees of %s what native fetch shows', async (kind) => {
   for (const init of [undefined, post()]) {
-    const expected = await see(() => natives.fetch(url + kind, init))
-    const { output, run } = await record({ name: kind, dir, durability: 'process' }, () =>
-      seeTwice(() => fetch(url + kind, init)),
-    )
+    const url = (await serve()) + kind
+    const expected = await seeTwice(() => natives.fetch(url, init))
+    const agent = () => seeTwice(() => fetch(url, init))
+    const { output, run } = await record({ name: kind, dir, durability: 'process' }, agent)
     expect(output).toEqual(expected)
     // Cookies are not on the tape.
-    if (kind === '/headers') continue
-    const replayed = await replay(run.path, () => seeTwice(() => fetch(url + kind, init)))
-    expect(replayed.output).toEqual(expected)
+    if (kind !== '/headers') expect((await replay(run.path, agent)).output).toEqual(expected)
   }
 })
 
@@ -113,10 +111,10 @@ test('a program sees of a refused connection what native fetch shows', async () 
   await once(closed, 'listening')
   const { port } = closed.address() as AddressInfo
   closed.close()
-  const get = (): string => `http://127.0.0.1:${port}/`
-  const expected = await see(() => natives.fetch(get()))
+  const url = `http://127.0.0.1:${port}/`
+  const expected = await seeTwice(() => natives.fetch(url))
   const { output } = await record({ name: 'refused', dir, durability: 'process' }, () =>
-    seeTwice(() => fetch(get())),
+    seeTwice(() => fetch(url)),
   )
   expect(output).toEqual(expected)
 })
@@ -166,6 +164,7 @@ test('an aborted request closes its connection', async () => {
     response.write('a')
     response.on('close', () => (gone += 1))
   }
+  const url = await serve()
   await record({ name: 'aborted', dir, durability: 'process' }, async () => {
     await see(() => fetch(`${url}/plain`))
     for (const kind of ['/never', '/slow', '/moved-to-never']) {

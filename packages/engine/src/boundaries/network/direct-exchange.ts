@@ -129,7 +129,9 @@ export class DirectExchange implements AnswerHandler {
   onHeaders(status: number, raw: Buffer[], resume: () => void, statusText: string): boolean {
     if (status < 200) return true
     const headers = new Headers(pairsOf(raw))
-    if (status >= 300 || NO_BODY.has(status) || headers.has('content-encoding')) {
+    const isEncoded = headers.has('content-encoding')
+    if (isEncoded && encoding.size < ORIGINS_MAX) encoding.add(this.#request.url.origin)
+    if (status >= 300 || NO_BODY.has(status) || isEncoded) {
       this.#adopt((adopter) => {
         adopter.onConnect((reason) => this.#abort?.(reason))
         adopter.onHeaders(status, raw, resume, statusText)
@@ -212,6 +214,10 @@ export class DirectExchange implements AnswerHandler {
   }
 }
 
+/** Servers that encode answers: native `fetch` can as well send the next request. */
+const encoding = new Set<string>()
+const ORIGINS_MAX = 1000
+
 /** Statuses of success whose answers have no body. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205])
 
@@ -235,6 +241,7 @@ function isPlain({ url, method, headers, init }: DirectRequest): boolean {
   const body = init.body as SentRequest['body'] | undefined
   return (
     METHODS.has(method) &&
+    !encoding.has(url.origin) &&
     (body ? method !== 'GET' && body.length > 0 : body !== '') &&
     Object.keys(init).every((name) => OPTIONS.has(name) || Reflect.get(init, name) === undefined) &&
     url.username === '' &&

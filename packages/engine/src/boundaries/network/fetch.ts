@@ -131,7 +131,7 @@ function exchange(
     })
     answer.operation = operation
     if (site !== undefined) return
-    if (request.signal) continueFromSignal(request.signal)
+    if (request.signal) continueFromSignal(request.signal, () => true)
     findSiteLater(resolve, (found) =>
       session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
     )
