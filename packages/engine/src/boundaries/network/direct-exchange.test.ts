@@ -11,6 +11,8 @@ import { record } from '../../record.js'
 import { replay } from '../../replay.js'
 
 const dir = mkdtempSync(path.join(tmpdir(), 'retake-direct-'))
+/** Its value is not on the tape. */
+const COOKIE = '12345678'
 const text = 'Thirty days. '.repeat(20)
 
 /** Answers of each kind, by path. */
@@ -19,9 +21,9 @@ const answers: Record<string, (response: ServerResponse, request: IncomingMessag
   '/headers': (response) =>
     response.writeHead(201, 'Made', [
       ['X-Twice', 'one'],
-      ['Set-Cookie', 'a=11111111; Path=/'],
+      ['Set-Cookie', `a=${COOKIE}; Path=/`],
       ['x-twice', 'two'],
-      ['set-cookie', 'b=22222222'],
+      ['set-cookie', `b=${COOKIE}`],
       ['X-Name', 'caf\u00e9'],
     ]) && response.end(text),
   '/empty': (response) => response.end(),
@@ -101,8 +103,8 @@ test.each(Object.keys(answers))('a program sees of %s what native fetch shows', 
     const agent = () => seeTwice(() => fetch(url, init))
     const { output, run } = await record({ name: kind, dir, durability: 'process' }, agent)
     expect(output).toEqual(expected)
-    // Cookies are not on the tape.
-    if (kind !== '/headers') expect((await replay(run.path, agent)).output).toEqual(expected)
+    const onTape = JSON.stringify(expected).replaceAll(COOKIE, 'x'.repeat(COOKIE.length))
+    expect((await replay(run.path, agent)).output).toEqual(JSON.parse(onTape))
   }
 })
 

@@ -65,7 +65,7 @@ export class DirectExchange implements AnswerHandler {
   #hasHead = false
   /** Parts of the answer that are reported next. */
   #head: AnswerHead | undefined
-  #pieces: Buffer[] = []
+  readonly #pieces: Buffer[] = []
   #ending: (() => void) | undefined
   #isReporting = false
   /** Aborts the native `fetch` that has the answer. */
