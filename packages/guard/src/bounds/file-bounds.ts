@@ -49,7 +49,6 @@ function refusalOf(
   others: FileRoots | undefined,
 ): FileDenialCode | undefined {
   if (access === 'enter') return 'PATH_CHDIR'
-  if (access === 'descriptor') return 'PATH_DESCRIPTOR'
   if (access === 'unseen') return 'PATH_UNSEEN'
   if (access === 'changed') return 'PATH_CHANGED'
   const notAllowed = access === 'read' ? 'READ_NOT_ALLOWED' : 'WRITE_NOT_ALLOWED'

@@ -15,7 +15,6 @@ const REASONS = {
   PATH_STREAM: 'It names a hidden stream of a file.',
   PATH_TRAILING: 'Without the dots or spaces that Windows drops it leads out of the folders.',
   PATH_CHDIR: 'Every relative path would mean something else from then on.',
-  PATH_DESCRIPTOR: 'It was opened outside of this call, and what it stands for is not allowed.',
   PATH_UNSEEN: 'What it touches could not be checked.',
   READ_NOT_ALLOWED: 'The policy does not let it be read.',
   WRITE_NOT_ALLOWED: 'The policy does not let it be written.',
@@ -28,7 +27,6 @@ const VERBS: Readonly<Record<FileAccess, string>> = {
   read: 'to read',
   write: 'to write',
   enter: 'to change the working directory to',
-  descriptor: 'to use',
   unseen: 'to use',
   changed: 'to open',
 }

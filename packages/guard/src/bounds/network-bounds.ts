@@ -1,5 +1,3 @@
-import { installOnce } from '../enforcement/install.js'
-import { watchUndici } from '../enforcement/network/undici-requests.js'
 import type { Denial } from '../guard-error.js'
 import {
   type Address,
@@ -189,7 +187,6 @@ const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
  * known then. Does not resolve anything itself.
  */
 export function networkBounds(policy: string, scope: NetworkScope): NetworkBounds {
-  installOnce(watchUndici)
   knownBlocks()
   const allow = scope.allow?.map(hostPattern)
   const listed = new ListedAddresses(scope.addresses ?? [])

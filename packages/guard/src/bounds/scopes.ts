@@ -2,11 +2,10 @@ import type { Denial } from '../guard-error.js'
 import type { FileRoots } from './file-roots.js'
 
 /**
- * How a file is touched. `look`: its kind and size, not its content; `enter`: it becomes the working directory; `descriptor`: by a number
- * that was opened elsewhere; `unseen`: by a way into the system that shows no paths; `changed`:
- * by a path that was exchanged between the look and the use.
+ * How a file is used. `look`: its kind and size, not its content. `enter`: as working directory.
+ * `unseen`: in a way that shows no path. `changed`: by a path that was exchanged after the check.
  */
-export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'descriptor' | 'unseen' | 'changed'
+export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'unseen' | 'changed'
 
 /** A program that is about to be started. */
 export interface Command {

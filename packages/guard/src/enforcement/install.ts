@@ -6,8 +6,7 @@ import { patchHttp2Sessions } from './network/http2-within.js'
 import { patchHttpRequests } from './network/http-requests.js'
 import { patchListening } from './network/connect-within.js'
 import { patchNameServers } from './network/checked-lookup.js'
-import { patchSecureSockets } from './network/connect-within.js'
-import { patchSocketWrites } from './network/watched-sockets.js'
+import { watchUndici } from './network/undici-requests.js'
 import { patchChildHandles } from './processes/bound-child.js'
 import { patchProcessControl } from './processes/bound-child.js'
 import { patchWorkers } from './processes/bound-child.js'
@@ -45,8 +44,7 @@ const patchAll = (): Undo =>
   undoAll([
     patchHttp2Sessions(),
     patchHttpRequests(),
-    patchSecureSockets(),
-    patchSocketWrites(),
+    watchUndici(),
     patchChildHandles(),
     patchProcessControl(),
     patchWorkers(),

@@ -1,6 +1,6 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import type { Endpoint } from './watched-sockets.js'
+import type { Endpoint } from './ended-with-call.js'
 import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
 

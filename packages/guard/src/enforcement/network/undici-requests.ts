@@ -3,8 +3,8 @@ import type net from 'node:net'
 import { type FetchInput, natives, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
-import { announceConnect } from './http-requests.js'
-import { checkOpen, isWatched, isWatchedBy, lend } from './watched-sockets.js'
+import { isOfCall, lend } from './ended-with-call.js'
+import { announceConnect, checkHttpRequest } from './http-requests.js'
 
 /** `fetch` on behalf of guarded calls: the request is judged, and so is each that a redirect leads to. */
 export async function fetchWithin(
@@ -152,16 +152,17 @@ interface UndiciRequest {
   readonly method: string
   readonly path: string
   readonly origin: string | URL
+  /** Content of the `Host` header, if one was given. */
+  readonly host?: string | null
+  readonly upgrade?: string | null
 }
 
 const boundsOf = new WeakMap<UndiciRequest, readonly CallBounds[]>()
 const lentFor = new WeakMap<UndiciRequest, net.Socket>()
 
 /**
- * Requests of undici, both Node's own and the npm package. They wait in queues and travel
- * on connections that anybody may have opened: each is remembered with the call that made
- * it, and judged with its connection when it is about to be sent. Costs nothing
- * before the first policy with a network scope.
+ * Requests of undici, both Node's own and the npm package. They wait in queues, so each is
+ * remembered with the call that made it, and checked when it is about to be sent.
  */
 export function watchUndici(): Undo {
   const undivide = divideSharedPool()
@@ -203,12 +204,15 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
 ]
 
 function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: net.Socket): void {
+  const { method, path, origin, host, upgrade } = request
+  const { remoteAddress, remotePort = 0 } = socket
+  const url = new URL(path, origin)
+  const isUpgrade = Boolean(upgrade) && method !== 'CONNECT'
   try {
-    const url = new URL(request.path, request.origin)
-    for (const each of bounds) {
-      each.request(request.method, url)
-      if (!isWatchedBy(each, socket)) checkOpen([each], socket)
-    }
+    checkHttpRequest(bounds, { method, url, host: host ?? undefined, isUpgrade })
+    // The program may have opened the connection before the call.
+    if (remoteAddress !== undefined)
+      for (const each of bounds) each.address(remoteAddress, remotePort, url.hostname)
   } catch (error) {
     socket.destroy(error as Error)
   }
@@ -216,7 +220,7 @@ function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: ne
 
 /** Somebody else's request, on a connection that a guarded call has opened. */
 function lendTo(request: UndiciRequest, socket: net.Socket): void {
-  if (!isWatched(socket)) return
+  if (!isOfCall(socket)) return
   lentFor.set(request, socket)
   lend(socket, true)
 }
