@@ -1,17 +1,43 @@
 import { GuardError } from '../guard-error.js'
-import { DataCheck, type PlainObject } from '../policy/data-check.js'
+import { DataCheck, type DataPath, type FieldRule } from '../policy/data-check.js'
 import { limitErrors } from './limit-errors.js'
-import { NUMBER_LIMITS } from './limits.js'
 
-type Path = readonly (string | number)[]
+type Rules = Readonly<Record<string, FieldRule>>
 
-const CALL_LIMITS = [...NUMBER_LIMITS, 'breaker']
-const USAGE = ['inputTokens', 'outputTokens', 'costUsd']
+/** Tokens and money, as tools reserve and report them. */
+export const USAGE_RULES: Rules = { inputTokens: 'count', outputTokens: 'count', costUsd: 'count' }
 
-/** Nothing could happen in less than one of these. */
-const FROM_ONE = new Set(['concurrency', 'timeoutMs', 'deadlineMs', 'repeats', 'failures'])
+const CALL_LIMITS: Rules = {
+  timeoutMs: 'positive',
+  deadlineMs: 'positive',
+  outputBytes: 'count',
+  calls: 'count',
+  concurrency: 'positive',
+  queue: 'count',
+  tokens: 'count',
+  costUsd: 'count',
+  costUsdPerMinute: 'count',
+  breaker: (check, path, data) => {
+    const rules: Rules = { failures: 'positive', cooldownMs: 'count' }
+    const breaker = check.fields(path, data, '"breaker"', rules)
+    for (const key of Object.keys(rules))
+      if (breaker !== undefined && breaker[key] === undefined)
+        check.add(path, `It has no "${key}".`)
+  },
+}
 
-/** Throws at limits that could not hold: a limit that is misspelled or no number limits nothing. */
+const LIMITS: Rules = {
+  ...CALL_LIMITS,
+  repeats: 'positive',
+  reserve: (check, path, data) => void check.fields(path, data, '"reserve"', USAGE_RULES),
+  tools: (check, path, data) => {
+    const tools = check.object(path, data, 'Limits by tool', undefined) ?? {}
+    for (const [tool, limits] of Object.entries(tools))
+      check.fields([...path, tool], limits, 'Limits', CALL_LIMITS)
+  },
+}
+
+/** Throws for limits that could not apply: one that is misspelled or not a number limits nothing. */
 export function refuseWrongLimits(limits: unknown): void {
   const check = new DataCheck()
   checkLimits(check, limits, [])
@@ -20,43 +46,6 @@ export function refuseWrongLimits(limits: unknown): void {
     throw new GuardError(limitErrors.limitsInvalid(problem.path.join('.'), problem.message))
 }
 
-/** Checks limits as data: the run's, and those of single tools. */
-export function checkLimits(check: DataCheck, data: unknown, path: Path): void {
-  const limits = check.object(path, data, 'Limits', [...CALL_LIMITS, 'repeats', 'reserve', 'tools'])
-  if (limits === undefined) return
-  checkCallLimits(check, limits, path)
-  checkNumbers(check, path, limits, ['repeats'])
-  if (limits['reserve'] !== undefined) {
-    const at = [...path, 'reserve']
-    const reserve = check.object(at, limits['reserve'], '"reserve"', USAGE)
-    if (reserve !== undefined) checkNumbers(check, at, reserve, USAGE)
-  }
-  if (limits['tools'] === undefined) return
-  const tools = check.object([...path, 'tools'], limits['tools'], 'Limits by tool', undefined)
-  for (const [tool, data] of Object.entries(tools ?? {})) {
-    const at = [...path, 'tools', tool]
-    const own = check.object(at, data, 'Limits', CALL_LIMITS)
-    if (own !== undefined) checkCallLimits(check, own, at)
-  }
-}
-
-function checkCallLimits(check: DataCheck, limits: PlainObject, path: Path): void {
-  checkNumbers(check, path, limits, NUMBER_LIMITS)
-  if (limits['breaker'] === undefined) return
-  const at = [...path, 'breaker']
-  const keys = ['failures', 'cooldownMs']
-  const breaker = check.object(at, limits['breaker'], '"breaker"', keys)
-  if (breaker === undefined) return
-  for (const key of keys) if (breaker[key] === undefined) check.add(at, `It has no "${key}".`)
-  checkNumbers(check, at, breaker, keys)
-}
-
-function checkNumbers(
-  check: DataCheck,
-  path: Path,
-  data: PlainObject,
-  keys: readonly string[],
-): void {
-  for (const key of keys)
-    if (data[key] !== undefined) check.count([...path, key], data[key], FROM_ONE.has(key) ? 1 : 0)
-}
+/** Checks limits as data: those of the run, and those of single tools. */
+export const checkLimits = (check: DataCheck, data: unknown, path: DataPath): void =>
+  void check.fields(path, data, 'Limits', LIMITS)
