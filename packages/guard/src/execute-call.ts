@@ -12,7 +12,6 @@ import type { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, Verified } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
 import { countedFor, toUsage, usedAmount } from './limits/amount.js'
-import { AttemptBounds } from './limits/attempt-bounds.js'
 import { circuitOutcome, type Executed, executeTool } from './limits/execute-tool.js'
 import { limitErrors } from './limits/limit-errors.js'
 import { isLargerThan } from './limits/encode-output.js'
@@ -161,8 +160,7 @@ class CallExecution {
   #run(tool: GuardedTool, room: Reservation): Later {
     const { run, name, options, around } = this.#call
     const { fingerprint, occurrence, within, key } = this.#decision.intent
-    const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
-    const bounds = new Bounds(name, toolScopes(run.policy.scopes, tool), around)
+    const bounds = new CallBounds(name, toolScopes(run.policy.scopes, tool), around)
     const own = callKey(fingerprint, occurrence)
     encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
     const { session } = this.#operation

@@ -130,6 +130,13 @@ export const guardErrors = {
     allowed:
       'Use another folder: what tools work on and what guards write belong in different ones.',
   }),
+  processEnd: (kind: 'exit' | 'signal', tool: string, how: string): Denial => ({
+    code: kind === 'exit' ? 'PROCESS_EXIT' : 'PROCESS_SIGNAL',
+    rule: 'guard/process',
+    what: `Tool "${tool}" tried to end or signal the process it runs in (${how}).`,
+    why: 'A tool may end its call, never the program.',
+    allowed: 'Throw an error instead.',
+  }),
   callOver: (tool: string): Denial => ({
     code: 'GUARD_CALL_OVER',
     rule: 'guard/call',

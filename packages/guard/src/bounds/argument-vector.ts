@@ -1,6 +1,6 @@
 import { matchesText } from './matches-text.js'
 
-/** Any number of arguments that are no options; any number of any. */
+/** Any number of arguments without options; any number of any arguments. */
 const REST = '**'
 const REST_WITH_OPTIONS = '-**'
 
@@ -21,9 +21,9 @@ export class ArgumentVector {
   /** Why it cannot be used, if it cannot. */
   get mistake(): string | undefined {
     if (this.program === '') return 'it names no program'
-    if (this.program.includes('*')) return `its program "${this.program}" holds a *`
+    if (this.program.includes('*')) return `its program "${this.program}" contains a *`
     return this.#patterns.some((pattern) => pattern === REST || pattern === REST_WITH_OPTIONS)
-      ? '** stands before the end'
+      ? '** is not at the end'
       : undefined
   }
 
@@ -36,13 +36,13 @@ export class ArgumentVector {
     return this.#rest === REST_WITH_OPTIONS || !left.some(isOption)
   }
 
-  /** Without any pattern: word for word. */
+  /** Word for word, without patterns. */
   fitsExactly(args: readonly string[]): boolean {
     const listed = this.words.slice(1)
     return listed.length === args.length && listed.every((word, at) => word === args[at])
   }
 
-  /** The same, but a word that is listed as `*` may be any: `sh -c *` allows every text. */
+  /** The same, except that a listed `*` allows any word: `sh -c *` allows every text. */
   fitsWords(args: readonly string[]): boolean {
     const listed = this.words.slice(1)
     return (
@@ -65,7 +65,7 @@ function fitsOne(pattern: string, argument = ''): boolean {
   return matchesText(pattern, argument) && !climbs(argument)
 }
 
-/** `src/*` is meant to stay in `src`. */
+/** `src/*` must stay in `src`. */
 const climbs = (argument: string): boolean => /(^|[/\\=:,])\.\.($|[/\\])/.test(argument)
 
 /** Windows programs read `/x` as an option, too. */

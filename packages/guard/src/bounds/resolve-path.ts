@@ -2,7 +2,6 @@ import path from 'node:path'
 import type { Stats } from 'node:fs'
 import { disk } from '@retake/engine/hook'
 
-/** Where a path really leads. */
 export interface ResolvedPath {
   /** Absolute, without links as far as it exists. */
   readonly real: string
@@ -23,11 +22,8 @@ export interface ResolveOptions {
 const LINKS = 40
 
 /**
- * Follows a path as the system does: one name after the other, each link where it
- * stands, `..` from where the link led. What does not exist is taken by its name, also
- * behind a link that dangles. Undefined when links go in a circle.
- *
- * It is a look at one moment: who holds the folder may change it right after.
+ * Resolves a path like the system does, name by name. Names that do not exist are kept, also behind
+ * a dangling link. Undefined if links form a circle. The result may be outdated immediately.
  */
 export function resolvePath(given: string, options: ResolveOptions = {}): ResolvedPath | undefined {
   const { from = process.cwd(), follow = true } = options
@@ -59,7 +55,7 @@ export function resolvePath(given: string, options: ResolveOptions = {}): Resolv
   return { real, stats: stats ?? statOf(real), links }
 }
 
-/** Stats of the entry itself, links not followed; undefined if there is none or it cannot be seen. */
+/** Stats without following links; undefined if there is no entry or it cannot be seen. */
 export function statOf(location: string): Stats | undefined {
   try {
     return disk.lstatSync(location, { throwIfNoEntry: false })

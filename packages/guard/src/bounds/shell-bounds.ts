@@ -9,18 +9,17 @@ import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { outsideRuns } from '@retake/engine/hook'
 
-/** Where programs are looked for when no `PATH` says so. */
+/** Used without a `PATH`. */
 const DEFAULT_PATH = ['/bin', '/usr/bin']
 const isWindows = process.platform === 'win32'
 
 interface Surroundings {
-  /** The folder that the program starts in. */
   readonly cwd: string
-  /** `PATH` as the program would get it. */
+  /** `PATH` of the program. */
   readonly path: string | undefined
 }
 
-/** The real file behind a program, found as the system finds it; undefined when there is none. */
+/** The real file of a program, found like the system does; undefined if there is none. */
 function findProgram(file: string, { cwd, path: list }: Surroundings): string | undefined {
   return outsideRuns(() => {
     if (isPath(file)) return realFile(path.resolve(cwd, file))
@@ -33,10 +32,10 @@ function findProgram(file: string, { cwd, path: list }: Surroundings): string | 
   })
 }
 
-/** A name with a separator is not looked for. */
+/** A name with a separator is not looked up in `PATH`. */
 const isPath = (file: string): boolean => file.includes('/') || (isWindows && /[\\:]/.test(file))
 
-/** The name a program is called by, in any folder: some behave differently under another name. */
+/** Some programs behave differently under another name. */
 function programName(file: string): string {
   const name = path.basename(file)
   return isWindows ? name.toLowerCase().replace(/\.(exe|com)$/, '') : name
@@ -48,27 +47,26 @@ function realFile(file: string): string | undefined {
       accessSync(file + ending, constants.X_OK)
       if (statSync(file + ending).isFile()) return realpathSync.native(file + ending)
     } catch {
-      // Not this one.
+      // Try the next one.
     }
   }
   return undefined
 }
 
-/** Variables that change how a program writes, not what it runs or reads. */
+/** Variables that change what a program prints, not what it runs or reads. */
 const HARMLESS =
   /^(?:NODE_ENV|NODE_UNIQUE_ID|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|(?:NO|FORCE)_COLOR|CI|PWD|OLDPWD|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE))$/
 
-/** Variables that make one program into another, or say where it finds code and settings. */
+/** Variables that name code or settings, or change which program runs. */
 const POWERFUL =
   /^(?:LD_|DYLD_|NODE_|NPM_|GIT_|PYTHON|PERL|RUBY|GEM_|BUNDLE_|JAVA|JDK_|MAVEN_|GRADLE_|CARGO_|RUST|GO(?:ENV|ROOT|TOOLCHAIN)|LUA_|PHP|BASH_|XDG_|SSH_|GCONV_|MALLOC_)|^(?:ENV|HOME|IFS|SHELL|SHELLOPTS|PS4|PROMPT_COMMAND|BROWSER|LESSOPEN|LESSCLOSE|TMPDIR|(?:CURL|INPUT|NET|PSQL|VIM|WGET|ZSH)RC)$|(?:PATH|OPTIONS|OPTS|FLAGS|COMMAND|EDITOR|PAGER|PROXY|CONFIG|CONF|HOME|PRELOAD|STARTUP)$/i
 
 /**
- * A compiled shell scope. What is not listed is refused: programs that run
- * other programs need no list of their own. `PATH` and the working folder count as they are now:
- * what a tool does to them later opens nothing.
+ * A compiled shell scope. `PATH` and the working directory count as they are now, whatever a tool
+ * does to them later.
  *
- * Not promised: what an allowed program does, and a file that is exchanged between the
- * check and the start.
+ * Not promised: what an allowed program does without a sandbox, and a file that is replaced between
+ * the check and the start.
  */
 export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scopes['shell']> {
   const rule = `${policy}/shell`
@@ -81,21 +79,13 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
   }
   const own = { ...process.env }
   const here = { cwd: process.cwd(), path: pathOf(own) }
-  const deny = (
-    make: (
-      rule: string,
-      command: Command,
-      vectors: readonly ArgumentVector[],
-      why: string,
-    ) => Denial,
-    command: Command,
-    why: string,
-  ): Denial => make(rule, command, vectors, why)
+  const notAllowed = (command: Command, why: string): Denial =>
+    shellErrors.notAllowed(rule, command, vectors, why)
 
-  // A tool may put another file there later. In a sandbox that is no more than it could do anyway.
+  // A tool may replace the file later. In a sandbox, that gives it nothing new.
   const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
 
-  /** True if the file that would really run is the one that is listed. */
+  /** True if the listed file is the one that would run. */
   const isListed = (vector: ArgumentVector, command: Command, isConfined: boolean): boolean => {
     if (command.kind !== undefined && command.kind !== 'program')
       return vector.program === command.file
@@ -121,7 +111,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
       const fitting = vectors.filter(
         (each) => each.fitsWords(args) && isListed(each, command, isConfined),
       )
-      if (fitting.length === 0) return deny(shellErrors.shellString, command, '')
+      if (fitting.length === 0) return shellErrors.shellString(rule, command, vectors)
       if (!isConfined && !fitting.some((each) => each.fitsExactly(args)))
         return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
       return checkSurroundings(command, isContained)
@@ -130,33 +120,23 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
       ({ program }) => programName(program) === programName(command.file),
     )
     if (named.length === 0)
-      return deny(shellErrors.notAllowed, command, `No vector names ${programName(command.file)}`)
+      return notAllowed(command, `No vector names ${programName(command.file)}`)
     const listed = named.filter((each) => isListed(each, command, isConfined))
     if (listed.length === 0)
-      return deny(
-        shellErrors.notAllowed,
-        command,
-        isPath(command.file)
-          ? `${command.file} is not the program that is listed`
-          : `The ${command.file} that would run is not the program that is listed`,
-      )
+      return notAllowed(command, `The ${command.file} that would run is not the listed program`)
     if (!listed.some((each) => each.fits(args)))
-      return deny(shellErrors.notAllowed, command, 'No vector fits these arguments')
+      return notAllowed(command, 'No vector matches these arguments')
     if (!isConfined && !listed.some((each) => each.fitsExactly(args)))
       return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
     if (command.argv0 !== undefined && programName(command.argv0) !== programName(command.file))
-      return deny(
-        shellErrors.notAllowed,
-        command,
-        `It would be called by another name, ${command.argv0}`,
-      )
+      return notAllowed(command, `It would be called by another name, ${command.argv0}`)
     return checkSurroundings(command, isContained)
   }
 
   const checkSurroundings = (command: Command, isContained: boolean): Denial | undefined => {
     if (command.otherUser === true)
       return shellErrors.environment(rule, command, 'as another user or group', settable)
-    // Code that a variable brings in sees no more files than the program itself.
+    // Code that a variable loads sees no more files than the program itself.
     if (isContained) return undefined
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
       if (
@@ -166,12 +146,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
         settable.some((pattern) => matchesText(pattern, name))
       )
         continue
-      return shellErrors.environment(
-        rule,
-        command,
-        `with another ${name} than this process has`,
-        settable,
-      )
+      return shellErrors.environment(rule, command, `with a different ${name}`, settable)
     }
     return undefined
   }

@@ -31,14 +31,14 @@ export const shellErrors = {
     code: 'SHELL_STRING',
     rule,
     what: `A shell was not started: ${shown(command)}.`,
-    why: 'Text for a shell can hold any command; only one that is listed word for word is run.',
+    why: 'Text for a shell can contain any command, so it must be listed word for word.',
     allowed: `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
   }),
   noSandbox: (rule: string, command: Command, why: string): Denial => ({
     code: 'SHELL_NO_SANDBOX',
     rule,
     what: `A program was not started: ${shown(command)}.`,
-    why: `Without a sandbox nothing limits what a program does with arguments that were not listed word for word, and ${why}.`,
+    why: `Without a sandbox, nothing limits a program whose arguments are not listed word for word, and ${why}.`,
     allowed: 'Install bubblewrap, or list these arguments without patterns.',
   }),
   environment: (
@@ -50,11 +50,18 @@ export const shellErrors = {
     code: 'SHELL_ENVIRONMENT',
     rule,
     what: `A program was not started: ${shown(command)}, ${how}.`,
-    why: 'Variables such as PATH, LD_PRELOAD, NODE_OPTIONS or GIT_SSH_COMMAND, or another user, make one program into another.',
+    why: 'Variables such as PATH, LD_PRELOAD or NODE_OPTIONS, and another user, change what a program does.',
     allowed:
       settable.length === 0
-        ? 'Give it variables of this process, as they were when the guard was made; others are listed in shell.env.'
-        : `Give it variables of this process, as they were when the guard was made, or one of ${settable.join(', ')}.`,
+        ? 'Pass variables as they were when the guard was created, or list others in shell.env.'
+        : `Pass variables as they were when the guard was created, or one of ${settable.join(', ')}.`,
+  }),
+  unseen: (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
+    code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
+    rule: 'guard/process',
+    what: `Tool "${tool}" tried to ${kind === 'worker' ? 'start a worker' : 'load a native add-on'}: ${file}`,
+    why: 'The scopes of a call do not apply inside it.',
+    allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
   }),
   scopeInvalid: (rule: string, vector: string, mistake: string): Denial => ({
     code: 'SHELL_SCOPE_INVALID',
@@ -69,14 +76,14 @@ const BEGINNINGS = {
   program: 'A program',
   worker: 'A worker',
   signal: 'A signal',
-  addon: 'A native addon',
+  addon: 'A native add-on',
 }
 
 const listed = (vectors: readonly ArgumentVector[]): string => {
   if (vectors.length === 0) return 'Nothing may be started.'
   const more = vectors.length - SHOWN_VECTORS
   const texts = vectors.slice(0, SHOWN_VECTORS).map(({ text }) => text)
-  return `May be started: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
+  return `Allowed: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
 }
 
 function shown({ file, args }: Command): string {

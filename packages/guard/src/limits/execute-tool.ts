@@ -6,7 +6,6 @@ import { type Denial, GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addCallUsage, wrongUsage } from './amount.js'
-import { AttemptBounds } from './attempt-bounds.js'
 import type { CircuitOutcome } from './meter.js'
 import { type Clock, realClock } from './clock.js'
 import { type EncodedOutput, encodeOutput } from './encode-output.js'
@@ -241,7 +240,7 @@ class Execution {
     this.#attempt += 1
     this.#usage = undefined
     this.#refusals = bounds.blocked.length
-    if (bounds instanceof AttemptBounds) bounds.begin()
+    if ((tool.options.retries ?? 0) > 0) bounds.beginAttempt()
     let settle: (outcome: Outcome) => void
     const returned = this.#inside((): Outcome | undefined => {
       try {
@@ -290,7 +289,7 @@ class Execution {
     // A refused action would be refused again, whatever error the tool made of it.
     if (bounds.blocked.length > this.#refusals) return { error }
     // The error is about one request; what else the attempt did has happened.
-    const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing
+    const didMore = !bounds.didOneThing
     const next = this.#inside(() => nextAttempt(tool, error, this.#attempt, didMore, this.#clock))
     if (next === 'none') return { error }
     if ('why' in next) return this.#exhausted(error, next.why)

@@ -77,8 +77,7 @@ function moment(value: unknown, now: number): number | undefined {
  * that may run twice is tried again. `final`: it would fail again, or a guard
  * said no.
  *
- * It says this of the request that failed, not of what its tool did beside it:
- * `AttemptBounds` knows about that.
+ * It is about the failed request only. `CallBounds.didOneThing` knows what else the tool did.
  */
 export type RetrySafety = 'nothing happened' | 'transient' | 'final'
 

@@ -117,7 +117,7 @@ test.each<[unknown, string]>([
   ],
   [
     { name: 'p', shell: { allow: [['a', '**', 'b']] } },
-    'shell.allow[0]: It cannot be used: ** stands before the end.',
+    'shell.allow[0]: It cannot be used: ** is not at the end.',
   ],
   [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It is at least 0, not -1.'],
   [{ name: 'p', limits: { call: 1 } }, 'limits.call: There is no key "call". Did you mean calls?'],

@@ -42,7 +42,7 @@ export function lockNativeWays(): Undo {
     }),
     // By its SQL any file can be attached.
     checkClass('node:sqlite', 'DatabaseSync', ({ bounds }) => {
-      for (const each of bounds) each.addon('node:sqlite')
+      for (const each of bounds) each.unseen('addon', 'node:sqlite')
     }),
   ])
 }

@@ -16,7 +16,7 @@ import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
-import { processErrors } from '../../bounds/process-errors.js'
+import { guardErrors } from '../../guard-errors.js'
 
 /**
  * Actions of a guarded tool on the process it runs in: end it, signal others, or load code that
@@ -26,14 +26,16 @@ export function patchProcessControl(): Undo {
   const exits = ['exit', 'reallyExit', 'abort', 'execve'] as const
   return undoAll([
     ...exits.map((name) =>
-      checkFirst(name, (each) => each.refuse(processErrors.exit(each.tool, `process.${name}`))),
+      checkFirst(name, (each) =>
+        each.refuse(guardErrors.processEnd('exit', each.tool, `process.${name}`)),
+      ),
     ),
     checkFirst('_kill', (each, [pid, signal]) => {
       each.signal(Number(pid), signalName(signal))
       if (signalName(signal) === 'SIGKILL' && each.processes.has(Number(pid)))
         endDescendants(Number(pid))
     }),
-    checkFirst('dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
+    checkFirst('dlopen', (each, [, file]) => each.unseen('addon', path.resolve(String(file)))),
     ...(['on', 'addListener', 'prependListener', 'once', 'prependOnceListener'] as const).map(
       patchSignals,
     ),
@@ -294,7 +296,7 @@ export function patchWorkers(): Undo {
           : given.protocol === 'file:'
             ? fileURLToPath(given)
             : given.href
-      for (const each of bounds) each.worker(name)
+      for (const each of bounds) each.unseen('worker', name)
       const started = Reflect.construct(
         native,
         [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
