@@ -13,7 +13,7 @@ import { patchWorkers } from './processes/bound-child.js'
 
 const installed = new Map<() => Undo, Undo>()
 
-/** Makes patches once, until they are taken back. */
+/** Applies a patch once, until it is undone. */
 export function installOnce(patch: () => Undo): void {
   if (installed.has(patch)) return
   const remove = installAbove(() => {
@@ -26,16 +26,13 @@ export function installOnce(patch: () => Undo): void {
   installed.set(patch, remove)
 }
 
-/**
- * Closes the ways out of a tool that no boundary of the recorder sees. The first guard of a
- * process installs this; outside of guarded calls every function is the native one.
- */
+/** Patches what no boundary of the engine sees. The first guard of a process installs this. */
 export function installGuard(): void {
   install()
   installOnce(patchAll)
 }
 
-/** Takes back every patch of the guard. Tools that still run are then bound by the recorder's boundaries only. */
+/** Undoes every patch of the guard. Running tools are then bound by the boundaries of the engine only. */
 export function uninstallGuard(): void {
   undoAll([...installed.values()])()
 }

@@ -5,7 +5,7 @@ import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from '.
 import { Semaphore } from './call-queue.js'
 import type { RequestedAmount } from './limiter.js'
 
-/** All that counts for the calls of one tool: the limits of the run and its own. */
+/** The meters of one tool: those of the run and its own. */
 export class ToolMeters {
   readonly all: readonly Meter[]
   /** A call needs a permit of each to run. */
@@ -14,7 +14,7 @@ export class ToolMeters {
   /** Amounts that a call has to reserve. */
   readonly requested: RequestedAmount
   readonly allowance: CallLimits
-  /** True if any of this depends on the time: reading the clock costs more than the rest. */
+  /** True if a limit depends on time: reading the clock costs more than the rest. */
   readonly needsTime: boolean
   #most: Amount | undefined
 
@@ -33,7 +33,7 @@ export class ToolMeters {
     }
   }
 
-  /** A tool that once used more than it said is taken to do so again. */
+  /** A tool that exceeded its reservation is expected to do so again. */
   usedMore(used: Amount): void {
     this.#most = this.atLeastAsBefore(used)
   }
@@ -43,13 +43,10 @@ export class ToolMeters {
   }
 }
 
-/** How a call counts for its tool's circuit. `none`: it says nothing about the tool. */
+/** Effect of a call on the circuit breaker of its tool. */
 export type CircuitOutcome = 'success' | 'failure' | 'none'
 
-/**
- * Keeps calls from a tool that fails: open after some failures in a row, and after
- * a pause half-open, when exactly one call is let through to see.
- */
+/** Opens after consecutive failures. Half-open after a pause: exactly one call is allowed. */
 export class CircuitBreaker {
   #failures = 0
   #openUntil: number | undefined
@@ -57,21 +54,21 @@ export class CircuitBreaker {
 
   constructor(readonly limits: BreakerLimits) {}
 
-  /** Milliseconds until a call may be tried; undefined when this one may. Changes nothing. */
+  /** Milliseconds until a call may be tried; undefined if one may now. */
   waitMs(now: number): number | undefined {
     if (this.#openUntil === undefined) return undefined
     if (now < this.#openUntil) return this.#openUntil - now
     return this.#isTried ? 0 : undefined
   }
 
-  /** A call is let through. Returns whether it is the one that tries a half-open circuit. */
+  /** A call is allowed. Returns whether it is the trial of a half-open circuit. */
   admit(): boolean {
     if (this.#openUntil === undefined) return false
     this.#isTried = true
     return true
   }
 
-  /** True if a call that was let through before may still start. */
+  /** True if a call that was allowed before may still start. */
   mayStart(isTry: boolean): boolean {
     return this.#openUntil === undefined || isTry
   }
@@ -81,7 +78,7 @@ export class CircuitBreaker {
   }
 
   settle(outcome: CircuitOutcome, isTry: boolean, now: number): void {
-    // Those that were under way when the circuit opened do not close it, nor keep it open.
+    // Calls that started before the circuit opened do not change it.
     if (this.#openUntil !== undefined && !isTry) return
     if (isTry) this.#isTried = false
     if (outcome === 'none') return
@@ -96,25 +93,17 @@ export class CircuitBreaker {
   }
 }
 
-/**
- * Something of which there is only so much. What calls have reserved and what is
- * spent together never pass the cap, unless a call uses more than it reserved.
- */
+/** A budget. Reservations and spending stay below the cap, unless a call exceeds its reservation. */
 class Budget {
   spent = 0
   reserved = 0
-  /** The part that was spent by the runs that this one continues. */
+  /** The part that earlier runs spent. */
   earlier = 0
 
   constructor(readonly cap: number) {}
 
   fits(amount: number): boolean {
     return this.spent + this.reserved + amount <= this.cap
-  }
-
-  /** More was used than there was. */
-  get isOverdrawn(): boolean {
-    return !this.fits(0)
   }
 
   get left(): number {
@@ -125,13 +114,11 @@ class Budget {
     this.reserved += amount
   }
 
-  /** An earlier run has spent it. */
   restore(amount: number): void {
     this.spent += amount
     this.earlier += amount
   }
 
-  /** Frees the reservation, except for the used part. */
   settle(reserved: number, used: number): void {
     this.reserved -= reserved
     this.spent += used
@@ -140,10 +127,7 @@ class Budget {
 
 const MINUTE_MS = 60_000
 
-/**
- * A budget for any sixty seconds. What a call uses counts from the moment it ends,
- * and while it runs it is reserved: so the sum holds wherever the minute is laid.
- */
+/** A budget for any sixty seconds. Usage counts from the end of a call; until then it is reserved. */
 class MinuteBudget extends Budget {
   /** Spending by time, oldest first, in whole milliseconds rounded up. */
   readonly #spent: { readonly at: number; amount: number; earlier: number }[] = []
@@ -153,7 +137,7 @@ class MinuteBudget extends Budget {
     if (amount === 0) return
     const at = Math.ceil(now)
     const last = this.#spent.at(-1)
-    // Never earlier than the last entry, or it would be forgotten too early.
+    // Never earlier than the last entry.
     if (last !== undefined && last.at >= at) {
       last.amount += amount
       last.earlier += earlier
@@ -162,7 +146,6 @@ class MinuteBudget extends Budget {
     this.earlier += earlier
   }
 
-  /** An earlier run spent it at that moment, which may lie before this process. */
   restoreAt(at: number, amount: number): void {
     this.spendAt(at, amount, amount)
   }
@@ -180,7 +163,7 @@ class MinuteBudget extends Budget {
       this.#oldest -= this.#spent.splice(0, this.#oldest).length
   }
 
-  /** Milliseconds until so much is free if nothing else is spent; undefined when that is not known. */
+  /** Milliseconds until the amount is free; undefined if unknown. */
   waitFor(amount: number, now: number): number | undefined {
     let missing = this.spent + this.reserved + amount - this.cap
     for (let at = this.#oldest; at < this.#spent.length; at += 1) {
@@ -201,7 +184,7 @@ export class Meter {
   readonly nanoUsd: Budget
   readonly nanoUsdPerMinute: MinuteBudget
   readonly semaphore: Semaphore | undefined
-  /** Calls that were let through and are not over. */
+  /** Calls that are allowed and not over. */
   underWay = 0
 
   /** `scope` goes into the names of rules: empty for the run, `tools/<name>/` for a tool. */
@@ -229,7 +212,7 @@ export class Meter {
     return this.limits.costUsdPerMinute !== undefined
   }
 
-  /** Why there is no room for one more call that may use so much. */
+  /** Why there is no room for another call with this reservation. */
   refusal(tool: string, amount: Amount, now: number): Denial | undefined {
     const { scope, calls, limits } = this
     const { concurrency, queue } = limits
@@ -239,7 +222,7 @@ export class Meter {
     return this.shortage(tool, amount, now)
   }
 
-  /** Why there is not so much left of tokens or money. */
+  /** Why there are not enough tokens or money. */
   shortage(tool: string, { tokens, nanoUsd }: Amount, now: number): Denial | undefined {
     const { scope, nanoUsdPerMinute: minute } = this
     if (!this.tokens.fits(tokens)) return limitErrors.tokens(tool, scope, tokens, this.tokens)
@@ -257,7 +240,7 @@ export class Meter {
     if (this.limitsMinutes) this.nanoUsdPerMinute.reserve(nanoUsd)
   }
 
-  /** Adds the spending of an earlier run, with times on the clock of this process. */
+  /** Adds spending of an earlier run. `at`: on the clock of this process. */
   restore({ tokens, nanoUsd }: Amount, at: number): void {
     this.tokens.restore(tokens)
     this.nanoUsd.restore(nanoUsd)

@@ -21,12 +21,12 @@ import type { ToolMeters } from './meter.js'
 /** The permits of running calls, for their nested calls. */
 const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()
 
-/** Reserves usage and permits for a call until it is over, also while it waits. Made by `Limiter.admit`. */
+/** Usage and permits of a call until it is over. Created by `Limiter.admit`. */
 export class Reservation {
   #permits: readonly Permit[] = []
   #isOver = false
   #said: CallUsage | undefined
-  /** Said by a tool that was given up, before its call was settled. */
+  /** Reported by a tool that was given up, before its call was settled. */
   #early: CallUsage | undefined
   #least = NOTHING
   #counted = NOTHING
@@ -55,10 +55,7 @@ export class Reservation {
     return toUsage(this.amount)
   }
 
-  /**
-   * Waits until the call may start, where others have to end first. The answer is
-   * why it may not after all; then nothing is reserved any more.
-   */
+  /** Waits until the call may start. Returns why it may not; then the reservation is released. */
   ready(
     bounds: CallBounds,
     signal?: AbortSignal,
@@ -84,7 +81,7 @@ export class Reservation {
     return sum(this.#before, this.#counted)
   }
 
-  /** Room for one more attempt after one that used this. Undefined when there is. */
+  /** Reserves room for another attempt. Returns why there is none. */
   again(usage: CallUsage | undefined): Denial | undefined {
     const now = this.#now()
     const used = usedAmount(usage, this.amount)
@@ -99,8 +96,8 @@ export class Reservation {
   }
 
   /**
-   * The call is over and its last attempt used this; what was reserved beyond is free
-   * again, unless the tool was given up: then nobody knows. Returns what it used beyond.
+   * Ends the reservation with the usage of the last attempt. If the tool was given up, all of it
+   * counts as used. Returns the usage beyond the reservation.
    */
   settle(
     usage: CallUsage | undefined,
@@ -118,7 +115,7 @@ export class Reservation {
     return this.#more
   }
 
-  /** A call that is over says what it used all the same: its tool went on. Returns what counts in addition. */
+  /** Counts usage that a tool reports after its call. Returns what counts in addition. */
   late(usage: CallUsage): Amount {
     if (!this.#isOver) {
       this.#early = addCallUsage(this.#early, usage)
@@ -142,7 +139,7 @@ export class Reservation {
     this.#close('none')
   }
 
-  /** While the call waited, others may have failed, or used more than they said. */
+  /** While the call waited, others may have failed or exceeded their reservation. */
   #start(permits: readonly Permit[]): Denial | undefined {
     this.#permits = permits
     const { breaker, all } = this.meters
@@ -174,7 +171,7 @@ export class Reservation {
     if (this.#permits.length > 0) this.queue.leave(this.#permits)
   }
 
-  /** Where nothing is limited a tool need not reserve, and then uses nothing beyond. */
+  /** Without a limit, a tool need not reserve, and exceeds nothing. */
   #noteBeyond(used: Amount): void {
     const { requested } = this.meters
     const { tokens, nanoUsd } = beyond(used, this.amount)

@@ -10,10 +10,9 @@ import { FILE_PLANS, LOOKS, readPaths } from './file-plans.js'
 import { Pins } from './pins.js'
 
 /**
- * A call of `node:fs` by a guarded tool. What reads or changes something is checked below, where
- * `node:fs` hands over to the system; here, what only looks, descriptors, and everything where
- * a run is in between. A refusal comes in the way in which the function reports errors. `exists`
- * knows no errors: for it, what may not be seen is not there.
+ * Checks a call of `node:fs` by a guarded tool: `stat` and the like, descriptors, and everything in
+ * a run inside the tool. The rest is checked in `file-binding.ts`. Reports refusals as the function
+ * reports errors; `exists` returns false.
  */
 export function callWithin(bounds: readonly CallBounds[], file: FileCall): unknown {
   const { name, style, args, call, native, session } = file
@@ -103,7 +102,7 @@ function checkGlob(check: FileCheck, [patterns, options]: readonly unknown[]): v
     const fixed = pattern.split(/[*?[{!+@(]/, 1)[0] ?? ''
     const folder = fixed === pattern ? fixed : fixed.slice(0, fixed.lastIndexOf('/') + 1)
     check.access('read', path.isAbsolute(folder) ? folder : `${base}/${folder}`)
-    // Where it climbs from is only known when it is there.
+    // Only known during the search.
     if (/(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern.slice(folder.length)))
       check.access('unseen', pattern)
   }

@@ -5,7 +5,7 @@ import { currentBounds } from '../current-bounds.js'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Set while an HTTP client works inside a guarded call: the connections it opens will speak HTTP. */
+/** Set while an HTTP client works inside a guarded call: connections it opens will speak HTTP. */
 const storage = new AsyncLocalStorage<true>()
 let isAnnounced = false
 
@@ -13,12 +13,12 @@ export function asHttpWork<T>(work: () => T): T {
   return storage.run(true, work)
 }
 
-/** The npm package undici says beforehand that it is about to connect. */
+/** The npm package undici announces that it is about to connect. */
 export function announceConnect(): void {
   isAnnounced = true
 }
 
-/** True if an HTTP client is about to open the connection. Its writes are checked all the same. */
+/** True if an HTTP client is about to open the connection. */
 export function isHttpWork(): boolean {
   const wasAnnounced = isAnnounced
   isAnnounced = false
@@ -28,7 +28,7 @@ export function isHttpWork(): boolean {
 const poolKeys = new WeakMap<CallBounds, string>()
 let count = 0
 
-/** The part of a connection store that belongs to a guarded call: its connections are nobody else's. */
+/** Separates the pooled connections of a guarded call from those of others. */
 function connectionPoolKey(bounds: readonly CallBounds[]): string {
   const innermost = bounds.at(-1)
   if (innermost === undefined) return ''

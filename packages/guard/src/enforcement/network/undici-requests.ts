@@ -6,7 +6,7 @@ import { currentBounds } from '../current-bounds.js'
 import { isOfCall, lend } from './ended-with-call.js'
 import { announceConnect, checkHttpRequest } from './http-requests.js'
 
-/** `fetch` on behalf of guarded calls: the request is judged, and so is each that a redirect leads to. */
+/** `fetch` on behalf of guarded calls: checks the request and each redirect. */
 export async function fetchWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -19,10 +19,10 @@ export async function fetchWithin(
   return natives.fetch(input, { ...init, ...hopsWithin(bounds, input, init) })
 }
 
-/** Nothing is connected to for these. */
+/** Protocols that connect to nothing. */
 const LOCAL = /^(?:data|blob|about):$/
 
-/** A dispatcher for one fetch, called once for every hop. */
+/** A dispatcher for one `fetch`, called once for every hop. */
 function hopsWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -81,13 +81,12 @@ const SHARED = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((n
 const globals = globalThis as unknown as Record<symbol, Dispatcher | undefined>
 
 const byCall = new WeakMap<CallBounds, Dispatcher>()
-/** Pools that were divided, with the shared one each was made of. */
+/** Divided pools with the shared pool of each. */
 const divided = new Map<Dispatcher, Dispatcher>()
 
 /**
- * Makes undici's shared pool one of pools: guarded calls have one each, so that they neither
- * use connections of others nor leave them theirs. For everybody else it stays what it was.
- * Returns how to undo it, also for pools that came later.
+ * Divides undici's shared pool: each guarded call gets its own, so that it neither uses connections
+ * of others nor leaves connections to them. The returned undo includes pools that are divided later.
  */
 export function divideSharedPool(): Undo {
   for (const key of SHARED) {
@@ -110,7 +109,7 @@ function shareAgain(): void {
   divided.clear()
 }
 
-/** A dispatcher like `original` in everything but how it dispatches. */
+/** A dispatcher like `original` with another `dispatch`. */
 export function withDispatch(
   original: Dispatcher,
   dispatch: (options: DispatchOptions, handler: unknown) => boolean,
@@ -137,7 +136,7 @@ function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
   return pool
 }
 
-/** Others than agents, such as mocks, cannot be made again: they are shared, and what they open or reuse is judged all the same. */
+/** Dispatchers other than agents, such as mocks, cannot be copied and stay shared. */
 function likeOther(shared: Dispatcher): Dispatcher {
   const { constructor } = shared as { constructor: Function }
   if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
@@ -186,7 +185,7 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
       const bounds = currentBounds()
       if (bounds.length === 0) return
       boundsOf.set((message as { request: UndiciRequest }).request, bounds)
-      // The package may have come with a pool of its own after the policy was read.
+      // The npm package may have been loaded since, with a pool of its own.
       divideSharedPool()
     },
   ],
