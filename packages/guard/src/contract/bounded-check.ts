@@ -1,9 +1,8 @@
 import vm from 'node:vm'
 import { outsideRuns } from '@retake/engine/hook'
 
-/** How long the synchronous part of a schema may take: it blocks the whole program. */
+/** Time for the synchronous part of a schema, which blocks the program. */
 const SYNC_MS = 1000
-/** How long an asynchronous schema may take. */
 const ASYNC_MS = 10_000
 
 interface Bounded {
@@ -13,7 +12,7 @@ interface Bounded {
 
 let bounded: Bounded | undefined
 
-/** Made by the first check, and not by the program that is recorded. */
+/** Created by the first check, outside of any recording. */
 const makeBounded = (): Bounded =>
   outsideRuns(() => ({
     context: vm.createContext({ work: undefined }) as Bounded['context'],
@@ -21,10 +20,8 @@ const makeBounded = (): Bounded =>
   }))
 
 /**
- * Runs a check that code of others decides about, and ends it if it does not return: a regular
- * expression can take years for a text of forty characters, and the model chooses the text.
- *
- * Not promised: an end for synchronous work that starts after an `await`.
+ * Runs a check and ends it if it does not return: some regular expressions take forever on a text
+ * that the model chooses. Not promised: an end for synchronous work that starts after an `await`.
  */
 export function boundedCheck<T>(check: () => T): T {
   const { context, script } = (bounded ??= makeBounded())
@@ -40,7 +37,7 @@ export function boundedCheck<T>(check: () => T): T {
   }
 }
 
-/** Rejects when an asynchronous check takes too long. */
+/** Rejects if an asynchronous check takes too long. */
 export function boundedWait<T>(checking: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = new Error(`it took longer than ${ASYNC_MS} ms`)

@@ -10,10 +10,7 @@ export interface BaselineOptions {
   readonly ignore?: readonly string[]
 }
 
-/**
- * Learns from the arguments of tools in recorded runs: of calls that were made and
- * succeeded, guarded or not. What was denied or failed teaches nothing.
- */
+/** Statistics of the arguments of successful tool calls, guarded or not, in recorded runs. */
 export function baselineFrom(tapes: Iterable<TapeLike>, options: BaselineOptions = {}): Baseline {
   const { ignore = [] } = options
   const tools = new Map<string, ToolNotes>()
@@ -65,7 +62,7 @@ class ToolNotes {
   }
 }
 
-/** Few enough values, and each seen often enough, that another one is worth a remark. */
+/** With few values that were each seen often, another value counts as unusual. */
 const VALUES_MOST = 20
 const SEEN_EACH = 3
 const VALUE_LENGTH = 60
