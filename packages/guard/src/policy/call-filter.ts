@@ -1,5 +1,5 @@
 import type { Effect } from '@retake/tape/format'
-import { ArgumentPath, lookAnew, SEVERAL, UNREADABLE } from './argument-path.js'
+import { ArgumentPath, SEVERAL, startLook, UNREADABLE } from './argument-path.js'
 import { compilePredicate } from './compile-predicate.js'
 import { NO, UNKNOWN, YES, type FitTest } from './fit.js'
 import { nameTest, type NameTest } from './name-pattern.js'
@@ -15,7 +15,6 @@ export interface JudgedCall {
 
 export const EFFECTS: readonly Effect[] = ['read', 'write', 'network', 'shell', 'spend']
 
-/** Effects of a tool without a declaration. */
 const ANY = -1
 
 /** Effects as bits. */
@@ -24,7 +23,7 @@ export const effectBits = (effects: readonly Effect[] | undefined): number => {
   let bits = 0
   for (const effect of effects) {
     const index = EFFECTS.indexOf(effect)
-    // A word that is not known could mean anything.
+    // An unknown effect could mean anything.
     if (index < 0) return ANY
     bits |= 1 << index
   }
@@ -41,7 +40,7 @@ export interface ArgumentTest {
   readonly test: FitTest
 }
 
-/** Paths by how they are written, so that rules share them. */
+/** Compiled paths by their text, shared between rules. */
 export type PathList = Map<string, ArgumentPath>
 
 function pathFrom(paths: PathList, text: string): ArgumentPath {
@@ -57,10 +56,7 @@ export interface FilterOptions {
   readonly when?: When | undefined
 }
 
-/**
- * Which calls a rule, or its `after`, is about. One that belongs to a strict rule (deny, ask)
- * takes what could fit; one that belongs to an allowing rule only what does.
- */
+/** Selects the calls of a rule or its `after`. For deny and ask, unknown counts as a match; for allow not. */
 export class CallFilter {
   readonly fitsName: NameTest
   readonly #effects: number | undefined
@@ -84,11 +80,11 @@ export class CallFilter {
   }
 
   fits(call: JudgedCall): boolean {
-    lookAnew()
+    startLook()
     return this.fitsName(call.tool) && this.fitsRest(effectBits(call.effects), call.args)
   }
 
-  /** For a call whose tool is known to fit. */
+  /** For a call whose tool matches. */
   fitsRest(effects: number, args: unknown): boolean {
     if (!this.fitsEffects(effects)) return false
     for (const test of this.tests) if (!this.passes(test, args)) return false
@@ -103,7 +99,6 @@ export class CallFilter {
   }
 
   #fitsBits(effects: number, wanted: number): boolean {
-    // Any effect is more than a list can hold.
     return this.isStrict ? (effects & wanted) !== 0 : (effects & ~wanted) === 0
   }
 
@@ -116,7 +111,7 @@ export class CallFilter {
       }
     }
     const values = path.valuesIn(args)
-    // For a missing value only `exists: false` is true.
+    // A missing value only matches `exists: false`.
     if (values.length === 0) return test(undefined) === YES
     for (const value of values) {
       const fit = value === UNREADABLE ? UNKNOWN : test(value)

@@ -8,11 +8,10 @@ import { DataCheck, type DataPath, eachOf, type PlainObject } from './data-check
 export interface PolicyProblem {
   readonly path: DataPath
   readonly message: string
-  /** The problem is the last key of the path itself, not what stands there. */
+  /** The problem is the last key of the path, not its value. */
   readonly isKey?: boolean
 }
 
-/** Where and what, in one line. */
 export const problemText = ({ path, message }: PolicyProblem): string =>
   path.length === 0
     ? message
@@ -23,20 +22,16 @@ export const problemText = ({ path, message }: PolicyProblem): string =>
 
 const VERDICTS = ['allow', 'deny', 'ask']
 const KEYS = ['name', 'default', 'rules', 'files', 'network', 'shell', 'limits']
-/** Only files have it: whoever reads one puts policies in its place. */
+/** In files only: their reader replaces it by policies. */
 const PRESETS = 'presets'
 
-/**
- * Everything that is wrong with a policy as data; nothing when it can be used. Looks at
- * the data alone: whether folders and tools exist, it does not ask. In a file, other
- * things are meant by mistakes than in a program.
- */
+/** All problems of a policy as data. Does not check whether folders and tools exist. */
 export function checkPolicy(data: unknown, { isFile = false } = {}): PolicyProblem[] {
   const check = new DataCheck()
   const hint = mistakenFor(data, isFile)
   if (hint !== undefined) return [{ path: [], message: hint }]
   const circle = findCircle(data)
-  if (circle !== undefined) return [{ path: circle, message: 'It holds itself; write it out.' }]
+  if (circle !== undefined) return [{ path: circle, message: 'It contains itself.' }]
   const policy = check.object([], data, 'A policy', isFile ? [...KEYS, PRESETS] : KEYS)
   if (policy === undefined) return check.problems
   if (policy['name'] === undefined) check.add([], 'It has no name; explanations say `name/rule`.')
@@ -62,11 +57,11 @@ function mistakenFor(data: unknown, isFile: boolean): string | undefined {
   if (data instanceof Promise)
     return 'A policy is an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
   return typeof data === 'object' && data !== null && PRESETS in data
-    ? 'Only a file names `presets`. In a program they stand beside it: `policy: [presets.noShell(), { … }]`.'
+    ? 'Only a file has `presets`. In a program, list them beside it: `policy: [presets.noShell(), { … }]`.'
     : undefined
 }
 
-/** Where data holds something that it is inside of, as aliases in a file can make it; undefined where it is a tree. */
+/** Path of a value that contains itself, which aliases in a file can cause. */
 function findCircle(data: unknown): DataPath | undefined {
   const around = new Set<object>()
   const whole = new Set<object>()
@@ -85,7 +80,6 @@ function findCircle(data: unknown): DataPath | undefined {
   return look(data, [])
 }
 
-/** Checks that scopes are well formed; what they mean is for those who ask them. */
 function checkScopes(check: DataCheck, policy: PlainObject): void {
   const { files, network, shell } = policy
   if (files !== undefined) checkFiles(check, files)
@@ -112,7 +106,7 @@ function checkNetwork(check: DataCheck, data: unknown): void {
   eachText(check, ['network', 'allow'], scope['allow'], 'A host', hostProblem)
   eachText(check, ['network', 'addresses'], scope['addresses'], 'An address', addressProblem)
   eachText(check, ['network', 'methods'], scope['methods'], 'A method', (text) =>
-    /^[A-Z]+$/i.test(text) ? undefined : `"${text}" is no HTTP method; they are written like GET.`,
+    /^[A-Z]+$/i.test(text) ? undefined : `"${text}" is not an HTTP method such as GET.`,
   )
 }
 
@@ -122,7 +116,7 @@ function hostProblem(text: string): string | undefined {
   if (/[/?#@\s]/.test(text)) return `"${text}" is more than a host; leave out path and user.`
   return canBeRead(() => hostPattern(text))
     ? undefined
-    : `"${text}" is no host; write one like api.example.com, *.example.com or example.com:8443.`
+    : `"${text}" is not a host such as api.example.com, *.example.com or example.com:8443.`
 }
 
 const hostOf = (text: string): string => (URL.canParse(text) ? new URL(text).host : 'example.com')
@@ -130,9 +124,8 @@ const hostOf = (text: string): string => (URL.canParse(text) ? new URL(text).hos
 const addressProblem = (text: string): string | undefined =>
   canBeRead(() => new ListedAddresses([text]))
     ? undefined
-    : `"${text}" is no address; write one like 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names go under allow.`
+    : `"${text}" is not an address such as 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names belong under allow.`
 
-/** The scopes know best what they understand. */
 function canBeRead(read: () => unknown): boolean {
   try {
     read()

@@ -11,7 +11,6 @@ const VERDICT_KEYS = ['allow', 'deny', 'ask']
 const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted']
 const RULE_KEYS = ['id', ...VERDICT_KEYS, ...NARROWING, 'within', 'because', 'instead', 'code']
 
-/** Checks each rule, then what they are to each other. */
 export function checkRules(check: DataCheck, data: unknown): void {
   if (data === undefined || !check.list(['rules'], data, 'It')) return
   const usable: { readonly index: number; readonly rule: Rule }[] = []
@@ -29,9 +28,9 @@ function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
   if (rule === undefined) return
   const verdicts = VERDICT_KEYS.filter((key) => rule[key] !== undefined)
   if (verdicts.length === 0)
-    check.add(path, 'It decides nothing; say which tools it is about with allow, deny or ask.')
+    check.add(path, 'It decides nothing. Name tools with allow, deny or ask.')
   if (verdicts.length > 1)
-    check.add(path, `It says both ${verdicts.join(' and ')}; make it two rules.`)
+    check.add(path, `It has both ${verdicts.join(' and ')}. Write two rules.`)
   for (const key of verdicts) {
     check.texts([...path, key], rule[key], 'A tool')
     checkNames(check, [...path, key], rule[key])
@@ -49,7 +48,7 @@ function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
   checkLookBack(check, path, rule)
 }
 
-/** A name that only looks like that of a tool would fit no call, and nobody would see why. */
+/** A name that only looks like that of a tool would match no call. */
 function checkNames(check: DataCheck, path: DataPath, data: unknown): void {
   for (const name of [data].flat()) {
     if (typeof name !== 'string') continue
@@ -78,21 +77,18 @@ function checkLookBack(check: DataCheck, path: DataPath, rule: PlainObject): voi
   if (moreThan !== undefined)
     check.whole([...path, 'moreThan'], moreThan, 0, within === undefined ? 1e9 : LOOK_BACK_LIMIT)
   if (moreThan !== undefined && rule['allow'] !== undefined)
-    check.add([...path, 'moreThan'], 'It would allow a call only after many; use deny or ask.')
+    check.add([...path, 'moreThan'], 'It would allow a call only after many. Use deny or ask.')
   if (within !== undefined) {
     check.whole([...path, 'within'], within, 1, 1e9)
     if (after === undefined && moreThan === undefined)
-      check.add(
-        [...path, 'within'],
-        'It says which calls `after` and `moreThan` look at; there is neither.',
-      )
+      check.add([...path, 'within'], 'It needs `after` or `moreThan`.')
   }
   if (after !== undefined) checkAfter(check, [...path, 'after'], after)
   if (tainted !== undefined) checkTaint(check, [...path, 'tainted'], tainted)
   if (tainted !== undefined && rule['allow'] !== undefined)
     check.add(
       [...path, 'tainted'],
-      'It would allow a call because of untrusted text; use deny or ask.',
+      'It would allow a call because of untrusted text. Use deny or ask.',
     )
 }
 
@@ -103,7 +99,7 @@ function checkAfter(check: DataCheck, path: DataPath, data: unknown): void {
     const earlier = check.object(at, each, 'An earlier call', ['tool', 'effect', 'when'])
     if (earlier === undefined) continue
     if (Object.values(earlier).every((value) => value === undefined))
-      check.add(at, 'It is about no call in particular; say which with tool, effect or when.')
+      check.add(at, 'It selects no calls. Use tool, effect or when.')
     check.texts([...at, 'tool'], earlier['tool'], 'A tool')
     checkEffect(check, [...at, 'effect'], earlier['effect'])
     checkWhen(check, [...at, 'when'], earlier['when'])
@@ -118,7 +114,7 @@ function checkTaint(check: DataCheck, path: DataPath, data: unknown): void {
   const taint = check.object(path, data, 'Taint', ['from', 'minLength', 'in'])
   if (taint === undefined) return
   if (taint['from'] === undefined)
-    check.add(path, 'It does not say which tools are not to be trusted; name them with from.')
+    check.add(path, 'It does not name the untrusted tools. Use from.')
   check.texts([...path, 'from'], taint['from'], 'A tool')
   if (taint['minLength'] !== undefined)
     check.whole([...path, 'minLength'], taint['minLength'], 4, 1000)
@@ -138,13 +134,13 @@ function checkIds(check: DataCheck, rules: readonly unknown[]): void {
     if (first !== undefined)
       check.add(
         ['rules', index, ...(typeof id === 'string' ? ['id'] : [])],
-        `Rule ${first + 1} is called "${name}" already.`,
+        `Rule ${first + 1} has the same id "${name}".`,
       )
     else seen.set(name, index)
   }
 }
 
-/** A rule behind one that takes all its calls would never apply. */
+/** Reports rules that an earlier rule makes unreachable. */
 function checkReach(
   check: DataCheck,
   rules: readonly { readonly index: number; readonly rule: Rule }[],
@@ -156,7 +152,7 @@ function checkReach(
     if (before !== undefined)
       check.add(
         ['rules', index],
-        `It is never reached: rule ${before.index + 1} takes every call of ${[before.names].flat().join(', ')}.`,
+        `It is never reached: rule ${before.index + 1} decides every call of ${[before.names].flat().join(', ')}.`,
       )
     if (NARROWING.every((key) => rule[key as keyof Rule] === undefined)) open.push({ index, names })
   }
@@ -182,7 +178,6 @@ const CONDITIONS = [
   ...LISTS,
 ]
 
-/** Checks a predicate for each path. */
 function checkWhen(check: DataCheck, path: DataPath, data: unknown): void {
   if (data === undefined) return
   const when = check.object(path, data, '`when`', undefined)

@@ -8,14 +8,14 @@ import { eachLeaf, type TaintSource, type TaintTracker } from './taint-tracker.j
 
 /** Untrusted text among the arguments. */
 interface TaintFound {
-  /** Where, as people read it. */
+  /** Path for messages. */
   readonly at: string
   readonly text: string
-  /** Missing when more untrusted text came in than can be followed. */
+  /** Missing if there was more untrusted text than can be tracked. */
   readonly source: TaintSource | undefined
 }
 
-/** Looks for untrusted text at these paths, or everywhere when there are none. */
+/** Looks for untrusted text at these paths, or everywhere if there are none. */
 export function taintIn(
   args: unknown,
   paths: readonly ArgumentPath[],
@@ -51,7 +51,7 @@ const isOpen = (args: unknown): args is object =>
   args !== null &&
   (Array.isArray(args) || args instanceof Map || Object.getPrototypeOf(args) === Object.prototype)
 
-/** Where rules note what they look back on. */
+/** Collects what rules look back on. */
 export interface LookBackList {
   readonly paths: PathList
   readonly watches: Watch[]
@@ -65,7 +65,7 @@ export class CompiledRule {
   readonly verdict: GuardVerdict
   readonly names: Names
   readonly filter: CallFilter
-  /** Of calls that this rule is about. */
+  /** Index of the counter for `moreThan`. */
   readonly #count: number | undefined
   readonly #after: readonly number[] | undefined
   readonly #taint: { readonly index: number; readonly paths: readonly ArgumentPath[] } | undefined
@@ -106,7 +106,7 @@ export class CompiledRule {
     this.#looksBack = moreThan !== undefined || after !== undefined || tainted !== undefined
   }
 
-  /** True if the rule is about this call; the tool's name is known to fit. */
+  /** True if the rule matches a call whose tool matches. */
   matches(effects: number, args: unknown, history: CallHistory): boolean {
     if (!this.filter.fitsRest(effects, args)) return false
     if (!this.#looksBack) return true
@@ -132,7 +132,7 @@ export class CompiledRule {
     return this.verdict === 'allow' ? after.every(isMade) : after.some(isMade)
   }
 
-  /** Undefined when the rule does not ask, false when nothing is tainted. */
+  /** Undefined if the rule has no `tainted`, false if nothing is tainted. */
   taintFound(args: unknown, history: CallHistory): TaintFound | false | undefined {
     if (this.#taint === undefined) return undefined
     const tracker = history.taints[this.#taint.index]
@@ -145,7 +145,7 @@ export class CompiledRule {
   }
 }
 
-/** Rules that follow the same text share one index of it. */
+/** Rules that track the same text share an index. */
 function taintIndex({ taints }: LookBackList, taint: Taint): number {
   const from = [...namesOf(taint.from)].toSorted()
   const minLength = taint.minLength ?? DEFAULT_TAINT_LENGTH

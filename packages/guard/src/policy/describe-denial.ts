@@ -4,22 +4,21 @@ import { type ArgumentTest, type CallFilter, effectBits, type JudgedCall } from 
 import type { CallHistory } from './call-history.js'
 import { type CompiledRule, earlierOf, namesOf, taintOf } from './compiled-rule.js'
 import { oppositeWords, predicateWords } from './predicate-words.js'
-import { argumentText, lookAnew } from './argument-path.js'
+import { argumentText, startLook } from './argument-path.js'
 import { YES } from './fit.js'
 import type { Earlier } from './policy.js'
 import { shownValue } from './predicate-words.js'
 
-/** Decides whether a rule applies to a call, with the reasons for or against it. */
 interface RuleMatch {
   readonly matched: boolean
-  /** Every reason when it matched, otherwise what is in the way. Never contains a value that looks secret. */
+  /** All reasons for a match, or the first one against it. Contains no values that look secret. */
   readonly reasons: readonly string[]
 }
 
-/** Tells in words what `CompiledRule.matches` only answers. */
+/** Explains `CompiledRule.matches`. */
 export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHistory): RuleMatch {
   const { filter } = rule
-  lookAnew()
+  startLook()
   const reasons: string[] = []
   const against = (reason: string): RuleMatch => ({ matched: false, reasons: [reason] })
   if (!filter.fitsName(call.tool)) return against(`the rule is about ${nameList(rule.names)}`)
@@ -28,8 +27,8 @@ export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHisto
   if (wanted !== undefined) {
     const says =
       call.effects === undefined
-        ? `${call.tool} does not say what it does`
-        : `${call.tool} says that its effects are ${call.effects.join(', ') || 'none'}`
+        ? `${call.tool} declares no effects`
+        : `${call.tool} declares the effects ${call.effects.join(', ') || 'none'}`
     if (!filter.fitsEffects(effectBits(call.effects)))
       return against(`${says}; the rule is about ${[wanted].flat().join(', ')}`)
     const isUnknown = effect !== undefined && call.effects === undefined
@@ -56,19 +55,19 @@ export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHisto
     const found = rule.taintFound(call.args, history)
     const from = nameList(taintOf(tainted).from)
     if (found === false || found === undefined)
-      return against(`no argument holds text that ${from} returned`)
+      return against(`no argument contains text that ${from} returned`)
     const { at, text, source } = found
-    const by = source?.by === undefined ? '' : `, by way of ${source.by}`
+    const by = source?.by === undefined ? '' : `, passed on by ${source.by}`
     reasons.push(
       source === undefined
-        ? `more text came from ${from} than can be followed, so ${at} may hold some of it`
-        : `${at} holds text that ${source.tool} returned${by}: ${shownValue(text, at)}`,
+        ? `more text came from ${from} than can be tracked, so ${at} may contain some of it`
+        : `${at} contains text that ${source.tool} returned${by}: ${shownValue(text, at)}`,
     )
   }
   return { matched: true, reasons }
 }
 
-/** The first value that fits, and where. */
+/** The first value that matches, and where. */
 function fitting({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): string {
   const words = predicateWords(test.predicate, test.path.text)
   const found = test.path.each(args, (value, at) => {
@@ -76,17 +75,13 @@ function fitting({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): s
     if (fit === 0) return undefined
     const where = argumentText(at)
     const shown = shownValue(value, where)
-    if (fit === YES) return `${where} is ${shown}${isSaid(shown, words) ? '' : `, ${words}`}`
-    return isStrict
-      ? `${where} is ${shown}, of which nobody can tell that it is not ${words}`
-      : undefined
+    if (fit === YES) return `${where} is ${shown}${shown === words ? '' : `, ${words}`}`
+    return isStrict ? `${where} is ${shown}, which may be ${words}` : undefined
   })
   return found ?? `${test.path.text} is not given`
 }
 
-const isSaid = (shown: string, words: string): boolean => shown === words
-
-/** The first value that does not fit, and where. */
+/** The first value that does not match, and where. */
 function mismatch({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): string {
   const words = predicateWords(test.predicate, test.path.text)
   const found = test.path.each(args, (value, at) =>
@@ -111,7 +106,6 @@ function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
   return `${nameList(tool)}${effects}${conditions.length === 0 ? '' : ` with ${conditions.join(' and ')}`}`
 }
 
-/** A policy as far as an explanation needs it. */
 export interface DescribedPolicy {
   readonly name: string
   readonly default: GuardVerdict
@@ -137,7 +131,7 @@ export function describeDenial(
   }
 }
 
-/** The same where no rule matched and the policy's default decides. */
+/** The same if no rule matched and the default of the policy decides. */
 export function describeDefault(policy: DescribedPolicy, call: JudgedCall): Denial {
   return {
     code: 'POLICY_DENIED',
@@ -181,10 +175,10 @@ function allowedInstead(
   if (names.length > 0) return sentence(`Allowed: tools ${[...new Set(names)].join(', ')}`)
   return policy.default === 'allow' && rule !== undefined && !namesOf(rule.names).includes('*')
     ? 'Allowed: any other tool.'
-    : 'Nothing like it is allowed; change the policy if it should be.'
+    : 'Nothing similar is allowed. Change the policy to allow it.'
 }
 
-/** Conditions under which the rule would not apply. */
+/** Conditions under which the rule does not apply. */
 function otherwise({ rule, names, filter }: CompiledRule): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule
   return [
@@ -234,10 +228,9 @@ const promptWords = (rule: CompiledRule): string[] => {
   return [conditions === undefined ? 'ask for approval' : `${conditions} with approval`]
 }
 
-/** With a full stop. */
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** Text that begins with the name of an argument or a tool does not change its case. */
+/** Reasons that start with the name of an argument or a tool keep their case. */
 const capital = (reason: string): string =>
   /^(?:a call of|it would be|more text came) /.test(reason)
     ? reason.charAt(0).toUpperCase() + reason.slice(1)

@@ -5,17 +5,17 @@ import { containsSecret, SecretMask } from '@retake/engine/hook'
 
 const LONGEST = 60
 
-/** The rest is not shown, but helps to recognise the shown part. */
+/** Characters that are searched for secrets. */
 const LOOKED_AT = 500
 
-/** Tokens, keys and the like: one long word of letters and digits, or with a known beginning. */
+/** Tokens and keys: a long word of letters and digits, or with a known prefix. */
 const TOKEN =
   /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
 
-/** Paths and addresses are long, too: there each part is looked at by itself. */
+/** Of paths and URLs, each part is checked by itself. */
 const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
 
-/** True if a value of this name should not be shown to anybody. Errs on the side of hiding. */
+/** True if a value may be a secret. */
 function isSecretValue(name: string, text: string): boolean {
   const start = text.slice(0, LOOKED_AT)
   const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]
@@ -32,10 +32,7 @@ function containsProcessSecret(text: string): boolean {
   return mask.text(text) !== text
 }
 
-/**
- * A value as an explanation shows it: clipped, on one line, and not at all when it looks
- * like a secret or stands under a name that does.
- */
+/** A value for explanations: clipped, on one line, and hidden if it or its name looks secret. */
 export function shownValue(value: unknown, name = ''): string {
   if (value === undefined) return 'missing'
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
@@ -74,7 +71,6 @@ export const oppositeWords = (predicate: Predicate, path: string): string =>
 
 type Words = (operand: unknown, path: string) => string
 
-/** The operand behind these words. */
 const after =
   (words: string): Words =>
   (operand) =>
@@ -90,7 +86,7 @@ const each =
   (operand, path) =>
     (operand as readonly Predicate[]).map((one) => wordsOf(one, path)).join(between)
 
-/** Each condition in words, and its opposite where that is more than `not`. */
+/** Each condition in words, and its opposite if that is not just `not`. */
 const WORDS: Readonly<Record<ConditionName, readonly [words: Words, opposite?: Words]>> = {
   equals: [shownValue],
   not: [
