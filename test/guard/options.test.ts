@@ -120,7 +120,7 @@ test.each([
   [{ cost: 50 }, 'It has "cost" and none of inputTokens, outputTokens, costUsd.'],
   [{ inputTokens: -50 }, '"inputTokens" is not a number from 0.'],
   [{ costUsd: Number.NaN }, '"costUsd" is not a number from 0.'],
-  [null, 'It is no object.'],
+  [null, 'It is not an object.'],
 ])('what is spent is an amount, or is refused: %j', async (usage, why) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
   const refused = expect.objectContaining({ code: 'LIMIT_USAGE_INVALID', why }) as Error

@@ -1,18 +1,18 @@
 import type { ApprovalFacts } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 
-/** A call that waits for somebody to decide. */
+/** A call that waits for approval. */
 export interface ApprovalRequest {
-  /** Of tool, canonical arguments, occurrence and policy: an approval is good for exactly this. */
+  /** Of tool, arguments, occurrence and policy: an approval is valid only for these. */
   readonly digest: string
   readonly guard: string
   readonly tool: string
   readonly args: unknown
-  /** Arguments of the last call of this tool that was approved in this run, as on the tape. */
+  /** Arguments of the last approved call of this tool in this run, as on the tape. */
   readonly lastApproved?: unknown
   readonly rule: string
   readonly why: string
-  /** Tape and event of the call, for those who look at it elsewhere. */
+  /** Tape and event of the call. */
   readonly tape: string | undefined
   readonly event: number
   /** Epoch milliseconds. */
@@ -22,12 +22,12 @@ export interface ApprovalRequest {
 
 export interface ApprovalDecision {
   readonly approved: boolean
-  /** Who decided: a name that an audit can use. */
+  /** Name of the approver, for the audit. */
   readonly by: string
   readonly reason?: string
 }
 
-/** Asks somebody. What it returns is only good until the request expires; then `signal` is aborted. */
+/** Decides on a request. `signal` is aborted when the request expires. */
 export type Approver = (
   request: ApprovalRequest,
   signal: AbortSignal,
@@ -35,19 +35,18 @@ export type Approver = (
 
 export interface ApprovalOptions {
   /**
-   * Who is asked: a function, the terminal, or (`viewer`) whoever watches the run in `retake ui`
-   * or with `retake approvals`. Without it nobody is, and the call does not run.
+   * The approver: a function, the terminal, or (`viewer`) a user of `retake ui` or
+   * `retake approvals`. Without it, calls that need approval are denied.
    */
   readonly ask?: Approver | 'terminal' | 'viewer'
-  /** Public keys (PEM) of approvers on other machines. `retake approvals key` prints that of a machine. */
+  /** Public keys (PEM) of approvers on other machines, printed by `retake approvals key`. */
   readonly keys?: readonly string[]
-  /** How long a request and what is decided on it are good for; five minutes unless set. */
+  /** Validity of a request and its approval; default five minutes. */
   readonly expiresMs?: number
-  /** Approves every call that a rule asks about, and records who wanted that and why. */
+  /** Approves every call that needs approval, and records who did so and why. */
   readonly breakGlass?: { readonly reason: string; readonly by: string }
 }
 
-/** The call may start, or must not. */
 export type Approved =
   | { readonly approval: ApprovalFacts }
   | { readonly denial: Denial; readonly approval?: ApprovalFacts }

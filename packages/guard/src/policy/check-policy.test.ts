@@ -149,19 +149,10 @@ test.each<[unknown, string]>([
     { allow: 'x', moreThan: 1 },
     'rules[0].moreThan: It would allow a call only after many. Use deny or ask.',
   ],
-  [
-    { deny: 'x', within: 3 },
-    'rules[0].within: It needs `after` or `moreThan`.',
-  ],
-  [
-    { deny: 'x', after: {} },
-    'rules[0].after: It selects no calls. Use tool, effect or when.',
-  ],
+  [{ deny: 'x', within: 3 }, 'rules[0].within: It needs `after` or `moreThan`.'],
+  [{ deny: 'x', after: {} }, 'rules[0].after: It selects no calls. Use tool, effect or when.'],
   [{ deny: 'x', after: 'y' }, 'rules[0].after: An earlier call is an object, not a text.'],
-  [
-    { deny: 'x', tainted: {} },
-    'rules[0].tainted: It does not name the untrusted tools. Use from.',
-  ],
+  [{ deny: 'x', tainted: {} }, 'rules[0].tainted: It does not name the untrusted tools. Use from.'],
   [
     { allow: 'x', tainted: 'y' },
     'rules[0].tainted: It would allow a call because of untrusted text. Use deny or ask.',

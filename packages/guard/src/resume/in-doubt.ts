@@ -2,22 +2,19 @@ import { readGuards, type ServedFrom, type Tape } from '@retake/tape/format'
 import type { GuardedTool } from '../guarded-tool.js'
 import type { EarlierCall } from './call-ledger.js'
 
-/** A call whose tool was started and whose answer nobody got: it may have had its effect. */
+/** A call that started and has no result: it may have had its effect. */
 export interface CallInDoubt {
   readonly tool: string
   readonly args: unknown
   readonly fingerprint: string
   readonly occurrence: number
-  /** The `idempotencyKey` of the tool: the other side may know the call by it. */
+  /** Its idempotency key. */
   readonly key: string | undefined
-  /** Its start, on the tape of the run that was stopped. */
+  /** Its start on the tape of the stopped run. */
   readonly from: ServedFrom
 }
 
-/**
- * `fail`: it is not made, and its result says `in doubt` with an error. `retry`: it is
- * made again. `skip`: it is not made, and the run goes on without an error or an output.
- */
+/** `fail`: not made, with an error. `retry`: made again. `skip`: not made, without error or output. */
 export type InDoubtDecision = 'fail' | 'retry' | 'skip'
 
 export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
@@ -31,7 +28,7 @@ export const describeDoubt = (call: EarlierCall): CallInDoubt => ({
   from: call.from,
 })
 
-/** Calls of which a tape has the start and nothing else: its run was ended while they were under way. */
+/** Calls on a tape that started and have no result. */
 export const underWayOn = (tape: Tape): readonly CallInDoubt[] =>
   readGuards(tape)
     .calls.filter(({ facts, state }) => facts === undefined && state === 'in doubt')
@@ -48,7 +45,7 @@ export const underWayOn = (tape: Tape): readonly CallInDoubt[] =>
       }
     })
 
-/** A tool that may run twice, or whose other side knows a call by its key, is simply called again. */
+/** Idempotent tools are retried. */
 export function decideDoubt(
   call: EarlierCall,
   { options }: GuardedTool,
