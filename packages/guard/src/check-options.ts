@@ -37,7 +37,7 @@ const GUARD_OPTIONS: Readonly<Record<string, FieldRule>> = {
   },
   baseline: 'any',
   onArgumentDrift: (check, path, value) => {
-    const drift = check.fields(path, value, 'It', { over: 'any', then: 'any' })
+    const drift = check.object(path, value, 'It', ['over', 'then'])
     if (drift === undefined) return
     check.number([...path, 'over'], drift['over'])
     check.oneOf([...path, 'then'], drift['then'], ['warn', 'ask', 'deny'])

@@ -20,12 +20,12 @@ export class LinearPattern {
   readonly #manyLines: RE2JS | undefined
 
   constructor(source: string, ignoreCase = false) {
-    const { compile, CASE_INSENSITIVE, DOTALL } = loadEngine()
+    const re2 = loadEngine()
     const pattern = translated(source)
-    const flags = ignoreCase ? CASE_INSENSITIVE : 0
+    const flags = ignoreCase ? re2.CASE_INSENSITIVE : 0
     try {
-      this.#oneLine = compile(pattern, flags)
-      if (source.includes('.')) this.#manyLines = compile(pattern, flags | DOTALL)
+      this.#oneLine = re2.compile(pattern, flags)
+      if (source.includes('.')) this.#manyLines = re2.compile(pattern, flags | re2.DOTALL)
     } catch (error) {
       const reason =
         error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : ''
