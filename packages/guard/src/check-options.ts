@@ -1,8 +1,8 @@
 import { types } from 'node:util'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
-import { USAGE_RULES } from './limits/check-limits.js'
-import { EFFECTS } from './policy/call-filter.js'
+import { USAGE_RULES } from './limits/limits.js'
+import { EFFECTS } from './policy/compiled-rule.js'
 import { problemText } from './policy/check-policy.js'
 import { DataCheck, type DataPath, eachOf, type FieldRule, kindOf } from './policy/data-check.js'
 

@@ -1,20 +1,20 @@
 import {
+  type CallUsage,
   decodeBody,
   encodeBody,
-  recordError,
-  SavingsTally,
-  type CallUsage,
   type GuardFacts,
   type GuardIntent,
   type GuardSavings,
+  recordError,
   type ResumedRun,
+  SavingsTally,
 } from '@retake/tape/format'
 import { addOwnPackage, closestName, type RunEnd } from '@retake/engine/hook'
 import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
 import { installGuard } from './enforcement/install.js'
-import { GuardError, type Denial } from './guard-error.js'
+import { type Denial, GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
 import type {
@@ -26,13 +26,11 @@ import type {
 import { sandboxedTool } from './sandbox/tool-process.js'
 import type { GuardOptions } from './guard.js'
 import type { GuardResult } from './guard-outcome.js'
-import { Limiter } from './limits/limiter.js'
-import { answerKey } from './limits/limiter.js'
+import { answerKey, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy } from './policy/compiled-policy.js'
-import { GuardTapes, type EndedGuard } from './resume/guard-tapes.js'
-import type { EarlierCall } from './resume/call-ledger.js'
-import type { CallInDoubt } from './resume/in-doubt.js'
+import { type EndedGuard, GuardTapes } from './resume/guard-tapes.js'
+import type { CallInDoubt, EarlierCall } from './resume/call-ledger.js'
 import { thrownIn } from './thrown-error.js'
 
 addOwnPackage(new URL('..', import.meta.url))

@@ -1,12 +1,11 @@
 import type { KeyObject } from 'node:crypto'
-import type { ApprovalOptions } from './approval/approval.js'
-import type { Baseline } from './contract/baseline/baseline.js'
+import type { ApprovalOptions } from './approval/request-approval.js'
+import { type Baseline, readBaseline } from './contract/baseline/baseline.js'
 import type { OnArgumentDrift } from './contract/baseline/drift-score.js'
-import { readBaseline } from './contract/baseline/baseline.js'
 import { checkGuardOptions } from './check-options.js'
 import { GuardRun } from './guard-run.js'
 import type { Limits } from './limits/limits.js'
-import type { InDoubtChoice } from './resume/in-doubt.js'
+import type { InDoubtChoice } from './resume/call-ledger.js'
 import type { Policy } from './policy/policy.js'
 
 export interface GuardOptions {

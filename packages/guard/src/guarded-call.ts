@@ -7,8 +7,8 @@ import {
 } from '@retake/tape/format'
 import {
   callSite,
-  insideTool,
   type Delivery,
+  insideTool,
   type Operation,
   outsideRuns,
   type Session,
@@ -24,8 +24,7 @@ import { currentBounds } from './enforcement/current-bounds.js'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
-import { commit, type Refusal, resultOf } from './guard-outcome.js'
-import type { GuardResult } from './guard-outcome.js'
+import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
 import type { EarlierCall } from './resume/call-ledger.js'
 import { answerKey } from './limits/limiter.js'
 import type { CallOptions, GuardRun } from './guard-run.js'

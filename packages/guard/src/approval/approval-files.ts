@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { stableStringify, toWire } from '@retake/tape/format'
 import { disk, natives } from '@retake/engine/hook'
-import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 import { isSignedApproval, signApproval } from './approval-key.js'
 
 const LOOK_MS = 150

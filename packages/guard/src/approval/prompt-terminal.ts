@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { toWire } from '@retake/tape/format'
 import { argumentLines, visibleText } from '@retake/tape/present'
 import { outsideRuns } from '@retake/engine/hook'
-import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 import { userInfo } from 'node:os'
 
 export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.isTTY

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ArgumentVector } from './argument-vector.js'
+import { ArgumentVector } from './shell-bounds.js'
 
 const fits = (vector: readonly string[], ...args: string[]): boolean =>
   new ArgumentVector(vector).fits(args)

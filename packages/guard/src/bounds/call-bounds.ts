@@ -4,7 +4,7 @@ import { guardErrors } from '../guard-errors.js'
 import { sandboxMissing } from '../sandbox/bubblewrap.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
-import { shellErrors } from './shell-errors.js'
+import { shellErrors } from './shell-bounds.js'
 import { expectUnheard } from './unheard-refusals.js'
 
 /** The denial for a tool that continues after its call. Cached, because most calls never use it. */

@@ -4,8 +4,7 @@ import { clipText } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
 import { lockNativeWays } from '../enforcement/files/other-ways.js'
 import { installOnce } from '../enforcement/install.js'
-import { FileRoots } from './file-roots.js'
-import { type ResolvedPath, resolvePath, statOf } from './resolve-path.js'
+import { FileRoots, type ResolvedPath, resolvePath, statOf } from './file-roots.js'
 import type { FileAccess, FileScope, Scopes } from './scopes.js'
 
 /**

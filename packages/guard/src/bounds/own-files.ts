@@ -4,8 +4,7 @@ import type { Dirent } from 'node:fs'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
-import { fold, foldsCase, isBelow } from './file-roots.js'
-import { statOf, resolvePath } from './resolve-path.js'
+import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 
 /** A file or folder of the guard that no guarded tool may use, whatever its scope allows. */
 interface OwnPath {

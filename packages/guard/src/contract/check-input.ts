@@ -2,8 +2,7 @@ import type { Denial } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, isStandardSchema } from './check-schema.js'
 import { contractErrors } from './contract-errors.js'
-import type { Schema } from './contract.js'
-import { brokenContract } from './contract.js'
+import { brokenContract, type Schema } from './contract.js'
 import { clipText } from '@retake/tape/format'
 
 const LONGEST = 400

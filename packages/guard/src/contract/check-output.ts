@@ -3,8 +3,7 @@ import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'
 import { contractErrors, issuePathText } from './contract-errors.js'
-import type { Contract, OutputKind } from './contract.js'
-import { contractOf } from './contract.js'
+import { type Contract, contractOf, type OutputKind } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
 
 /** Converts an issue of a schema to drift. Looks at the value itself, to be independent of the library. */

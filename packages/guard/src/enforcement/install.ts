@@ -7,9 +7,7 @@ import { patchHttpRequests } from './network/http-requests.js'
 import { patchListening } from './network/connect-within.js'
 import { patchNameServers } from './network/checked-lookup.js'
 import { watchUndici } from './network/undici-requests.js'
-import { patchChildHandles } from './processes/bound-child.js'
-import { patchProcessControl } from './processes/bound-child.js'
-import { patchWorkers } from './processes/bound-child.js'
+import { patchChildHandles, patchProcessControl, patchWorkers } from './processes/bound-child.js'
 
 const installed = new Map<() => Undo, Undo>()
 

@@ -10,8 +10,7 @@ import type { CircuitOutcome } from './meter.js'
 import { type Clock, realClock } from './clock.js'
 import { type EncodedOutput, encodeOutput } from './encode-output.js'
 import { limitErrors } from './limit-errors.js'
-import { retryAfterMs } from './retry-safety.js'
-import { retrySafety } from './retry-safety.js'
+import { retryAfterMs, retrySafety } from './retry-safety.js'
 
 /** Why waiting ended without what was waited for. */
 type WaitEnd = 'time' | 'aborted'

@@ -20,12 +20,10 @@ import {
   wrongUsage,
 } from './amount.js'
 import { CallQueue } from './call-queue.js'
-import { refuseWrongLimits } from './check-limits.js'
+import { type Limits, mergeLimits, mergeReserve, refuseWrongLimits } from './limits.js'
 import { type Clock, realClock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import { type Limits, mergeLimits, mergeReserve } from './limits.js'
-import { Meter, ToolMeters } from './meter.js'
-import { Reservation } from './reservation.js'
+import { Meter, Reservation, ToolMeters } from './meter.js'
 import { createHash } from 'node:crypto'
 
 /** Length of the longest round of calls that is detected. */

@@ -1,5 +1,5 @@
 import type { GuardStatus } from '@retake/tape/format'
-import type { CallFilter, JudgedCall } from './call-filter.js'
+import type { CallFilter, JudgedCall } from './compiled-rule.js'
 import type { Names } from './policy.js'
 import { TaintTracker } from './taint-tracker.js'
 

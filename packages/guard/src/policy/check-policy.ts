@@ -1,6 +1,6 @@
-import { ArgumentVector } from '../bounds/argument-vector.js'
+import { ArgumentVector } from '../bounds/shell-bounds.js'
 import { hostPattern, ListedAddresses } from '../bounds/host-pattern.js'
-import { checkLimits } from '../limits/check-limits.js'
+import { checkLimits } from '../limits/limits.js'
 import { checkRules } from './check-rules.js'
 import { DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
 

@@ -1,10 +1,9 @@
 import { pathProblem } from './argument-path.js'
-import { EFFECTS } from './call-filter.js'
+import { coversNames } from './name-pattern.js'
+import { EFFECTS, ruleVerdict } from './compiled-rule.js'
 import { LOOK_BACK_LIMIT } from './call-history.js'
-import { ruleVerdict } from './compiled-rule.js'
 import { type DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
 import { patternProblem } from './linear-pattern.js'
-import { coversNames } from './name-pattern.js'
 import type { Names, Rule } from './policy.js'
 
 const VERDICT_KEYS = ['allow', 'deny', 'ask']

@@ -1,4 +1,4 @@
-import { type Effect, stableStringify, toWire, type GuardVerdict } from '@retake/tape/format'
+import { type Effect, type GuardVerdict, stableStringify, toWire } from '@retake/tape/format'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
@@ -6,9 +6,8 @@ import { shellBounds } from '../bounds/shell-bounds.js'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import { startLook } from './argument-path.js'
-import { effectBits, type JudgedCall } from './call-filter.js'
+import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import type { CallHistory, LooksBack } from './call-history.js'
-import { CompiledRule, type LookBackList } from './compiled-rule.js'
 import type { Policy } from './policy.js'
 import { describeDefault, describeDenial } from './describe-denial.js'
 import { createHash } from 'node:crypto'
@@ -44,7 +43,7 @@ export class PolicyInvalid extends RetakeError {
   }
 }
 
-export type { JudgedCall } from './call-filter.js'
+export type { JudgedCall } from './compiled-rule.js'
 
 export interface PolicyJudgement {
   readonly verdict: GuardVerdict

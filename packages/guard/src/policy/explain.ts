@@ -1,6 +1,6 @@
 import type { GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
-import type { JudgedCall } from './call-filter.js'
+import type { JudgedCall } from './compiled-rule.js'
 import { CallHistory, type PastCall, wasMade } from './call-history.js'
 import { CompiledPolicy, type PolicyJudgement } from './compiled-policy.js'
 import type { Policy } from './policy.js'

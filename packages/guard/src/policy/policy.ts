@@ -1,7 +1,5 @@
 import type { Effect, GuardVerdict } from '@retake/tape/format'
-import type { FileScope } from '../bounds/scopes.js'
-import type { NetworkScope } from '../bounds/scopes.js'
-import type { ShellScope } from '../bounds/scopes.js'
+import type { FileScope, NetworkScope, ShellScope } from '../bounds/scopes.js'
 import type { Limits } from '../limits/limits.js'
 
 /**

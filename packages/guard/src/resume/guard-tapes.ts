@@ -26,18 +26,19 @@ import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
 import { protectTapes } from '../bounds/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
-import { callKey, nestedCallsOn } from './call-ledger.js'
-import type { EarlierCall, EarlierCalls } from './call-ledger.js'
-import { EarlierRuns, settleDoubt } from './earlier-runs.js'
-import { environment } from './environment.js'
-import { releaseAtExit, released } from './earlier-runs.js'
 import {
   type CallInDoubt,
+  callKey,
   decideDoubt,
   describeDoubt,
+  type EarlierCall,
+  type EarlierCalls,
   type InDoubtDecision,
+  nestedCallsOn,
   underWayOn,
-} from './in-doubt.js'
+} from './call-ledger.js'
+import { EarlierRuns, releaseAtExit, released, settleDoubt } from './earlier-runs.js'
+import { environment } from './environment.js'
 import { NestedSession } from './nested-session.js'
 import { resumeErrors } from './resume-errors.js'
 import { RunSpending } from './spending-on-tape.js'

@@ -14,8 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine/hook'
-import { foldersAbove, isBelow } from '../bounds/file-roots.js'
-import { resolvePath } from '../bounds/resolve-path.js'
+import { foldersAbove, isBelow, resolvePath } from '../bounds/file-roots.js'
 import { seccompFilter } from './seccomp.js'
 
 /** Limits of a sandboxed process. A missing list means everything, an empty one nothing. */

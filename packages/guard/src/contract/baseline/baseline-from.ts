@@ -1,9 +1,15 @@
 import { decodeBody, guardedCalls, type TapeLike } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
 import { typeOf } from '../type-of.js'
-import type { ArgumentBaseline, Baseline, Spread, ToolBaseline } from './baseline.js'
-import { eachArgument } from './baseline.js'
-import { hostIn, textShape } from './baseline.js'
+import {
+  type ArgumentBaseline,
+  type Baseline,
+  eachArgument,
+  hostIn,
+  type Spread,
+  textShape,
+  type ToolBaseline,
+} from './baseline.js'
 
 export interface BaselineOptions {
   /** Arguments that are not compared, by path or last name: `query`, `items[].sku`. */

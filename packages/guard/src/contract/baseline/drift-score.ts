@@ -1,7 +1,13 @@
 import type { ArgumentDrift, DriftReason } from '@retake/tape/format'
 import { typeOf } from '../type-of.js'
-import type { ArgumentBaseline, Baseline, Spread } from './baseline.js'
-import { eachArgument, hostIn, textShape } from './baseline.js'
+import {
+  type ArgumentBaseline,
+  type Baseline,
+  eachArgument,
+  hostIn,
+  type Spread,
+  textShape,
+} from './baseline.js'
 import type { PolicyJudgement } from '../../policy/compiled-policy.js'
 import { contractErrors } from '../contract-errors.js'
 

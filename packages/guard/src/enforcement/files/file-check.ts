@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Session } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { resolvePath, statOf } from '../../bounds/resolve-path.js'
+import { resolvePath, statOf } from '../../bounds/file-roots.js'
 
 /** Checks a call of `node:fs` with all enclosing guarded calls. */
 export class FileCheck {

@@ -7,7 +7,7 @@ import {
   opensToRead,
   outsideRuns,
 } from '@retake/engine/hook'
-import { resolvePath, statOf } from '../../bounds/resolve-path.js'
+import { resolvePath, statOf } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import { type FileCheck, pathArgument } from './file-check.js'
 import type { Pins } from './pins.js'

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { disk, outsideRuns } from '@retake/engine/hook'
-import { statOf, resolvePath, type ResolvedPath } from '../../bounds/resolve-path.js'
+import { statOf, resolvePath, type ResolvedPath } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import type { FileCheck } from './file-check.js'
 
