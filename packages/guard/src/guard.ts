@@ -13,7 +13,7 @@ export interface GuardOptions {
   readonly name: string
   /** Decides which calls run; of several policies the strictest applies. Default: all calls run. */
   readonly policy?: Policy | readonly Policy[]
-  /** Folder for the guard's own tape; `.retake/runs` under the working directory unless set. */
+  /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
   readonly dir?: string
   /**
    * `disk` (default): a call is on disk before it runs, and its result before it is returned.

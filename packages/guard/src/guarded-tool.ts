@@ -68,7 +68,7 @@ export type Verified =
 export interface SandboxedModule {
   /** File of the module, relative to the working directory, or a `file:` URL. */
   readonly module: string
-  /** Name of the exported function; `default` unless set. */
+  /** Name of the exported function; default `default`. */
   readonly export?: string
   /** `best-effort`: without a sandbox, uses Node's permission model, which is weaker. */
   readonly sandbox?: true | 'best-effort' | SandboxLimits

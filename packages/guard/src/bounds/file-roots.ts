@@ -13,9 +13,9 @@ export interface ResolvedPath {
 }
 
 export interface ResolveOptions {
-  /** Absolute folder that a relative path starts from; the working directory unless set. */
+  /** Absolute folder for relative paths; default the working directory. */
   readonly from?: string
-  /** True if a link at the very end is followed, too; it is unless set. */
+  /** Follows a link at the end; default true. */
   readonly follow?: boolean
 }
 

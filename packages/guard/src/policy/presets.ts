@@ -5,7 +5,7 @@ import { problemText } from './check-policy.js'
 import { DataCheck } from './data-check.js'
 
 export interface ReadOnlyOptions {
-  /** Folders that may be read; any unless set. */
+  /** Folders that may be read; default any. */
   readonly read?: readonly string[]
   /** Hosts; default every public one. */
   readonly hosts?: readonly string[]

@@ -43,7 +43,7 @@ export function patchDatagrams(): Undo {
       return reach(this, args, 1, connect as Method)
     }),
     replace(prototype, 'bind', function (this: dgram.Socket, ...args: unknown[]) {
-      // Sending binds a socket as well, but to a port that nobody knows.
+      // Sending also binds a socket, to a random port.
       const { bounds = [] } = (isSending ? undefined : created.get(this)) ?? {}
       for (const each of bounds) each.network((scope) => scope.checkListen())
       return bind?.apply(this, args)

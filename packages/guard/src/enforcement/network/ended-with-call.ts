@@ -18,7 +18,7 @@ interface Ending {
   destroy(error?: Error): unknown
 }
 
-/** Sockets of guarded calls that currently send a request of somebody else, from a shared pool. */
+/** Pooled sockets of guarded calls that currently send a request of other code. */
 const lent = new WeakSet<object>()
 const opened = new WeakSet<object>()
 
@@ -41,7 +41,7 @@ export function endWithCall(bounds: readonly CallBounds[], socket: Ending): void
 /** True if a guarded call opened the socket. */
 export const isOfCall = (socket: net.Socket): boolean => opened.has(socket)
 
-/** Marks whether a pooled socket currently sends a request of somebody else. */
+/** Marks whether a pooled socket currently sends a request of other code. */
 export function lend(socket: net.Socket, isLent: boolean): void {
   if (isLent) lent.add(socket)
   else lent.delete(socket)

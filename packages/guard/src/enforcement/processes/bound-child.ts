@@ -108,7 +108,7 @@ interface ChildHandle {
   kill?: unknown
 }
 
-/** Node up to 24.20 hands over one object, later versions its members in this order. */
+/** Node up to 24.20 passes one object, later versions its members in this order. */
 type SpawnArguments = [NativeSpawnOptions] | SpawnList
 type SpawnList = [file: string, ...unknown[]]
 const SPAWN_LIST = ['file', 'args', 'cwd', 'envPairs', 'stdio', 'flags', 'uid', 'gid']
