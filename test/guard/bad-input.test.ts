@@ -61,7 +61,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Never started: what the guard says, and what stands on the tape all the same. */
 const refused: readonly (readonly [name: string, code: string, message: RegExp])[] = [
-  ['an unknown tool', 'GUARD_UNKNOWN_TOOL', /no tool "nobody".*knows tool/],
+  ['an unknown tool', 'GUARD_UNKNOWN_TOOL', /no tool "nobody".*tools are tool/],
   ['no name', 'GUARD_UNKNOWN_TOOL', /no tool ""/],
   ['a name that is no text', 'GUARD_UNKNOWN_TOOL', /no tool "12"/],
   ['arguments of the wrong type', 'INPUT_INVALID', /a: must be a number/],

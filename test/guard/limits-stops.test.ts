@@ -252,7 +252,7 @@ test('a replay is stopped where its recording was, whatever the limits are by th
   expect(starts).toBe(3)
 })
 
-test('a result that is too large is not handed on, and not on the tape', async () => {
+test('a result that is too large is not returned, and not on the tape', async () => {
   const run = await guardIn({ limits: { outputBytes: 1_000 } })
   run.tool('read', ({ size }: { size: number }) => 'x'.repeat(size))
   expect(await run.call('read', { size: 1_000 })).toMatchObject({ status: 'done' })
@@ -269,7 +269,7 @@ test('a result that is too large is not handed on, and not on the tape', async (
   })
   const failed = await run.call('fail', { size: 5_000_000 })
   expect(failed).toMatchObject({ status: 'stopped', exitReason: 'output-size' })
-  expect((failed.error as Error).message).toContain('The error of tool "fail" is not handed on')
+  expect((failed.error as Error).message).toContain('The error of tool "fail" is not returned')
   const { path } = run.end() ?? { path: '' }
   const tape = openTape(path)
   expect(tape.verify()).toMatchObject({ ok: true })

@@ -41,7 +41,7 @@ describe('a guard is not made with options that mean nothing', () => {
     [{ name: 'x', approval: { breakGlass: { by: 'ann' } } }, 'reason: It is a text, not missing.'],
     [
       { name: 'x', approval: { expiresMs: Infinity } },
-      'approval.expiresMs: An approval is good for',
+      'approval.expiresMs: An approval is valid for',
     ],
     [{ name: 'x', approval: { expiresMs: Number.NaN } }, 'It is a number, not NaN.'],
     [{ name: 'x', signingKey: 'key' }, 'signingKey: It is a private ed25519 key'],
@@ -94,13 +94,13 @@ test.each<[options: unknown, text: string]>([
 })
 
 test.each<[guardTools: (run: never, tools: never) => unknown, text: string]>([
-  [guardAiSdk, 'After the guard come the tools as an object, not missing.'],
-  [guardLangChain, 'After the guard come the tools as a list, not missing.'],
-  [guardOpenAi, 'After the guard come the tools as a list, not missing.'],
-  [guardMcp, 'After the guard comes a client, not missing.'],
+  [guardAiSdk, 'The second argument is an object of tools, not missing.'],
+  [guardLangChain, 'The second argument is a list of tools, not missing.'],
+  [guardOpenAi, 'The second argument is a list of tools, not missing.'],
+  [guardMcp, 'The second argument is a client, not missing.'],
 ])('tools are handed in after the guard, or none is guarded (%#)', (guardTools, text) => {
   const run = guard({ name: 'x' })
-  const first = wrong('First comes what guard() has made, not an object.') as Error
+  const first = wrong('The first argument is a guard, made by guard(), not an object.') as Error
   expect(() => guardTools({ look: {} } as never, run as never)).toThrow(first)
   expect(() => guardTools(run as never, undefined as never)).toThrow(wrong(text) as Error)
 })
@@ -120,7 +120,7 @@ test.each([
   [{ cost: 50 }, 'It has "cost" and none of inputTokens, outputTokens, costUsd.'],
   [{ inputTokens: -50 }, '"inputTokens" is not a number from 0.'],
   [{ costUsd: Number.NaN }, '"costUsd" is not a number from 0.'],
-  [null, 'It is no object.'],
+  [null, 'It is not an object.'],
 ])('what is spent is an amount, or is refused: %j', async (usage, why) => {
   const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
   const refused = expect.objectContaining({ code: 'LIMIT_USAGE_INVALID', why }) as Error

@@ -91,7 +91,7 @@ test('a call that a rule asks about goes to approval, with the reason', async ()
   expect(started).toEqual(['search', 'refund'])
 })
 
-test('after a secret was read nothing goes out, also not by a tool that does not say what it does', async () => {
+test('after a secret was read nothing goes out, also not by a tool that declares no effects', async () => {
   const { run, started, tool } = await guarded({
     name: 'leak',
     rules: [
@@ -132,7 +132,7 @@ test('text of an untrusted page does not become a recipient, in whatever form it
   const denied = await run.call('send', { to: 'mallory@evil.example' })
   expect(told(denied)).toMatchObject({
     status: 'denied',
-    why: 'to holds text that fetch_page returned: "mallory@evil.example".',
+    why: 'to contains text that fetch_page returned: "mallory@evil.example".',
     allowed: 'Allowed: arguments that are not copied from what fetch_* returned.',
   })
   const encoded = Buffer.from('mallory@evil.example').toString('base64')

@@ -101,7 +101,7 @@ test('the first call that is live is stopped where earlier runs have spent the l
     expect(error).toMatchObject({ rule })
     const { why } = error as { why: string }
     expect(why).toContain(left)
-    expect(why).toContain(`earlier runs that this one goes on from have`)
+    expect(why).toContain(`earlier runs that this one continues have`)
     expect(why).toContain(spent)
     run[Symbol.dispose]()
   }
@@ -200,7 +200,7 @@ test('processes that are killed while they pay spend no more than one of them ma
   const served = { status: 'done', served: true }
   const stopped = {
     status: 'stopped',
-    why: 'It may cost $0.1 and $0 are left. The earlier runs that this one goes on from have spent $0.5.',
+    why: 'It may cost $0.1 and $0 are left. The earlier runs that this one continues have spent $0.5.',
   }
   expect(lines).toMatchObject([served, served, stopped])
   expect(wallet()).toBe(40)

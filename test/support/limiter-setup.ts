@@ -2,7 +2,7 @@ import type { Denial } from '../../packages/guard/src/guard-error.js'
 import type { GuardedTool, GuardedToolOptions } from '../../packages/guard/src/guarded-tool.js'
 import { Limiter } from '../../packages/guard/src/limits/limiter.js'
 import type { Limits } from '../../packages/guard/src/limits/limits.js'
-import type { Reservation } from '../../packages/guard/src/limits/reservation.js'
+import type { Reservation } from '../../packages/guard/src/limits/meter.js'
 import { TestClock } from './test-clock.js'
 
 export const tool = (options: GuardedToolOptions<unknown> = {}, name = 'pay'): GuardedTool => ({

@@ -7,25 +7,24 @@ import {
   toWire,
   type BodyForm,
 } from '@retake/tape/format'
-import { GuardError, type Denial } from './guard-error.js'
+import type { Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { parsedText } from './policy/argument-path.js'
 import type { GuardedToolOptions } from './guarded-tool.js'
 
-/** A call in the one form that is judged, stored, compared and run. */
+/** A call in the form that is checked, recorded, compared and executed. */
 export interface CanonicalCall {
   readonly as: BodyForm
   readonly body: Uint8Array
-  /** The body as text, where it is JSON and was just written. */
+  /** The body as text, if it is JSON and was just encoded. */
   readonly json?: string
-  /** Of tool and arguments, whatever the order of their keys. */
+  /** Hash of tool and arguments, regardless of the order of keys. */
   readonly fingerprint: string
 }
 
-/** If it is true, calls that differ only in the order of keys are different calls. */
 type KeyOrder = Pick<GuardedToolOptions<never>, 'keyOrderMatters'>
 
-/** A call with as much of its arguments as can be stored, and why it is refused if that is not all. */
+/** A call with the recordable part of its arguments, and the denial if that is not all. */
 export interface StorableCall {
   readonly call: CanonicalCall
   readonly denial?: Denial
@@ -34,17 +33,7 @@ export interface StorableCall {
 const VALUES_MAX = 1_000_000
 const BODY_BYTES_MAX = 64 << 20
 
-/** Refuses calls whose arguments cannot be stored, because they cannot be compared either. */
-export function canonicalCall(tool: string, args: unknown): CanonicalCall {
-  const { call, denial } = storableCall(tool, args)
-  if (denial !== undefined) throw new GuardError(denial)
-  return call
-}
-
-/**
- * Reads the arguments once: a getter or a proxy that answers otherwise the next time
- * changes nothing, and neither does who holds them and writes to them later. Never throws.
- */
+/** Copies the arguments, so that later changes have no effect. Never throws. */
 export function storableCall(tool: string, args: unknown, options?: KeyOrder): StorableCall {
   let denial: Denial | undefined
   try {
@@ -58,7 +47,7 @@ export function storableCall(tool: string, args: unknown, options?: KeyOrder): S
       denial = guardErrors.argumentsWithPrototype(tool)
     return denial === undefined ? { call } : { call, denial }
   } catch (error) {
-    // More text than a string can hold is one, too; else, a proxy that refuses to be read.
+    // A RangeError also means more text than fits into a string.
     const isTooLarge = error instanceof RangeError
     const why = isTooLarge
       ? guardErrors.argumentsTooLarge(`more than ${VALUES_MAX} values`, tool)
@@ -67,16 +56,16 @@ export function storableCall(tool: string, args: unknown, options?: KeyOrder): S
   }
 }
 
-/** Such a key is data here, and changes what a tool's object inherits where it is assigned. */
+/** Such a key is data here, but changes the prototype if a tool assigns it. */
 function hasPrototypeKey({ as, body, json }: CanonicalCall): boolean {
   const text = json ?? (as === 'text' ? Buffer.from(body).toString() : '')
   return PROTOTYPE_KEY.test(text) && hasKeyWithin(json === undefined ? text : JSON.parse(json))
 }
 
-/** The name `__proto__`, or a text of which JSON may make it. */
+/** The name `__proto__`, also with escapes of JSON. */
 const PROTOTYPE_KEY = /__proto__|\\u00(?:5f|6f|7[024])/i
 
-/** Looks into texts that are JSON, too. */
+/** Also looks into texts that are JSON. */
 function hasKeyWithin(value: unknown, key = '__proto__'): boolean {
   const found = typeof value === 'string' && PROTOTYPE_KEY.test(value) ? parsedText(value) : value
   return (
@@ -103,13 +92,13 @@ function read(
   }
   const wire = toWire(args, { onLoss, valuesMax: VALUES_MAX })
   const text = JSON.stringify(wire)
-  // Data that is in order already need not be serialized a second time.
+  // Sorted data need not be serialized a second time.
   const isFinal = options?.keyOrderMatters === true || isOrdered(wire)
   const fingerprint = hashOf(tool, isFinal ? text : stableStringify(wire))
   return { as: 'json', body: Buffer.from(text), json: text, fingerprint }
 }
 
-/** A fresh copy of the arguments each time: whoever gets it may do with it what it likes. */
+/** Returns a fresh copy of the arguments. */
 export const argumentsOf = ({ as, body, json }: CanonicalCall): unknown =>
   json === undefined ? decodeBody(as, body) : decodeJson(json)
 

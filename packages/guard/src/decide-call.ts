@@ -2,41 +2,39 @@ import type { GuardIntent } from '@retake/tape/format'
 import type { Session } from '@retake/engine/hook'
 import type { CanonicalCall } from './canonical-call.js'
 import { judgeArguments } from './contract/baseline/drift-score.js'
-import { GuardError, type Denial } from './guard-error.js'
+import { type Denial, GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { Refusal } from './guard-outcome.js'
-import type { Reservation } from './limits/reservation.js'
+import type { Reservation } from './limits/meter.js'
 import type { PolicyJudgement } from './policy/compiled-policy.js'
-import type { EarlierCall } from './resume/call-ledger.js'
-import type { InDoubtDecision } from './resume/in-doubt.js'
+import type { EarlierCall, InDoubtDecision } from './resume/call-ledger.js'
 import { NestedSession } from './resume/nested-session.js'
 import { resumeErrors } from './resume/resume-errors.js'
 
 /** A decision about a call, and everything needed to execute it. */
 export interface Decision {
   readonly intent: GuardIntent
-  /** Set when it is not let through. */
+  /** Set if the call is refused. */
   readonly refusal?: Refusal
-  /** Room for it in the limits. */
+  /** Its part of the limits. */
   readonly reservation?: Reservation
-  /** The same call in an earlier run, whose answer is served. */
+  /** The same call in an earlier run, whose result is served. */
   readonly earlier?: EarlierCall
-  /** In doubt, and not to be made again. */
+  /** In doubt and not repeated. */
   readonly isSkipped?: boolean
-  /** In doubt, and its tool can look whether it had its effect. */
+  /** In doubt, and its tool can verify whether it had its effect. */
   readonly doubt?: EarlierCall
 }
 
-/** An intent while it is put together, field by field: a spread would make a hidden class for each call. */
+/** An intent is filled field by field: a spread would create a hidden class for each call. */
 type Draft = { -readonly [Field in keyof GuardIntent]: GuardIntent[Field] }
 /** The part of an intent that does not depend on the decision. */
 type About = Omit<Draft, 'verdict'>
 
 /**
- * Resolves and validates a call: all that can be said before its tool starts, in
- * one synchronous step, so that no two calls take the last of something. `before` is
- * what a tape decided about the same call, which is now made live all the same.
+ * Decides about a call in one synchronous step, so that no two calls take the last of a limit.
+ * `before`: the recorded decision, if the call goes live despite it.
  */
 export function decideCall(
   call: GuardedCall,
@@ -60,7 +58,7 @@ export function decideCall(
   if (earlier !== undefined && earlier.facts === undefined) run.history.withdraw(earlier)
   let judgement: PolicyJudgement
   try {
-    // This policy allowed it when it was made; rules that look back would now count it twice.
+    // The same policy allowed it before; rules that look back would count it twice.
     judgement =
       isServed && earlier.intent.policy === run.policy.hash
         ? {
@@ -78,7 +76,7 @@ export function decideCall(
   if (verdict === 'deny' && denial) return deny(about, run.tapes.explainChange(denial, earlier))
   const { key } = before ?? earlier?.intent ?? {}
   try {
-    // It is the tool's function: what it returns may be anything.
+    // The function of the tool may return anything.
     const given: unknown = key ?? (idempotencyKey && call.within(() => idempotencyKey(args)))
     const own = given ?? run.tapes.keyOf(session, fingerprint, occurrence, within)
     if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
@@ -87,13 +85,13 @@ export function decideCall(
     return deny(about, resumeErrors.keyFailed(name, cause))
   }
   if (isServed) {
-    // A call that was approved under this very policy need not be approved again.
+    // An approval under the same policy remains valid.
     const needsPrompt = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
     const reason = needsPrompt && denial && { code: denial.code, why: denial.why }
     const served = { verdict: needsPrompt ? 'ask' : 'allow', served: earlier.from } as const
     return { intent: { ...about, ...(rule && { rule }), ...reason, ...served }, earlier }
   }
-  // It counts from here on; if it never starts after all, its answer says so.
+  // Counts from here on. If it never starts, its result withdraws it.
   run.history.begin({ tool: name, args, effects }, call)
   const doubt = earlier !== undefined && earlier.facts === undefined ? earlier : undefined
   if (doubt !== undefined && tool.options.verify === undefined) {
@@ -101,7 +99,7 @@ export function decideCall(
     try {
       decision = run.tapes.decideDoubt(doubt, tool)
     } catch (cause) {
-      return refuse(about, brokenGuard(name, 'nobody could decide about a call in doubt', cause))
+      return refuse(about, brokenGuard(name, '`inDoubt` threw', cause))
     }
     if (decision === 'fail') return deny(about, resumeErrors.inDoubt(name, doubt.from.run))
     if (decision === 'skip')
@@ -169,7 +167,7 @@ export const deniedIntent = (
 
 const describe = (value: unknown): string => (value === '' ? 'an empty text' : typeof value)
 
-/** Where the guard's own work throws, the call is not let through. */
+/** Refuses a call if the guard itself throws. */
 export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>
   cause instanceof GuardError
     ? { denial: cause.denial }

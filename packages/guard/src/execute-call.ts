@@ -12,11 +12,10 @@ import type { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, Verified } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
 import { countedFor, toUsage, usedAmount } from './limits/amount.js'
-import { AttemptBounds } from './limits/attempt-bounds.js'
 import { circuitOutcome, type Executed, executeTool } from './limits/execute-tool.js'
 import { limitErrors } from './limits/limit-errors.js'
 import { isLargerThan } from './limits/encode-output.js'
-import type { Reservation } from './limits/reservation.js'
+import type { Reservation } from './limits/meter.js'
 import { callKey, type EarlierCall } from './resume/call-ledger.js'
 import { settleDoubt } from './resume/earlier-runs.js'
 import { resumeErrors } from './resume/resume-errors.js'
@@ -26,12 +25,12 @@ import { describeThrown } from './thrown-error.js'
 /** Continues synchronously if possible: waiting costs more than most parts of a guarded call. */
 const whenReady = <T, R>(
   value: T | Promise<T>,
-  goOn: (value: T) => R | Promise<R>,
-): R | Promise<R> => (value instanceof Promise ? value.then(goOn) : goOn(value))
+  proceed: (value: T) => R | Promise<R>,
+): R | Promise<R> => (value instanceof Promise ? value.then(proceed) : proceed(value))
 
 type Later = void | Promise<void>
 
-/** Carries out what was decided about a call: refuses it, serves its answer, or runs its tool. */
+/** Executes the decision about a call: refuses it, serves its result, or runs its tool. */
 export function executeCall(
   call: GuardedCall,
   operation: Operation,
@@ -41,7 +40,7 @@ export function executeCall(
   return new CallExecution(call, operation, decision, canonical).start()
 }
 
-/** Every error may have this size, for its message and stack. */
+/** Size that every error may have. */
 const ERROR_BYTES = 100_000
 
 class CallExecution {
@@ -75,7 +74,7 @@ class CallExecution {
       )
     if (earlier !== undefined) return this.#approved(() => this.#serve(earlier))
     if (tool === undefined || reservation === undefined)
-      throw new Error('a call was let through without its tool, or without room for it')
+      throw new Error('an allowed call has no tool or no reservation')
     if (this.#decision.doubt !== undefined)
       return this.#verify(tool, reservation, this.#decision.doubt)
     return this.#runApproved(tool, reservation)
@@ -85,7 +84,7 @@ class CallExecution {
     if (this.#decision.intent.verdict === 'allow') return this.#run(tool, reservation)
     return this.#approved(
       () => {
-        // From here on it may have its effect; until here a crash left nothing in doubt.
+        // Until here, a crash leaves nothing in doubt.
         const { id: op, session } = this.#operation
         session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op })))
         return this.#run(tool, reservation)
@@ -94,7 +93,7 @@ class CallExecution {
     )
   }
 
-  /** Looks whether a call in doubt had its effect. If not, it is made; if nobody knows, the guard's choice applies. */
+  /** Verifies a call in doubt. If it did not happen, it is made; if unknown, `inDoubt` decides. */
   async #verify(tool: GuardedTool, room: Reservation, doubt: EarlierCall): Promise<void> {
     const { run, name } = this.#call
     const found = await this.#found(tool).catch(() => 'unknown' as const)
@@ -135,13 +134,13 @@ class CallExecution {
     return typeof happened === 'boolean' ? (found as Verified) : 'unknown'
   }
 
-  /** Asks where a rule wants that, then goes on. */
-  #approved(goOn: () => Later, refused?: () => void): Later {
-    if (this.#decision.intent.verdict !== 'ask') return goOn()
+  /** Requests approval if a rule requires it, then proceeds. */
+  #approved(proceed: () => Later, refused?: () => void): Later {
+    if (this.#decision.intent.verdict !== 'ask') return proceed()
     return requestApproval(this.#call, this.#operation, this.#decision, this.#args()).then(
       (approved) => {
         if (approved.approval) this.#facts = { approval: approved.approval }
-        if (!('denial' in approved)) return goOn()
+        if (!('denial' in approved)) return proceed()
         refused?.()
         return this.#refuse(approved.denial)
       },
@@ -161,8 +160,7 @@ class CallExecution {
   #run(tool: GuardedTool, room: Reservation): Later {
     const { run, name, options, around } = this.#call
     const { fingerprint, occurrence, within, key } = this.#decision.intent
-    const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
-    const bounds = new Bounds(name, toolScopes(run.policy.scopes, tool), around)
+    const bounds = new CallBounds(name, toolScopes(run.policy.scopes, tool), around)
     const own = callKey(fingerprint, occurrence)
     encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
     const { session } = this.#operation
@@ -228,7 +226,7 @@ class CallExecution {
           }),
         }
     if ('error' in outcome) {
-      // The bounds of the calls around apply, too.
+      // The scopes of enclosing calls apply as well.
       const blocked = [bounds, ...around].flatMap((each) => each.blocked)
       const { session } = this.#operation
       const expected = insideTool(
@@ -248,7 +246,7 @@ class CallExecution {
       return commit(this.#operation, isRefusal ? refused : facts, error)
     }
     const check = (): CheckedOutput | Promise<CheckedOutput> => checkOutput(tool, outcome.value)
-    // A schema is code of the tool, and the result may come from anywhere.
+    // A schema is code of the tool, so it runs within its scopes.
     const checking = tool.options.output === undefined ? check() : this.#call.within(check)
     return whenReady(checking, (checked) => this.#checked(facts, outcome, checked))
   }
@@ -288,7 +286,7 @@ interface Stored {
   readonly body: Uint8Array
 }
 
-/** A stored result with the secrets of this process in it again, where the tape had to hide them. */
+/** A stored result with the secrets of this process, which the tape masks. */
 function revealed({ as, body }: Stored, secrets: SecretMask): Stored {
   if (as === undefined || as === 'bytes') return { as, body }
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
@@ -297,7 +295,7 @@ function revealed({ as, body }: Stored, secrets: SecretMask): Stored {
   return shown === text ? { as, body } : { as, body: Buffer.from(shown, 'utf8') }
 }
 
-/** A secret with quotes in it would break the value it stands in. */
+/** False if a secret with quotes broke the JSON around it. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

@@ -12,7 +12,7 @@ import {
 import type { Operation } from '@retake/engine/hook'
 import { type Denial, GuardError } from './guard-error.js'
 
-/** How a call came out, as it goes on the tape. */
+/** Outcome of a call, as it goes on the tape. */
 export type Outcome =
   | { readonly value: unknown }
   | { readonly error: unknown; readonly recorded?: RecordedError }
@@ -22,13 +22,13 @@ export type Outcome =
       readonly recorded: RecordedError | undefined
     }
 
-/** Why a call is not let through, and what threw, if something did. */
+/** Why a call is refused, and the error behind it, if any. */
 export interface Refusal {
   readonly denial: Denial
   readonly cause?: unknown
 }
 
-/** Puts the answer of a call on its tape, from where it reaches the agent. */
+/** Records the result of a call, and delivers it to the agent. */
 export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome): void {
   if ('error' in outcome) {
     const { error, recorded = recordError(error) } = outcome
@@ -47,7 +47,7 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
   }
 }
 
-/** The answer of a call that was never started. */
+/** Records that a call never started. */
 export function commitRefusal(
   operation: Operation,
   { denial, cause }: Refusal,
@@ -55,7 +55,7 @@ export function commitRefusal(
 ): void {
   const { exitReason } = denial
   const error = new GuardError(denial, cause ? { cause } : undefined)
-  // Where the guard made it says nothing; where the call was made does.
+  // Shows where the call was made, not where the guard created the error.
   const { event } = operation.action
   const site = event.type === 'call' ? event.site : undefined
   error.stack = `${error.name}: ${error.message}${site === undefined ? '' : `\n    at ${site}`}`
@@ -66,7 +66,6 @@ export function commitRefusal(
   )
 }
 
-/** Only a call that may have been made already is in doubt; one that a limit stopped, stopped. */
 const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
   code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
 
@@ -99,9 +98,9 @@ export const resultOf = (
 
 const NO_DRIFT: GuardResult['drift'] = []
 
-/** Which call of the run it was. */
+/** Identifies a call of the run. */
 export interface GuardedStep {
-  /** From 1, in the order in which calls reached the guard. */
+  /** From 1, in the order of the calls. */
   readonly number: number
   readonly tool: string
   /** Its event on the tape, for `retake show` and `retake fork --at e<event>`. */
@@ -113,7 +112,7 @@ export interface GuardedStep {
 /** Outcome of a guarded call: `status` says whether there is an output. */
 export type GuardResult<Output = unknown> = DoneCall<Output> | UndoneCall
 
-/** The tool has run, now or in an earlier run, and its result may be used. */
+/** The tool has run, now or in an earlier run. */
 export interface DoneCall<Output = unknown> extends CallRecord {
   readonly status: 'done'
   /** The value that the tool returned. */
@@ -121,7 +120,7 @@ export interface DoneCall<Output = unknown> extends CallRecord {
   readonly error: undefined
 }
 
-/** There is no result to use. */
+/** There is no usable result. */
 export interface UndoneCall extends CallRecord {
   readonly status: Exclude<GuardStatus, 'done'>
   readonly output: undefined
@@ -135,7 +134,7 @@ export interface CallRecord {
   /** The result comes from an earlier run; the tool did not run now. */
   readonly served: boolean
   readonly exitReason: ExitReason | undefined
-  /** Where the output is not what was promised. */
+  /** Differences between output and contract. */
   readonly drift: readonly Drift[]
   /** How it was decided. */
   readonly intent: GuardIntent

@@ -1,20 +1,20 @@
 import {
+  type CallUsage,
   decodeBody,
   encodeBody,
-  recordError,
-  SavingsTally,
-  type CallUsage,
   type GuardFacts,
   type GuardIntent,
   type GuardSavings,
+  recordError,
   type ResumedRun,
+  SavingsTally,
 } from '@retake/tape/format'
 import { addOwnPackage, closestName, type RunEnd } from '@retake/engine/hook'
 import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
 import { installGuard } from './enforcement/install.js'
-import { GuardError, type Denial } from './guard-error.js'
+import { type Denial, GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
 import type {
@@ -26,13 +26,11 @@ import type {
 import { sandboxedTool } from './sandbox/tool-process.js'
 import type { GuardOptions } from './guard.js'
 import type { GuardResult } from './guard-outcome.js'
-import { Limiter } from './limits/limiter.js'
-import { answerKey } from './limits/limiter.js'
+import { answerKey, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy } from './policy/compiled-policy.js'
-import { GuardTapes, type EndedGuard } from './resume/guard-tapes.js'
-import type { EarlierCall } from './resume/call-ledger.js'
-import type { CallInDoubt } from './resume/in-doubt.js'
+import { type EndedGuard, GuardTapes } from './resume/guard-tapes.js'
+import type { CallInDoubt, EarlierCall } from './resume/call-ledger.js'
 import { thrownIn } from './thrown-error.js'
 
 addOwnPackage(new URL('..', import.meta.url))
@@ -43,7 +41,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
-/** A guard at work: its tools, and what was called so far. Made by `guard()`. */
+/** A guard with its tools and the calls so far. Created by `guard()`. */
 export class GuardRun {
   readonly name: string
   readonly policy: CompiledPolicy
@@ -54,7 +52,7 @@ export class GuardRun {
   readonly #savings = new SavingsTally()
   /** Results of the runs that are resumed, as `run:seq`. */
   readonly #restored = new Set<string>()
-  /** Calls that were made and have no answer yet. */
+  /** Calls without a result so far. */
   #unanswered = 0
   /** How many tools there were when the names in rules were last compared with them. */
   #checkedNames = 0
@@ -75,8 +73,8 @@ export class GuardRun {
   }
 
   /**
-   * Registers a tool, and returns it as a function that throws what goes wrong. With a
-   * Standard Schema as `input` the arguments have its types.
+   * Registers a tool and returns it as a function that throws on failure. With a Standard Schema
+   * as `input`, the arguments have its types.
    */
   tool<Args, Output>(
     name: string,
@@ -113,8 +111,8 @@ export class GuardRun {
   }
 
   /**
-   * A plain function behind the guard, under its own name unless another is given. It is
-   * judged by its argument, or by the list of them where there are more or fewer than one.
+   * Guards a plain function, under its own name unless another is given. Rules see its argument,
+   * or the list of arguments if there is not exactly one.
    */
   wrap<Args extends unknown[], Output>(
     run: (...args: Args) => Output,
@@ -133,8 +131,8 @@ export class GuardRun {
   }
 
   /**
-   * Verifies a call, then runs it. Never throws unless `throws` is set: the result says what became
-   * of it. A tool that is not registered can be handed in as it is, for one call.
+   * Checks a call, then runs it. Does not throw unless `throws` is set. A tool that is not
+   * registered can be passed for a single call.
    */
   call<Output = unknown>(
     tool: string | GuardedTool,
@@ -157,7 +155,7 @@ export class GuardRun {
     return options?.throws === true ? result.then(withoutError) : result
   }
 
-  /** A rule about a tool that nobody registered, whose name is close to one that somebody did. */
+  /** Finds a rule whose tool does not exist and whose name is close to one that does. */
   #misspelt(): Denial | undefined {
     if (this.#checkedNames === this.#tools.size) return undefined
     const names = this.toolNames
@@ -171,7 +169,7 @@ export class GuardRun {
     return undefined
   }
 
-  /** Counts what is spent outside of guarded tools, such as by the model that calls them, and puts it on the tape. */
+  /** Counts and records usage outside of guarded tools, such as that of the model. */
   spend(usage: CallUsage): void {
     this.limiter.spend(usage)
     this.tapes.recordSpent(usage)
@@ -187,15 +185,14 @@ export class GuardRun {
   }
 
   /**
-   * Ends the run: the guard's own tape, if it has one, is sealed as complete, or as failed
-   * with `error`. Calls made inside a recording are on that one's. Wait for all calls first:
-   * those that are under way have no answer on the tape, and are `inDoubt` in what it returns.
+   * Ends the run and seals the guard's own tape, if it has one, as complete or, with `error`, as
+   * failed. Wait for all calls first: those in progress are `inDoubt` in the return value.
    */
   end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
     return this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
   }
 
-  /** Lets go of the tape without an end where the run can be resumed; otherwise like `end()`. */
+  /** Closes the tape of a resumable run without completing it; otherwise like `end()`. */
   [Symbol.dispose](): void {
     if (this.options.resume) this.tapes.abandon()
     else this.end()
@@ -206,7 +203,7 @@ export class GuardRun {
     return Promise.resolve()
   }
 
-  /** Calls that were under way when the resumed run was stopped, and about which nothing was decided since. */
+  /** Calls that were in progress when the resumed run was stopped and are still undecided. */
   inDoubt(): readonly CallInDoubt[] {
     return this.tapes.inDoubt()
   }
@@ -221,13 +218,13 @@ export class GuardRun {
     return this.#savings.total()
   }
 
-  /** Rules, loops and circuits look back on the calls of the runs that this one goes on from. */
+  /** Feeds rules, loop detection and circuit breakers with the calls of the resumed runs. */
   #restore(calls: readonly EarlierCall[]): void {
     for (const call of calls) {
       const { tool, intent, facts, from } = call
       this.#restored.add(`${from.run}:${from.seq}`)
       const judged = { tool, args: call.args(), effects: intent.effects }
-      // It may have had its effect: it counts until it is made again.
+      // In doubt: counts until it is made again.
       if (facts === undefined) {
         this.history.begin(judged, call)
         continue
@@ -250,12 +247,12 @@ export class GuardRun {
     }
   }
 
-  /** True if a result is served from a run that was looked back on when this one began. */
+  /** True if a result comes from a run that `#restore` has counted already. */
   isRestored({ served }: GuardFacts): boolean {
     return served !== undefined && this.#restored.has(`${served.run}:${served.seq}`)
   }
 
-  /** A call has its answer, from the tool or from a tape. */
+  /** Records the result of a call, from the tool or from a tape. */
   took(
     tool: string,
     args: unknown,
@@ -282,7 +279,7 @@ function outcomeOf(output: unknown, error: unknown): RunEnd {
 const PLAIN: CallOptions = {}
 const THROWS: CallOptions = { throws: true }
 
-/** Options of tools that were handed in before, and are as they should be. */
+/** Options of passed tools that were checked before. */
 const checked = new WeakSet<object>()
 
 /** The reason why a tool that is passed in directly is refused. */
@@ -300,12 +297,12 @@ function wrongTool(tool: GuardedTool): Denial | undefined {
   }
 }
 
-/** Of something that is no name, what there is to say about it without running code of it. */
+/** Does not call `toString` of an object. */
 const nameOf = (tool: unknown): string =>
   typeof tool === 'object' && tool !== null ? 'an object' : String(tool)
 
 function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
-  // A tool may throw nothing at all, and has failed then, too.
+  // A tool may throw undefined.
   if (result.error !== undefined || result.status === 'failed') throw result.error
   return result
 }

@@ -1,49 +1,47 @@
 import type { KeyObject } from 'node:crypto'
-import type { ApprovalOptions } from './approval/approval.js'
-import type { Baseline } from './contract/baseline/baseline.js'
+import type { ApprovalOptions } from './approval/request-approval.js'
+import { type Baseline, readBaseline } from './contract/baseline/baseline.js'
 import type { OnArgumentDrift } from './contract/baseline/drift-score.js'
-import { readBaseline } from './contract/baseline/baseline.js'
 import { checkGuardOptions } from './check-options.js'
 import { GuardRun } from './guard-run.js'
 import type { Limits } from './limits/limits.js'
-import type { InDoubtChoice } from './resume/in-doubt.js'
+import type { InDoubtChoice } from './resume/call-ledger.js'
 import type { Policy } from './policy/policy.js'
 
 export interface GuardOptions {
   /** Name of the run in lists. */
   readonly name: string
-  /** Which calls are let through; of several policies the strictest applies. Everything unless set. */
+  /** Decides which calls run; of several policies the strictest applies. Default: all calls run. */
   readonly policy?: Policy | readonly Policy[]
-  /** Folder for the guard's own tape; `.retake/runs` under the working directory unless set. */
+  /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
   readonly dir?: string
   /**
-   * `disk`: what a call depends on is on disk before it runs, and its result before it is
-   * shown. `memory`: written in the background; a crash may lose the last calls. `disk` unless set.
+   * `disk` (default): a call is on disk before it runs, and its result before it is returned.
+   * `memory`: written in the background; a crash may lose the last calls.
    */
   readonly durability?: 'disk' | 'memory'
-  /** Beside those of the policies; the smaller applies. */
+  /** In addition to those of the policies; the smaller applies. */
   readonly limits?: Limits
   /** Approver for calls that a rule `ask`s about. */
   readonly approval?: ApprovalOptions
   /**
-   * Serves what an earlier run has done and goes on from there. `true`: the latest run of
-   * this name, unless it came to its end. A text: id or path of any run. With it, only
-   * `end()` completes a run: one that is left otherwise can be resumed.
+   * Serves the results of an earlier run and continues after them. `true`: the latest run of this
+   * name, unless it is complete. A text: id or path of any run. Only `end()` completes a run.
    */
   readonly resume?: boolean | string
-  /** Policy for calls that were running when the resumed run was stopped; `fail` unless set. */
+  /** Decides about calls that were running when the resumed run was stopped; default `fail`. */
   readonly inDoubt?: InDoubtChoice
   /** Statistics of arguments in earlier runs, from `baselineFrom(tapes)`, or JSON text of it. */
   readonly baseline?: Baseline | string
-  /** Policy for calls whose arguments are unlike those of the baseline; only noted unless set. */
+  /** Action for calls whose arguments differ from the baseline; by default they are only recorded. */
   readonly onArgumentDrift?: OnArgumentDrift
   /** Private ed25519 key that signs the seal of the guard's own tape. */
   readonly signingKey?: KeyObject
 }
 
 /**
- * A gate that every tool call passes: verify, then run. Calls made inside a
- * recording are on its tape; elsewhere the guard opens a tape of its own.
+ * A gate that every tool call passes. Calls inside a recording are on its tape; otherwise the
+ * guard opens its own.
  */
 export function guard(options: GuardOptions): GuardRun {
   checkGuardOptions(options)

@@ -7,8 +7,8 @@ import {
 } from '@retake/tape/format'
 import {
   callSite,
-  insideTool,
   type Delivery,
+  insideTool,
   type Operation,
   outsideRuns,
   type Session,
@@ -24,27 +24,25 @@ import { currentBounds } from './enforcement/current-bounds.js'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
-import { commit, type Refusal, resultOf } from './guard-outcome.js'
-import type { GuardResult } from './guard-outcome.js'
+import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
 import type { EarlierCall } from './resume/call-ledger.js'
 import { answerKey } from './limits/limiter.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
 import { thrownIn } from './thrown-error.js'
 
-/** Calls inside calls inside calls. Tools start synchronously, so each takes its part of the stack. */
+/** Depth of nested calls. Tools start synchronously, so each takes part of the stack. */
 const DEPTH_MAX = 100
 
 /**
- * One call on its way through the gate: resolve, validate, execute, commit.
- * What is decided before the tool starts is drawn, what comes of it is the
- * result of the call: on replay both come from the tape.
+ * One call: resolve, validate, execute, commit. The decision is drawn and the result recorded, so
+ * that a replay takes both from the tape.
  */
 export class GuardedCall {
-  /** The calls whose tools make this one: it is bound by them, too. */
+  /** The enclosing calls, whose scopes apply as well. */
   readonly around = currentBounds()
-  /** Why it is not let through, whatever the policy says. */
+  /** Refuses the call regardless of the policy. */
   refusal: Refusal | undefined
-  /** Undefined while only a tape has decided. */
+  /** Undefined if the tape decided. */
   #decision: Decision | undefined
   #isStarted = false
 
@@ -68,15 +66,15 @@ export class GuardedCall {
     } catch (cause) {
       checking = refuse(cause)
     }
-    const goOn = (input: CheckedInput): Promise<GuardResult> => {
+    const proceed = (input: CheckedInput): Promise<GuardResult> => {
       if ('denial' in input) this.refusal = { denial: input.denial }
       return this.#makeWith('args' in input ? input.args : given)
     }
-    if (checking instanceof Promise) return checking.catch(refuse).then(goOn)
+    if (checking instanceof Promise) return checking.catch(refuse).then(proceed)
     try {
-      return goOn(checking)
+      return proceed(checking)
     } catch (error) {
-      // No tape could be opened, for example: the caller gets the error.
+      // For example, no tape could be opened.
       return Promise.reject(error)
     }
   }
@@ -86,7 +84,7 @@ export class GuardedCall {
     return this.tool?.options.input !== undefined
   }
 
-  /** A denied call runs no code of its tool, and a schema is code: the policy is asked first. */
+  /** The policy decides first, because a schema is code of the tool. */
   #checkBySchema(given: unknown): CheckedInput | Promise<CheckedInput> {
     const { run, tool, name } = this
     const { call, denial } = storableCall(name, given, tool?.options)
@@ -98,7 +96,7 @@ export class GuardedCall {
     return this.within(() => checkInput(name, tool?.options, args))
   }
 
-  /** Runs code of the tool's options, which may touch no more than the tool itself. */
+  /** Runs code from the options of the tool within its scopes. */
   within<T>(work: () => T): T {
     const { run, tool, name, around } = this
     if (tool === undefined) return work()
@@ -113,11 +111,11 @@ export class GuardedCall {
       this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
     if (denial !== undefined) this.refusal ??= { denial }
     if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
-    // Judges the copy that the tool will get, not the caller's object.
+    // Decides on the copy that the tool will get.
     return this.#perform(this.run.tapes.session(), argumentsOf(call), call)
   }
 
-  /** Nothing can be put down any more, so nothing is run. */
+  /** Nothing can be recorded after the end, so nothing runs. */
   #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
     const { name: guard, policy } = this.run
     const denial = guardErrors.ended(guard, this.name)
@@ -134,7 +132,7 @@ export class GuardedCall {
       return this.#decision.intent
     }
     let intent = session.drawAhead('guard', decide)
-    // A program that was changed makes another call here: what the tape decided is not about it.
+    // A changed program makes another call here: the decision on the tape is about a different one.
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
     let waiting: Operation | undefined
@@ -164,7 +162,7 @@ export class GuardedCall {
     })
   }
 
-  /** The answer has come, from the tool or from a tape. */
+  /** Handles the result, from the tool or from a tape. */
   #took(
     { id: event, session }: Operation,
     args: unknown,
@@ -178,7 +176,7 @@ export class GuardedCall {
       recorded && (native ?? rebuildError(recorded, { GuardError, ...tool?.options.errors }))
     const output = answer.as === undefined ? undefined : decodeBody(answer.as, body)
     const { limiter } = run
-    // Its answer was there without it: what was reserved for it is free again.
+    // The tape had the result: frees the reservation.
     if (!this.#isStarted) this.#decision?.reservation?.release()
     if (this.#decision?.reservation === undefined || !this.#isStarted)
       run.tapes.spending.absorb(session, event, name, intent, facts)
@@ -193,7 +191,7 @@ export class GuardedCall {
     this.#isStarted = true
     const fail = (cause: unknown): void => {
       this.#decision?.reservation?.settle(undefined, 'none')
-      const denial = guardErrors.broken(this.name, 'it could not be carried out')
+      const denial = guardErrors.broken(this.name, 'it could not be executed')
       commit(operation, { status: 'failed' }, { error: new GuardError(denial, { cause }) })
     }
     try {
@@ -211,7 +209,7 @@ export class GuardedCall {
     return { as, body, fingerprint }
   }
 
-  /** A call that goes live despite a recorded decision is decided again, which is noted on the tape. */
+  /** Decides again about a call that goes live despite a recorded decision, and records that. */
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
     const args = argumentsOf(call)
@@ -225,7 +223,7 @@ export class GuardedCall {
       : { ...decision, doubt }
   }
 
-  /** A resumed run makes it again, and its tool can find out whether it has happened. */
+  /** Set if a resumed run repeats the call and its tool can find out whether it happened. */
   #doubtAbout(
     { session, id }: Operation,
     intent: GuardIntent,

@@ -7,7 +7,7 @@ export { baselineFrom } from './contract/baseline/baseline-from.js'
 export type { BaselineOptions } from './contract/baseline/baseline-from.js'
 export { driftScore } from './contract/baseline/drift-score.js'
 export type { OnArgumentDrift } from './contract/baseline/drift-score.js'
-export { boundedCheck } from './contract/bounded-check.js'
+export { boundedCheck } from './contract/check-schema.js'
 export { useJsonSchema } from './contract/check-schema.js'
 export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/check-schema.js'
 export type { Contract, Schema, StandardSchema } from './contract/contract.js'
@@ -20,7 +20,7 @@ export type {
   ApprovalOptions,
   ApprovalRequest,
   Approver,
-} from './approval/approval.js'
+} from './approval/request-approval.js'
 export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-options.js'
 export { guard } from './guard.js'
 export { GuardError, type Denial } from './guard-error.js'
@@ -33,7 +33,7 @@ export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from 
 export type { CallOptions, GuardRun } from './guard-run.js'
 export type { EndedGuard } from './resume/guard-tapes.js'
 export type { BreakerLimits, CallLimits, Limits } from './limits/limits.js'
-export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/in-doubt.js'
+export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/call-ledger.js'
 export { protectOwnFiles } from './bounds/own-files.js'
 export { checkPolicy } from './policy/check-policy.js'
 export type { PolicyProblem } from './policy/check-policy.js'

@@ -13,8 +13,8 @@ import { guardErrors } from './guard-errors.js'
 const DEPTH = 8
 
 /**
- * The refusal that an error of a tool comes from. Clients hand what stopped them on in an
- * error of their own: as its cause, as one of several, or only in its words; or in an event.
+ * The refusal behind an error of a tool. Clients wrap it in their own error: as its cause, as one of
+ * several errors, in its message, or in an event.
  */
 function findRefusal(
   error: unknown,
@@ -40,14 +40,13 @@ const hasWordsOf = (error: Error, refusal: GuardError): boolean =>
   error.message.includes(refusal.message) ||
   ((error as { code?: unknown }).code === refusal.code && error.message.includes(refusal.what))
 
-/** Explains why a tool threw: a refusal by the guard, or an error of its own. */
 interface DescribedError {
   readonly error: unknown
   readonly recorded: RecordedError
   readonly isRefusal: boolean
 }
 
-/** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
+/** Describes what a tool threw. May run code of the tool, so call it within its bounds. */
 export function describeThrown(
   tool: string,
   thrown: unknown,
@@ -62,11 +61,11 @@ export function describeThrown(
   }
 }
 
-/** Converts a thrown value to an error, because callers look for a message and a code. Never throws. */
+/** Converts a thrown value to an error. Never throws. */
 export function thrownError(tool: string, thrown: unknown): unknown {
   try {
     if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
-    // As the tape will hold it, so that a replay sees the same.
+    // Encoded like on the tape, so that a replay sees the same.
     const cause = eventError(thrown) ?? fromWire(toWire(thrown))
     return new GuardError(guardErrors.threwNoError(tool, describe(thrown)), { cause })
   } catch {

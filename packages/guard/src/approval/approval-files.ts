@@ -2,26 +2,21 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { stableStringify, toWire } from '@retake/tape/format'
 import { disk, natives } from '@retake/engine/hook'
-import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 import { isSignedApproval, signApproval } from './approval-key.js'
 
-/** How often somebody's decision is looked for. */
 const LOOK_MS = 150
 
-/**
- * Lays the question down beside the tape, where `retake ui` and `retake approvals`
- * find it, and waits for a decision on exactly this call. What is decided on
- * anything else, or too late, counts for nothing.
- */
+/** Writes the request beside the tape, for `retake ui` and `retake approvals`, and waits for a decision. */
 export async function requestInFolder(
   request: ApprovalRequest,
   signal: AbortSignal,
   keys?: readonly string[],
 ): Promise<ApprovalDecision> {
   const { tape } = request
-  if (tape === undefined) throw new Error('no tape is written, so nobody can see the question')
+  if (tape === undefined) throw new Error('there is no tape, so nobody can see the request')
   const [requestPath, decided] = [requestFile(tape, request), decisionFile(tape, request)]
-  // A decision that is there already was made on another question.
+  // An existing decision belongs to another request.
   disk.rmSync(decided, { force: true })
   writeWhole(requestPath, request)
   try {
@@ -41,7 +36,7 @@ function wait(signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       natives.clearTimeout(timer)
-      reject(new Error('nobody decided in time'))
+      reject(new Error('there was no decision in time'))
     }
     const timer = natives.setTimeout(() => {
       signal.removeEventListener('abort', stop)
@@ -52,23 +47,22 @@ function wait(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** A decision as it lies beside the tape. */
 interface StoredDecision extends ApprovalDecision {
-  /** Digest of the request that was shown to whoever decided. */
+  /** Digest of the request that was shown. */
   readonly of: string
-  /** Of everything else in it, by the approver. */
+  /** Signature of the approver over the rest. */
   readonly signature: string
 }
 
 /** A request that waits for a decision. */
 export interface PendingApproval {
-  /** With its arguments as they are on the tape: what JSON has no word for is tagged. */
+  /** With arguments as on the tape. */
   readonly request: ApprovalRequest
-  /** Hand it back with the decision: what was shown is what is decided on. */
+  /** Digest to pass with the decision. */
   readonly of: string
 }
 
-/** The folder of the questions about calls on a tape. */
+/** The folder for requests about calls on a tape. */
 const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
 
 export const requestFile = (tape: string, request: ApprovalRequest): string =>
@@ -77,10 +71,10 @@ export const requestFile = (tape: string, request: ApprovalRequest): string =>
 export const decisionFile = (tape: string, request: ApprovalRequest): string =>
   path.join(folderOf(tape), `${nameOf(request)}.decision.json`)
 
-/** Two guards, or two calls around it, may ask about the same call at the same time. */
+/** Two guards may request approval of the same call. */
 const nameOf = ({ digest, event }: ApprovalRequest): string => `${digest}-${event}`
 
-/** Whole or not at all; only for the user who runs this. */
+/** Atomic, and only readable by this user. */
 export function writeWhole(file: string, value: unknown): void {
   disk.renameSync(writePartial(file, value), file)
 }
@@ -92,7 +86,7 @@ function writePartial(file: string, value: unknown): string {
   return partial
 }
 
-/** The same, unless the file exists. Of several concurrent attempts, one succeeds. */
+/** The same, unless the file exists. One of several concurrent attempts succeeds. */
 function writeFirst(file: string, value: unknown): boolean {
   const partial = writePartial(file, value)
   try {
@@ -100,7 +94,7 @@ function writeFirst(file: string, value: unknown): boolean {
     return true
   } catch (error) {
     if (isThere(error)) return false
-    // Not every file system has hard links. Whoever reads half of it looks again.
+    // Not every file system has hard links. A partial file is read again.
     return copyFirst(partial, file)
   } finally {
     disk.rmSync(partial, { force: true })
@@ -119,15 +113,15 @@ function copyFirst(from: string, to: string): boolean {
 
 const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
 
-/** Whoever waits says so this often, at least; a question of nobody is left by a program that ended. */
+/** Older requests were left by a program that ended. */
 const SILENT_MS = 30_000
 
-/** Says that the call still waits. */
+/** Shows that the call is still waiting. */
 export function renewRequest(file: string, request: ApprovalRequest, now: number): void {
   try {
     disk.utimesSync(file, now / 1000, now / 1000)
   } catch (error) {
-    // Where somebody has removed it nobody sees it, and it expires. Elsewhere files cannot be dated.
+    // A removed request expires. Some file systems do not allow setting times.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') writeWhole(file, request)
   }
 }
@@ -137,7 +131,7 @@ const isPending = (file: string, now: number): boolean => {
   return changedAt !== undefined && changedAt >= now - SILENT_MS
 }
 
-/** Calls on a tape that wait for a decision, the oldest first. What has expired waits no longer. */
+/** Calls on a tape that wait for a decision, oldest first. */
 export function pendingApprovals(tape: string, now: number): PendingApproval[] {
   let names: string[]
   try {
@@ -157,10 +151,7 @@ export function pendingApprovals(tape: string, now: number): PendingApproval[] {
     .toSorted(({ request: a }, { request: b }) => a.askedAt - b.askedAt || a.event - b.event)
 }
 
-/**
- * Decides on a call that waits. False when it does not wait any more, when somebody
- * was faster, or when what it asks is not what was shown.
- */
+/** Decides on a waiting call. False if it no longer waits, was decided, or differs from what was shown. */
 export function decideApproval(
   tape: string,
   of: string,
@@ -177,7 +168,7 @@ export function decideApproval(
   return writeFirst(decisionFile(tape, pending.request), stored)
 }
 
-/** The decision on exactly this request, if there is one. */
+/** The decision on this request, if there is one. */
 export function readDecision(
   file: string,
   request: ApprovalRequest,
@@ -193,7 +184,7 @@ export function readDecision(
 const signedText = ({ approved, by, reason }: ApprovalDecision, of: string): string =>
   stableStringify({ approved, by, reason: reason ?? null, of })
 
-/** Hash of everything that was shown, arguments included, as stored in the file. */
+/** Hash of everything that was shown, as stored in the file. */
 const digestOf = (request: unknown): string =>
   createHash('sha256').update(stableStringify(request)).digest('hex')
 

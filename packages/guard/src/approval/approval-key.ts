@@ -10,26 +10,25 @@ import path from 'node:path'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 
 /**
- * Approvals are signed by whoever decides, with a key in the state folder, which guarded tools
- * cannot read. The program that waits knows only the public half: a file that a tool managed to
- * write beside the tape approves nothing.
+ * Approvals are signed with a key in the state folder of the approver, which guarded tools cannot
+ * read. The waiting program only uses the public key.
  */
 const keyFile = (): string => path.join(stateFolder(), 'approval-key.pem')
 const publicFile = (): string => path.join(stateFolder(), 'approval-key.pub.pem')
 
-/** Signs as the user of this machine. The first decision makes the key. */
+/** Signs as the user of this machine. The first decision creates the key. */
 export function signApproval(text: string): string {
   return outsideRuns(() => sign(null, Buffer.from(text), privateKey()).toString('base64url'))
 }
 
-/** The public half, for a program on another machine: `approval: { keys: [text] }`. */
+/** The public key, for programs on other machines: `approval: { keys: [text] }`. */
 export function approvalPublicKey(): string {
   return outsideRuns(() =>
     createPublicKey(privateKey()).export({ type: 'spki', format: 'pem' }).toString(),
   )
 }
 
-/** True if the user of this machine, or the owner of one of `keys`, signed it. */
+/** True if the user of this machine or the owner of one of `keys` signed it. */
 export function isSignedApproval(
   text: string,
   signature: unknown,
@@ -73,7 +72,7 @@ function privateKey(): KeyObject {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  // Another process may have been faster.
+  // Another process may have created it first.
   const key = createPrivateKey(disk.readFileSync(file, 'utf8'))
   const shared = createPublicKey(key).export({ type: 'spki', format: 'pem' })
   disk.writeFileSync(publicFile(), shared, { mode: 0o644 })

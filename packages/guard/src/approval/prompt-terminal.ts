@@ -2,14 +2,14 @@ import { createInterface } from 'node:readline'
 import { toWire } from '@retake/tape/format'
 import { argumentLines, visibleText } from '@retake/tape/present'
 import { outsideRuns } from '@retake/engine/hook'
-import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import type { ApprovalDecision, ApprovalRequest } from './request-approval.js'
 import { userInfo } from 'node:os'
 
 export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.isTTY
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Asks on the terminal, one call at a time. Only `yes` lets a call through. */
+/** Prompts on the terminal, one call at a time. Only `yes` approves. */
 export function promptTerminal(
   request: ApprovalRequest,
   signal: AbortSignal,
@@ -32,7 +32,7 @@ async function promptOnce(
   return { approved: false, by, ...(reason !== undefined && { reason }) }
 }
 
-/** Text of the prompt, without anything that could move the cursor, hide a part or imitate a line. */
+/** Text of the prompt, without characters that move the cursor, hide a part or imitate a line. */
 export const promptLines = ({ guard, tool, args, rule, why, lastApproved }: ApprovalRequest) => [
   ...[
     `${guard}: tool "${tool}" waits for approval`,
@@ -46,20 +46,20 @@ function readAnswer(prompt: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise<string>((resolve, reject) => {
     lines.question(prompt, { signal }, (answer) => resolve(answer.trim()))
-    // Whoever presses Ctrl-C wants the program to end, and has not decided on the call.
+    // Ctrl-C ends the program and decides nothing.
     lines.once('SIGINT', () => {
       reject(new Error('it was interrupted'))
       lines.close()
       outsideRuns(() => process.kill(process.pid, 'SIGINT'))
     })
     lines.once('close', () => resolve(''))
-    signal.addEventListener('abort', () => reject(new Error('nobody decided in time')), {
+    signal.addEventListener('abort', () => reject(new Error('there was no decision in time')), {
       once: true,
     })
   }).finally(() => lines.close())
 }
 
-/** The name of whoever runs this process. In containers it may have none. */
+/** Name of the current user. In containers there may be none. */
 export function userName(): string {
   try {
     return userInfo().username

@@ -1,17 +1,60 @@
-import { type ApprovalFacts, toWire } from '@retake/tape/format'
 import { natives, type Operation } from '@retake/engine/hook'
+import { type ApprovalFacts, toWire } from '@retake/tape/format'
+import { requestInFolder } from './approval-files.js'
+import { hasTerminal, promptTerminal } from './prompt-terminal.js'
 import type { Decision } from '../decide-call.js'
 import type { Denial } from '../guard-error.js'
 import type { GuardedCall } from '../guarded-call.js'
-import type {
-  ApprovalDecision,
-  ApprovalOptions,
-  ApprovalRequest,
-  Approved,
-  Approver,
-} from './approval.js'
-import { requestInFolder } from './approval-files.js'
-import { hasTerminal, promptTerminal } from './prompt-terminal.js'
+
+/** A call that waits for approval. */
+export interface ApprovalRequest {
+  /** Of tool, arguments, occurrence and policy: an approval is valid only for these. */
+  readonly digest: string
+  readonly guard: string
+  readonly tool: string
+  readonly args: unknown
+  /** Arguments of the last approved call of this tool in this run, as on the tape. */
+  readonly lastApproved?: unknown
+  readonly rule: string
+  readonly why: string
+  /** Tape and event of the call. */
+  readonly tape: string | undefined
+  readonly event: number
+  /** Epoch milliseconds. */
+  readonly askedAt: number
+  readonly expiresAt: number
+}
+
+export interface ApprovalDecision {
+  readonly approved: boolean
+  /** Name of the approver, for the audit. */
+  readonly by: string
+  readonly reason?: string
+}
+
+/** Decides on a request. `signal` is aborted when the request expires. */
+export type Approver = (
+  request: ApprovalRequest,
+  signal: AbortSignal,
+) => ApprovalDecision | Promise<ApprovalDecision>
+
+export interface ApprovalOptions {
+  /**
+   * The approver: a function, the terminal, or (`viewer`) a user of `retake ui` or
+   * `retake approvals`. Without it, calls that need approval are denied.
+   */
+  readonly ask?: Approver | 'terminal' | 'viewer'
+  /** Public keys (PEM) of approvers on other machines, printed by `retake approvals key`. */
+  readonly keys?: readonly string[]
+  /** Validity of a request and its approval; default five minutes. */
+  readonly expiresMs?: number
+  /** Approves every call that needs approval, and records who did so and why. */
+  readonly breakGlass?: { readonly reason: string; readonly by: string }
+}
+
+export type Approved =
+  | { readonly approval: ApprovalFacts }
+  | { readonly denial: Denial; readonly approval?: ApprovalFacts }
 
 const denial = (
   { tool, rule }: Pick<ApprovalRequest, 'tool' | 'rule'>,
@@ -20,20 +63,19 @@ const denial = (
   allowed: string,
 ): Denial => ({ code, rule, what: `Tool "${tool}" was not started.`, why, allowed })
 
-/** Why a call that a rule asks about did not start. */
 const approvalDenials = {
   nobody: (request: ApprovalRequest): Denial =>
     denial(
       request,
       'APPROVAL_MISSING',
-      `Rule ${request.rule} asks for approval, and the guard knows nobody to ask.`,
+      `Rule ${request.rule} requires approval, and the guard has no approver.`,
       "Give the guard `approval: { ask: 'terminal' }`, 'viewer', or a function.",
     ),
   noTerminal: (request: ApprovalRequest): Denial =>
     denial(
       request,
       'APPROVAL_MISSING',
-      `Rule ${request.rule} asks for approval on a terminal, and there is none.`,
+      `Rule ${request.rule} requires approval on a terminal, and there is none.`,
       "Run it on a terminal, or give the guard `approval: { ask: 'viewer' }` or a function.",
     ),
   refused: (request: ApprovalRequest, { by, reason }: ApprovalDecision): Denial =>
@@ -41,28 +83,28 @@ const approvalDenials = {
       request,
       'APPROVAL_REFUSED',
       `${by} refused it${reason === undefined || reason === '' ? '.' : `: ${reason.replace(/[.!?]*$/, '')}.`}`,
-      'Do something else, or ask again with other arguments.',
+      'Do something else, or use other arguments.',
     ),
   expired: (request: ApprovalRequest): Denial =>
     denial(
       request,
       'APPROVAL_EXPIRED',
-      `Nobody decided within ${(request.expiresAt - request.askedAt) / 1000} seconds.`,
-      'Make the call again when somebody is there, or set `approval.expiresMs`.',
+      `There was no decision within ${(request.expiresAt - request.askedAt) / 1000} seconds.`,
+      'Make the call again when an approver is available, or set `approval.expiresMs`.',
     ),
-  /** It was approved in time, and then waited for other calls to end. */
+  /** It was approved in time, then waited for other calls. */
   waitedTooLong: (about: Pick<ApprovalRequest, 'tool' | 'rule'>, by: string): Denial =>
     denial(
       about,
       'APPROVAL_EXPIRED',
-      `${by} approved it, but it had to wait for other calls, and the approval was over by then.`,
+      `${by} approved it, but the approval expired while it waited for other calls.`,
       'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
     ),
   givenUp: (request: ApprovalRequest): Denial => ({
     ...denial(
       request,
       'APPROVAL_GIVEN_UP',
-      'The caller gave up on it before anybody decided.',
+      'The caller aborted it before there was a decision.',
       'Make the call again.',
     ),
     exitReason: 'aborted',
@@ -71,8 +113,8 @@ const approvalDenials = {
     denial(
       request,
       'APPROVAL_FAILED',
-      `Whoever was asked failed: ${error instanceof Error ? error.message : String(error)}.`,
-      'Mend the function that `approval.ask` is; it returns { approved, by }.',
+      `The approver failed: ${error instanceof Error ? error.message : String(error)}.`,
+      'Fix the function in `approval.ask`. It returns { approved, by }.',
     ),
   noReason: (request: ApprovalRequest): Denial =>
     denial(
@@ -85,7 +127,7 @@ const approvalDenials = {
 
 const MOST_TIMER_MS = 2 ** 31 - 1
 
-/** Asks about one call, and waits for the answer no longer than it is good for. */
+/** Requests approval of one call, and waits until the request expires. */
 async function approveCall(
   request: ApprovalRequest,
   { ask, breakGlass, keys }: ApprovalOptions,
@@ -108,7 +150,7 @@ async function approveCall(
   )
   waiting.abort()
   if ('denial' in decision) return decision
-  // The answer may have come in time and only been read too late.
+  // The decision may have been read too late.
   if (natives.dateNow() > request.expiresAt) return { denial: approvalDenials.expired(request) }
   const approval = factsOf(request, decision, how)
   return decision.approved
@@ -141,14 +183,14 @@ function race(
         resolve(
           isDecision(decision)
             ? decision
-            : { denial: approvalDenials.failed(request, 'no decision with a name came back') },
+            : { denial: approvalDenials.failed(request, 'it returned no decision with a name') },
         ),
       (error: unknown) => resolve({ denial: approvalDenials.failed(request, error) }),
     )
   })
 }
 
-/** Only what says `true` in so many words lets a call through, and who said so. */
+/** A decision needs a boolean and a name. */
 const isDecision = (value: unknown): value is ApprovalDecision =>
   typeof value === 'object' &&
   value !== null &&
@@ -173,7 +215,7 @@ const factsOf = (
 
 const DEFAULT_EXPIRY_MS = 300_000
 
-/** Asks whoever the guard has named about a call that a rule wants approved. */
+/** Requests approval of a call from the approver of the guard. */
 export function requestApproval(
   { run, name, options }: GuardedCall,
   operation: Operation,
@@ -206,7 +248,7 @@ export function requestApproval(
   })
 }
 
-/** By guard and tool, so that whoever decides next sees what is different. */
+/** By guard and tool, to show differences to the next approver. */
 const lastApproved = new WeakMap<object, Map<string, unknown>>()
 
 function remember(run: object, tool: string, args: unknown): void {
@@ -214,7 +256,7 @@ function remember(run: object, tool: string, args: unknown): void {
   lastApproved.set(run, tools.set(tool, args))
 }
 
-/** An approval is not good for longer because its call had to wait. */
+/** An approval also expires while its call waits. */
 export function expiredApproval(
   approval: ApprovalFacts | undefined,
   { name }: GuardedCall,

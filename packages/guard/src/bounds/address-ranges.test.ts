@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { inRange, addressKindOf, parseRange } from './address-ranges.js'
-import { parseAddress } from './address-ranges.js'
+import { addressKindOf, inRange, parseAddress, parseRange } from './address-ranges.js'
 
 const kind = (text: string) => {
   const address = parseAddress(text)

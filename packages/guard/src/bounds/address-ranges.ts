@@ -1,12 +1,12 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** An address in its usual spelling. One that is IPv4 in IPv6 clothes (`::ffff:10.0.0.1`) is IPv4. */
+/** A normalized address. IPv4 mapped into IPv6 (`::ffff:10.0.0.1`) is IPv4. */
 export interface Address {
   readonly family: 4 | 6
   readonly text: string
 }
 
-/** Reads an address as the system writes it: dotted or with colons, perhaps in brackets or with a zone. */
+/** Parses an address, also in brackets or with a zone. */
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return { family: 4, text }
   const bare = text.replace(/^\[(.*)\]$/s, '$1').replace(/%.*$/s, '')
@@ -20,7 +20,7 @@ export function parseAddress(text: string): Address | undefined {
 
 const dotted = (high = 0, low = 0): string => [high >> 8, high & 255, low >> 8, low & 255].join('.')
 
-/** Why an address is not just somewhere on the internet. */
+/** Why an address is not public. */
 export type AddressKind =
   | 'loopback'
   | 'private'
@@ -41,7 +41,7 @@ export interface AddressRange {
   readonly list: BlockList
 }
 
-/** Reads an address or a block such as `10.1.0.0/16`. */
+/** Parses an address or a block such as `10.1.0.0/16`. */
 export function parseRange(text: string): AddressRange | undefined {
   const [address = '', length, ...more] = text.split('/')
   const start = parseAddress(address)
@@ -60,9 +60,9 @@ export function parseRange(text: string): AddressRange | undefined {
 export const inRange = (address: Address, { family, list }: AddressRange): boolean =>
   address.family === family && list.check(address.text, `ipv${family}`)
 
-/** The special blocks of the IANA registries; the first that fits counts. */
+/** Special blocks of the IANA registries. The first match counts. */
 const SPECIAL: readonly (readonly [AddressKind, readonly string[]])[] = [
-  // Where clouds hand out credentials to whoever asks. One of them is not even private.
+  // Addresses where clouds hand out credentials.
   [
     'metadata',
     [
@@ -96,7 +96,7 @@ const SPECIAL: readonly (readonly [AddressKind, readonly string[]])[] = [
 
 let known: ReturnType<typeof readBlocks> | undefined
 
-/** The blocks, which only who has a network scope needs: read before any tool runs under it. */
+/** Parsed for the first network scope, before its tools run. */
 export const knownBlocks = () => (known ??= readBlocks())
 
 const readBlocks = () => ({
@@ -109,7 +109,7 @@ const readBlocks = () => ({
   atEnd: ['::/96', '::ffff:0:0:0/96'].map(rangeOf),
 })
 
-/** Kind of an address that is not public. IPv4 inside IPv6 is judged as IPv4. */
+/** Kind of an address that is not public. IPv4 inside IPv6 counts as IPv4. */
 export function addressKindOf(address: Address): AddressKind | undefined {
   const { special, global, nat64 } = knownBlocks()
   const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
@@ -134,13 +134,13 @@ function embedded(address: Address): string[] {
   const { nat64, atEnd, sixToFour, teredo } = knownBlocks()
   if ([nat64, ...atEnd].some((range) => inRange(address, range))) return [dotted(seventh, eighth)]
   if (inRange(address, sixToFour)) return [dotted(second, third)]
-  // A relay, and behind it the client with every bit turned over.
+  // The relay, and the client with inverted bits.
   if (inRange(address, teredo))
     return [dotted(third, fourth), dotted(seventh ^ 0xffff, eighth ^ 0xffff)]
   return []
 }
 
-/** True if a listed block names exactly this address, which is required for metadata servers. */
+/** True for a block of one address, which metadata servers require. */
 export const isSingle = ({ family, bits }: AddressRange): boolean =>
   bits === (family === 4 ? 32 : 128)
 

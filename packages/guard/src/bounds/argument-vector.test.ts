@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ArgumentVector } from './argument-vector.js'
+import { ArgumentVector } from './shell-bounds.js'
 
 const fits = (vector: readonly string[], ...args: string[]): boolean =>
   new ArgumentVector(vector).fits(args)
@@ -53,8 +53,8 @@ describe('an argument vector', () => {
 
   test('names one program', () => {
     expect(new ArgumentVector([]).mistake).toBe('it names no program')
-    expect(new ArgumentVector(['*', '**']).mistake).toBe('its program "*" holds a *')
-    expect(new ArgumentVector(['ls', '**', 'x']).mistake).toBe('** stands before the end')
+    expect(new ArgumentVector(['*', '**']).mistake).toBe('its program "*" contains a *')
+    expect(new ArgumentVector(['ls', '**', 'x']).mistake).toBe('** is not at the end')
     expect(new ArgumentVector(['ls', '**']).mistake).toBe(undefined)
   })
 })

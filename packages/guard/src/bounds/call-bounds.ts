@@ -1,19 +1,16 @@
 import path from 'node:path'
 import { type Denial, GuardError } from '../guard-error.js'
-import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
-import { processErrors } from './process-errors.js'
-import type { Command, FileAccess, Scopes } from './scopes.js'
-import { expectUnheard } from './unheard-refusals.js'
-import { sandboxMissing } from '../sandbox/bubblewrap.js'
-import { shellErrors } from './shell-errors.js'
 import { guardErrors } from '../guard-errors.js'
+import { sandboxMissing } from '../sandbox/bubblewrap.js'
+import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
+import type { Command, FileAccess, Scopes } from './scopes.js'
+import { shellErrors } from './shell-bounds.js'
+import { expectUnheard } from './unheard-refusals.js'
 
-/** The denial for a tool that continues after its call; the same text each time. */
+/** The denial for a tool that continues after its call. Cached, because most calls never use it. */
 export function callOver(tool: string): Denial {
-  const known = denials.get(tool)
-  if (known !== undefined) return known
   if (denials.size >= DENIALS_MAX) denials.clear()
-  const denial = guardErrors.callOver(tool)
+  const denial = denials.get(tool) ?? guardErrors.callOver(tool)
   denials.set(tool, denial)
   return denial
 }
@@ -22,74 +19,94 @@ const DENIALS_MAX = 1000
 const denials = new Map<string, Denial>()
 
 /**
- * The bounds of one guarded call. The boundaries consult them before anything native
- * happens on behalf of the call; it throws when a scope forbids it, and always
- * once the call is over, so that a tool that was given up on does nothing more.
+ * The bounds of one guarded call. Boundaries consult them before anything native happens on behalf
+ * of the call. They throw if a scope forbids it, and always once the call is over.
  */
 export class CallBounds {
-  /** All refusals, also those that the tool ignored. */
+  /** All refusals, including those that the tool ignored. */
   readonly blocked: GuardError[] = []
-  /** Something has left: a request, a write, a program. A refusal after that does not undo it. */
+  /** Something has left: a request, a write, a program. A later refusal does not undo it. */
   acted = false
-  /** Names the call among those of its run, in short, for calls that its tool makes. */
+  /** Identifies the call in its run, for calls that its tool makes. */
   key: string | undefined
-  /** Made when there is something to put in: most calls have neither. */
+  /** Created on demand: most calls need neither. */
   #processes: Set<number> | undefined
   #releases: Set<() => void> | undefined
+  #attempt: Attempt | undefined
   #over: Denial | undefined
 
   constructor(
     readonly tool: string,
     readonly scopes: readonly Scopes[],
-    /** The calls in which this one was made: what they may not, it may not either. */
+    /** The enclosing calls, whose scopes apply as well. */
     readonly around: readonly CallBounds[] = [],
   ) {
-    for (const each of around) each.callsInside()
+    for (const each of around) if (each.#attempt !== undefined) each.#attempt.didMore = true
   }
 
-  /** Processes that the call has started and that run. */
+  /** Running processes that the call has started. */
   get processes(): Set<number> {
     return (this.#processes ??= new Set())
   }
 
-  file(access: FileAccess, path: string): void {
-    this.#refuseOwn(ownFileDenial(access, path))
-    this.#refuse((scopes) => scopes.files?.check(access, path))
-    if (access !== 'read') this.acted = true
+  /** From now on, records what the tool does, for `didOneThing`. */
+  beginAttempt(): void {
+    this.#attempt = { requests: new Set(), requested: new Set(), connected: new Set(), sent: 0 }
+  }
+
+  /**
+   * True if the attempt made at most one request and did nothing else: then an error of the request
+   * proves that nothing happened. Connections from before the call that are not HTTP are not seen.
+   */
+  get didOneThing(): boolean {
+    if (this.#attempt === undefined) return false
+    const { requests, requested, connected, sent, didMore } = this.#attempt
+    const others = [...connected].filter((endpoint) => !requested.has(endpoint))
+    return didMore !== true && sent <= 1 && requests.size + others.length <= 1
+  }
+
+  file(access: FileAccess, location: string): void {
+    this.#refuseOwn(ownFileDenial(access, location))
+    this.#refuse((scopes) => scopes.files?.check(access, location))
+    if (access === 'write') this.#act()
   }
 
   /** An entry is removed or renamed, with everything below it. */
-  removal(path: string): void {
-    this.#refuseOwn(ownRemovalDenial(path))
+  removal(location: string): void {
+    this.#refuseOwn(ownRemovalDenial(location))
   }
 
   request(method: string, url: URL): void {
     this.#refuse((scopes) => scopes.network?.checkRequest(method, url))
+    const endpoint = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
+    this.#attempt?.requested.add(endpoint)
+    // `fetch` sends a lower-case method in upper case.
+    const target = `${endpoint} ${method.toUpperCase()} ${url.pathname}${url.search}`
+    this.#attempt?.requests.add(target)
   }
 
   /** A request leaves: called once for each, however often it was checked before. */
   sent(): void {
     this.acted = true
+    if (this.#attempt !== undefined) this.#attempt.sent += 1
   }
-
-  /** Its tool makes a guarded call. */
-  callsInside(): void {}
 
   host(host: string, port: number, raw: boolean): void {
     this.#refuse((scopes) => scopes.network?.checkHost(host, port, raw))
     if (raw) this.acted = true
+    this.#attempt?.connected.add(`${host}:${port}`)
   }
 
   address(address: string, port: number, host: string): void {
     this.#refuse((scopes) => scopes.network?.checkAddress(address, port, host))
   }
 
-  /** Any other question to the network scopes. */
+  /** Any other check of the network scopes. */
   network(check: (scope: NonNullable<Scopes['network']>) => Denial | undefined): void {
     this.#refuse((scopes) => scopes.network && check(scopes.network))
   }
 
-  /** Decides which program starts. What it may touch then is for the sandbox, where there is one. */
+  /** Decides which program starts. The sandbox decides what it may touch. */
   process(command: Command): void {
     const isConfined = this.#isScoped() && sandboxMissing() === undefined
     const isContained =
@@ -97,41 +114,36 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.shell?.check(command, isConfined, isContained))
     const { file, args, cwd } = command
     if (cwd !== undefined) this.file('read', path.resolve(cwd))
-    // Declared effects alone do not take programs away from a tool that declares them.
+    // Declared effects alone do not prevent a tool from starting programs.
     const policies = this.scopes.filter(({ reword }) => reword === undefined)
     const isOpen = policies.every(({ files, network }) => !(files ?? network))
     if (!isConfined && !isOpen && policies.every(({ shell }) => shell === undefined))
       this.refuse(shellErrors.noSandbox('guard', command, sandboxMissing() ?? ''))
     for (const word of [file, ...args])
       this.#refuseOwn(ownWordDenial(word, path.resolve(cwd ?? '.')))
-    this.acted = true
+    this.#act()
   }
 
-  /** A thread has this Node's ways out, and none of its bounds. */
-  worker(file: string): void {
-    this.#asProgram({ kind: 'worker', file: 'worker', args: [file], shell: false })
-  }
-
-  /** Native code is not seen by any boundary. */
-  addon(file: string): void {
-    this.#asProgram({ kind: 'addon', file: 'addon', args: [file], shell: false })
+  /** Workers and native code are invisible to the boundaries, so only a shell scope can allow them. */
+  unseen(kind: 'worker' | 'addon', file: string): void {
+    const command: Command = { kind, file: kind, args: [file], shell: false }
+    this.#refuse((scopes) => scopes.shell?.check(command, true))
+    if (this.#isScoped() && !this.scopes.some(({ shell }) => shell !== undefined))
+      this.refuse(shellErrors.unseen(this.tool, kind, file))
+    this.#act()
   }
 
   /** A call may signal its own processes, and test whether any process exists. */
   signal(pid: number, signal: string): void {
     if (this.#processes?.has(Math.abs(pid)) === true || signal === '0') return
     if (pid === process.pid || pid === 0 || pid === -1)
-      this.refuse(processErrors.ownSignal(this.tool, signal))
-    const command: Command = {
-      kind: 'signal',
-      file: 'kill',
-      args: [`-${signal}`, String(pid)],
-      shell: false,
-    }
+      this.refuse(guardErrors.processEnd('signal', this.tool, signal))
+    const args = [`-${signal}`, String(pid)]
+    const command: Command = { kind: 'signal', file: 'kill', args, shell: false }
     this.#refuse((scopes) => scopes.shell?.check(command, true))
   }
 
-  /** Whatever the scopes say. */
+  /** Refuses something regardless of the scopes. */
   refuse(denial: Denial): never {
     const error = new GuardError(this.#over ?? denial)
     this.blocked.push(error)
@@ -139,49 +151,44 @@ export class CallBounds {
     throw error
   }
 
-  /** A refusal that nobody needs to know about. */
+  /** Removes a refusal from the list. */
   overlook(error: unknown): void {
     const at = this.blocked.indexOf(error as GuardError)
     if (at >= 0) this.blocked.splice(at, 1)
   }
 
-  /** A message for a log that the program has opened. */
-  log(path: string): void {
+  /** A write to a log that the program has opened. */
+  log(location: string): void {
     this.checkOver()
-    this.#refuseOwn(ownFileDenial('write', path))
+    this.#refuseOwn(ownFileDenial('write', location))
   }
 
-  /** Something the call has opened, to be ended with it. Returns how to let go of it. */
+  /** Registers something to release when the call ends. Returns how to unregister it. */
   onEnd(release: () => void): () => void {
     if (this.#over !== undefined) release()
     else (this.#releases ??= new Set()).add(release)
     return () => void this.#releases?.delete(release)
   }
 
-  /** Throws when the call is over. */
+  /** Throws if the call is over. */
   checkOver(): void {
     if (this.#over !== undefined) this.refuse(this.#over)
   }
 
-  /** True if the call has its answer. */
   get isOver(): boolean {
     return this.#over !== undefined
   }
 
-  /** The call has its answer. What it left running loses its way out. */
+  /** Ends the call: whatever still runs may touch nothing. */
   end(over: Denial): void {
     this.#over = over
-    if (this.#releases === undefined) return
-    for (const release of this.#releases) release()
-    this.#releases.clear()
+    for (const release of this.#releases ?? []) release()
+    this.#releases?.clear()
   }
 
-  /** Only a shell scope can allow it; where there is none, the others forbid it. */
-  #asProgram(command: Command): void {
-    this.#refuse((scopes) => scopes.shell?.check(command, true))
-    if (this.#isScoped() && !this.scopes.some(({ shell }) => shell !== undefined))
-      this.refuse(processErrors.outOfBounds(this.tool, command))
+  #act(): void {
     this.acted = true
+    if (this.#attempt !== undefined) this.#attempt.didMore = true
   }
 
   #isScoped(): boolean {
@@ -199,4 +206,13 @@ export class CallBounds {
       if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial)
     }
   }
+}
+
+interface Attempt {
+  readonly requests: Set<string>
+  /** Endpoints of requests and of connections: a connection that a request uses is not another thing. */
+  readonly requested: Set<string>
+  readonly connected: Set<string>
+  sent: number
+  didMore?: boolean
 }

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fileBounds } from './file-bounds.js'
-import { resolvePath } from './resolve-path.js'
+import { resolvePath } from './file-roots.js'
 
 let base: string
 let root: string
@@ -115,7 +115,7 @@ test('a denial says which argument, which rule, why, and what would be allowed',
   expect(sandbox().inspect('../secret.txt', 'files.0.name')).toEqual({
     code: 'PATH_TRAVERSAL',
     rule: 'p/files',
-    what: 'The argument "files.0.name" holds the path "../secret.txt".',
+    what: 'The argument "files.0.name" contains the path "../secret.txt".',
     why: 'It climbs out of the folders that the policy allows.',
     allowed: `Files below ${root} may be read.`,
   })

@@ -1,17 +1,15 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { clipText } from '@retake/tape/format'
+import type { Denial } from '../guard-error.js'
 import { lockNativeWays } from '../enforcement/files/other-ways.js'
 import { installOnce } from '../enforcement/install.js'
-import { fileDenial, type FileDenialCode } from './file-denials.js'
-import { FileRoots } from './file-roots.js'
-import type { FileScope } from './scopes.js'
-import { type ResolvedPath, resolvePath, statOf } from './resolve-path.js'
-import type { FileAccess, Scopes } from './scopes.js'
+import { FileRoots, type ResolvedPath, resolvePath, statOf } from './file-roots.js'
+import type { FileAccess, FileScope, Scopes } from './scopes.js'
 
 /**
- * A compiled file scope. `check` follows every link and compares where the path
- * really leads: it is the lock, and the boundary asks it. `inspect` looks at arguments before
- * a tool starts: a courtesy that stays silent about everything that may be ordinary text.
+ * A compiled file scope. Boundaries call `check`, which follows every link. `inspect` looks at
+ * arguments before a tool starts, and ignores everything that may be ordinary text.
  */
 export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes['files']> {
   installOnce(lockNativeWays)
@@ -20,7 +18,7 @@ export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes
   const write = isSame ? read : scope.write && new FileRoots(scope.write)
   const rootsFor = (access: FileAccess): FileRoots | undefined =>
     access === 'read' ? read : access === 'write' ? write : (read ?? write)
-  // Where everything may be read or everything written, an argument alone tells nothing.
+  // If everything may be read or written, an argument alone decides nothing.
   const inspector = read && write && new PathInspector(read, write)
   return {
     roots: { read, write },
@@ -28,7 +26,7 @@ export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes
       const access = how === 'look' ? 'read' : how
       const roots = rootsFor(access)
       if (roots === undefined) return undefined
-      // Many packages look at the folders above the one that they work in.
+      // Many packages look at the folders above their working folder.
       if (how === 'look' && roots.isAround(resolvePath(given)?.real ?? '')) return undefined
       const code = refusalOf(access, given, roots, access === 'read' ? write : read)
       return code && fileDenial({ code, access, path: given, policy, roots: roots.names })
@@ -41,7 +39,7 @@ export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes
   }
 }
 
-/** Why a path may not be touched in this way; undefined when it may. */
+/** Why a path may not be used in this way; undefined if it may. */
 function refusalOf(
   access: FileAccess,
   given: string,
@@ -49,7 +47,6 @@ function refusalOf(
   others: FileRoots | undefined,
 ): FileDenialCode | undefined {
   if (access === 'enter') return 'PATH_CHDIR'
-  if (access === 'descriptor') return 'PATH_DESCRIPTOR'
   if (access === 'unseen') return 'PATH_UNSEEN'
   if (access === 'changed') return 'PATH_CHANGED'
   const notAllowed = access === 'read' ? 'READ_NOT_ALLOWED' : 'WRITE_NOT_ALLOWED'
@@ -57,13 +54,13 @@ function refusalOf(
   const form = forbiddenForm(given)
   if (form !== undefined) return form
   const named = path.resolve(given)
-  // By name: `/proc/self/cwd` would lead back inside, and somewhere else in another process.
+  // Checked by name, because `/proc/self/cwd` would lead back inside.
   if (isDevicePath(named) && !roots.name(named)) return 'PATH_DEVICE'
   const location = resolvePath(given)
   if (location === undefined) return 'PATH_SYMLINK_LOOP'
   const { real, stats, links } = location
   if (roots.contains(real)) {
-    // Whoever opens a pipe waits for its other end, maybe forever, with a thread of this process.
+    // Opening a named pipe can block a thread of this process forever.
     const isDevice = stats?.isBlockDevice() || stats?.isCharacterDevice() || stats?.isFIFO()
     return isDevice === true && !isDevicePath(real) ? 'PATH_DEVICE' : undefined
   }
@@ -73,10 +70,10 @@ function refusalOf(
   return isDevicePath(real) ? 'PATH_DEVICE' : 'PATH_OUTSIDE_ROOT'
 }
 
-/** Names that Windows gives to devices, in every folder and with every extension. */
+/** Device names of Windows, in every folder and with every extension. */
 const WINDOWS_DEVICE = /(?:^|[\\/])(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:[.: ][^\\/]*)?$/i
 
-/** Forms of a path that mean a machine, a device or a stream, or another name than they say. */
+/** Paths that mean a machine, a device, a stream, or another name than they show. */
 function forbiddenForm(text: string): FileDenialCode | undefined {
   if (text.includes('\0')) return 'PATH_NULL_BYTE'
   if (process.platform !== 'win32') return undefined
@@ -86,29 +83,26 @@ function forbiddenForm(text: string): FileDenialCode | undefined {
   return /(?:^|[\\/])[^\\/]*[^\\/. ][. ]+(?:[\\/]|$)/.test(text) ? 'PATH_TRAILING' : undefined
 }
 
-/** Devices, and the insides of processes, which look like files. */
 const isDevicePath = (absolute: string): boolean => /^\/(?:dev|proc|sys)(?:\/|$)/.test(absolute)
 
-/** True if one of the names is `..`, with either separator. */
 const climbs = (text: string): boolean => /(?:^|[\\/])\.\.(?:[\\/]|$)/.test(text)
 
 /** Longer than every path. */
 const LENGTH = 4096
 
-/** Text of several lines, markup, quoted text, and addresses of anything but files. */
-const isNoPath = (text: string): boolean =>
+/** Text of several lines, markup, quoted text, and URLs of anything but files. */
+const isOtherText = (text: string): boolean =>
   /[\p{Cc}"<>|*`]|\]\(/u.test(text) || (/^[a-z][a-z\d+.-]+:/i.test(text) && !/^file:/i.test(text))
 
 /**
- * Looks at the texts among the arguments of a call, whatever their names, for paths that
- * lead out of the folders. It may overlook one, the boundary does not; it must not take
- * ordinary text for a path. So text that could be both is only refused when something on
- * disk says that it is a path: it exists, or a link that leads out is on its way.
+ * Looks for paths out of the folders among the arguments of a call. It may miss one, because the
+ * boundary checks again, but must not take ordinary text for a path. Text that could be either is
+ * refused only if the path exists, or a link on the way leads out.
  */
 class PathInspector {
   readonly #lists: readonly FileRoots[]
 
-  /** An argument may be read or written: a path that either list allows is let through. */
+  /** An argument may be read or written, so either list may allow it. */
   constructor(...lists: readonly FileRoots[]) {
     this.#lists = [...new Set(lists)]
   }
@@ -116,7 +110,7 @@ class PathInspector {
   inspect(given: string): FileDenialCode | undefined {
     if (given.length > LENGTH) return undefined
     const text = given.trim()
-    if (text === '' || isNoPath(text)) return undefined
+    if (text === '' || isOtherText(text)) return undefined
     if (/^file:/i.test(text)) return this.#judgeUrl(text)
     const slashed = text.replaceAll('\\', '/')
     if (path.isAbsolute(slashed)) return this.#judgeAbsolute(slashed)
@@ -133,7 +127,7 @@ class PathInspector {
     return /^file:\//i.test(text) ? this.#refusal(location, resolvePath(location)) : undefined
   }
 
-  /** A route of a server begins with a slash, too: it has to be on disk, or nearly. */
+  /** Routes of servers also start with a slash, so the path or its folder must exist. */
   #judgeAbsolute(text: string): FileDenialCode | undefined {
     const named = path.resolve(text)
     const names = named.split('/').length - 1
@@ -146,7 +140,7 @@ class PathInspector {
     return names > 2 || path.extname(named) !== '' ? refused : undefined
   }
 
-  /** Refused when it leads out wherever it starts. */
+  /** Refused if it leads out from every possible folder. */
   #judgeClimbing(text: string): FileDenialCode | undefined {
     const bases = [process.cwd(), ...this.#folders()]
     const locations = bases.map((from) => resolvePath(text, { from }))
@@ -156,7 +150,7 @@ class PathInspector {
     return isText ? undefined : 'PATH_TRAVERSAL'
   }
 
-  /** A plain name is only refused for what is on disk below a folder. */
+  /** A plain name is refused only for a link that exists below a folder. */
   #judgeRelative(text: string): FileDenialCode | undefined {
     const bases = this.#folders()
     const cwd = process.cwd()
@@ -187,4 +181,68 @@ class PathInspector {
   #folders(): string[] {
     return [...new Set(this.#lists.flatMap((roots) => [...roots.folders]))]
   }
+}
+
+/** Why a path is refused. Each has a page in docs/errors. */
+const REASONS = {
+  PATH_OUTSIDE_ROOT: 'It is outside of the folders that the policy allows.',
+  PATH_TRAVERSAL: 'It climbs out of the folders that the policy allows.',
+  PATH_SYMLINK_ESCAPE: 'A link on the way leads out of the folders that the policy allows.',
+  PATH_SYMLINK_LOOP: 'Its links form a circle.',
+  PATH_CHANGED: 'It was replaced while it was being opened.',
+  PATH_NULL_BYTE: 'It contains a null byte, where the system would stop reading it.',
+  PATH_DEVICE: 'It is a device or belongs to a process, and is not an ordinary file.',
+  PATH_UNC: 'It names another machine.',
+  PATH_STREAM: 'It names a hidden stream of a file.',
+  PATH_TRAILING: 'Windows drops dots and spaces at the end, so it may lead out of the folders.',
+  PATH_CHDIR: 'All relative paths of the program would change their meaning.',
+  PATH_UNSEEN: 'It cannot be checked which files this uses.',
+  READ_NOT_ALLOWED: 'The policy does not allow reading it.',
+  WRITE_NOT_ALLOWED: 'The policy does not allow writing it.',
+} as const
+
+type FileDenialCode = keyof typeof REASONS
+
+const VERBS: Readonly<Record<FileAccess, string>> = {
+  look: 'to look at',
+  read: 'to read',
+  write: 'to write',
+  enter: 'to change the working directory to',
+  unseen: 'to use',
+  changed: 'to open',
+}
+
+interface Refused {
+  readonly code: FileDenialCode
+  readonly access: FileAccess
+  readonly path: string
+  /** The argument that named it, if it was found in one. */
+  readonly at?: string
+  readonly policy: string
+  /** Folders that may be used in this way. */
+  readonly roots: readonly string[]
+}
+
+function fileDenial({ code, access, path, at, policy, roots }: Refused): Denial {
+  const shown = JSON.stringify(clipText(path, 200))
+  const what =
+    at === undefined
+      ? `The tool tried ${VERBS[access]} ${shown}.`
+      : `The argument${at === '' ? '' : ` "${at}"`} contains the path ${shown}.`
+  return {
+    code,
+    rule: `${policy}/files`,
+    what,
+    why: REASONS[code],
+    allowed: allowedBy(access, roots),
+  }
+}
+
+function allowedBy(access: FileAccess, roots: readonly string[]): string {
+  if (access === 'enter') return 'Use absolute paths.'
+  if (access === 'unseen') return 'Use node:fs.'
+  const done = access === 'write' ? 'written' : access === 'read' ? 'read' : 'used'
+  return roots.length === 0
+    ? `Nothing may be ${done}. List a folder in files.${access === 'write' ? 'write' : 'read'} of the policy.`
+    : `Files below ${roots.join(', ')} may be ${done}.`
 }

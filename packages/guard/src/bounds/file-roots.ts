@@ -1,22 +1,95 @@
+import { disk } from '@retake/engine/hook'
+import type { Stats } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Stats } from 'node:fs'
-import { disk } from '@retake/engine/hook'
-import { resolvePath, statOf } from './resolve-path.js'
+
+export interface ResolvedPath {
+  /** Absolute, without links as far as it exists. */
+  readonly real: string
+  /** Of the entry itself, links not followed; undefined if there is none. */
+  readonly stats: Stats | undefined
+  /** How many links were followed on the way. */
+  readonly links: number
+}
+
+export interface ResolveOptions {
+  /** Absolute folder for relative paths; default the working directory. */
+  readonly from?: string
+  /** Follows a link at the end; default true. */
+  readonly follow?: boolean
+}
+
+/** As many as Linux follows. */
+const LINKS = 40
+
+/**
+ * Resolves a path like the system does, name by name. Names that do not exist are kept, also behind
+ * a dangling link. Undefined if links form a circle. The result may be outdated immediately.
+ */
+export function resolvePath(given: string, options: ResolveOptions = {}): ResolvedPath | undefined {
+  const { from = process.cwd(), follow = true } = options
+  const start = path.isAbsolute(given) ? given : `${from}${path.sep}${given}`
+  let { root: real } = path.parse(start)
+  const left = namesOf(start.slice(real.length)).toReversed()
+  let stats: Stats | undefined
+  let links = 0
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (name === '..') {
+      real = path.dirname(real)
+      stats = undefined
+      continue
+    }
+    const next = path.join(real, name)
+    stats = statOf(next)
+    const target = stats?.isSymbolicLink() && (follow || left.length > 0) ? read(next) : undefined
+    if (target === undefined) {
+      real = next
+      continue
+    }
+    links += 1
+    if (links > LINKS) return undefined
+    const { root } = path.parse(target)
+    if (root !== '') real = root
+    left.push(...namesOf(target.slice(root.length)).toReversed())
+    stats = undefined
+  }
+  return { real, stats: stats ?? statOf(real), links }
+}
+
+/** Stats without following links; undefined if there is no entry or it cannot be seen. */
+export function statOf(location: string): Stats | undefined {
+  try {
+    return disk.lstatSync(location, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const SEPARATORS = path.sep === '\\' ? /[\\/]/ : /\//
+
+const namesOf = (text: string): string[] =>
+  text.split(SEPARATORS).filter((name) => name !== '' && name !== '.')
+
+function read(link: string): string | undefined {
+  try {
+    return disk.readlinkSync(link)
+  } catch {
+    return undefined
+  }
+}
 
 interface Root {
-  /** As it was given, made absolute when the policy was read: a later change of folder does not move it. */
+  /** Made absolute when the policy was read: a later `chdir` does not move it. */
   readonly given: string
   real: string
-  /** The file system takes `A` and `a` for the same name here. */
+  /** The file system ignores case here. */
   folds: boolean
-  /** Stats at the time it was resolved. */
   stamp: string
-  /** Links on the way to it when the policy was read. No other entry may become one. */
+  /** Links on its path when the policy was read. No other entry may become one. */
   readonly links: ReadonlySet<string>
 }
 
-/** The folders of one list of a file scope, with their links followed. */
+/** The folders in one list of a file scope, with links followed. */
 export class FileRoots {
   readonly #roots: readonly Root[]
 
@@ -30,12 +103,11 @@ export class FileRoots {
     }))
   }
 
-  /** As given, for people. */
+  /** For messages. */
   get names(): readonly string[] {
     return this.#roots.map(({ given }) => given)
   }
 
-  /** Without links, as they are on disk now. */
   get folders(): readonly string[] {
     return this.#roots.map((root) => fresh(root).real)
   }
@@ -52,12 +124,12 @@ export class FileRoots {
     })
   }
 
-  /** True if a resolved path is a folder around one of them. Their names are no secret. */
+  /** True if a resolved path is a folder above one of them. */
   isAround(real: string): boolean {
     return this.#roots.some((root) => isBelow(fresh(root).real, real))
   }
 
-  /** True if a path looks as if it were below one of them, before links are followed. */
+  /** True if a path is below one of them by name, before links are followed. */
   name(absolute: string): boolean {
     return this.#roots.some(
       (root) => isBelow(absolute, root.given) || isBelow(absolute, fresh(root).real),
@@ -74,10 +146,7 @@ export function isBelow(location: string, folder: string): boolean {
 const absoluteRoot = (root: string): string =>
   path.resolve(/^file:/i.test(root) ? fileURLToPath(root) : root)
 
-/**
- * Resolved again when something else is there than before: a root may be a link that was moved on
- * purpose. A folder that a tool exchanged for a link leads nowhere.
- */
+/** Resolves a root again if it changed: it may be a link. A folder that became a link leads nowhere. */
 function fresh(root: Root): Root {
   const stamp = stampOf(lookThrough(root.given))
   if (stamp === root.stamp) return root
@@ -88,7 +157,6 @@ function fresh(root: Root): Root {
   return root
 }
 
-/** Entries on a path that are links, itself included. */
 const linksOn = (location: string): string[] =>
   [location, ...foldersAbove(location)].filter((each) => statOf(each)?.isSymbolicLink() === true)
 
@@ -108,7 +176,7 @@ function lookThrough(location: string): Stats | undefined {
   }
 }
 
-/** Asked of the file system itself: the same folder answers to another spelling of its name. */
+/** Tries the name of the folder in another case. */
 export function foldsCase(folder: string): boolean {
   const name = path.basename(folder)
   const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()

@@ -13,7 +13,7 @@ interface Entry {
   readonly port: number | undefined
 }
 
-/** The addresses of a network scope that are allowed although they are not public. */
+/** Addresses of a network scope that are allowed although they are not public. */
 export class ListedAddresses {
   readonly #entries: Entry[] = []
   readonly #sockets = new Set<string>()
@@ -25,12 +25,12 @@ export class ListedAddresses {
     }
   }
 
-  /** Without a port it is asked whether the address is listed with any. */
+  /** Without a port, the address may be listed with any. */
   has(address: Address, port: number | undefined): boolean {
     return this.#entries.some((entry) => fits(entry, address, port))
   }
 
-  /** Listed by itself, not as one of a block. */
+  /** True if it is listed by itself, not as part of a block. */
   names(address: Address, port: number | undefined): boolean {
     return this.#entries.some((entry) => isSingle(entry.range) && fits(entry, address, port))
   }
@@ -65,18 +65,14 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:':
 export const portOf = ({ port, protocol }: URL): number =>
   port === '' ? (DEFAULT_PORTS[protocol] ?? 80) : Number(port)
 
-/** A host as connecting to it understands it. */
 export interface CanonicalHost {
   /** Lower case, in punycode, without a final dot; of an address its usual spelling. */
   readonly name: string
-  /** Set when the host is an address, however it is spelled: `0x7f.1`, `2130706433`, `[::1]`. */
+  /** Set if the host is an address in any spelling: `0x7f.1`, `2130706433`, `[::1]`. */
   readonly address: Address | undefined
 }
 
-/**
- * Reads a host the way URLs and resolvers do: letters of any case and script,
- * percent signs, fullwidth digits, numbers in any base. Undefined when it is no host.
- */
+/** Normalizes a host like URLs and resolvers do. Undefined if it is not a host. */
 export function canonicalHost(host: string): CanonicalHost | undefined {
   const literal = parseAddress(host)
   if (literal !== undefined) return { name: bareName(host), address: literal }
@@ -92,7 +88,7 @@ export function canonicalHost(host: string): CanonicalHost | undefined {
   return { name: name.replace(/\.$/, ''), address: undefined }
 }
 
-/** Would end the host, or stand for something else in a URL. */
+/** Characters with another meaning in a URL. */
 const NOT_IN_HOSTS = /[\s/\\?#@:[\]]/
 
 const bareName = (text: string): string => text.replace(/^\[(.*)\]$/s, '$1').toLowerCase()
@@ -120,7 +116,7 @@ export function hostPattern(text: string): HostPattern {
   return { ...parsed, name: found.name, below: isWild ? 'some' : 'none' }
 }
 
-/** True if a pattern matches a host; without a port only the name counts. */
+/** True if a pattern matches a host. Without a port, only the name counts. */
 export function fitsPattern(
   { name }: CanonicalHost,
   port: number | undefined,
@@ -135,6 +131,6 @@ export const invalidScope = (list: string, text: string, examples: string): Reta
   new RetakeError(
     'NETWORK_SCOPE_INVALID',
     `"${text}" in the list \`${list}\` of a network scope cannot be read.`,
-    'A policy that is not understood protects nothing.',
+    'A scope that cannot be read would protect nothing.',
     `Write entries such as ${examples}.`,
   )

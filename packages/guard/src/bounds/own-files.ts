@@ -4,16 +4,15 @@ import type { Dirent } from 'node:fs'
 import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
-import { fold, foldsCase, isBelow } from './file-roots.js'
-import { statOf, resolvePath } from './resolve-path.js'
+import { fold, foldsCase, isBelow, resolvePath, statOf } from './file-roots.js'
 
-/** A file or folder of the guard that no guarded tool may touch, whatever its scope allows. */
+/** A file or folder of the guard that no guarded tool may use, whatever its scope allows. */
 interface OwnPath {
-  /** As it was named, made absolute, and without links: where it is when a guard begins to use it. */
+  /** Absolute, as given and without links, when a guard started to use it. */
   readonly paths: readonly string[]
-  /** The file system treats `A` and `a` as the same name. */
+  /** The file system ignores case. */
   readonly folds: boolean
-  /** The folder may hold other files: only those that a guard writes are closed. */
+  /** The folder may contain other files: only those that a guard writes are protected. */
   readonly isShared: boolean
   /** Completes "It belongs to …". */
   readonly of: string
@@ -21,13 +20,12 @@ interface OwnPath {
 
 const ownPaths = new Map<string, OwnPath>()
 
-/** Entries that a guard writes into a folder it shares with others. */
 const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 
-/** How many words of a program's arguments are looked at. */
+/** Number of words of an argument that are checked. */
 const WORDS_MAX = 20_000
 
-/** Keeps guarded tools of this process from a folder or a file, from now on. */
+/** Denies a folder or file to guarded tools of this process from now on. */
 export function protectOwnFiles(location: string, of: string, isShared = false): void {
   const named = path.resolve(location)
   const real = resolvePath(named)?.real ?? named
@@ -36,11 +34,11 @@ export function protectOwnFiles(location: string, of: string, isShared = false):
   ownPaths.set(named, { paths, folds, isShared, of })
 }
 
-/** Protects what every guard has: its tapes and approvals, those of other runs, and the state of this user. */
+/** Protects tapes, approvals and the state folder of the user. */
 export function protectGuard(dir: string | undefined): void {
   const runs = path.join('.retake', 'runs')
   for (const folder of [runs, dir ?? runs]) protectTapes(folder)
-  // What does not exist cannot be hidden from a program that is started before it does.
+  // A folder must exist before a program starts, or it cannot be hidden from it.
   outsideRuns(() => makeFolder(stateFolder()))
   protectOwnFiles(stateFolder(), 'the state of Retake')
 }
@@ -49,17 +47,17 @@ function makeFolder(folder: string): void {
   try {
     disk.mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch {
-    // Nobody can approve anything here.
+    // Without the folder, nothing can be approved here.
   }
 }
 
-/** A folder of tapes below `.retake` is Retake's alone; any other may hold files of the program. */
+/** A tape folder outside `.retake` may contain files of the program. */
 export function protectTapes(folder: string): void {
   const isShared = !path.resolve(folder).split(path.sep).includes('.retake')
   protectOwnFiles(folder, 'the tapes and approvals of Retake', isShared)
 }
 
-/** Why a guarded tool may not touch what a path leads to, links followed; undefined when it may. */
+/** Why a guarded tool may not use a path, links followed; undefined if it may. */
 export function ownFileDenial(access: string, given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
   const location = resolvePath(given)
@@ -68,7 +66,7 @@ export function ownFileDenial(access: string, given: string): Denial | undefined
   return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
 }
 
-/** The same for an entry that is removed or renamed: a folder takes everything below it along. */
+/** The same for an entry that is removed or renamed with everything below it. */
 export function ownRemovalDenial(given: string): Denial | undefined {
   if (given === '' || given.includes('\0')) return undefined
   const entry = resolvePath(given, { follow: false })?.real
@@ -77,14 +75,14 @@ export function ownRemovalDenial(given: string): Denial | undefined {
   return found && denialOf(found, `The tool tried to move or remove ${JSON.stringify(given)}.`)
 }
 
-/** The same for a word of a program's arguments, or text for a shell. */
+/** The same for an argument of a program, or text for a shell. */
 export function ownWordDenial(text: string, cwd: string): Denial | undefined {
   for (const word of wordsIn(text)) {
     const real = resolvePath(word, { from: cwd })?.real
     if (real === undefined) continue
     const found =
       ownerOf(real) ??
-      // A folder that is only there for Retake; others are the tool's to use.
+      // Other folders above are for tools to use.
       (path.basename(real) === '.retake' ? protectedBelow(real) : undefined)
     if (found !== undefined)
       return denialOf(found, `A program was not started with ${JSON.stringify(word)}.`)
@@ -92,7 +90,7 @@ export function ownWordDenial(text: string, cwd: string): Denial | undefined {
   return undefined
 }
 
-/** Everything that is protected and exists, without links, for a sandbox that hides it. */
+/** Existing protected paths without links, to hide in a sandbox. */
 export const ownLocations = (): string[] => [
   ...new Set(
     [...ownPaths.values()].flatMap(({ paths, isShared }) => {
@@ -102,7 +100,7 @@ export const ownLocations = (): string[] => [
   ),
 ]
 
-/** The folder itself where it holds nothing else. Locks are links that lead nowhere. */
+/** The folder itself if it contains nothing else. Locks are dangling links. */
 function ownEntriesIn(folder: string): string[] {
   const entries = listOf(folder)
   const own = entries.filter(({ name }) => OWN_ENTRY.test(name))
@@ -110,7 +108,7 @@ function ownEntriesIn(folder: string): string[] {
   return own.filter((each) => !each.isSymbolicLink()).map(({ name }) => path.join(folder, name))
 }
 
-/** True for an entry that a listing of its folder leaves out. */
+/** True for an entry that listings omit. */
 export const isOwnEntry = (folder: string, name: string): boolean =>
   ownerOf(path.join(folder, name)) !== undefined
 
@@ -144,7 +142,7 @@ function listOf(folder: string): Dirent[] {
   }
 }
 
-/** Options have values, and a shell splits words in more ways than these. */
+/** Words of an argument, also as values of options. */
 function wordsIn(text: string): Set<string> {
   const parts = text.split(/[\s'"`;|&<>(){}=,:]+/)
   const values = [text, ...parts.slice(0, WORDS_MAX)].flatMap((part) => [

@@ -2,11 +2,10 @@ import type { Denial } from '../guard-error.js'
 import type { FileRoots } from './file-roots.js'
 
 /**
- * How a file is touched. `look`: its kind and size, not its content; `enter`: it becomes the working directory; `descriptor`: by a number
- * that was opened elsewhere; `unseen`: by a way into the system that shows no paths; `changed`:
- * by a path that was exchanged between the look and the use.
+ * How a file is used. `look`: its kind and size, not its content. `enter`: as working directory.
+ * `unseen`: in a way that shows no path. `changed`: by a path that was exchanged after the check.
  */
-export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'descriptor' | 'unseen' | 'changed'
+export type FileAccess = 'read' | 'write' | 'look' | 'enter' | 'unseen' | 'changed'
 
 /** A program that is about to be started. */
 export interface Command {
@@ -14,30 +13,29 @@ export interface Command {
   readonly args: readonly string[]
   /** The command is text for a shell. */
   readonly shell: boolean
-  /** Other things that count as a program, because boundaries cannot see inside. `program` unless set. */
+  /** Other things that count as programs, because boundaries cannot see inside. Default `program`. */
   readonly kind?: 'program' | 'worker' | 'signal' | 'addon'
-  /** The name it is called by, where that is not `file`. */
+  /** The name it is called by, if that is not `file`. */
   readonly argv0?: string
-  /** The folder it starts in; that of this process unless set. */
+  /** Working directory; default that of this process. */
   readonly cwd?: string
-  /** Every variable it would get; those of this process unless set. */
+  /** Its variables; default those of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** It would run as another user or group. */
   readonly otherUser?: boolean
 }
 
-/** Compiled scopes of one policy, or of the effects that a tool declares. Each returns a denial, or undefined. */
+/** Compiled scopes of one policy, or of the declared effects of a tool. Checks return a denial or undefined. */
 export interface Scopes {
   readonly files?: {
-    /** The folders themselves, for a sandbox that mounts them. */
+    /** Folders for a sandbox to mount. */
     readonly roots: { readonly read: FileRoots | undefined; readonly write: FileRoots | undefined }
     check(access: FileAccess, path: string): Denial | undefined
-    /** Looks at one text among the arguments, before the tool starts. */
+    /** Checks one text of the arguments before the tool starts. */
     inspect(text: string, at: string): Denial | undefined
   }
   readonly network?: {
     checkRequest(method: string, url: URL): Denial | undefined
-    /** Before a name is resolved; with `raw` it is not known that HTTP will be spoken. */
+    /** Before a name is resolved. `raw`: the protocol may be other than HTTP. */
     checkHost(host: string, port: number, raw: boolean): Denial | undefined
     checkAddress(address: string, port: number, host: string): Denial | undefined
     /** Before a name is resolved, which reveals it to others. */
@@ -46,22 +44,18 @@ export interface Scopes {
     checkRedirect(method: string, url: URL, from: URL): Denial | undefined
     /** A socket or pipe of this machine. */
     checkSocket(path: string): Denial | undefined
-    /** Something that turned out not to be HTTP. */
+    /** A protocol other than HTTP. */
     checkRaw(where: string): Denial | undefined
     checkListen(): Denial | undefined
-    /** Looks at one text among the arguments, before the tool starts. */
     inspect(text: string, at: string): Denial | undefined
   }
   readonly shell?: {
-    /**
-     * `isConfined`: it runs in a sandbox. Without one, patterns are not enough. `isContained`: the
-     * sandbox shows listed folders only.
-     */
+    /** `isConfined`: it runs in a sandbox. `isContained`: one that shows listed folders only. */
     check(command: Command, isConfined: boolean, isContained?: boolean): Denial | undefined
   }
-  /** Calls are approved: programs run in the sandbox, where the key for that cannot be read. */
+  /** The policy asks for approvals, so programs run in the sandbox, where the key cannot be read. */
   readonly needsApproval?: true
-  /** Says what these scopes refuse while a tool runs in words of its own. */
+  /** Replaces the text of denials while a tool runs. */
   readonly reword?: (denial: Denial) => Denial
 }
 
@@ -71,13 +65,13 @@ export interface FileScope {
   readonly write?: readonly string[]
 }
 
-/** Where a tool may connect to. Private, loopback, link-local and metadata addresses are refused unless they are listed. */
+/** Where a tool may connect to. Private, loopback, link-local and metadata addresses must be listed. */
 export interface NetworkScope {
   /** Hosts, such as `api.example.com`, `*.example.com` or `example.com:8443`. Missing: every public one; empty: none. */
   readonly allow?: readonly string[]
   /** Addresses and ranges that are allowed although they are not public, such as `127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`. */
   readonly addresses?: readonly string[]
-  /** HTTP methods; every one unless set. With it, connections that do not speak HTTP are refused. */
+  /** HTTP methods; default all. With it, connections that do not speak HTTP are refused. */
   readonly methods?: readonly string[]
 }
 
@@ -86,19 +80,15 @@ export interface ShellScope {
   /**
    * Argument vectors: program, then arguments. Missing: every program; empty: none.
    *
-   * `*` fits one argument, `**` at the end any number; neither fits an argument that starts
-   * with `-`, because options can turn one program into another. `-*` fits one option, `-**`
-   * at the end anything. Inside an argument, such as `--file=*`, `*` matches any characters.
+   * `*` matches one argument, `**` at the end any number; neither matches an argument that starts
+   * with `-`. `-*` matches one option, `-**` at the end anything. Inside an argument, such as
+   * `--file=*`, `*` matches any characters.
    *
-   * A program is a name, looked up in the `PATH` the guard was made with, or a path. Text for
-   * a shell fits only a vector that holds it word for word: `['sh', '-c', 'ls | wc -l']`. A
-   * worker thread is `['worker', file]`, a native addon `['addon', file]`, a signal to another
-   * process `['kill', '-SIGTERM', pid]`.
+   * A program is a path, or a name in the `PATH` at the time the guard was created. Text for a shell
+   * must be listed word for word: `['sh', '-c', 'ls | wc -l']`. A worker thread is
+   * `['worker', file]`, a native add-on `['addon', file]`, a signal `['kill', '-SIGTERM', pid]`.
    */
   readonly allow?: readonly (readonly string[])[]
-  /**
-   * Variables a program may be given that this process has not, or has with another value;
-   * `*` matches any characters. None unless set.
-   */
+  /** Variables that may differ from those of this process; `*` matches any characters. */
   readonly env?: readonly string[]
 }

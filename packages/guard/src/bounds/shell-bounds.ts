@@ -1,26 +1,185 @@
-import path from 'node:path'
-import { type Denial, GuardError } from '../guard-error.js'
-import { matchesText } from './matches-text.js'
-import { ArgumentVector } from './argument-vector.js'
-import type { Command, Scopes } from './scopes.js'
-import { shellErrors } from './shell-errors.js'
-import type { ShellScope } from './scopes.js'
-import { sandboxMissing } from '../sandbox/bubblewrap.js'
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { outsideRuns } from '@retake/engine/hook'
+import { clipText } from '@retake/tape/format'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { matchesText } from './matches-text.js'
+import type { Command, Scopes, ShellScope } from './scopes.js'
+import { type Denial, GuardError } from '../guard-error.js'
+import { sandboxMissing } from '../sandbox/bubblewrap.js'
 
-/** Where programs are looked for when no `PATH` says so. */
+/** Any number of arguments without options; any number of any arguments. */
+const REST = '**'
+const REST_WITH_OPTIONS = '-**'
+
+/** The arguments that a program may be started with, as a scope lists them. */
+export class ArgumentVector {
+  readonly program: string
+  readonly #patterns: readonly string[]
+  readonly #rest: string | undefined
+
+  constructor(readonly words: readonly string[]) {
+    const [program = '', ...patterns] = words
+    this.program = program
+    const last = patterns.at(-1)
+    this.#rest = last === REST || last === REST_WITH_OPTIONS ? last : undefined
+    this.#patterns = this.#rest === undefined ? patterns : patterns.slice(0, -1)
+  }
+
+  /** Why it cannot be used, if it cannot. */
+  get mistake(): string | undefined {
+    if (this.program === '') return 'it names no program'
+    if (this.program.includes('*')) return `its program "${this.program}" contains a *`
+    return this.#patterns.some((pattern) => pattern === REST || pattern === REST_WITH_OPTIONS)
+      ? '** is not at the end'
+      : undefined
+  }
+
+  fits(args: readonly string[]): boolean {
+    const patterns = this.#patterns
+    if (args.length < patterns.length) return false
+    if (!patterns.every((pattern, at) => fitsOne(pattern, args[at]))) return false
+    const left = args.slice(patterns.length)
+    if (this.#rest === undefined) return left.length === 0
+    return this.#rest === REST_WITH_OPTIONS || !left.some(isOption)
+  }
+
+  /** Word for word, without patterns. */
+  fitsExactly(args: readonly string[]): boolean {
+    const listed = this.words.slice(1)
+    return listed.length === args.length && listed.every((word, at) => word === args[at])
+  }
+
+  /** The same, except that a listed `*` allows any word: `sh -c *` allows every text. */
+  fitsWords(args: readonly string[]): boolean {
+    const listed = this.words.slice(1)
+    return (
+      listed.length === args.length &&
+      listed.every((word, at) => word === args[at] || (word === '*' && fitsOne('*', args[at])))
+    )
+  }
+
+  get text(): string {
+    return this.words
+      .map((word) => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word)))
+      .join(' ')
+  }
+}
+
+function fitsOne(pattern: string, argument = ''): boolean {
+  if (!pattern.includes('*')) return pattern === argument
+  if (pattern.startsWith('*') && isOption(argument)) return false
+  if (pattern === '*') return true
+  return matchesText(pattern, argument) && !climbs(argument)
+}
+
+/** `src/*` must stay in `src`. */
+const climbs = (argument: string): boolean => /(^|[/\\=:,])\.\.($|[/\\])/.test(argument)
+
+/** Windows programs read `/x` as an option, too. */
+const isOption = (argument: string): boolean =>
+  argument.startsWith('-') || (process.platform === 'win32' && argument.startsWith('/'))
+
+const SHOWN_VECTORS = 12
+const SHOWN_CHARACTERS = 200
+
+/** Why a shell scope refuses a program. Each code has a page in docs/errors. */
+export const shellErrors = {
+  notAllowed: (
+    rule: string,
+    command: Command,
+    vectors: readonly ArgumentVector[],
+    why: string,
+  ): Denial => ({
+    code:
+      command.kind === 'worker'
+        ? 'WORKER_NOT_ALLOWED'
+        : command.kind === 'signal'
+          ? 'PROCESS_SIGNAL'
+          : command.kind === 'addon'
+            ? 'NATIVE_ADDON'
+            : 'SHELL_NOT_ALLOWED',
+    rule,
+    what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}.`,
+    why: `${why}.`,
+    allowed: listed(vectors),
+  }),
+  shellString: (rule: string, command: Command, vectors: readonly ArgumentVector[]): Denial => ({
+    code: 'SHELL_STRING',
+    rule,
+    what: `A shell was not started: ${shown(command)}.`,
+    why: 'Text for a shell can contain any command, so it must be listed word for word.',
+    allowed: `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
+  }),
+  noSandbox: (rule: string, command: Command, why: string): Denial => ({
+    code: 'SHELL_NO_SANDBOX',
+    rule,
+    what: `A program was not started: ${shown(command)}.`,
+    why: `Without a sandbox, nothing limits a program whose arguments are not listed word for word, and ${why}.`,
+    allowed: 'Install bubblewrap, or list these arguments without patterns.',
+  }),
+  environment: (
+    rule: string,
+    command: Command,
+    how: string,
+    settable: readonly string[],
+  ): Denial => ({
+    code: 'SHELL_ENVIRONMENT',
+    rule,
+    what: `A program was not started: ${shown(command)}, ${how}.`,
+    why: 'Variables such as PATH, LD_PRELOAD or NODE_OPTIONS, and another user, change what a program does.',
+    allowed:
+      settable.length === 0
+        ? 'Pass variables as they were when the guard was created, or list others in shell.env.'
+        : `Pass variables as they were when the guard was created, or one of ${settable.join(', ')}.`,
+  }),
+  unseen: (tool: string, kind: 'worker' | 'addon', file: string): Denial => ({
+    code: kind === 'worker' ? 'WORKER_NOT_ALLOWED' : 'NATIVE_ADDON',
+    rule: 'guard/process',
+    what: `Tool "${tool}" tried to ${kind === 'worker' ? 'start a worker' : 'load a native add-on'}: ${file}`,
+    why: 'The scopes of a call do not apply inside it.',
+    allowed: `${kind === 'worker' ? 'Do the work in the tool' : 'Load it before the call'}, or add shell: { allow: [['${kind}', '${file}']] } to a policy.`,
+  }),
+  scopeInvalid: (rule: string, vector: string, mistake: string): Denial => ({
+    code: 'SHELL_SCOPE_INVALID',
+    rule,
+    what: `The argument vector ${JSON.stringify(vector)} cannot be used: ${mistake}.`,
+    why: 'A vector names one program, then its arguments; only arguments may be patterns.',
+    allowed: "Name the program: ['wc', '-l', '**'].",
+  }),
+}
+
+const BEGINNINGS = {
+  program: 'A program',
+  worker: 'A worker',
+  signal: 'A signal',
+  addon: 'A native add-on',
+}
+
+const listed = (vectors: readonly ArgumentVector[]): string => {
+  if (vectors.length === 0) return 'Nothing may be started.'
+  const more = vectors.length - SHOWN_VECTORS
+  const texts = vectors.slice(0, SHOWN_VECTORS).map(({ text }) => text)
+  return `Allowed: ${texts.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
+}
+
+function shown({ file, args }: Command): string {
+  const text = [file, ...args]
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)))
+    .join(' ')
+  return clipText(text, SHOWN_CHARACTERS)
+}
+
+/** Used without a `PATH`. */
 const DEFAULT_PATH = ['/bin', '/usr/bin']
 const isWindows = process.platform === 'win32'
 
 interface Surroundings {
-  /** The folder that the program starts in. */
   readonly cwd: string
-  /** `PATH` as the program would get it. */
+  /** `PATH` of the program. */
   readonly path: string | undefined
 }
 
-/** The real file behind a program, found as the system finds it; undefined when there is none. */
+/** The real file of a program, found like the system does; undefined if there is none. */
 function findProgram(file: string, { cwd, path: list }: Surroundings): string | undefined {
   return outsideRuns(() => {
     if (isPath(file)) return realFile(path.resolve(cwd, file))
@@ -33,10 +192,10 @@ function findProgram(file: string, { cwd, path: list }: Surroundings): string | 
   })
 }
 
-/** A name with a separator is not looked for. */
+/** A name with a separator is not looked up in `PATH`. */
 const isPath = (file: string): boolean => file.includes('/') || (isWindows && /[\\:]/.test(file))
 
-/** The name a program is called by, in any folder: some behave differently under another name. */
+/** Some programs behave differently under another name. */
 function programName(file: string): string {
   const name = path.basename(file)
   return isWindows ? name.toLowerCase().replace(/\.(exe|com)$/, '') : name
@@ -48,27 +207,26 @@ function realFile(file: string): string | undefined {
       accessSync(file + ending, constants.X_OK)
       if (statSync(file + ending).isFile()) return realpathSync.native(file + ending)
     } catch {
-      // Not this one.
+      // Try the next one.
     }
   }
   return undefined
 }
 
-/** Variables that change how a program writes, not what it runs or reads. */
+/** Variables that change what a program prints, not what it runs or reads. */
 const HARMLESS =
   /^(?:NODE_ENV|NODE_UNIQUE_ID|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLUMNS|LINES|(?:NO|FORCE)_COLOR|CI|PWD|OLDPWD|GIT_TERMINAL_PROMPT|GIT_OPTIONAL_LOCKS|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE))$/
 
-/** Variables that make one program into another, or say where it finds code and settings. */
+/** Variables that name code or settings, or change which program runs. */
 const POWERFUL =
   /^(?:LD_|DYLD_|NODE_|NPM_|GIT_|PYTHON|PERL|RUBY|GEM_|BUNDLE_|JAVA|JDK_|MAVEN_|GRADLE_|CARGO_|RUST|GO(?:ENV|ROOT|TOOLCHAIN)|LUA_|PHP|BASH_|XDG_|SSH_|GCONV_|MALLOC_)|^(?:ENV|HOME|IFS|SHELL|SHELLOPTS|PS4|PROMPT_COMMAND|BROWSER|LESSOPEN|LESSCLOSE|TMPDIR|(?:CURL|INPUT|NET|PSQL|VIM|WGET|ZSH)RC)$|(?:PATH|OPTIONS|OPTS|FLAGS|COMMAND|EDITOR|PAGER|PROXY|CONFIG|CONF|HOME|PRELOAD|STARTUP)$/i
 
 /**
- * A compiled shell scope. What is not listed is refused: programs that run
- * other programs need no list of their own. `PATH` and the working folder count as they are now:
- * what a tool does to them later opens nothing.
+ * A compiled shell scope. `PATH` and the working directory count as they are now, whatever a tool
+ * does to them later.
  *
- * Not promised: what an allowed program does, and a file that is exchanged between the
- * check and the start.
+ * Not promised: what an allowed program does without a sandbox, and a file that is replaced between
+ * the check and the start.
  */
 export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scopes['shell']> {
   const rule = `${policy}/shell`
@@ -81,21 +239,13 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
   }
   const own = { ...process.env }
   const here = { cwd: process.cwd(), path: pathOf(own) }
-  const deny = (
-    make: (
-      rule: string,
-      command: Command,
-      vectors: readonly ArgumentVector[],
-      why: string,
-    ) => Denial,
-    command: Command,
-    why: string,
-  ): Denial => make(rule, command, vectors, why)
+  const notAllowed = (command: Command, why: string): Denial =>
+    shellErrors.notAllowed(rule, command, vectors, why)
 
-  // A tool may put another file there later. In a sandbox that is no more than it could do anyway.
+  // A tool may replace the file later. In a sandbox, that gives it nothing new.
   const found = new Map(vectors.map((each) => [each, findProgram(each.program, here)]))
 
-  /** True if the file that would really run is the one that is listed. */
+  /** True if the listed file is the one that would run. */
   const isListed = (vector: ArgumentVector, command: Command, isConfined: boolean): boolean => {
     if (command.kind !== undefined && command.kind !== 'program')
       return vector.program === command.file
@@ -121,7 +271,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
       const fitting = vectors.filter(
         (each) => each.fitsWords(args) && isListed(each, command, isConfined),
       )
-      if (fitting.length === 0) return deny(shellErrors.shellString, command, '')
+      if (fitting.length === 0) return shellErrors.shellString(rule, command, vectors)
       if (!isConfined && !fitting.some((each) => each.fitsExactly(args)))
         return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
       return checkSurroundings(command, isContained)
@@ -130,33 +280,23 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
       ({ program }) => programName(program) === programName(command.file),
     )
     if (named.length === 0)
-      return deny(shellErrors.notAllowed, command, `No vector names ${programName(command.file)}`)
+      return notAllowed(command, `No vector names ${programName(command.file)}`)
     const listed = named.filter((each) => isListed(each, command, isConfined))
     if (listed.length === 0)
-      return deny(
-        shellErrors.notAllowed,
-        command,
-        isPath(command.file)
-          ? `${command.file} is not the program that is listed`
-          : `The ${command.file} that would run is not the program that is listed`,
-      )
+      return notAllowed(command, `The ${command.file} that would run is not the listed program`)
     if (!listed.some((each) => each.fits(args)))
-      return deny(shellErrors.notAllowed, command, 'No vector fits these arguments')
+      return notAllowed(command, 'No vector matches these arguments')
     if (!isConfined && !listed.some((each) => each.fitsExactly(args)))
       return shellErrors.noSandbox(rule, command, sandboxMissing() ?? '')
     if (command.argv0 !== undefined && programName(command.argv0) !== programName(command.file))
-      return deny(
-        shellErrors.notAllowed,
-        command,
-        `It would be called by another name, ${command.argv0}`,
-      )
+      return notAllowed(command, `It would be called by another name, ${command.argv0}`)
     return checkSurroundings(command, isContained)
   }
 
   const checkSurroundings = (command: Command, isContained: boolean): Denial | undefined => {
     if (command.otherUser === true)
       return shellErrors.environment(rule, command, 'as another user or group', settable)
-    // Code that a variable brings in sees no more files than the program itself.
+    // Code that a variable loads sees no more files than the program itself.
     if (isContained) return undefined
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
       if (
@@ -166,12 +306,7 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
         settable.some((pattern) => matchesText(pattern, name))
       )
         continue
-      return shellErrors.environment(
-        rule,
-        command,
-        `with another ${name} than this process has`,
-        settable,
-      )
+      return shellErrors.environment(rule, command, `with a different ${name}`, settable)
     }
     return undefined
   }

@@ -6,7 +6,7 @@ import type { Scopes } from './scopes.js'
 import { shellBounds } from './shell-bounds.js'
 import type { GuardedTool } from '../guarded-tool.js'
 
-/** Scopes of the policies and of the effects that the tool declares. Made once for a tool under a policy. */
+/** Scopes of the policies and of the declared effects of a tool, compiled once. */
 export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
   const { effects } = tool.options
   if (effects === undefined) return policies
@@ -23,10 +23,7 @@ const compiled = new WeakMap<
 
 const made = new WeakMap<readonly Effect[], Scopes>()
 
-/**
- * Holds a tool to the effects that it declares: rules let it through for what it
- * says, so it may do nothing else. Reading files needs no word: every program does.
- */
+/** Enforces declared effects. Reading files needs no declaration, because every program does it. */
 export function effectScopes(effects: readonly Effect[]): Scopes {
   let scopes = made.get(effects)
   if (scopes === undefined) made.set(effects, (scopes = scopesFor(effects)))
@@ -43,7 +40,6 @@ function scopesFor(effects: readonly Effect[]): Scopes {
   }
 }
 
-/** The effect that is missing, by the scope that refused. */
 const MISSING: Readonly<Record<string, Effect>> = {
   'tool/files': 'write',
   'tool/network': 'network',

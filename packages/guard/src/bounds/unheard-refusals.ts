@@ -1,15 +1,13 @@
 import { natives, outsideRuns } from '@retake/engine/hook'
 
 /**
- * A refusal is an error in the code of a tool. Where nobody waits for that code, in
- * a timer or a promise that was let go, it would end the whole process; the call has it
- * among what was blocked, and that is enough. Other errors do what they always do.
+ * Refusals are thrown in the code of a tool. In a timer or a floating promise, such an error would
+ * end the process, so it is ignored: `blocked` of the call lists it. Other errors are unaffected.
  */
 const refusals = new WeakSet<object>()
 const LISTENING_MS = 1_000
 let timer: NodeJS.Timeout | undefined
 
-/** Called before a refusal is thrown. */
 export function expectUnheard(error: Error): void {
   refusals.add(error)
   if (timer === undefined) outsideRuns(() => process.prependListener('uncaughtException', hear))
@@ -23,7 +21,7 @@ function stopListening(): void {
   process.removeListener('uncaughtException', hear)
 }
 
-/** True if an error is a refusal. Fetch and streams wrap it as the cause of their own error. */
+/** True if an error is a refusal, or has one among its causes. */
 export const isRefusal = (error: unknown): boolean => {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
     if (refusals.has(each)) return true
@@ -34,7 +32,7 @@ export const isRefusal = (error: unknown): boolean => {
 
 function hear(error: unknown): void {
   if (isRefusal(error) || process.listenerCount('uncaughtException') > 1) return
-  // Without a listener Node would have ended here: so be it.
+  // Without other listeners, Node would end the process here.
   natives.clearTimeout(timer)
   stopListening()
   throw error

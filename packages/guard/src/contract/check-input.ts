@@ -1,19 +1,14 @@
-import { argumentsOf, canonicalCall } from '../canonical-call.js'
-import { type Denial, GuardError } from '../guard-error.js'
+import type { Denial } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, isStandardSchema } from './check-schema.js'
 import { contractErrors } from './contract-errors.js'
-import type { Schema } from './contract.js'
-import { brokenContract } from './contract.js'
+import { brokenContract, type Schema } from './contract.js'
 import { clipText } from '@retake/tape/format'
 
 const LONGEST = 400
 const DEEPEST = 4
 
-/**
- * Prints a schema in one line: `{ to: string, amount: number, note?: string }`.
- * For people and models to read; undefined where the library does not say.
- */
+/** A schema in one line: `{ to: string, note?: string }`. Undefined if the library does not tell. */
 function shapeLine(schema: Schema): string | undefined {
   const line = lineOf(schema)
   return line === undefined ? undefined : clipText(line, LONGEST)
@@ -32,7 +27,6 @@ function lineOf(schema: Schema): string | undefined {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Libraries that can say what they accept as JSON Schema do so under this name. */
 function jsonSchemaOf(schema: object): Json | undefined {
   const standard = (schema as { '~standard': { jsonSchema?: { input?: unknown } } })['~standard']
   const input = standard.jsonSchema?.input
@@ -41,7 +35,7 @@ function jsonSchemaOf(schema: object): Json | undefined {
     : undefined
 }
 
-/** valibot keeps the schemas of an object's fields, each with what it expects. */
+/** valibot stores the schemas of the fields of an object. */
 function entriesOf(schema: object): string | undefined {
   const { entries, expects } = schema as { entries?: unknown; expects?: unknown }
   if (!isRecord(entries)) return typeof expects === 'string' ? expects : undefined
@@ -90,12 +84,7 @@ const isRecord = (value: unknown): value is Json => typeof value === 'object' &&
 /** Arguments as the schema returns them, or why they do not fit. */
 export type CheckedInput = { readonly args: unknown } | { readonly denial: Denial }
 
-/**
- * Checks the arguments of a call. Asynchronous only when the schema is.
- *
- * A schema sees a plain copy: arguments that answer otherwise each time they are
- * asked, by a getter or a proxy, are read once, and what was read is checked and used.
- */
+/** Checks the arguments of a call, which are a copy. Asynchronous only if the schema is. */
 export function checkInput(
   tool: string,
   options: Pick<GuardedToolOptions<never>, 'input' | 'output'> | undefined,
@@ -107,14 +96,7 @@ export function checkInput(
   const denial = brokenContract(tool, options)
   if (denial !== undefined) return { denial }
   if (input === undefined) return { args }
-  let plain: unknown
-  try {
-    plain = argumentsOf(canonicalCall(tool, args))
-  } catch (error) {
-    if (error instanceof GuardError) return { denial: denialOf(error) }
-    throw error
-  }
-  const checked = checkSchema(input, plain)
+  const checked = checkSchema(input, args)
   return checked instanceof Promise
     ? checked.then((each) => checkedInput(tool, input, each))
     : checkedInput(tool, input, checked)
@@ -124,11 +106,3 @@ const checkedInput = (tool: string, schema: Schema, checked: CheckedValue): Chec
   'value' in checked
     ? { args: checked.value }
     : { denial: contractErrors.inputInvalid(tool, checked.issues, shapeLine(schema)) }
-
-const denialOf = ({ code, rule, what, why, allowed }: GuardError): Denial => ({
-  code,
-  rule,
-  what,
-  why,
-  allowed,
-})

@@ -3,15 +3,10 @@ import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { type CheckedValue, checkSchema, notJson, type SchemaIssue } from './check-schema.js'
 import { contractErrors, issuePathText } from './contract-errors.js'
-import type { Contract, OutputKind } from './contract.js'
-import { contractOf } from './contract.js'
+import { type Contract, contractOf, type OutputKind } from './contract.js'
 import { isBytes, typeOf, typesIn } from './type-of.js'
 
-/**
- * Translates an issue of a schema for the receiver of the result: a field is
- * missing, is of another type, or breaks the schema otherwise. Found by looking
- * where the issue points, so it is the same for every library.
- */
+/** Converts an issue of a schema to drift. Looks at the value itself, to be independent of the library. */
 function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
   const field = fieldIn(value, path)
   const at = issuePathText(path)
@@ -32,7 +27,7 @@ function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Dr
     : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(field.value) }
 }
 
-/** The value an issue points at. Missing: there is something around it, and nothing there. */
+/** The value that an issue points at. */
 function fieldIn(
   value: unknown,
   path: readonly PropertyKey[],
@@ -47,7 +42,7 @@ function fieldIn(
   return { value: at, isMissing: at === undefined && path.length > 0 }
 }
 
-/** `expected number, received string`, `must be a number`: what most libraries write. */
+/** Most libraries write `expected number, received string` or `must be a number`. */
 const wantedIn = (message: string): string | undefined =>
   /\b(?:expected|must be)(?: of type)? (?:an? )?(\w+)/i.exec(message)?.[1]
 
@@ -61,14 +56,14 @@ function shown(value: unknown): string {
   return typeOf(value)
 }
 
-/** A result beside what was promised: what drifted, and why it is not handed on, if it is not. */
+/** A checked result with its drift, and the denial if it is withheld. */
 export interface CheckedOutput {
   readonly value: unknown
   readonly drift: readonly Drift[]
   readonly denial?: Denial
 }
 
-/** Checks what a tool returned. Asynchronous only when the schema is. */
+/** Checks the result of a tool. Asynchronous only if the schema is. */
 export function checkOutput(
   tool: GuardedTool,
   value: unknown,
@@ -90,7 +85,7 @@ function judged({ name }: GuardedTool, contract: Contract, checked: CheckedOutpu
     : { ...checked, denial: contractErrors.contractDrift(name, drift) }
 }
 
-/** Checks that the result is of the promised kind. JSON that came as text is parsed. */
+/** Checks the kind of the result. JSON text is parsed. */
 function checkKind({ kind }: Contract, value: unknown): CheckedOutput {
   if (kind === undefined) return { value, drift: [] }
   if (kind === 'json' && typeof value === 'string') return parsed(value)
@@ -122,7 +117,7 @@ function checkFields(
     const drift = checked.issues.map((issue) => nameDrift(issue, value))
     if (kind !== undefined || typeof value !== 'string' || !wantsOtherThanText(drift))
       return { value, drift }
-    // The schema promises data, and here is text: it may be that data, written down.
+    // The schema expects data, and the text may be JSON.
     const outcome = parsed(value)
     return outcome.drift.length > 0 ? outcome : checkFields({ kind: 'json', schema }, outcome.value)
   }
@@ -135,7 +130,7 @@ const wantsOtherThanText = (drift: readonly Drift[]): boolean =>
     return code === 'TYPE_CHANGED' && path === '' && found === typeOf('')
   })
 
-/** Kind of a result. Without one, it says what is not JSON, and where. */
+/** Kind of a result; if it has none, the part that is not JSON. */
 type FoundKind =
   | { readonly kind: OutputKind; readonly path: '' }
   | { readonly kind?: undefined; readonly path: string; readonly found: string }
@@ -151,12 +146,10 @@ function outputKind(value: unknown): FoundKind {
     : { path: issuePathText(odd.path), found: odd.found }
 }
 
-/** Parses text that should be JSON. */
 type JsonText =
   | { readonly value: unknown }
   | { readonly code: 'TEXT_WHERE_JSON' | 'INVALID_JSON'; readonly found: string }
 
-/** Reads JSON from a text, and says in words of its own what is wrong with it. */
 function readJsonText(text: string): JsonText {
   try {
     return { value: JSON.parse(text) as unknown }
@@ -182,7 +175,7 @@ function whatIsWrong(text: string, error: Error): Exclude<JsonText, { value: unk
   return { code: 'INVALID_JSON', found: firstFault(text, error) }
 }
 
-/** Words of the engine differ from Node to Node and quote the text; where it stopped does not. */
+/** Messages of V8 differ between versions and quote the text, so only the position is used. */
 function firstFault(text: string, { message }: Error): string {
   const end = text.trimEnd().length
   const isOpen = /end of JSON input|Unterminated/.test(message)

@@ -1,26 +1,69 @@
-import { boundedCheck, boundedWait } from './bounded-check.js'
+import { outsideRuns } from '@retake/engine/hook'
+import vm from 'node:vm'
 import type { Schema, StandardIssue, StandardResult, StandardSchema } from './contract.js'
 import { typeOf } from './type-of.js'
 
-/** Says what is wrong with a value; nothing when it fits. */
+/** Time for the synchronous part of a schema, which blocks the program. */
+const SYNC_MS = 1000
+const ASYNC_MS = 10_000
+
+interface Bounded {
+  readonly context: { work: (() => unknown) | undefined }
+  readonly script: vm.Script
+}
+
+let bounded: Bounded | undefined
+
+/** Created by the first check, outside of any recording. */
+const makeBounded = (): Bounded =>
+  outsideRuns(() => ({
+    context: vm.createContext({ work: undefined }) as Bounded['context'],
+    script: new vm.Script('work()'),
+  }))
+
+/**
+ * Runs a check and ends it if it does not return: some regular expressions take forever on a text
+ * that the model chooses. Not promised: an end for synchronous work that starts after an `await`.
+ */
+export function boundedCheck<T>(check: () => T): T {
+  const { context, script } = (bounded ??= makeBounded())
+  const around = context.work
+  context.work = check
+  try {
+    return script.runInContext(context, { timeout: SYNC_MS }) as T
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+    throw new Error(`it took longer than ${SYNC_MS} ms`, { cause: error })
+  } finally {
+    context.work = around
+  }
+}
+
+/** Rejects if an asynchronous check takes too long. */
+export function boundedWait<T>(checking: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = new Error(`it took longer than ${ASYNC_MS} ms`)
+    const timer = setTimeout(() => reject(late), ASYNC_MS)
+    checking.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Returns the problems of a value. */
 export type JsonSchemaCheck = (value: unknown) => readonly StandardIssue[]
 
-/** Makes a check of a JSON Schema; throws when the schema itself is broken. */
+/** Compiles a JSON Schema. Throws if it is not valid. */
 export type JsonSchemaCompiler = (schema: Readonly<Record<string, unknown>>) => JsonSchemaCheck
 
 let compiler: JsonSchemaCompiler | undefined
 
-/**
- * Hands in what reads JSON Schema: the engine has no dependency and cannot itself.
- * The package `retake` does this when it is imported; the last one holds.
- */
+/** Registers the compiler for JSON Schema. The package `retake` does this when it is imported. */
 export function useJsonSchema(compile: JsonSchemaCompiler): void {
   compiler = compile
 }
 
 const jsonSchemaCompiler = (): JsonSchemaCompiler | undefined => compiler
 
-/** One thing that a schema finds wrong, whichever library said so. */
+/** A problem that a schema found, independent of the library. */
 export interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
@@ -40,14 +83,13 @@ export const isStandardSchema = (schema: Schema): schema is StandardSchema => '~
 
 const compiled = new WeakMap<object, JsonSchemaCheck | UnusableSchema>()
 
-/** True if a schema can be used; checked before a tool starts. */
 export function unusable(schema: Schema): UnusableSchema | undefined {
   if (isStandardSchema(schema)) return undefined
   const check = compile(schema)
   return typeof check === 'function' ? undefined : check
 }
 
-/** Validates a value. A schema that throws, or cannot be used, accepts nothing. */
+/** Validates a value. A schema that throws accepts nothing. */
 export function checkSchema(schema: Schema, value: unknown): CheckedValue | Promise<CheckedValue> {
   try {
     if (!isStandardSchema(schema)) return checkJsonSchema(schema, value)
@@ -65,7 +107,7 @@ function checkJsonSchema(schema: Readonly<Record<string, unknown>>, value: unkno
   if (typeof check !== 'function') return { issues: [{ path: [], message: check.why }] }
   const odd = notJson(value)
   if (odd !== undefined)
-    return { issues: [{ path: odd.path, message: `is ${odd.found}, which JSON has no form for` }] }
+    return { issues: [{ path: odd.path, message: `is ${odd.found}, which is not JSON` }] }
   const issues = check(withoutUndefined(value))
   return issues.length === 0 ? { value } : { issues: issues.map(schemaIssue) }
 }
@@ -76,7 +118,7 @@ function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | U
   const compiler = jsonSchemaCompiler()
   // Not cached: a compiler may be registered later.
   if (compiler === undefined)
-    return { because: 'no compiler', why: 'Nothing here reads JSON Schema.' }
+    return { because: 'no compiler', why: 'There is no compiler for JSON Schema.' }
   let check: JsonSchemaCheck | UnusableSchema
   try {
     check = compiler(schema)
@@ -112,7 +154,7 @@ function schemaIssue(issue: ReportedIssue): SchemaIssue {
   return { path, message: text, expected }
 }
 
-/** `string | number`, where each alternative expects something of the value itself. */
+/** `string | number`, if each alternative expects something of the value itself. */
 function eitherOf(errors: unknown): string | undefined {
   if (!Array.isArray(errors) || errors.length === 0) return undefined
   const wanted = (errors as unknown[]).map((each) => {
@@ -132,7 +174,7 @@ const messageOf = (error: unknown): string =>
 const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 
-/** A member that is undefined is not there, as far as JSON is concerned. */
+/** JSON has no undefined. */
 function withoutUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUndefined)
   if (typeof value !== 'object' || value === null) return value
@@ -143,16 +185,13 @@ function withoutUndefined(value: unknown): unknown {
   )
 }
 
-/** Something in a value that JSON has no form for. */
+/** A part of a value that JSON cannot represent. */
 interface NotJson {
   readonly path: readonly PropertyKey[]
   readonly found: string
 }
 
-/**
- * The first part of a value that is not JSON: bytes, dates, maps, functions, numbers
- * that are none, circles. Members of objects that are undefined count as not there.
- */
+/** The first part of a value that JSON cannot represent. Undefined members of objects are ignored. */
 export function notJson(value: unknown): NotJson | undefined {
   const around = new Set<object>()
   const look = (each: unknown, path: readonly PropertyKey[]): NotJson | undefined => {

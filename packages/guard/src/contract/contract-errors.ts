@@ -4,7 +4,7 @@ import type { SchemaIssue, UnusableSchema } from './check-schema.js'
 
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u
 
-/** A path as people write it: `items[0].price`; empty for the whole value. */
+/** A path such as `items[0].price`; empty for the whole value. */
 export function issuePathText(path: readonly PropertyKey[]): string {
   let text = ''
   for (const key of path) {
@@ -15,11 +15,10 @@ export function issuePathText(path: readonly PropertyKey[]): string {
   return text
 }
 
-/** How many issues are named, and how long each may be. */
+/** Number of issues in an error, and length of each. */
 const NAMED = 5
 const LONGEST = 200
 
-/** Everything that a contract can say no with. Each code has a page in docs/errors. */
 export const contractErrors = {
   inputInvalid: (
     tool: string,
@@ -28,20 +27,20 @@ export const contractErrors = {
   ): Denial => ({
     code: 'INPUT_INVALID',
     rule: 'contract/input',
-    what: `The arguments of "${tool}" do not fit its input schema.`,
+    what: `The arguments of "${tool}" do not match its input schema.`,
     why: `${listed(issues.map(({ path, message }) => `${issuePathText(path) || 'arguments'}: ${message}`))}.`,
     allowed:
       shape === undefined
-        ? 'Arguments that fit the input schema of the tool.'
-        : `Arguments of the form ${shape}.`,
+        ? 'Pass arguments that match the input schema of the tool.'
+        : `Pass arguments of the form ${shape}.`,
   }),
   contractDrift: (tool: string, drift: readonly Drift[]): Denial => ({
     code: 'CONTRACT_DRIFT',
     rule: 'contract/output',
-    what: `Tool "${tool}" ran, and its result is not what was promised.`,
+    what: `Tool "${tool}" ran, but its result does not match its contract.`,
     why: `${listed(drift.map(driftText))}.`,
     allowed:
-      'Correct the tool or its contract; with onDrift: "warn" such results are noted and handed on.',
+      'Correct the tool or its contract. With onDrift: "warn", such results are recorded and returned.',
   }),
   jsonSchemaUnreadable: (tool: string, { because, why }: UnusableSchema): Denial => ({
     code: 'JSON_SCHEMA_UNUSABLE',
@@ -50,7 +49,7 @@ export const contractErrors = {
     why,
     allowed:
       because === 'no compiler'
-        ? 'Import guard from "retake", or hand a compiler to useJsonSchema() of "@retake/engine"; zod, valibot and arktype schemas need none.'
+        ? 'Import guard from "retake", or pass a compiler to useJsonSchema() of "@retake/guard". Schemas of zod, valibot and arktype need none.'
         : 'Correct the JSON Schema.',
   }),
   contractInvalid: (tool: string, why: string): Denial => ({
@@ -59,7 +58,7 @@ export const contractErrors = {
     what: `The output contract of tool "${tool}" cannot be used.`,
     why,
     allowed:
-      'A schema, or { kind: "json" | "text" | "binary" | "nothing", schema, onDrift: "warn" | "block" }.',
+      'Use a schema, or { kind: "json" | "text" | "binary" | "nothing", schema, onDrift: "warn" | "block" }.',
   }),
   argumentDrift: (
     tool: string,
@@ -68,16 +67,16 @@ export const contractErrors = {
   ): Denial => ({
     code: 'ARGUMENT_DRIFT',
     rule: 'contract/arguments',
-    what: `The arguments of "${tool}" are unlike those of ${calls} earlier calls: ${score} points, over ${over}.`,
+    what: `The arguments of "${tool}" differ from those of ${calls} earlier calls: ${score} points, over ${over}.`,
     why: `${listed(reasons.map(({ path, what, weight }) => `${path || 'arguments'} (${weight}): ${what}`))}.`,
-    allowed: `Arguments such as earlier calls had, up to ${over} points.`,
+    allowed: `Use arguments like those of earlier calls, up to ${over} points.`,
   }),
   baselineInvalid: (why: string): Denial => ({
     code: 'BASELINE_INVALID',
     rule: 'contract/arguments',
     what: 'The baseline cannot be used.',
     why,
-    allowed: 'What baselineFrom(tapes) returns, as it is or as JSON.',
+    allowed: 'Pass the result of baselineFrom(tapes), or its JSON.',
   }),
 }
 

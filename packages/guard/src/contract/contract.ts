@@ -6,13 +6,13 @@ import { contractErrors } from './contract-errors.js'
 const KINDS: readonly unknown[] = ['json', 'text', 'binary', 'nothing', undefined]
 const FIELDS = ['kind', 'schema', 'onDrift']
 
-/** A contract as it was given: in full, or only a schema. */
+/** Accepts a contract, or only a schema. */
 export function contractOf(output: Schema | Contract): Contract {
   const isContract = !('~standard' in output) && FIELDS.some((field) => field in output)
   return isContract ? output : { schema: output as Schema }
 }
 
-/** Problems in the schemas of a tool, found before it starts and has an effect. */
+/** Problems in the schemas of a tool, reported before it starts. */
 export function brokenContract(
   tool: string,
   { input, output }: Pick<GuardedToolOptions<never>, 'input' | 'output'>,
@@ -38,12 +38,12 @@ export function brokenContract(
   return undefined
 }
 
-/** The part of Standard Schema that is used: zod, valibot, arktype and others have it. */
+/** The part of Standard Schema that is used. */
 export interface StandardSchema<Input = unknown, Output = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
-    /** Never there at run time: what the schema takes and returns, for the compiler. */
+    /** For the compiler only. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
     readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>
   }
@@ -64,13 +64,10 @@ export type Schema = StandardSchema | Readonly<Record<string, unknown>>
 /** Kind of a result, regardless of its fields. */
 export type OutputKind = 'json' | 'text' | 'binary' | 'nothing'
 
-/**
- * The promise about a result. It is checked, not changed: but for JSON in a text,
- * which is handed on parsed where JSON is promised, the caller gets what the tool returned.
- */
+/** The promise about a result. The caller gets what the tool returned, but JSON text is parsed. */
 export interface Contract {
   readonly kind?: OutputKind
   readonly schema?: Schema
-  /** A broken promise is noted (`warn`), or the result is not handed on (`block`); `block` unless set. */
+  /** Drift is recorded (`warn`), or the result is withheld (`block`, default). */
   readonly onDrift?: 'warn' | 'block'
 }

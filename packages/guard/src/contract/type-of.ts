@@ -1,4 +1,4 @@
-/** Type of a value, as schemas call it. */
+/** Type of a value, in the words of schemas. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null'
   if (typeof value !== 'object') return typeof value
@@ -14,7 +14,7 @@ export function typeOf(value: unknown): string {
 export const isBytes = (value: unknown): boolean =>
   ArrayBuffer.isView(value) || value instanceof ArrayBuffer
 
-/** The words of schema libraries for types, and what `typeOf` calls them. */
+/** Words of schema libraries for types, and those of `typeOf`. */
 const WORDS: Readonly<Record<string, string>> = {
   string: 'string',
   number: 'number',
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<string, string>> = {
   function: 'function',
 }
 
-/** The types that an expectation such as `a number`, `(string | null)` or `Object` names; none when it says something else. */
+/** The types in an expectation such as `a number` or `(string | null)`; empty for other texts. */
 export function typesIn(expected: string): readonly string[] {
   const parts = expected
     .replace(/^\(|\)$/g, '')

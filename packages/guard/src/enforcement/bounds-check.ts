@@ -12,11 +12,11 @@ import { fetchWithin } from './network/undici-requests.js'
 import { checkStream } from './network/http2-within.js'
 import { boundOptions, spawnWithin } from './processes/bound-child.js'
 
-/** For the tool of a guarded call: its bounds, and those of the calls it was made in. */
+/** The check for the tool of a call: its bounds, and those of the enclosing calls. */
 export const checkOf = (bounds: CallBounds): BoundedCheck =>
   new BoundsCheck([...bounds.around, bounds])
 
-/** Hands on what the boundaries of the engine see to the bounds of the calls around. */
+/** Passes what the boundaries of the engine see to the bounds of the calls. */
 class BoundsCheck implements BoundedCheck {
   constructor(readonly bounds: readonly CallBounds[]) {}
 

@@ -1,14 +1,14 @@
 import { type BoundaryCheck, currentCheck } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 
-/** The check of guarded calls. A guard makes all the checks there are. */
+/** The check of guarded calls. Guards create all checks. */
 export interface BoundedCheck extends BoundaryCheck {
-  /** Of the calls around, the innermost last: all of them have to allow it. */
+  /** The enclosing calls, innermost last. All of them have to allow an operation. */
   readonly bounds: readonly CallBounds[]
 }
 
 const UNBOUND: readonly CallBounds[] = []
 
-/** The bounds of the guarded calls in which this happens. Usually none. */
+/** The bounds of the current guarded calls. Usually none. */
 export const currentBounds = (): readonly CallBounds[] =>
   (currentCheck() as BoundedCheck | undefined)?.bounds ?? UNBOUND

@@ -1,4 +1,5 @@
 import dgram from 'node:dgram'
+import dns from 'node:dns'
 import fs from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
@@ -9,7 +10,7 @@ import { installGuard, uninstallGuard } from './install.js'
 const functions = (): unknown[] => [
   dgram.Socket.prototype.send,
   http.request,
-  net.Socket.prototype.write,
+  dns.setServers,
   process.chdir,
   process.exit,
   process.on,

@@ -6,15 +6,12 @@ import { patchHttp2Sessions } from './network/http2-within.js'
 import { patchHttpRequests } from './network/http-requests.js'
 import { patchListening } from './network/connect-within.js'
 import { patchNameServers } from './network/checked-lookup.js'
-import { patchSecureSockets } from './network/connect-within.js'
-import { patchSocketWrites } from './network/watched-sockets.js'
-import { patchChildHandles } from './processes/bound-child.js'
-import { patchProcessControl } from './processes/bound-child.js'
-import { patchWorkers } from './processes/bound-child.js'
+import { watchUndici } from './network/undici-requests.js'
+import { patchChildHandles, patchProcessControl, patchWorkers } from './processes/bound-child.js'
 
 const installed = new Map<() => Undo, Undo>()
 
-/** Makes patches once, until they are taken back. */
+/** Applies a patch once, until it is undone. */
 export function installOnce(patch: () => Undo): void {
   if (installed.has(patch)) return
   const remove = installAbove(() => {
@@ -27,16 +24,13 @@ export function installOnce(patch: () => Undo): void {
   installed.set(patch, remove)
 }
 
-/**
- * Closes the ways out of a tool that no boundary of the recorder sees. The first guard of a
- * process installs this; outside of guarded calls every function is the native one.
- */
+/** Patches what no boundary of the engine sees. The first guard of a process installs this. */
 export function installGuard(): void {
   install()
   installOnce(patchAll)
 }
 
-/** Takes back every patch of the guard. Tools that still run are then bound by the recorder's boundaries only. */
+/** Undoes every patch of the guard. Running tools are then bound by the boundaries of the engine only. */
 export function uninstallGuard(): void {
   undoAll([...installed.values()])()
 }
@@ -45,8 +39,7 @@ const patchAll = (): Undo =>
   undoAll([
     patchHttp2Sessions(),
     patchHttpRequests(),
-    patchSecureSockets(),
-    patchSocketWrites(),
+    watchUndici(),
     patchChildHandles(),
     patchProcessControl(),
     patchWorkers(),

@@ -1,17 +1,17 @@
 import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape/format'
 
-/** Something that a run spent before this one went on from it. */
+/** Spending of a run that this one continues. */
 export interface Spent {
-  /** The tool whose call it was; undefined of what was spent beside the tools. */
+  /** Undefined for spending outside of tools. */
   readonly tool: string | undefined
   readonly amount: Amount
-  /** Epoch milliseconds by which it was spent; undefined when nobody knows. */
+  /** Epoch milliseconds; undefined if unknown. */
   readonly at: number | undefined
-  /** Usage of a call that had reserved less. */
+  /** Usage of a call that reserved less. */
   readonly most?: Amount
 }
 
-/** The amount that a recorded call counts for in limits; without a result, all that was reserved. */
+/** The amount that a recorded call counts for; without a result, its reservation. */
 export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefined): Amount {
   const base = amountOf(reserved ?? {})
   if (facts === undefined) return base
@@ -20,11 +20,11 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
   if (counted !== undefined) return amountOf(counted)
   const said = usedAmount(usage, base)
   const isClear = attempts === 1 && exitReason !== 'timeout' && exitReason !== 'aborted'
-  // Tapes that do not say what such calls counted for: it was no more than this.
+  // Old tapes do not record this: it was at most this much.
   return isClear ? said : larger(said, times(base, attempts))
 }
 
-/** Usage of a call beyond its reservation; of several attempts no less than the largest. */
+/** Total usage of a call that exceeded its reservation. */
 export function overuseOf(reserved: CallUsage | undefined, overused: CallUsage): Amount {
   const [base, more] = [amountOf(reserved ?? {}), amountOf(overused)]
   return { tokens: base.tokens + more.tokens, nanoUsd: base.nanoUsd + more.nanoUsd }
@@ -35,10 +35,7 @@ const times = ({ tokens, nanoUsd }: Amount, count: number): Amount => ({
   nanoUsd: nanoUsd * count,
 })
 
-/**
- * Tokens and money in whole numbers: with fractions of a dollar, ten times ten
- * cents would not be a dollar. Money is in billionths of one, rounded up.
- */
+/** Tokens and money in whole numbers, to avoid rounding errors: billionths of a dollar, rounded up. */
 export interface Amount {
   readonly tokens: number
   readonly nanoUsd: number
@@ -46,7 +43,7 @@ export interface Amount {
 
 export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 }
 
-/** Smaller than any price, larger than the error of the multiplication. */
+/** Larger than the error of the multiplication, smaller than any price. */
 const ROUNDING = 1e-3
 
 /** Spending, rounded up. */
@@ -57,13 +54,11 @@ export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUN
 
 export const toUsd = (nanoUsd: number): number => nanoUsd / 1e9
 
-/** Undefined when nothing is said about tokens. */
 export const usageTokens = ({ inputTokens, outputTokens }: CallUsage): number | undefined =>
   inputTokens === undefined && outputTokens === undefined
     ? undefined
     : Math.ceil((inputTokens ?? 0) + (outputTokens ?? 0))
 
-/** Undefined when nothing is said about money. */
 export const nanoUsdOf = ({ costUsd }: CallUsage): number | undefined =>
   costUsd === undefined ? undefined : toNanoUsd(costUsd)
 
@@ -108,12 +103,9 @@ export const toUsage = (amount: Amount): CallUsage | undefined =>
 
 export const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
 
-/**
- * Problems in something that should be an amount. Unknown fields are ignored, as
- * providers report more than is counted; where no field is known, nothing would be counted.
- */
+/** Problems in a reported usage. Unknown fields are ignored, unless no field is known. */
 export function wrongUsage(usage: unknown): string | undefined {
-  if (typeof usage !== 'object' || usage === null) return 'it is no object'
+  if (typeof usage !== 'object' || usage === null) return 'it is not an object'
   const said = usage as Readonly<Record<string, unknown>>
   const wrong = USAGE_FIELDS.find((name) => {
     const value = said[name]

@@ -4,10 +4,7 @@ export class Semaphore {
 
   constructor(readonly cap: number) {}
 
-  /**
-   * A free permit, or one lent by a call around this one: the tool waits for what it
-   * calls, and if that had to wait for the tool, both would wait forever.
-   */
+  /** A free permit, or one lent by an enclosing call, which would otherwise wait forever. */
   take(around: readonly Permit[]): Permit | undefined {
     if (this.taken < this.cap) {
       this.taken += 1
@@ -54,15 +51,15 @@ interface Waiting {
   start(permits: readonly Permit[]): void
 }
 
-/** Calls that wait for permits, in the order of their arrival. One that cannot start does not block others. */
+/** Calls that wait for permits, in order. One that cannot start does not block others. */
 export class CallQueue {
-  /** By what they need: those that need the same start in order. */
+  /** By the semaphores they need. */
   readonly #waiting = new Map<readonly Semaphore[], Set<Waiting>>()
-  /** Nested calls, which may borrow the permits of the calls around them. */
+  /** Nested calls, which may borrow permits of enclosing calls. */
   readonly #inside = new Set<Waiting>()
   #number = 0
 
-  /** Takes all permits a call needs, as soon as they are free. Undefined when it was aborted. */
+  /** Takes all permits that a call needs, as soon as they are free. Undefined if aborted. */
   enter(
     needs: readonly Semaphore[],
     around: readonly Permit[],
@@ -88,7 +85,7 @@ export class CallQueue {
 
   leave(permits: readonly Permit[]): void {
     for (const permit of permits) permit.giveBack()
-    // Calls around them wait for these, so they go first.
+    // Enclosing calls wait for these, so they go first.
     for (const waiting of this.#inside) {
       const taken = takeAll(waiting.needs, waiting.around)
       if (taken !== undefined) waiting.start(taken)
@@ -106,7 +103,7 @@ export class CallQueue {
     return line
   }
 
-  /** Who came first of those that can start now. */
+  /** The first call that can start now. */
   #next(): Waiting | undefined {
     let next: Waiting | undefined
     for (const [needs, line] of this.#waiting) {

@@ -1,6 +1,6 @@
 import { natives } from '@retake/engine/hook'
 
-/** Time and chance as limits need them. Tests hand in their own. */
+/** Time and randomness for limits. Tests pass their own. */
 export interface Clock {
   /** Milliseconds that only ever go up. */
   now(): number
@@ -8,7 +8,7 @@ export interface Clock {
   date(): number
   /** From 0 up to, not including, 1. */
   random(): number
-  /** Calls `work` after `ms`. Returns how to call it off. */
+  /** Calls `work` after `ms`. Returns how to cancel it. */
   after(ms: number, work: () => void): () => void
 }
 

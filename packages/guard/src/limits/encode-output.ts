@@ -7,11 +7,7 @@ import { guardErrors } from '../guard-errors.js'
 
 const DEEPEST = 500
 
-/**
- * True if a result is certainly larger on the tape than `cap`. Stops as soon as
- * that is known: a result that is much too large, or refers to the same data very
- * often, is not written out to find that out.
- */
+/** True if a result is certainly larger than `cap` on the tape. Stops as soon as that is known. */
 export function isLargerThan(value: unknown, cap: number): boolean {
   return new Measure(cap).isOver(value)
 }
@@ -33,7 +29,7 @@ class Measure {
 
   #measureObject(value: object): void {
     this.#left -= 2
-    // Where a value holds itself, and deeper than this, the tape keeps nothing.
+    // Circles and deeper values are not recorded.
     if (this.#path.length >= DEEPEST || this.#path.includes(value)) return
     this.#path.push(value)
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) this.#left -= value.byteLength
@@ -51,7 +47,7 @@ class Measure {
     for (const key of Object.keys(value)) {
       this.#left -= key.length
       const property = Object.getOwnPropertyDescriptor(value, key)
-      // A getter is not run here: it would be run twice.
+      // Getters run only once, when the result is encoded.
       if (property !== undefined && 'value' in property && this.isOver(property.value)) return
     }
   }
@@ -63,9 +59,8 @@ const isPlain = (value: object): boolean => {
 }
 
 /**
- * Encodes the result of a tool for the tape. Parts that have no form there, such as
- * functions, are left out and noted, as with `tool()`; a result that is nothing but
- * such a part, or cannot be read, throws a `GuardError`.
+ * Encodes the result of a tool. Parts that cannot be recorded, such as functions, are omitted and
+ * noted. Throws a `GuardError` if the whole result cannot be recorded.
  */
 function encodeResult(
   tool: string,
@@ -90,7 +85,7 @@ const noteLoss = (tool: string, session: Session) => (path: string, what: string
     consequence: 'replay serves the result without it',
   })
 
-/** Classes of Node whose instances have no data to store, unlike those of a program. */
+/** Built-in classes whose instances can be recorded. */
 const STORABLE =
   /^(Object|Array|Date|RegExp|URL|Map|Set|ArrayBuffer|DataView|Error|DOMException|Boolean|Number|String|\w+Array)$/
 
@@ -110,10 +105,7 @@ export type EncodedOutput =
   | { readonly error: unknown }
   | { readonly stop: Denial }
 
-/**
- * Measures a result as it goes on the tape, and keeps it from changing any more. It
- * may run code of the tool, such as getters: call it within the tool's bounds.
- */
+/** Encodes and measures a result. May run getters of the tool, so call it within its bounds. */
 export function encodeOutput(
   tool: GuardedTool,
   value: unknown,
@@ -127,7 +119,7 @@ export function encodeOutput(
     const size = body.byteLength
     if (size > outputBytes) return { stop: limitErrors.outputSize(tool.name, outputBytes, size) }
     const own = as === 'bytes' ? new Uint8Array(body) : body
-    // Code that checks a result is not the tool's: it gets plain data, no getters of the tool.
+    // Schemas get plain data.
     const isChecked = tool.options.output !== undefined
     return { value: isChecked ? decodeBody(as, own) : value, as, body: own }
   } catch (error) {

@@ -6,23 +6,18 @@ import { type Denial, GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addCallUsage, wrongUsage } from './amount.js'
-import { AttemptBounds } from './attempt-bounds.js'
 import type { CircuitOutcome } from './meter.js'
 import { type Clock, realClock } from './clock.js'
 import { type EncodedOutput, encodeOutput } from './encode-output.js'
 import { limitErrors } from './limit-errors.js'
-import { retryAfterMs } from './retry-safety.js'
-import { retrySafety } from './retry-safety.js'
+import { retryAfterMs, retrySafety } from './retry-safety.js'
 
 /** Why waiting ended without what was waited for. */
 type WaitEnd = 'time' | 'aborted'
 
 const READY = Promise.resolve()
 
-/**
- * Waits for what `begin` hands to `done`, no longer than `ms` and no longer than
- * nobody aborts. Whatever comes later is ignored.
- */
+/** Resolves with the value that `begin` passes to `done`, on timeout, or on abort. */
 function waitFor<T extends object>(
   ms: number,
   signal: AbortSignal | undefined,
@@ -53,7 +48,6 @@ function waitFor<T extends object>(
   })
 }
 
-/** Second argument of a tool. As a getter, the signal costs nothing until it is read. */
 class CallContext implements ToolContext {
   readonly #lazy: LazySignal
 
@@ -71,7 +65,7 @@ class CallContext implements ToolContext {
   }
 }
 
-/** An abort signal that is only made when somebody looks at it: most tools never do. */
+/** An abort signal that is created on demand: most tools never use it. */
 export class LazySignal {
   #controller: AbortController | undefined
   #reason: { readonly reason: unknown } | undefined
@@ -84,7 +78,6 @@ export class LazySignal {
     return this.#controller.signal
   }
 
-  /** Listeners run immediately, in the context of the caller. */
   abort(reason: unknown): void {
     this.#reason ??= { reason }
     this.#controller?.abort(reason)
@@ -96,20 +89,15 @@ const LONGEST_MS = 30_000
 /** A longer requested pause ends the attempts. */
 const LONGEST_REQUESTED_MS = 60_000
 
-/**
- * Milliseconds before the next attempt: anything up to twice the bound of the one
- * before, so that many callers do not come back at the same moment. Not before the
- * other side has requested.
- */
+/** Pause before the next attempt: exponential with full jitter, and at least the requested time. */
 function retryPauseMs(attempt: number, requestedMs: number | undefined, clock: Clock): number {
   const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1))
   return (requestedMs ?? 0) + clock.random() * (requestedMs === undefined ? most : FIRST_MS)
 }
 
 /**
- * When a tool that failed is tried again: after a pause, not any more, or not at all
- * (`none`), because that would not be safe. Reading the error may run code of the
- * tool: call it within the tool's bounds.
+ * Decides about the next attempt: after a pause, no more attempts (`why`), or not safe (`none`). May
+ * run code of the tool, so call it within its bounds.
  */
 function nextAttempt(
   { options }: GuardedTool,
@@ -129,7 +117,7 @@ function nextAttempt(
     const requestedMs = retryAfterMs(error, clock.date())
     if (requestedMs !== undefined && requestedMs > LONGEST_REQUESTED_MS)
       return {
-        why: `It asks to wait ${Math.ceil(requestedMs / 1000)} s: a call waits 60 s at most.`,
+        why: `The server requests a pause of ${Math.ceil(requestedMs / 1000)} s; a call waits 60 s at most.`,
       }
     return { pauseMs: retryPauseMs(attempt, requestedMs, clock) }
   } catch {
@@ -139,7 +127,7 @@ function nextAttempt(
 
 export interface ExecuteOptions {
   readonly tool: GuardedTool
-  /** A fresh copy of the arguments for each attempt: a tool may do with them what it likes. */
+  /** Returns a fresh copy for each attempt. */
   readonly args: () => unknown
   readonly session: Session
   readonly bounds: CallBounds
@@ -149,32 +137,28 @@ export interface ExecuteOptions {
   /** For the whole call. */
   readonly deadlineMs?: number | undefined
   readonly outputBytes?: number
-  /** The caller's own. */
   readonly signal: AbortSignal | undefined
-  /** Asked before one more attempt, after one that used this: why there is no room for it. */
+  /** Called before another attempt with the usage of the last one. Returns why there may be none. */
   readonly again?: (usage: CallUsage | undefined) => Denial | undefined
-  /** Told of what the tool says it used after its call was over. */
+  /** Called for usage that the tool reports after its call is over. */
   readonly late?: (usage: CallUsage) => void
   readonly clock?: Clock
 }
 
 export interface Executed {
-  /** A value comes with its encoding for the tape, made within the tool's bounds. */
   readonly outcome:
     | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
     | { readonly error: unknown }
   readonly facts: Pick<GuardFacts, 'status' | 'exitReason' | 'attempts' | 'usage' | 'tookMs'>
   /** Usage of the last attempt, as far as it was reported. */
   readonly lastUsage: CallUsage | undefined
-  /** The tool has not ended: nobody knows what it still does or uses. */
+  /** The tool has not ended, so its usage is unknown. */
   readonly isGivenUp: boolean
 }
 
 /**
- * Starts the tool, as often as it may be, and waits for it no longer than it may
- * take. A tool that is given up gets its signal aborted and its bounds ended; the
- * answer does not wait for it. Not promised: that code which never returns to the
- * event loop can be interrupted.
+ * Runs the tool with retries and timeouts. A tool that is given up gets its signal aborted and its
+ * bounds ended. Not promised: an end for code that never returns to the event loop.
  */
 export function executeTool(options: ExecuteOptions): Executed | Promise<Executed> {
   return new Execution(options).start()
@@ -188,7 +172,6 @@ export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
   return facts.status === 'failed' && !isOfGuard ? 'failure' : 'none'
 }
 
-/** How an attempt, or the call with it, ends. */
 type Outcome = EncodedOutput | { readonly error: unknown; readonly exitReason: 'retries' }
 
 class Execution {
@@ -197,9 +180,9 @@ class Execution {
   readonly #signal = new LazySignal()
   #attempt = 0
   #isOver = false
-  /** How often something was refused to the tool before this attempt. */
+  /** Number of refusals before this attempt. */
   #refusals = 0
-  /** The deadline of the call comes before the end of the attempt's time. */
+  /** The deadline of the call is earlier than the timeout of the attempt. */
   #isLast = false
   #usage: CallUsage | undefined
   #total: CallUsage | undefined
@@ -214,10 +197,10 @@ class Execution {
     if (signal?.aborted === true) return this.#end({ stop: limitErrors.aborted(tool.name, false) })
     const first = this.#try()
     if (!(first instanceof Promise) && 'value' in first) return this.#end(first)
-    return this.#goOn(first)
+    return this.#finish(first)
   }
 
-  async #goOn(first: Outcome | Promise<Outcome | WaitEnd>): Promise<Executed> {
+  async #finish(first: Outcome | Promise<Outcome | WaitEnd>): Promise<Executed> {
     const { signal, again, tool } = this.options
     let outcome = await first
     for (;;) {
@@ -235,13 +218,13 @@ class Execution {
     }
   }
 
-  /** One attempt. Arguments, result and errors of the tool are only touched within its bounds. */
+  /** One attempt. Arguments, result and errors of the tool are read within its bounds. */
   #try(): Outcome | Promise<Outcome | WaitEnd> {
     const { tool, args, bounds, timeoutMs, signal } = this.options
     this.#attempt += 1
     this.#usage = undefined
     this.#refusals = bounds.blocked.length
-    if (bounds instanceof AttemptBounds) bounds.begin()
+    if ((tool.options.retries ?? 0) > 0) bounds.beginAttempt()
     let settle: (outcome: Outcome) => void
     const returned = this.#inside((): Outcome | undefined => {
       try {
@@ -279,7 +262,7 @@ class Execution {
 
   #encoded(value: unknown): Outcome {
     const { tool, outputBytes = Infinity, session } = this.options
-    // Nobody waits for it any more.
+    // The call is over.
     if (this.#isOver) return { error: undefined }
     return encodeOutput(tool, value, outputBytes, session)
   }
@@ -287,10 +270,10 @@ class Execution {
   /** Milliseconds to wait before the next attempt, or how the call ends. */
   #afterError(error: unknown): number | Outcome {
     const { tool, bounds } = this.options
-    // A refused action would be refused again, whatever error the tool made of it.
+    // A refused action would be refused again.
     if (bounds.blocked.length > this.#refusals) return { error }
-    // The error is about one request; what else the attempt did has happened.
-    const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing
+    // The error is about one request only.
+    const didMore = !bounds.didOneThing
     const next = this.#inside(() => nextAttempt(tool, error, this.#attempt, didMore, this.#clock))
     if (next === 'none') return { error }
     if ('why' in next) return this.#exhausted(error, next.why)
@@ -307,7 +290,7 @@ class Execution {
     return this.#started + deadlineMs - this.#clock.now()
   }
 
-  /** The tool goes on, and nobody waits for it: it loses its way out. */
+  /** Stops waiting for the tool and ends its bounds. */
   #giveUp(because: WaitEnd): Executed {
     const { tool, bounds, timeoutMs, deadlineMs = Infinity } = this.options
     const isDeadline = this.#isLast
@@ -320,7 +303,7 @@ class Execution {
             isDeadline ? 'deadlineMs' : 'timeoutMs',
           )
     this.#isOver = true
-    // Listeners are the tool's: they run within its bounds, and what they begin ends with those.
+    // Listeners are code of the tool.
     this.#inside(() => this.#signal.abort(new GuardError(denial)))
     bounds.end(guardErrors.callOver(tool.name))
     return this.#end({ stop: denial }, true)

@@ -12,7 +12,7 @@ interface Rest {
 }
 
 const spentEarlier = (amount: string): string =>
-  ` The earlier runs that this one goes on from have spent ${amount}.`
+  ` The earlier runs that this one continues have spent ${amount}.`
 
 /** `limits/calls`, or `limits/tools/search/calls` of one tool. */
 const ruleOf = (scope: string, limit: string): string => `limits/${scope}${limit}`
@@ -23,7 +23,7 @@ export const limitErrors = {
     code: 'LIMIT_CALLS',
     rule: ruleOf(scope, 'calls'),
     what: `Tool "${tool}" was not started.`,
-    why: `All of the ${cap} calls that are allowed have been made.`,
+    why: `All ${cap} allowed calls have been made.`,
     allowed: 'End the run here, or raise the limit "calls".',
     exitReason: 'calls',
   }),
@@ -31,7 +31,7 @@ export const limitErrors = {
     code: 'LIMIT_CONCURRENCY',
     rule: ruleOf(scope, 'queue'),
     what: `Tool "${tool}" was not started.`,
-    why: `${concurrency} calls run, and ${queue} more wait: no more may.`,
+    why: `${concurrency} calls are running and ${queue} are waiting, which is the limit.`,
     allowed: 'Call it again when some have ended, or raise the limit "queue".',
     exitReason: 'concurrency',
   }),
@@ -72,7 +72,7 @@ export const limitErrors = {
     code: of === 'tokens' ? 'LIMIT_TOKENS' : 'LIMIT_COST',
     rule: ruleOf(scope, of),
     what: `Tool "${tool}" was not started.`,
-    why: `"${of}" is limited, and the tool does not say how much of it a call may use at most.`,
+    why: `"${of}" is limited, and the tool does not declare how much a call may use.`,
     allowed:
       of === 'tokens'
         ? 'Give it `reserve: { outputTokens: … }`, or `effects` without "spend" if it uses none.'
@@ -83,23 +83,23 @@ export const limitErrors = {
     code: 'LIMIT_RESERVE_INVALID',
     rule: 'limits/reserve',
     what: `Tool "${tool}" was not started.`,
-    why: `What it reserves is not known: ${why}.`,
-    allowed: 'Let `reserve` be numbers from 0, or a function that returns them.',
+    why: `Its reservation is not valid: ${why}.`,
+    allowed: 'Set `reserve` to numbers from 0, or a function that returns them.',
     exitReason: 'cost',
   }),
   usageInvalid: (who: string, why: string): Denial => ({
     code: 'LIMIT_USAGE_INVALID',
     rule: 'limits/usage',
-    what: `${who} said that something was used that is no amount.`,
+    what: `${who} reported a usage that is not valid.`,
     why: `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
-    allowed: 'Say `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers from 0.',
+    allowed: 'Pass `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers from 0.',
   }),
   limitsInvalid: (where: string, problem: string): Denial => ({
     code: 'LIMITS_INVALID',
     rule: `limits/${where}`,
-    what: `The limits of the guard are wrong${where === '' ? '' : ` at "${where}"`}.`,
+    what: `The limits of the guard are not valid${where === '' ? '' : ` at "${where}"`}.`,
     why: problem,
-    allowed: 'Correct it: a limit that is not understood would limit nothing.',
+    allowed: 'Correct it.',
   }),
   loop: (tool: string, round: number, repeats: number): Denial => ({
     code: 'LIMIT_LOOP',
@@ -109,7 +109,7 @@ export const limitErrors = {
       round === 1
         ? `The same call had the same result ${repeats} times in a row.`
         : `The same ${round} calls had the same results ${Math.max(2, repeats)} times in a row.`,
-    allowed: 'Do something else: other arguments or another tool.',
+    allowed: 'Use other arguments or another tool.',
     exitReason: 'loop',
   }),
   circuitOpen: (tool: string, failures: number, waitMs: number): Denial => ({
@@ -120,7 +120,7 @@ export const limitErrors = {
     allowed:
       waitMs > 0
         ? `Call it again in ${seconds(waitMs)}.`
-        : 'Call it again when the call that tries it now has ended.',
+        : 'Call it again after the current trial call has ended.',
     exitReason: 'circuit-open',
   }),
   timeout: (tool: string, ms: number, of: 'timeoutMs' | 'deadlineMs'): Denial => ({
@@ -129,9 +129,9 @@ export const limitErrors = {
     what: `Tool "${tool}" was given up after ${ms} ms.`,
     why:
       of === 'timeoutMs'
-        ? 'It had no answer by then. What it had begun may have had its effect.'
-        : 'It had no answer by then, with all its attempts. What it had begun may have had its effect.',
-    allowed: `Ask for less at once, or raise "${of}".`,
+        ? 'It did not answer in time. It may have had its effect.'
+        : 'It did not answer in time, with all its attempts. It may have had its effect.',
+    allowed: `Request less per call, or raise "${of}".`,
     exitReason: 'timeout',
   }),
   aborted: (tool: string, wasStarted: boolean): Denial => ({
@@ -139,7 +139,7 @@ export const limitErrors = {
     rule: 'guard/signal',
     what: wasStarted ? `Tool "${tool}" was given up.` : `Tool "${tool}" was not started.`,
     why: wasStarted
-      ? 'The caller aborted the call. What it had begun may have had its effect.'
+      ? 'The caller aborted the call. It may have had its effect.'
       : 'The caller aborted the call.',
     allowed: 'Call it again if the result is still needed.',
     exitReason: 'aborted',
@@ -152,9 +152,9 @@ export const limitErrors = {
   ): Denial => ({
     code: 'LIMIT_OUTPUT_SIZE',
     rule: 'limits/outputBytes',
-    what: `The ${what} of tool "${tool}" is not handed on.`,
+    what: `The ${what} of tool "${tool}" is not returned.`,
     why: `It has ${size === undefined ? 'more than' : `${size} bytes and may have`} ${cap} bytes.`,
-    allowed: 'Ask for less at once, such as a page of it, or raise the limit "outputBytes".',
+    allowed: 'Request less per call, such as one page, or raise the limit "outputBytes".',
     exitReason: 'output-size',
   }),
   retriesExhausted: (tool: string, attempts: number, why: string): Denial => ({
@@ -162,7 +162,7 @@ export const limitErrors = {
     rule: 'limits/retries',
     what: `Tool "${tool}" failed ${attempts} times.`,
     why,
-    allowed: 'Call it again later, or look at the cause.',
+    allowed: 'Call it again later, or fix the cause.',
     exitReason: 'retries',
   }),
 }

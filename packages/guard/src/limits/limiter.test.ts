@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { CallBounds } from '../bounds/call-bounds.js'
 import type { Limits } from './limits.js'
 import type { Limiter } from './limiter.js'
-import type { Reservation } from './reservation.js'
+import type { Reservation } from './meter.js'
 import { admitted, codeOf, limiterOf, tool } from '../../../../test/support/limiter-setup.js'
 import { settled } from '../../../../test/support/test-clock.js'
 

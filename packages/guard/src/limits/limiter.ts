@@ -20,15 +20,13 @@ import {
   wrongUsage,
 } from './amount.js'
 import { CallQueue } from './call-queue.js'
-import { refuseWrongLimits } from './check-limits.js'
+import { type Limits, mergeLimits, mergeReserve, refuseWrongLimits } from './limits.js'
 import { type Clock, realClock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import { type Limits, mergeLimits, mergeReserve } from './limits.js'
-import { Meter, ToolMeters } from './meter.js'
-import { Reservation } from './reservation.js'
+import { Meter, Reservation, ToolMeters } from './meter.js'
 import { createHash } from 'node:crypto'
 
-/** The longest round of calls that is seen as one. */
+/** Length of the longest round of calls that is detected. */
 const LONGEST_ROUND = 16
 
 interface Answered {
@@ -37,24 +35,22 @@ interface Answered {
 }
 
 /**
- * Sees when calls go round in circles: the same call, or the same round of calls,
- * with the same results, `repeats` times in a row. What differs once ends it, and only
- * that: of a round that was stopped, no call goes on. Calls under way at the same time
- * have no result yet and are no loop.
+ * Detects loops: the same call, or the same round of calls, with the same results, `repeats` times
+ * in a row. A loop that was stopped ends when a call has another result. Concurrent calls have no
+ * result yet and do not count.
  */
 class LoopWatch {
-  /** The latest answers, by their number modulo the longest round. */
+  /** The latest results, by their number modulo the longest round. */
   readonly #latest: Answered[] = []
   #count = 0
-  /** By length of the round: how many answers in a row are those of one round before. */
+  /** By length of the round: number of consecutive results that repeat the round before. */
   readonly #same = Array.from({ length: LONGEST_ROUND + 1 }, () => 0)
 
-  /** The round that was stopped last, until something else comes of a call. */
+  /** The round that was stopped last. */
   #stopped: readonly Answered[] = []
 
   constructor(readonly repeats: number) {}
 
-  /** A call has its result. */
   add(fingerprint: string, answer: string): void {
     const isOf = (each: Answered) => each.fingerprint === fingerprint && each.answer === answer
     if (!this.#stopped.some(isOf)) this.#stopped = []
@@ -67,13 +63,13 @@ class LoopWatch {
     this.#count += 1
   }
 
-  /** How many calls the loop has that this call would go on with; undefined when there is none. */
+  /** Length of the loop that this call would continue; undefined if there is none. */
   roundOf(fingerprint: string): number | undefined {
     if (this.#stopped.some((each) => each.fingerprint === fingerprint)) return this.#stopped.length
     for (let round = 1; round <= LONGEST_ROUND; round += 1) {
       const before = this.#ago(round)
       if (before === undefined) return undefined
-      // One round that was never repeated is no loop yet, but for a single call that may be made once.
+      // A round must repeat at least once; a single call need not.
       const times = round === 1 ? this.repeats : Math.max(2, this.repeats)
       const isRepeated = (this.#same[round] ?? 0) >= round * (times - 1)
       if (isRepeated && before.fingerprint === fingerprint) {
@@ -93,7 +89,7 @@ class LoopWatch {
   }
 }
 
-/** A short text that is the same for the same result. */
+/** A short key that is the same for the same result. */
 export function answerKey(
   result: { readonly as?: BodyForm | undefined; readonly error?: RecordedError | undefined },
   body: Uint8Array,
@@ -115,9 +111,9 @@ export interface Used {
 }
 
 /**
- * Counts what the calls of a run use. `admit` is one synchronous step, so that
- * no two calls can both take the last of something. A run that goes on counts what
- * its tape has answered (`absorb`) and what earlier runs have spent (`restore`).
+ * Counts the usage of a run. `admit` is synchronous, so that no two calls can take the last of a
+ * limit. A continued run also counts calls served by its tape (`absorb`) and spending of earlier
+ * runs (`restore`).
  */
 export class Limiter {
   readonly timeoutMs: number | undefined
@@ -139,7 +135,7 @@ export class Limiter {
     this.#loops = repeats.length === 0 ? undefined : new LoopWatch(Math.min(...repeats))
   }
 
-  /** Room for one more call, or why there is none. */
+  /** Reserves room for a call, or returns why there is none. */
   admit(tool: GuardedTool, fingerprint: string, args: unknown): Denial | Reservation {
     const { name } = tool
     const meters = this.#metersOf(name)
@@ -168,9 +164,8 @@ export class Limiter {
   }
 
   /**
-   * A call that a tape has answered. One of this run, before it went live, counts as
-   * if it had been made now. One served from an earlier run counts as a call; what it
-   * cost then is among what is restored. With `isCounted` that was restored of this one, too.
+   * Counts a call that a tape has answered. `isCounted`: its cost was restored already, as for calls
+   * of earlier runs.
    */
   absorb(tool: string, intent: GuardIntent, facts: GuardFacts, isCounted = false): void {
     if (intent.verdict === 'deny' || (facts.attempts === 0 && facts.served === undefined)) return
@@ -194,18 +189,17 @@ export class Limiter {
     }
   }
 
-  /** A call has its answer, from the tool or from a tape; `answer` is only called where loops are limited. */
+  /** Records a result for loop detection. `answer` is called only if loops are limited. */
   answered(fingerprint: string, answer: () => string): void {
     this.#loops?.add(fingerprint, answer())
   }
 
-  /** An outcome in an earlier run: for the circuit of a tool as if it had just come. */
+  /** Passes an outcome of an earlier run to the circuit breaker of its tool. */
   restoreOutcome(tool: string, { status }: GuardFacts): void {
     const outcome = status === 'done' ? 'success' : status === 'failed' ? 'failure' : 'none'
     this.#metersOf(tool).breaker?.settle(outcome, false, this.clock.now())
   }
 
-  /** Milliseconds that an attempt and a call of a tool may take, and bytes that its result may have. */
   allowanceOf({ name, options }: GuardedTool): {
     timeoutMs: number
     deadlineMs: number | undefined
@@ -253,9 +247,8 @@ export interface RequestedAmount {
 }
 
 /**
- * The most a call may use: as its tool says, else as the guard's limits say. A tool
- * that declares effects without `spend` uses nothing. Of any other tool nothing
- * is known, and under a limit it is not started: it could pass it.
+ * The reservation of a call: that of its tool, else that of the limits. A tool that declares effects
+ * without `spend` uses nothing. Otherwise, a call under a limit is refused.
  */
 function reservedAmount(
   tool: GuardedTool,

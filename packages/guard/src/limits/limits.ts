@@ -1,6 +1,9 @@
 import type { CallUsage } from '@retake/tape/format'
+import { GuardError } from '../guard-error.js'
+import { limitErrors } from './limit-errors.js'
+import { DataCheck, type DataPath, type FieldRule } from '../policy/data-check.js'
 
-/** Of several limits the smaller applies. */
+/** Merges limits; the smaller applies. */
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   const merged: Mutable<CallLimits> = {}
   for (const limits of all) {
@@ -13,7 +16,7 @@ export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   return merged
 }
 
-/** Default reservations: the larger applies, so that no limit is exceeded. */
+/** Merges default reservations; the larger applies. */
 export function mergeReserve(all: readonly Limits[]): Limits['reserve'] {
   const found = all.flatMap(({ reserve }) => reserve ?? [])
   if (found.length < 2) return found[0]
@@ -44,51 +47,93 @@ export const NUMBER_LIMITS = [
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Limits for the calls of a run, or of one tool. Anything not set is unlimited, except as stated. */
+/** Limits for the calls of a run, or of one tool. Unlimited by default, except as stated. */
 export interface CallLimits {
-  /** Milliseconds an attempt may take; 60,000 unless set. A tool may set less for itself. */
+  /** Milliseconds that an attempt may take; default 60,000. A tool may set less for itself. */
   readonly timeoutMs?: number
-  /** Milliseconds a call may take with all its attempts and the pauses between them. */
+  /** Milliseconds that a call may take with all its attempts and pauses. */
   readonly deadlineMs?: number
-  /** Size of a result on the tape; 10 MB unless set. */
+  /** Size of a result on the tape; default 10 MB. */
   readonly outputBytes?: number
-  /** Calls in the run. Attempts of one call count once; calls served from a tape count, too. */
+  /** Calls in the run, including served ones. Attempts of one call count once. */
   readonly calls?: number
   /** Concurrent calls; more wait in order. A nested call may borrow the permit of the tool that makes it. */
   readonly concurrency?: number
-  /** How many may wait for a permit or an approval; no limit unless set. */
+  /** Calls that may wait for a permit or an approval. */
   readonly queue?: number
   /** Input and output together. */
   readonly tokens?: number
   readonly costUsd?: number
   /** In any sixty seconds. */
   readonly costUsdPerMinute?: number
-  /** Keeps calls from a tool that fails. */
   readonly breaker?: BreakerLimits
 }
 
 export interface BreakerLimits {
-  /** So many failures of a tool in a row open its circuit: its calls are stopped. */
+  /** Consecutive failures that open the circuit of a tool: its calls are stopped. */
   readonly failures: number
-  /** After that long one call is let through; when it succeeds the circuit is closed again. */
+  /** Time after which one call is allowed; if it succeeds, the circuit closes. */
   readonly cooldownMs: number
 }
 
 /**
- * Limits of a run. Under a limit of tokens or money each call reserves the most
- * it may use before it starts, so that the limit is never passed. A tool that does
- * not say what that is gets `reserve`, or is stopped, unless it declares effects
- * and `spend` is not among them. A run that is resumed counts what the runs before
- * it have spent.
+ * Limits of a run. Under a limit of tokens or money, each call reserves the most it may use before it
+ * starts. A tool without a reservation gets `reserve`, or is stopped unless it declares effects
+ * without `spend`. A resumed run counts the spending of earlier runs.
  */
 export interface Limits extends CallLimits {
-  /**
-   * The same call with the same result so often in a row is a loop, and so is a
-   * round of up to 16 calls; off unless set.
-   */
+  /** Number of identical calls, or rounds of up to 16 calls, with identical results that is a loop. */
   readonly repeats?: number
-  /** Reserved for calls of tools that do not say what they use. */
+  /** Default reservation of tools that declare none. */
   readonly reserve?: CallUsage
-  /** Of single tools, by name, beside those of the run. */
+  /** Limits of single tools, by name, in addition to those of the run. */
   readonly tools?: Readonly<Record<string, CallLimits>>
 }
+
+type Rules = Readonly<Record<string, FieldRule>>
+
+/** Tokens and money, as tools reserve and report them. */
+export const USAGE_RULES: Rules = { inputTokens: 'count', outputTokens: 'count', costUsd: 'count' }
+
+const CALL_LIMITS: Rules = {
+  timeoutMs: 'positive',
+  deadlineMs: 'positive',
+  outputBytes: 'count',
+  calls: 'count',
+  concurrency: 'positive',
+  queue: 'count',
+  tokens: 'count',
+  costUsd: 'count',
+  costUsdPerMinute: 'count',
+  breaker: (check, path, data) => {
+    const rules: Rules = { failures: 'positive', cooldownMs: 'count' }
+    const breaker = check.fields(path, data, '"breaker"', rules)
+    for (const key of Object.keys(rules))
+      if (breaker !== undefined && breaker[key] === undefined)
+        check.add(path, `It has no "${key}".`)
+  },
+}
+
+const LIMITS: Rules = {
+  ...CALL_LIMITS,
+  repeats: 'positive',
+  reserve: (check, path, data) => void check.fields(path, data, '"reserve"', USAGE_RULES),
+  tools: (check, path, data) => {
+    const tools = check.object(path, data, 'Limits by tool', undefined) ?? {}
+    for (const [tool, limits] of Object.entries(tools))
+      check.fields([...path, tool], limits, 'Limits', CALL_LIMITS)
+  },
+}
+
+/** Throws for limits that could not apply: one that is misspelled or not a number limits nothing. */
+export function refuseWrongLimits(limits: unknown): void {
+  const check = new DataCheck()
+  checkLimits(check, limits, [])
+  const [problem] = check.problems
+  if (problem !== undefined)
+    throw new GuardError(limitErrors.limitsInvalid(problem.path.join('.'), problem.message))
+}
+
+/** Checks limits as data: those of the run, and those of single tools. */
+export const checkLimits = (check: DataCheck, data: unknown, path: DataPath): void =>
+  void check.fields(path, data, 'Limits', LIMITS)

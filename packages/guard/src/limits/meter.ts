@@ -1,11 +1,24 @@
+import type { CallUsage } from '@retake/tape/format'
+import type { CallBounds } from '../bounds/call-bounds.js'
 import type { Denial } from '../guard-error.js'
-import { type Amount, capInNanoUsd, larger } from './amount.js'
+import {
+  addCallUsage,
+  type Amount,
+  beyond,
+  capInNanoUsd,
+  larger,
+  NOTHING,
+  sum,
+  toUsage,
+  usedAmount,
+} from './amount.js'
+import { type CallQueue, type Permit, Semaphore } from './call-queue.js'
+import type { Clock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
-import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from './limits.js'
-import { Semaphore } from './call-queue.js'
 import type { RequestedAmount } from './limiter.js'
+import { type BreakerLimits, type CallLimits, type Limits, mergeLimits } from './limits.js'
 
-/** All that counts for the calls of one tool: the limits of the run and its own. */
+/** The meters of one tool: those of the run and its own. */
 export class ToolMeters {
   readonly all: readonly Meter[]
   /** A call needs a permit of each to run. */
@@ -14,7 +27,7 @@ export class ToolMeters {
   /** Amounts that a call has to reserve. */
   readonly requested: RequestedAmount
   readonly allowance: CallLimits
-  /** True if any of this depends on the time: reading the clock costs more than the rest. */
+  /** True if a limit depends on time: reading the clock costs more than the rest. */
   readonly needsTime: boolean
   #most: Amount | undefined
 
@@ -33,7 +46,7 @@ export class ToolMeters {
     }
   }
 
-  /** A tool that once used more than it said is taken to do so again. */
+  /** A tool that exceeded its reservation is expected to do so again. */
   usedMore(used: Amount): void {
     this.#most = this.atLeastAsBefore(used)
   }
@@ -43,13 +56,10 @@ export class ToolMeters {
   }
 }
 
-/** How a call counts for its tool's circuit. `none`: it says nothing about the tool. */
+/** Effect of a call on the circuit breaker of its tool. */
 export type CircuitOutcome = 'success' | 'failure' | 'none'
 
-/**
- * Keeps calls from a tool that fails: open after some failures in a row, and after
- * a pause half-open, when exactly one call is let through to see.
- */
+/** Opens after consecutive failures. Half-open after a pause: exactly one call is allowed. */
 export class CircuitBreaker {
   #failures = 0
   #openUntil: number | undefined
@@ -57,21 +67,21 @@ export class CircuitBreaker {
 
   constructor(readonly limits: BreakerLimits) {}
 
-  /** Milliseconds until a call may be tried; undefined when this one may. Changes nothing. */
+  /** Milliseconds until a call may be tried; undefined if one may now. */
   waitMs(now: number): number | undefined {
     if (this.#openUntil === undefined) return undefined
     if (now < this.#openUntil) return this.#openUntil - now
     return this.#isTried ? 0 : undefined
   }
 
-  /** A call is let through. Returns whether it is the one that tries a half-open circuit. */
+  /** A call is allowed. Returns whether it is the trial of a half-open circuit. */
   admit(): boolean {
     if (this.#openUntil === undefined) return false
     this.#isTried = true
     return true
   }
 
-  /** True if a call that was let through before may still start. */
+  /** True if a call that was allowed before may still start. */
   mayStart(isTry: boolean): boolean {
     return this.#openUntil === undefined || isTry
   }
@@ -81,7 +91,7 @@ export class CircuitBreaker {
   }
 
   settle(outcome: CircuitOutcome, isTry: boolean, now: number): void {
-    // Those that were under way when the circuit opened do not close it, nor keep it open.
+    // Calls that started before the circuit opened do not change it.
     if (this.#openUntil !== undefined && !isTry) return
     if (isTry) this.#isTried = false
     if (outcome === 'none') return
@@ -96,25 +106,17 @@ export class CircuitBreaker {
   }
 }
 
-/**
- * Something of which there is only so much. What calls have reserved and what is
- * spent together never pass the cap, unless a call uses more than it reserved.
- */
+/** A budget. Reservations and spending stay below the cap, unless a call exceeds its reservation. */
 class Budget {
   spent = 0
   reserved = 0
-  /** The part that was spent by the runs that this one continues. */
+  /** The part that earlier runs spent. */
   earlier = 0
 
   constructor(readonly cap: number) {}
 
   fits(amount: number): boolean {
     return this.spent + this.reserved + amount <= this.cap
-  }
-
-  /** More was used than there was. */
-  get isOverdrawn(): boolean {
-    return !this.fits(0)
   }
 
   get left(): number {
@@ -125,13 +127,11 @@ class Budget {
     this.reserved += amount
   }
 
-  /** An earlier run has spent it. */
   restore(amount: number): void {
     this.spent += amount
     this.earlier += amount
   }
 
-  /** Frees the reservation, except for the used part. */
   settle(reserved: number, used: number): void {
     this.reserved -= reserved
     this.spent += used
@@ -140,10 +140,7 @@ class Budget {
 
 const MINUTE_MS = 60_000
 
-/**
- * A budget for any sixty seconds. What a call uses counts from the moment it ends,
- * and while it runs it is reserved: so the sum holds wherever the minute is laid.
- */
+/** A budget for any sixty seconds. Usage counts from the end of a call; until then it is reserved. */
 class MinuteBudget extends Budget {
   /** Spending by time, oldest first, in whole milliseconds rounded up. */
   readonly #spent: { readonly at: number; amount: number; earlier: number }[] = []
@@ -153,7 +150,7 @@ class MinuteBudget extends Budget {
     if (amount === 0) return
     const at = Math.ceil(now)
     const last = this.#spent.at(-1)
-    // Never earlier than the last entry, or it would be forgotten too early.
+    // Never earlier than the last entry.
     if (last !== undefined && last.at >= at) {
       last.amount += amount
       last.earlier += earlier
@@ -162,7 +159,6 @@ class MinuteBudget extends Budget {
     this.earlier += earlier
   }
 
-  /** An earlier run spent it at that moment, which may lie before this process. */
   restoreAt(at: number, amount: number): void {
     this.spendAt(at, amount, amount)
   }
@@ -180,7 +176,7 @@ class MinuteBudget extends Budget {
       this.#oldest -= this.#spent.splice(0, this.#oldest).length
   }
 
-  /** Milliseconds until so much is free if nothing else is spent; undefined when that is not known. */
+  /** Milliseconds until the amount is free; undefined if unknown. */
   waitFor(amount: number, now: number): number | undefined {
     let missing = this.spent + this.reserved + amount - this.cap
     for (let at = this.#oldest; at < this.#spent.length; at += 1) {
@@ -201,7 +197,7 @@ export class Meter {
   readonly nanoUsd: Budget
   readonly nanoUsdPerMinute: MinuteBudget
   readonly semaphore: Semaphore | undefined
-  /** Calls that were let through and are not over. */
+  /** Calls that are allowed and not over. */
   underWay = 0
 
   /** `scope` goes into the names of rules: empty for the run, `tools/<name>/` for a tool. */
@@ -229,7 +225,7 @@ export class Meter {
     return this.limits.costUsdPerMinute !== undefined
   }
 
-  /** Why there is no room for one more call that may use so much. */
+  /** Why there is no room for another call with this reservation. */
   refusal(tool: string, amount: Amount, now: number): Denial | undefined {
     const { scope, calls, limits } = this
     const { concurrency, queue } = limits
@@ -239,7 +235,7 @@ export class Meter {
     return this.shortage(tool, amount, now)
   }
 
-  /** Why there is not so much left of tokens or money. */
+  /** Why there are not enough tokens or money. */
   shortage(tool: string, { tokens, nanoUsd }: Amount, now: number): Denial | undefined {
     const { scope, nanoUsdPerMinute: minute } = this
     if (!this.tokens.fits(tokens)) return limitErrors.tokens(tool, scope, tokens, this.tokens)
@@ -257,7 +253,7 @@ export class Meter {
     if (this.limitsMinutes) this.nanoUsdPerMinute.reserve(nanoUsd)
   }
 
-  /** Adds the spending of an earlier run, with times on the clock of this process. */
+  /** Adds spending of an earlier run. `at`: on the clock of this process. */
   restore({ tokens, nanoUsd }: Amount, at: number): void {
     this.tokens.restore(tokens)
     this.nanoUsd.restore(nanoUsd)
@@ -270,5 +266,172 @@ export class Meter {
     if (!this.limitsMinutes) return
     this.nanoUsdPerMinute.settle(reserved.nanoUsd, 0)
     this.nanoUsdPerMinute.spendAt(now, used.nanoUsd)
+  }
+}
+
+/** The permits of running calls, for their nested calls. */
+const permitsOf = new WeakMap<CallBounds, readonly Permit[]>()
+
+/** Usage and permits of a call until it is over. Created by `Limiter.admit`. */
+export class Reservation {
+  #permits: readonly Permit[] = []
+  #isOver = false
+  #said: CallUsage | undefined
+  /** Reported by a tool that was given up, before its call was settled. */
+  #early: CallUsage | undefined
+  #least = NOTHING
+  #counted = NOTHING
+  /** Usage counted for the attempts before the last one. */
+  #before = NOTHING
+  #more: CallUsage | undefined
+  readonly #isTry: boolean
+
+  constructor(
+    readonly tool: string,
+    readonly amount: Amount,
+    readonly meters: ToolMeters,
+    readonly queue: CallQueue,
+    readonly clock: Clock,
+  ) {
+    this.#isTry = meters.breaker?.admit() ?? false
+    for (const meter of meters.all) {
+      meter.calls.settle(0, 1)
+      meter.underWay += 1
+      meter.reserve(amount)
+    }
+  }
+
+  /** The reserved usage, as it goes on the tape. */
+  get reserved(): CallUsage | undefined {
+    return toUsage(this.amount)
+  }
+
+  /** Waits until the call may start. Returns why it may not; then the reservation is released. */
+  ready(
+    bounds: CallBounds,
+    signal?: AbortSignal,
+  ): Denial | undefined | Promise<Denial | undefined> {
+    const { semaphores } = this.meters
+    if (signal?.aborted === true) return this.#giveUp(limitErrors.aborted(this.tool, false))
+    if (semaphores.length === 0) return this.#start([])
+    const taken = this.queue.enter(
+      semaphores,
+      bounds.around.flatMap((each) => permitsOf.get(each) ?? []).toReversed(),
+      signal,
+    )
+    const start = (mine: readonly Permit[] | undefined): Denial | undefined => {
+      if (mine === undefined) return this.#giveUp(limitErrors.aborted(this.tool, false))
+      permitsOf.set(bounds, mine)
+      return this.#start(mine)
+    }
+    return taken instanceof Promise ? taken.then(start) : start(taken)
+  }
+
+  /** The final usage of the call, all attempts together. */
+  get counted(): Amount {
+    return sum(this.#before, this.#counted)
+  }
+
+  /** Reserves room for another attempt. Returns why there is none. */
+  again(usage: CallUsage | undefined): Denial | undefined {
+    const now = this.#now()
+    const used = usedAmount(usage, this.amount)
+    for (const meter of this.meters.all) meter.settle(this.amount, used, now)
+    this.#before = sum(this.#before, used)
+    this.#noteBeyond(used)
+    let denial: Denial | undefined
+    for (const meter of this.meters.all) denial ??= meter.shortage(this.tool, this.amount, now)
+    for (const meter of this.meters.all) meter.reserve(denial ? NOTHING : this.amount)
+    if (denial !== undefined) this.#close('failure')
+    return denial
+  }
+
+  /**
+   * Ends the reservation with the usage of the last attempt. If the tool was given up, all of it
+   * counts as used. Returns the usage beyond the reservation.
+   */
+  settle(
+    usage: CallUsage | undefined,
+    outcome: CircuitOutcome,
+    isGivenUp = false,
+  ): CallUsage | undefined {
+    if (this.#isOver) return this.#more
+    this.#said = this.#early === undefined ? usage : addCallUsage(usage, this.#early)
+    this.#least = isGivenUp ? this.amount : NOTHING
+    this.#counted = larger(usedAmount(this.#said, this.amount), this.#least)
+    const now = this.#now()
+    for (const meter of this.meters.all) meter.settle(this.amount, this.#counted, now)
+    this.#close(outcome)
+    this.#noteBeyond(this.#counted)
+    return this.#more
+  }
+
+  /** Counts usage that a tool reports after its call. Returns what counts in addition. */
+  late(usage: CallUsage): Amount {
+    if (!this.#isOver) {
+      this.#early = addCallUsage(this.#early, usage)
+      return NOTHING
+    }
+    this.#said = addCallUsage(this.#said, usage)
+    const used = larger(usedAmount(this.#said, this.amount), this.#least)
+    const more = beyond(used, this.#counted)
+    this.#counted = larger(used, this.#counted)
+    for (const meter of this.meters.all) meter.settle(NOTHING, more, this.#now())
+    return more
+  }
+
+  /** The call was never started. */
+  release(): void {
+    if (this.#isOver) return
+    for (const meter of this.meters.all) {
+      meter.calls.settle(0, -1)
+      meter.settle(this.amount, NOTHING, 0)
+    }
+    this.#close('none')
+  }
+
+  /** While the call waited, others may have failed or exceeded their reservation. */
+  #start(permits: readonly Permit[]): Denial | undefined {
+    this.#permits = permits
+    const { breaker, all } = this.meters
+    const now = this.#now()
+    if (breaker !== undefined && !breaker.mayStart(this.#isTry))
+      return this.#giveUp(
+        limitErrors.circuitOpen(this.tool, breaker.failures, breaker.waitMs(now) ?? 0),
+      )
+    for (const meter of all) {
+      const shortage = meter.shortage(this.tool, NOTHING, now)
+      if (shortage !== undefined) return this.#giveUp(shortage)
+    }
+    return undefined
+  }
+
+  #now(): number {
+    return this.meters.needsTime ? this.clock.now() : 0
+  }
+
+  #giveUp(denial: Denial): Denial {
+    this.release()
+    return denial
+  }
+
+  #close(outcome: CircuitOutcome): void {
+    this.#isOver = true
+    for (const meter of this.meters.all) meter.underWay -= 1
+    this.meters.breaker?.settle(outcome, this.#isTry, this.#now())
+    if (this.#permits.length > 0) this.queue.leave(this.#permits)
+  }
+
+  /** Without a limit, a tool need not reserve, and exceeds nothing. */
+  #noteBeyond(used: Amount): void {
+    const { requested } = this.meters
+    const { tokens, nanoUsd } = beyond(used, this.amount)
+    const more = toUsage({
+      tokens: requested.tokens !== undefined || this.amount.tokens > 0 ? tokens : 0,
+      nanoUsd: requested.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
+    })
+    if (more === undefined) return
+    this.#more = addCallUsage(this.#more, more)
+    this.meters.usedMore(used)
   }
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GuardError } from '../guard-error.js'
 import { limitErrors } from './limit-errors.js'
-import { retryAfterMs } from './retry-safety.js'
-import { retrySafety } from './retry-safety.js'
+import { retryAfterMs, retrySafety } from './retry-safety.js'
 
 const coded = (code: string, more: object = {}) => Object.assign(new Error(code), { code, ...more })
 const failedFetch = (cause: unknown) => new TypeError('fetch failed', { cause })

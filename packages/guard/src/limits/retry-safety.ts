@@ -1,10 +1,6 @@
 import { GuardError } from '../guard-error.js'
 
-/**
- * How long the other side asks to wait before the next attempt, in milliseconds.
- * Errors carry this in the headers of a fetch Response, of axios, of the SDKs of
- * OpenAI, Anthropic and Vercel, or as a property of their own.
- */
+/** The pause that the server requests, in the headers or properties of an error, in milliseconds. */
 export function retryAfterMs(error: unknown, now: number): number | undefined {
   for (const link of linksOf(error)) {
     const { retryAfterMs: ms, retryAfter } = link
@@ -66,19 +62,16 @@ function moment(value: unknown, now: number): number | undefined {
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   if (/^\d+(\.\d+)?$/.test(text)) return positive(Number(text) * 1000)
-  // Only the forms of HTTP dates: the parser takes much for a date that is none.
+  // Only HTTP dates: `Date.parse` accepts much more.
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
   return positive(Math.max(0, Date.parse(text) - now))
 }
 
 /**
- * Says whether a retry after an error is safe. `nothing happened`: the request was not
- * taken, so it can be made again. `transient`: it may have been, so only a tool
- * that may run twice is tried again. `final`: it would fail again, or a guard
- * said no.
+ * Safety of a retry after an error. `nothing happened`: the request was not accepted. `transient`: it
+ * may have been, so only a tool that may run twice is retried. `final`: it would fail again.
  *
- * It says this of the request that failed, not of what its tool did beside it:
- * `AttemptBounds` knows about that.
+ * This is about the failed request only. `CallBounds.didOneThing` knows what else the tool did.
  */
 export type RetrySafety = 'nothing happened' | 'transient' | 'final'
 
@@ -114,7 +107,7 @@ function ofStatus(status: number): RetrySafety {
   return status >= 500 && status !== 501 && status !== 505 ? 'transient' : 'final'
 }
 
-/** Several addresses were tried: the least safe of what came of it holds. */
+/** Several addresses were tried: the least safe result applies. */
 function ofErrors(errors: unknown): RetrySafety | undefined {
   if (!Array.isArray(errors) || errors.length === 0) return undefined
   const found = errors.map(retrySafety)
@@ -123,7 +116,7 @@ function ofErrors(errors: unknown): RetrySafety | undefined {
 
 const ORDER: readonly RetrySafety[] = ['final', 'transient', 'nothing happened']
 
-/** Nobody was reached. */
+/** The server was not reached. */
 const NOT_REACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
 const TRANSIENT = new Set([

@@ -3,20 +3,17 @@ type Part =
   | { readonly kind: 'each' }
   | { readonly kind: 'deep' }
 
-/** Told of each value; what it returns ends the walk. Undefined: nothing is there. */
+/** Called with each value, undefined if there is none. A return value ends the walk. */
 export type PathVisit<T> = (value: unknown, at: readonly (string | number)[]) => T | undefined
 
 let look = 0
 
-/**
- * Says that arguments are looked at anew. Within one look, which must be synchronous, paths
- * that many rules share are followed once.
- */
-export const lookAnew = (): void => {
+/** Starts a new, synchronous evaluation of arguments. Within one, shared paths are followed once. */
+export const startLook = (): void => {
   look += 1
 }
 
-/** A path into arguments, ready to be followed. `when` of a rule says how one is written. */
+/** A compiled path into arguments. `When` documents the syntax. */
 export class ArgumentPath {
   readonly #parts: readonly Part[]
   /** It can only reach one value. */
@@ -33,10 +30,7 @@ export class ArgumentPath {
     this.#only = this.#parts.length === 1 && first?.kind === 'key' ? first.key : undefined
   }
 
-  /**
-   * The one value that the path can reach. Only for a path that `isSingle`. `SEVERAL`: there is a
-   * list or a JSON text on the way, so use `valuesIn`.
-   */
+  /** The only value of a path that `isSingle`. `SEVERAL`: use `valuesIn`, because of a list or JSON text. */
   valueIn(args: unknown): unknown {
     if (this.#only !== undefined && isPlain(args))
       return Object.hasOwn(args, this.#only) ? args[this.#only] : undefined
@@ -50,7 +44,7 @@ export class ArgumentPath {
     return value
   }
 
-  /** The values that `each` visits, as a list that is valid until `lookAnew`. */
+  /** The values that `each` visits. The list is valid until `startLook`. */
   valuesIn(args: unknown): readonly unknown[] {
     if (this.#look === look && this.#lookedAt === args) return this.#values
     this.#look = look
@@ -60,7 +54,7 @@ export class ArgumentPath {
     return this.#values
   }
 
-  /** Visits every value that is there; for a member that lacks the rest of the path, undefined. */
+  /** Visits every value, and undefined for a member that lacks the rest of the path. */
   each<T>(args: unknown, visit: PathVisit<T>): T | undefined {
     const at: (string | number)[] = []
     const parts = this.#parts
@@ -107,10 +101,7 @@ export class ArgumentPath {
 /** See `valueIn`. */
 export const SEVERAL = Symbol('several')
 
-/**
- * True if a name is looked for in a list, or in a text that is JSON. A tool may take either for
- * the object itself: models send `[{ "amount": 5000 }]` and `"{\"amount\":5000}"`.
- */
+/** True for a name in a list or in JSON text: models send `[{ "amount": 5000 }]` instead of the object. */
 const looksThrough = (value: unknown, { index }: { readonly index: number }): boolean =>
   (Array.isArray(value) && index < 0) || parsedText(value) !== undefined
 
@@ -119,13 +110,12 @@ const membersThrough = (value: unknown): unknown =>
 
 const JSON_TEXT_MAX = 10_000_000
 
-/** Several rules look at one text. */
 let lastParsed: { readonly text: string; readonly value: object | undefined } | undefined
 
-/** Stands for everything in a text that has too much JSON to look through: nobody knows what it is. */
+/** Represents the content of a JSON text that is too long to parse. */
 export const UNREADABLE = Symbol('too much JSON')
 
-/** The object or list that a text holds as JSON, or as JSON in JSON; undefined for all other values. */
+/** The object or list in a JSON text, also as JSON in JSON; undefined for other values. */
 export function parsedText(value: unknown): object | typeof UNREADABLE | undefined {
   if (typeof value !== 'string' || !/^\s*(?:[{[]|"\s*[{["\\])/.test(value)) return undefined
   if (value.length > JSON_TEXT_MAX) return UNREADABLE
@@ -143,7 +133,7 @@ function parse(text: string): object | undefined {
   }
 }
 
-/** As people read it: `items[0].sku`; `arguments` for all of them. */
+/** A path such as `items[0].sku`; `arguments` for all of them. */
 export const argumentText = (at: readonly (string | number)[]): string =>
   at.length === 0
     ? 'arguments'
@@ -152,17 +142,17 @@ export const argumentText = (at: readonly (string | number)[]): string =>
         .join('')
         .replace(/^\./, '')
 
-/** Why a text is no path, if it is none. */
+/** Why a text is not a path; undefined if it is one. */
 export function pathProblem(text: string): string | undefined {
-  if (text === '') return 'A path is empty; `.` stands for the arguments themselves.'
+  if (text === '') return 'A path is empty. Use `.` for the arguments themselves.'
   if (text === '.') return undefined
   const parts = splitPath(text)
-  if (parts === undefined) return `"${text}" has a bracket that does not hold a number.`
+  if (parts === undefined) return `"${text}" has a bracket without a number.`
   if (parts.some(({ key }) => key === '')) return `"${text}" has an empty part.`
   if (parts.filter(({ key, isQuoted }) => key === '**' && !isQuoted).length > 2)
     return `"${text}" has more than two \`**\`.`
   const mixed = parts.find(({ key, isQuoted }) => !isQuoted && /^(?!\*\*?$).*\*/.test(key))
-  if (mixed) return `"${mixed.key}" in "${text}": \`*\` stands for a whole part of a path.`
+  if (mixed) return `"${mixed.key}" in "${text}": \`*\` must be a whole part of a path.`
   return undefined
 }
 
@@ -177,7 +167,7 @@ function partsOf(text: string): Part[] {
 
 interface SplitPart {
   readonly key: string
-  /** Written with a backslash: then a `*` is only a character. */
+  /** Written with a backslash, so that `*` is a plain character. */
   readonly isQuoted: boolean
 }
 

@@ -1,20 +1,17 @@
 import type { GuardStatus } from '@retake/tape/format'
-import type { CallFilter, JudgedCall } from './call-filter.js'
+import type { CallFilter, JudgedCall } from './compiled-rule.js'
 import type { Names } from './policy.js'
 import { TaintTracker } from './taint-tracker.js'
 
-/** How many of the last calls are looked back on, at most. */
+/** Largest number of last calls that rules can consider. */
 export const LOOK_BACK_LIMIT = 10_000
 
-/**
- * Counts the calls of one kind in a run, so that nobody has to look through them:
- * how many there were, and the numbers of the last few.
- */
+/** Counts the calls that one rule looks back on: their total, and the numbers of the last few. */
 class CallCounter {
   #total = 0
-  /** Under way: they count until it is known that they never started. */
+  /** Calls in progress. They count until it is known that they never started. */
   readonly #pending = new Set<number>()
-  /** Numbers of the last calls, the latest last; only as many as are asked about. */
+  /** Numbers of the last calls, latest last. */
   readonly #last: number[] = []
 
   constructor(readonly capacity: number) {}
@@ -23,7 +20,7 @@ class CallCounter {
     this.#pending.add(number)
   }
 
-  /** The call that began with this number is over; or one that nobody saw begin was made. */
+  /** A call is over. It may not have been announced with `begin`. */
   settle(number: number, isCounted: boolean): void {
     this.#pending.delete(number)
     if (!isCounted) return
@@ -35,7 +32,7 @@ class CallCounter {
     if (this.#last.length > this.capacity) this.#last.shift()
   }
 
-  /** The call of this number was none: those after it move up by one. */
+  /** Removes a number: those after it move up by one. */
   closeGap(number: number): void {
     const moved = [...this.#pending].map((each) => (each > number ? each - 1 : each))
     this.#pending.clear()
@@ -44,7 +41,7 @@ class CallCounter {
       this.#last[at] = (this.#last[at] ?? 0) - 1
   }
 
-  /** True if there were so many; with `since`, among calls with that number and later ones. */
+  /** True if there were at least `count` calls, with `since` only from that number on. */
   hasAtLeast(count: number, since: number | undefined): boolean {
     if (since === undefined) return this.#total + this.#pending.size >= count
     let found = 0
@@ -64,25 +61,22 @@ class CallCounter {
 export interface PastCall extends JudgedCall {
   readonly status: GuardStatus
   readonly output: unknown
-  /** The thrown error: its text is no more to be trusted than a result. */
+  /** The thrown error, whose text is as untrusted as a result. */
   readonly error?: unknown
-  /**
-   * True if the tool was started, now or in the run that the result is served from. Unless set:
-   * not when it was denied, otherwise yes.
-   */
+  /** True if the tool was started, now or in an earlier run. Default: unless it was denied. */
   readonly started?: boolean
 }
 
 /** Calls that rules look back on. */
 export interface Watch {
   readonly filter: CallFilter
-  /** Only calls that are done count, not those that are under way or went wrong. */
+  /** Only calls that are done count. */
   readonly onlyDone: boolean
-  /** How many numbers of the last calls are asked about; 0 when a sum is enough. */
+  /** Number of last calls to remember; 0 if a total is enough. */
   readonly capacity: number
 }
 
-/** The parts of the past that policies use; the history stores nothing else. */
+/** What policies look back on. */
 export interface LooksBack {
   readonly watches: readonly Watch[]
   readonly taints: readonly { readonly from: Names; readonly minLength: number }[]
@@ -94,34 +88,32 @@ interface PendingCall {
 }
 
 /**
- * The calls of a run so far, for rules that look back. It belongs to one policy and
- * stores only what that needs: sums, the numbers of the last few calls, and
- * an index of untrusted text. So it does not grow with the run, but for that index, which
- * has a limit of its own.
+ * The calls of a run so far, for rules that look back. Stores only what its policy needs: totals, the
+ * numbers of the last calls, and an index of untrusted text with a limit.
  */
 export class CallHistory {
   policy: LooksBack | undefined
   counters: readonly CallCounter[] = []
   taints: readonly TaintTracker[] = []
-  /** Of the last call that was let through. */
+  /** Number of the last allowed call. */
   number = 0
   #watches: readonly Watch[] = []
   readonly #pending = new Map<object, PendingCall>()
-  /** Calls from before it is known what is looked back on. */
+  /** Calls from before `trackFor`. */
   #early: PastCall[] = []
 
   constructor(policy?: LooksBack) {
     if (policy !== undefined) this.trackFor(policy)
   }
 
-  /** True if what tools return and throw is looked at. */
+  /** True if rules need the results and errors of tools. */
   get followsText(): boolean {
     return this.taints.length > 0
   }
 
-  /** Says what is looked back on, once. */
+  /** Sets the policy, once. */
   trackFor(policy: LooksBack): void {
-    if (this.policy !== undefined) throw new Error('A history is kept for one policy.')
+    if (this.policy !== undefined) throw new Error('A history belongs to one policy.')
     this.policy = policy
     this.#watches = policy.watches
     this.counters = policy.watches.map(({ capacity }) => new CallCounter(capacity))
@@ -130,10 +122,7 @@ export class CallHistory {
     this.#early = []
   }
 
-  /**
-   * A call is let through and its answer is still to come: it counts from now on, so that
-   * no two take the last place. `add` knows it again by `token`.
-   */
+  /** Counts a call from its start, so that concurrent calls cannot exceed a limit. `add` gets the same `token`. */
   begin(call: JudgedCall, token: object): void {
     if (this.#watches.length === 0) return
     this.number += 1
@@ -142,7 +131,7 @@ export class CallHistory {
     this.#pending.set(token, { number: this.number, counters })
   }
 
-  /** A call that began does not count after all. */
+  /** A call that began does not count. */
   withdraw(token: object): void {
     const pending = this.#pending.get(token)
     if (pending === undefined) return
@@ -151,7 +140,7 @@ export class CallHistory {
     this.#closeGap(pending.number)
   }
 
-  /** A call has its answer, from the tool or from a tape. */
+  /** A call has its result, from the tool or from a tape. */
   add(call: PastCall, token?: object): void {
     if (this.policy === undefined) {
       this.#early.push(call)
@@ -173,7 +162,7 @@ export class CallHistory {
       counter.settle(number, true)
   }
 
-  /** A call that began was none after all. Others may have begun since: no two get the same number. */
+  /** Removes the number of a call that never started. */
   #closeGap(number: number): void {
     this.number -= 1
     for (const counter of this.counters) counter.closeGap(number)
@@ -188,5 +177,5 @@ export class CallHistory {
   }
 }
 
-/** True if it counts as a call: its tool was started. */
+/** True if the tool was started. */
 export const wasMade = ({ status, started }: PastCall): boolean => started ?? status !== 'denied'

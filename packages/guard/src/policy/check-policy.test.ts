@@ -77,7 +77,7 @@ test.each<[unknown, string]>([
   [{}, 'It has no name; explanations say `name/rule`.'],
   [
     { name: 'p', presets: ['noShell'] },
-    'Only a file names `presets`. In a program they stand beside it: `policy: [presets.noShell(), { … }]`.',
+    'Only a file has `presets`. In a program, list them beside it: `policy: [presets.noShell(), { … }]`.',
   ],
   [{ name: '' }, 'name: A name is empty.'],
   [{ name: 'a b' }, 'name: A name has no spaces and no slash.'],
@@ -93,19 +93,19 @@ test.each<[unknown, string]>([
   ],
   [
     { name: 'p', network: { allow: ['a.*.example'] } },
-    'network.allow[0]: "a.*.example" is no host; write one like api.example.com, *.example.com or example.com:8443.',
+    'network.allow[0]: "a.*.example" is not a host such as api.example.com, *.example.com or example.com:8443.',
   ],
   [
     { name: 'p', network: { allow: ['a.example:99999'] } },
-    'network.allow[0]: "a.example:99999" is no host; write one like api.example.com, *.example.com or example.com:8443.',
+    'network.allow[0]: "a.example:99999" is not a host such as api.example.com, *.example.com or example.com:8443.',
   ],
   [
     { name: 'p', network: { addresses: ['10.0.0.0/40'] } },
-    'network.addresses[0]: "10.0.0.0/40" is no address; write one like 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names go under allow.',
+    'network.addresses[0]: "10.0.0.0/40" is not an address such as 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names belong under allow.',
   ],
   [
     { name: 'p', network: { methods: ['GET /'] } },
-    'network.methods[0]: "GET /" is no HTTP method; they are written like GET.',
+    'network.methods[0]: "GET /" is not an HTTP method such as GET.',
   ],
   [
     { name: 'p', shell: { allow: ['git status'] } },
@@ -117,7 +117,7 @@ test.each<[unknown, string]>([
   ],
   [
     { name: 'p', shell: { allow: [['a', '**', 'b']] } },
-    'shell.allow[0]: It cannot be used: ** stands before the end.',
+    'shell.allow[0]: It cannot be used: ** is not at the end.',
   ],
   [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It is at least 0, not -1.'],
   [{ name: 'p', limits: { call: 1 } }, 'limits.call: There is no key "call". Did you mean calls?'],
@@ -130,8 +130,8 @@ test.each<[unknown, string]>([
 })
 
 test.each<[unknown, string]>([
-  [{}, 'rules[0]: It decides nothing; say which tools it is about with allow, deny or ask.'],
-  [{ allow: 'a', deny: 'b' }, 'rules[0]: It says both allow and deny; make it two rules.'],
+  [{}, 'rules[0]: It decides nothing. Name tools with allow, deny or ask.'],
+  [{ allow: 'a', deny: 'b' }, 'rules[0]: It has both allow and deny. Write two rules.'],
   [{ deny: [] }, 'rules[0].deny: A tool: the list is empty.'],
   [{ deny: 5 }, 'rules[0].deny: A tool is a text, not a number.'],
   [
@@ -147,24 +147,15 @@ test.each<[unknown, string]>([
   ],
   [
     { allow: 'x', moreThan: 1 },
-    'rules[0].moreThan: It would allow a call only after many; use deny or ask.',
+    'rules[0].moreThan: It would allow a call only after many. Use deny or ask.',
   ],
-  [
-    { deny: 'x', within: 3 },
-    'rules[0].within: It says which calls `after` and `moreThan` look at; there is neither.',
-  ],
-  [
-    { deny: 'x', after: {} },
-    'rules[0].after: It is about no call in particular; say which with tool, effect or when.',
-  ],
+  [{ deny: 'x', within: 3 }, 'rules[0].within: It needs `after` or `moreThan`.'],
+  [{ deny: 'x', after: {} }, 'rules[0].after: It selects no calls. Use tool, effect or when.'],
   [{ deny: 'x', after: 'y' }, 'rules[0].after: An earlier call is an object, not a text.'],
-  [
-    { deny: 'x', tainted: {} },
-    'rules[0].tainted: It does not say which tools are not to be trusted; name them with from.',
-  ],
+  [{ deny: 'x', tainted: {} }, 'rules[0].tainted: It does not name the untrusted tools. Use from.'],
   [
     { allow: 'x', tainted: 'y' },
-    'rules[0].tainted: It would allow a call because of untrusted text; use deny or ask.',
+    'rules[0].tainted: It would allow a call because of untrusted text. Use deny or ask.',
   ],
   [{ deny: 'x', code: 'too much' }, 'rules[0].code: A code is written like REFUND_TOO_HIGH.'],
   [{ deny: 'x', id: 'a/b' }, 'rules[0].id: An id has no spaces and no slash.'],
@@ -202,10 +193,10 @@ test('a rule that is never reached, and two of one id, are told', () => {
     { allow: 'read*' },
   ]
   expect(told({ name: 'p', rules })).toEqual([
-    'rules[2].id: Rule 2 is called "b" already.',
-    'rules[1]: It is never reached: rule 1 takes every call of read_*, x.',
-    'rules[2]: It is never reached: rule 1 takes every call of read_*, x.',
-    'rules[6]: It is never reached: rule 6 takes every call of *.',
+    'rules[2].id: Rule 2 has the same id "b".',
+    'rules[1]: It is never reached: rule 1 decides every call of read_*, x.',
+    'rules[2]: It is never reached: rule 1 decides every call of read_*, x.',
+    'rules[6]: It is never reached: rule 6 decides every call of *.',
   ])
 })
 
@@ -220,7 +211,7 @@ test('a policy that holds itself is refused, one that holds the same twice is no
   const not: { not?: unknown } = {}
   not.not = not
   expect(told({ name: 'p', rules: [{ deny: 'x', when: { a: not } }] })).toEqual([
-    'rules[0].when.a.not: It holds itself; write it out.',
+    'rules[0].when.a.not: It contains itself.',
   ])
   const when = { a: { over: 1 } }
   expect(

@@ -1,19 +1,15 @@
 import { pathProblem } from './argument-path.js'
-import { LOOK_BACK_LIMIT } from './call-history.js'
-import { EFFECTS } from './call-filter.js'
-import { checkWhen } from './check-when.js'
-import { ruleVerdict } from './compiled-rule.js'
-import type { DataCheck, PlainObject } from './data-check.js'
 import { coversNames } from './name-pattern.js'
+import { EFFECTS, ruleVerdict } from './compiled-rule.js'
+import { LOOK_BACK_LIMIT } from './call-history.js'
+import { type DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
+import { patternProblem } from './linear-pattern.js'
 import type { Names, Rule } from './policy.js'
-
-type Path = readonly (string | number)[]
 
 const VERDICT_KEYS = ['allow', 'deny', 'ask']
 const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted']
 const RULE_KEYS = ['id', ...VERDICT_KEYS, ...NARROWING, 'within', 'because', 'instead', 'code']
 
-/** Checks each rule, then what they are to each other. */
 export function checkRules(check: DataCheck, data: unknown): void {
   if (data === undefined || !check.list(['rules'], data, 'It')) return
   const usable: { readonly index: number; readonly rule: Rule }[] = []
@@ -26,14 +22,14 @@ export function checkRules(check: DataCheck, data: unknown): void {
   checkReach(check, usable)
 }
 
-function checkRule(check: DataCheck, path: Path, data: unknown): void {
+function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
   const rule = check.object(path, data, 'A rule', RULE_KEYS)
   if (rule === undefined) return
   const verdicts = VERDICT_KEYS.filter((key) => rule[key] !== undefined)
   if (verdicts.length === 0)
-    check.add(path, 'It decides nothing; say which tools it is about with allow, deny or ask.')
+    check.add(path, 'It decides nothing. Name tools with allow, deny or ask.')
   if (verdicts.length > 1)
-    check.add(path, `It says both ${verdicts.join(' and ')}; make it two rules.`)
+    check.add(path, `It has both ${verdicts.join(' and ')}. Write two rules.`)
   for (const key of verdicts) {
     check.texts([...path, key], rule[key], 'A tool')
     checkNames(check, [...path, key], rule[key])
@@ -51,8 +47,8 @@ function checkRule(check: DataCheck, path: Path, data: unknown): void {
   checkLookBack(check, path, rule)
 }
 
-/** A name that only looks like that of a tool would fit no call, and nobody would see why. */
-function checkNames(check: DataCheck, path: Path, data: unknown): void {
+/** A name that only looks like that of a tool would match no call. */
+function checkNames(check: DataCheck, path: DataPath, data: unknown): void {
   for (const name of [data].flat()) {
     if (typeof name !== 'string') continue
     if (/[\p{Default_Ignorable_Code_Point}\p{C}]/u.test(name))
@@ -68,53 +64,48 @@ const escapeHidden = (name: string): string =>
 const escapeForeign = (name: string): string =>
   name.replaceAll(/[\p{Script=Cyrillic}\p{Script=Greek}]/gu, codeOf)
 
-function checkEffect(check: DataCheck, path: Path, data: unknown): void {
+function checkEffect(check: DataCheck, path: DataPath, data: unknown): void {
   if (data === undefined) return
-  const list = Array.isArray(data) ? data : [data]
+  const list = eachOf(path, data)
   if (list.length === 0) check.add(path, 'The list is empty.')
-  for (const [index, each] of list.entries())
-    check.oneOf(Array.isArray(data) ? [...path, index] : path, each, EFFECTS)
+  for (const [at, each] of list) check.oneOf(at, each, EFFECTS)
 }
 
-function checkLookBack(check: DataCheck, path: Path, rule: PlainObject): void {
+function checkLookBack(check: DataCheck, path: DataPath, rule: PlainObject): void {
   const { after, moreThan, within, tainted } = rule
   if (moreThan !== undefined)
     check.whole([...path, 'moreThan'], moreThan, 0, within === undefined ? 1e9 : LOOK_BACK_LIMIT)
   if (moreThan !== undefined && rule['allow'] !== undefined)
-    check.add([...path, 'moreThan'], 'It would allow a call only after many; use deny or ask.')
+    check.add([...path, 'moreThan'], 'It would allow a call only after many. Use deny or ask.')
   if (within !== undefined) {
     check.whole([...path, 'within'], within, 1, 1e9)
     if (after === undefined && moreThan === undefined)
-      check.add(
-        [...path, 'within'],
-        'It says which calls `after` and `moreThan` look at; there is neither.',
-      )
+      check.add([...path, 'within'], 'It needs `after` or `moreThan`.')
   }
   if (after !== undefined) checkAfter(check, [...path, 'after'], after)
   if (tainted !== undefined) checkTaint(check, [...path, 'tainted'], tainted)
   if (tainted !== undefined && rule['allow'] !== undefined)
     check.add(
       [...path, 'tainted'],
-      'It would allow a call because of untrusted text; use deny or ask.',
+      'It would allow a call because of untrusted text. Use deny or ask.',
     )
 }
 
-function checkAfter(check: DataCheck, path: Path, data: unknown): void {
-  const list = Array.isArray(data) ? data : [data]
+function checkAfter(check: DataCheck, path: DataPath, data: unknown): void {
+  const list = eachOf(path, data)
   if (list.length === 0) check.add(path, 'The list is empty.')
-  for (const [index, each] of list.entries()) {
-    const at = Array.isArray(data) ? [...path, index] : path
+  for (const [at, each] of list) {
     const earlier = check.object(at, each, 'An earlier call', ['tool', 'effect', 'when'])
     if (earlier === undefined) continue
     if (Object.values(earlier).every((value) => value === undefined))
-      check.add(at, 'It is about no call in particular; say which with tool, effect or when.')
+      check.add(at, 'It selects no calls. Use tool, effect or when.')
     check.texts([...at, 'tool'], earlier['tool'], 'A tool')
     checkEffect(check, [...at, 'effect'], earlier['effect'])
     checkWhen(check, [...at, 'when'], earlier['when'])
   }
 }
 
-function checkTaint(check: DataCheck, path: Path, data: unknown): void {
+function checkTaint(check: DataCheck, path: DataPath, data: unknown): void {
   if (typeof data === 'string' || Array.isArray(data)) {
     check.texts(path, data, 'A tool')
     return
@@ -122,7 +113,7 @@ function checkTaint(check: DataCheck, path: Path, data: unknown): void {
   const taint = check.object(path, data, 'Taint', ['from', 'minLength', 'in'])
   if (taint === undefined) return
   if (taint['from'] === undefined)
-    check.add(path, 'It does not say which tools are not to be trusted; name them with from.')
+    check.add(path, 'It does not name the untrusted tools. Use from.')
   check.texts([...path, 'from'], taint['from'], 'A tool')
   if (taint['minLength'] !== undefined)
     check.whole([...path, 'minLength'], taint['minLength'], 4, 1000)
@@ -142,13 +133,13 @@ function checkIds(check: DataCheck, rules: readonly unknown[]): void {
     if (first !== undefined)
       check.add(
         ['rules', index, ...(typeof id === 'string' ? ['id'] : [])],
-        `Rule ${first + 1} is called "${name}" already.`,
+        `Rule ${first + 1} has the same id "${name}".`,
       )
     else seen.set(name, index)
   }
 }
 
-/** A rule behind one that takes all its calls would never apply. */
+/** Reports rules that an earlier rule makes unreachable. */
 function checkReach(
   check: DataCheck,
   rules: readonly { readonly index: number; readonly rule: Rule }[],
@@ -160,8 +151,83 @@ function checkReach(
     if (before !== undefined)
       check.add(
         ['rules', index],
-        `It is never reached: rule ${before.index + 1} takes every call of ${[before.names].flat().join(', ')}.`,
+        `It is never reached: rule ${before.index + 1} decides every call of ${[before.names].flat().join(', ')}.`,
       )
     if (NARROWING.every((key) => rule[key as keyof Rule] === undefined)) open.push({ index, names })
   }
+}
+
+const NUMBERS = ['over', 'under', 'atLeast', 'atMost']
+const SIZES = ['longerThan', 'shorterThan']
+const TEXTS = ['startsWith', 'endsWith']
+const SWITCHES = ['exists', 'ignoreCase']
+const LISTS = ['anyOf', 'allOf', 'noneOf']
+const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object', 'date', 'bytes']
+const CONDITIONS = [
+  'equals',
+  'not',
+  'in',
+  'matches',
+  'contains',
+  'type',
+  ...TEXTS,
+  ...NUMBERS,
+  ...SIZES,
+  ...SWITCHES,
+  ...LISTS,
+]
+
+function checkWhen(check: DataCheck, path: DataPath, data: unknown): void {
+  if (data === undefined) return
+  const when = check.object(path, data, '`when`', undefined)
+  if (when === undefined) return
+  if (Object.keys(when).length === 0) check.add(path, 'It names no argument.')
+  for (const [argument, predicate] of Object.entries(when)) {
+    const problem = pathProblem(argument)
+    if (problem !== undefined) check.add([...path, argument], problem)
+    checkPredicate(check, [...path, argument], predicate)
+  }
+}
+
+function checkPredicate(check: DataCheck, path: DataPath, data: unknown): void {
+  if (data === null || ['string', 'number', 'boolean'].includes(typeof data)) return
+  if (Array.isArray(data)) {
+    check.add(
+      path,
+      'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
+    )
+    return
+  }
+  const conditions = check.object(path, data, 'A predicate', CONDITIONS)
+  if (conditions === undefined) return
+  const given = Object.entries(conditions).filter(([, operand]) => operand !== undefined)
+  if (given.every(([name]) => name === 'ignoreCase')) check.add(path, 'It has no condition.')
+  for (const [name, operand] of given) checkCondition(check, [...path, name], name, operand)
+}
+
+function checkCondition(check: DataCheck, path: DataPath, name: string, operand: unknown): void {
+  if (NUMBERS.includes(name)) check.number(path, operand)
+  else if (SIZES.includes(name)) check.count(path, operand)
+  else if (TEXTS.includes(name)) {
+    if (typeof operand !== 'string' || operand === '')
+      check.add(path, 'It is a text that is not empty.')
+  } else if (SWITCHES.includes(name)) {
+    if (typeof operand !== 'boolean') check.add(path, 'It is true or false.')
+  } else if (LISTS.includes(name)) {
+    if (!check.list(path, operand, `"${name}"`)) return
+    if (operand.length === 0) check.add(path, 'The list is empty.')
+    for (const [at, each] of eachOf(path, operand)) checkPredicate(check, at, each)
+  } else if (name === 'not') checkPredicate(check, path, operand)
+  else if (name === 'in') {
+    if (check.list(path, operand, '"in"') && operand.length === 0)
+      check.add(path, 'The list is empty.')
+  } else if (name === 'matches') {
+    if (!check.text(path, operand, 'A regular expression')) return
+    const problem = patternProblem(operand)
+    if (problem !== undefined) check.add(path, `The regular expression cannot be used. ${problem}`)
+  } else if (name === 'contains') {
+    if (!['string', 'number', 'boolean'].includes(typeof operand) || operand === '')
+      check.add(path, 'It is a text that is not empty, a number, or true or false.')
+  } else if (name === 'type')
+    for (const [at, each] of eachOf(path, operand)) check.oneOf(at, each, TYPES)
 }

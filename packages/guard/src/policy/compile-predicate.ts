@@ -4,7 +4,6 @@ import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
 import { toWire, wireEqual } from '@retake/tape/format'
 
-/** True if a value has the same data as this one. */
 function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   if (typeof operand === 'object' && operand !== null) {
     const wire = toWire(operand)
@@ -26,7 +25,7 @@ function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
   }
 }
 
-/** For values of another type: a tool may take them for the same, like `100` and `"100"`. */
+/** For values of another type, which a tool may treat as equal, like `100` and `"100"`. */
 function looseTest(operand: unknown): FitTest {
   if (operand === null || operand === undefined) return () => NO
   const text = (textOf(operand) ?? '').trim()
@@ -58,11 +57,11 @@ function looseTest(operand: unknown): FitTest {
 /** A number and a bigint are the same number. */
 const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNKNOWN : YES)
 
-/** A list of this one value, which becomes its text where it is joined. */
+/** A list of this one value: joined, it is the same text. */
 const isWrapped = (value: object | undefined, operand: unknown): boolean =>
   Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
 
-/** A compiled predicate for values that exist. A missing value is undefined. */
+/** Compiles a predicate. A missing value is undefined. */
 export function compilePredicate(predicate: Predicate): FitTest {
   const tests = conditionsOf(predicate).map(([name, operand, all]) =>
     conditionTest(name, operand, all),
@@ -72,7 +71,7 @@ export function compilePredicate(predicate: Predicate): FitTest {
   return (value) => least(tests, value)
 }
 
-/** The conditions of a predicate by name; a plain value is one to be equal to. */
+/** The conditions of a predicate by name. A plain value means `equals`. */
 export function conditionsOf(
   predicate: Predicate,
 ): [name: ConditionName, operand: unknown, all: Conditions][] {
@@ -85,13 +84,12 @@ export function conditionsOf(
 
 export type ConditionName = Exclude<keyof Conditions, 'ignoreCase'>
 
-/** A missing value fits nothing; negated, it is unknown. */
 const ifThere =
   (test: FitTest): FitTest =>
   (value) =>
     value === undefined ? NO : test(value)
 
-/** Neither does null, where texts, numbers and sizes are compared: it is how many say that nothing is given. */
+/** For comparisons of texts, numbers and sizes, null also counts as missing. */
 const ifGiven =
   (test: FitTest): FitTest =>
   (value) =>
@@ -101,7 +99,7 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
   const fold: (text: string) => string = all.ignoreCase
     ? (text) => text.toLowerCase()
     : (text) => text
-  // A text that only reads like it may be meant by a rule: that is unknown, so it is denied or asked about.
+  // A text that only matches as a person reads it is unknown.
   const text = (
     test: (text: string, operand: string) => boolean,
     trimmed: (operand: string) => string,
@@ -119,7 +117,7 @@ function conditionTest(name: ConditionName, operand: unknown, all: Conditions): 
     ifGiven((value) => {
       const found = sizeOf(value)
       if (found === undefined) return UNKNOWN
-      // A tool may take a list in a list for one list.
+      // A tool may flatten a list in a list.
       const flat = Array.isArray(value) ? value.flat(Infinity).length : found
       return test(found) === test(flat) ? fitIf(test(found)) : UNKNOWN
     })
@@ -234,13 +232,13 @@ function containsTest(
     if (Array.isArray(value) || value instanceof Set) return inside(value)
     const found = textOf(value)
     if (found === undefined) return inside(membersOf(value)) || UNKNOWN
-    // JSON has escapes, which are gone once a tool has read it.
+    // Parsing removes the escapes of JSON.
     const parsed = parsedText(found)
     return fitOf(found) || (parsed === UNREADABLE ? UNKNOWN : inside(membersOf(parsed)))
   }
 }
 
-/** Values in a list, an object, a map or a set; keys count, too. */
+/** Values in a list, an object, a map or a set, including keys. */
 function membersOf(value: unknown): Iterable<unknown> {
   if (typeof value !== 'object' || value === null) return []
   if (value instanceof Map) return [...(value as Map<unknown, unknown>)].flat()
@@ -253,19 +251,16 @@ function numberFit(value: unknown, test: (number: number | bigint) => boolean): 
   if (typeof value === 'bigint') return fitIf(test(value))
   if (typeof value === 'number') return Number.isNaN(value) ? UNKNOWN : fitIf(test(value))
   if (typeof value === 'string' && value.trim() !== '') {
-    // `1e3`, `0x10` and `1_000` are other numbers to other readers.
+    // Programs read `1e3`, `0x10` and `1_000` differently.
     return /^[+-]?\d+(?:\.\d+)?$/.test(value.trim()) && !test(Number(value)) ? NO : UNKNOWN
   }
   return UNKNOWN
 }
 
-/**
- * A text as a person would read it: without case, invisible characters, accents that are written
- * apart, blanks at its ends, and dots at its end.
- */
+/** A text as a person reads it: without case, invisible characters, white space at its ends, and final dots. */
 const loosely = (text: string): string => withoutEnd(plainly(text)).trimStart()
 
-/** The same with what is at its ends. White space of any kind and length is one blank. */
+/** The same with its ends. Any white space is one blank. */
 function plainly(text: string): string {
   const plain = /^[\x20-\x7e]*$/.test(text)
     ? text
@@ -275,7 +270,7 @@ function plainly(text: string): string {
   return plain.toLowerCase().replaceAll(/\s+/g, ' ')
 }
 
-/** Whoever reads a URL ignores tabs and line breaks in it. */
+/** URL parsers ignore tabs and line breaks. */
 function withoutBreaks(text: string): string {
   const joined = text.replaceAll(/[\t\n\r]/g, '')
   return /^\s*[a-z][a-z\d+.-]*:[/\\]{2}\S*\s*$/i.test(joined) ? joined : text
@@ -283,7 +278,7 @@ function withoutBreaks(text: string): string {
 
 const withoutEnd = (text: string): string => text.replace(/[\s.]+$/, '')
 
-/** The text that a value is or would be written as; undefined for lists and objects. */
+/** A value as text; undefined for lists and objects. */
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (value instanceof Uint8Array) return Buffer.from(value).toString()
@@ -303,7 +298,7 @@ function textOf(value: unknown): string | undefined {
   }
 }
 
-/** Characters, bytes or members; undefined for what has none. */
+/** Number of characters, bytes or members. */
 function sizeOf(value: unknown): number | undefined {
   if (typeof value === 'string' || Array.isArray(value)) return value.length
   if (value instanceof Uint8Array) return value.byteLength

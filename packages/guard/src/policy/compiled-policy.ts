@@ -1,14 +1,13 @@
-import { type Effect, stableStringify, toWire, type GuardVerdict } from '@retake/tape/format'
+import { type Effect, type GuardVerdict, stableStringify, toWire } from '@retake/tape/format'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { shellBounds } from '../bounds/shell-bounds.js'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
-import { lookAnew } from './argument-path.js'
-import { effectBits, type JudgedCall } from './call-filter.js'
+import { startLook } from './argument-path.js'
+import { CompiledRule, effectBits, type JudgedCall, type LookBackList } from './compiled-rule.js'
 import type { CallHistory, LooksBack } from './call-history.js'
-import { CompiledRule, type LookBackList } from './compiled-rule.js'
 import type { Policy } from './policy.js'
 import { describeDefault, describeDenial } from './describe-denial.js'
 import { createHash } from 'node:crypto'
@@ -16,7 +15,7 @@ import path from 'node:path'
 import { RetakeError } from '@retake/engine/hook'
 import { checkPolicy, type PolicyProblem, problemText } from './check-policy.js'
 
-/** A policy that cannot be used. A guard is not made with one. */
+/** A policy that is not valid. */
 export class PolicyInvalid extends RetakeError {
   override readonly name = 'PolicyInvalid'
 
@@ -24,15 +23,14 @@ export class PolicyInvalid extends RetakeError {
     super(
       'POLICY_INVALID',
       problems.length === 1
-        ? 'The policy cannot be used.'
-        : `The policy cannot be used: it has ${problems.length} problems.`,
-      'Nothing in a policy is guessed: a rule that means nothing would let through what it should stop.',
-      'Correct what is listed.',
+        ? 'The policy is not valid.'
+        : `The policy is not valid: it has ${problems.length} problems.`,
+      'A rule that means nothing would allow calls that it should stop.',
+      'Correct the listed problems.',
       { details: problems.map((problem) => `  ${problemText(problem)}`) },
     )
   }
 
-  /** Checks policies as they are handed to a guard. */
   static throwIfAny(policies: unknown): void {
     if (!Array.isArray(policies))
       throw new PolicyInvalid([{ path: [], message: 'A policy is an object, or a list of them.' }])
@@ -45,7 +43,7 @@ export class PolicyInvalid extends RetakeError {
   }
 }
 
-export type { JudgedCall } from './call-filter.js'
+export type { JudgedCall } from './compiled-rule.js'
 
 export interface PolicyJudgement {
   readonly verdict: GuardVerdict
@@ -56,9 +54,8 @@ export interface PolicyJudgement {
 }
 
 /**
- * Policies, ready to judge calls. Of several the strictest verdict applies, and of
- * several denials the first is reported. What it says depends on the call and the history alone,
- * but for file scopes, which follow the links that are on disk.
+ * Compiled policies. The strictest verdict applies, and the first of several denials is reported. A
+ * decision depends only on the call and the history, except for file scopes, which follow links.
  */
 export class CompiledPolicy implements LooksBack {
   readonly hash: string
@@ -79,7 +76,6 @@ export class CompiledPolicy implements LooksBack {
     )
   }
 
-  /** Throws `POLICY_INVALID` when one of them cannot be used. */
   constructor(readonly policies: readonly Policy[]) {
     PolicyInvalid.throwIfAny(policies)
     this.hash = policyHash(policies)
@@ -92,14 +88,13 @@ export class CompiledPolicy implements LooksBack {
     this.#networks = this.scopes.flatMap(({ network }) => network ?? [])
   }
 
-  /** One policy or several, as people hand them in. */
   static of(policy: Policy | readonly Policy[]): CompiledPolicy {
     return new CompiledPolicy(
       Array.isArray(policy) ? (policy as readonly Policy[]) : [policy as Policy],
     )
   }
 
-  /** The history must be one of this policy. */
+  /** The history must belong to this policy. */
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     if (history.policy !== this) history.trackFor(this)
     const outside = this.outside(call)
@@ -115,10 +110,7 @@ export class CompiledPolicy implements LooksBack {
     return strictest
   }
 
-  /**
-   * Looks at the arguments for what the scopes forbid, before the tool starts. A tool that declares
-   * effects, and neither files nor network among them, has no use for paths or hosts in its arguments.
-   */
+  /** Checks paths and URLs in the arguments before the tool starts, if its effects include files or network. */
   outside({ args, effects }: JudgedCall): Denial | undefined {
     const may = (...any: readonly Effect[]): boolean =>
       effects === undefined || any.some((effect) => effects.includes(effect))
@@ -140,10 +132,10 @@ export class CompiledPolicy implements LooksBack {
   }
 }
 
-/** How many texts are looked at; a call with more is refused, never passed on unseen. */
+/** Number of texts that are checked. A call with more is refused. */
 const TEXTS_MAX = 100_000
 
-/** Every text in a value with its path, until `visit` returns something. URLs and bytes count as text. */
+/** Visits every text in a value with its path, including URLs and bytes, until `visit` returns something. */
 function eachText<T>(
   value: unknown,
   at: string,
@@ -169,7 +161,7 @@ function eachText<T>(
 
 const ALLOWED: PolicyJudgement = { verdict: 'allow' }
 
-/** How many tools are remembered with the rules whose names fit them. */
+/** Number of tools whose rules are cached. */
 const TOOL_LIMIT = 1_000
 
 /** The rules of one policy. The first that matches decides. */
@@ -193,7 +185,7 @@ export class PolicyRules {
 
   judge(call: JudgedCall, history: CallHistory): PolicyJudgement {
     const effects = effectBits(call.effects)
-    lookAnew()
+    startLook()
     for (const rule of this.#rulesFor(call.tool)) {
       if (!rule.matches(effects, call.args, history)) continue
       const { verdict, name } = rule
@@ -206,7 +198,6 @@ export class PolicyRules {
       : { verdict: this.default, denial: describeDefault(this, call) }
   }
 
-  /** Names are compared once for each tool. */
   #rulesFor(tool: string): readonly CompiledRule[] {
     const known = this.#byTool.get(tool)
     if (known !== undefined) return known
@@ -226,17 +217,13 @@ const scopesOf = ({ name, files, network, shell, rules = [], ...policy }: Policy
   ...(shell && { shell: shellBounds(name, shell) }),
 })
 
-/**
- * The first 16 hex digits of a sha256 over policies as data. It is the same whatever
- * the order of keys and wherever the project lies: paths below the working directory
- * count as relative ones.
- */
+/** Hash of policies as data, independent of the order of keys and the folder of the project. */
 export function policyHash(policies: readonly Policy[], folder = process.cwd()): string {
   const wire = stableStringify(toWire(portable(policies, folder)))
   return createHash('sha256').update(wire).digest('hex').slice(0, 16)
 }
 
-/** A copy whose objects are plain and whose paths are relative. What is set to undefined is not set. */
+/** A copy with relative paths and without undefined members. */
 function portable(data: unknown, folder: string): unknown {
   if (typeof data === 'string') return portablePath(data, folder)
   if (Array.isArray(data)) return data.map((each) => portable(each, folder))

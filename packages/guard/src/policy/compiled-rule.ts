@@ -1,21 +1,139 @@
-import type { GuardVerdict } from '@retake/tape/format'
-import { ArgumentPath, argumentText } from './argument-path.js'
-import { LOOK_BACK_LIMIT } from './call-history.js'
-import { CallFilter, type PathList } from './call-filter.js'
-import type { CallHistory, Watch } from './call-history.js'
-import type { Earlier, Names, Rule, Taint } from './policy.js'
+import { type FitTest, NO, UNKNOWN, YES } from './fit.js'
+import { nameTest, type NameTest } from './name-pattern.js'
+import type { Effect, GuardVerdict } from '@retake/tape/format'
+import { ArgumentPath, argumentText, SEVERAL, startLook, UNREADABLE } from './argument-path.js'
+import { type CallHistory, LOOK_BACK_LIMIT, type Watch } from './call-history.js'
+import { compilePredicate } from './compile-predicate.js'
+import type { Earlier, Names, Predicate, Rule, Taint, When } from './policy.js'
 import { eachLeaf, type TaintSource, type TaintTracker } from './taint-tracker.js'
+
+/** A call as a policy sees it, before it runs. */
+export interface JudgedCall {
+  readonly tool: string
+  readonly args: unknown
+  /** Effects that the tool declares; undefined if it declares none. */
+  readonly effects: readonly Effect[] | undefined
+}
+
+export const EFFECTS: readonly Effect[] = ['read', 'write', 'network', 'shell', 'spend']
+
+const ANY = -1
+
+/** Effects as bits. */
+export const effectBits = (effects: readonly Effect[] | undefined): number => {
+  if (effects === undefined) return ANY
+  let bits = 0
+  for (const effect of effects) {
+    const index = EFFECTS.indexOf(effect)
+    // An unknown effect could mean anything.
+    if (index < 0) return ANY
+    bits |= 1 << index
+  }
+  return bits
+}
+
+const bitsOf = (effect: Effect | readonly Effect[] | undefined): number | undefined =>
+  effect === undefined ? undefined : effectBits(typeof effect === 'string' ? [effect] : effect)
+
+/** A compiled predicate on a path. */
+export interface ArgumentTest {
+  readonly path: ArgumentPath
+  readonly predicate: Predicate
+  readonly test: FitTest
+}
+
+/** Compiled paths by their text, shared between rules. */
+export type PathList = Map<string, ArgumentPath>
+
+function pathFrom(paths: PathList, text: string): ArgumentPath {
+  let path = paths.get(text)
+  if (path === undefined) paths.set(text, (path = new ArgumentPath(text)))
+  return path
+}
+
+export interface FilterOptions {
+  readonly tool: Names
+  readonly effect?: Effect | readonly Effect[] | undefined
+  readonly declares?: Effect | readonly Effect[] | undefined
+  readonly when?: When | undefined
+}
+
+/** Selects the calls of a rule or its `after`. For deny and ask, unknown counts as a match; for allow not. */
+export class CallFilter {
+  readonly fitsName: NameTest
+  readonly #effects: number | undefined
+  readonly #declared: number | undefined
+  readonly tests: readonly ArgumentTest[]
+
+  constructor(
+    readonly options: FilterOptions,
+    readonly isStrict: boolean,
+    paths: PathList = new Map(),
+  ) {
+    const { tool, effect, declares, when = {} } = options
+    this.fitsName = nameTest(tool)
+    this.#effects = bitsOf(effect)
+    this.#declared = bitsOf(declares)
+    this.tests = Object.entries(when).map(([path, predicate]) => ({
+      path: pathFrom(paths, path),
+      predicate,
+      test: compilePredicate(predicate),
+    }))
+  }
+
+  fits(call: JudgedCall): boolean {
+    startLook()
+    return this.fitsName(call.tool) && this.fitsRest(effectBits(call.effects), call.args)
+  }
+
+  /** For a call whose tool matches. */
+  fitsRest(effects: number, args: unknown): boolean {
+    if (!this.fitsEffects(effects)) return false
+    for (const test of this.tests) if (!this.passes(test, args)) return false
+    return true
+  }
+
+  fitsEffects(effects: number): boolean {
+    return (
+      (this.#effects === undefined || this.#fitsBits(effects, this.#effects)) &&
+      (this.#declared === undefined || (effects !== ANY && this.#fitsBits(effects, this.#declared)))
+    )
+  }
+
+  #fitsBits(effects: number, wanted: number): boolean {
+    return this.isStrict ? (effects & wanted) !== 0 : (effects & ~wanted) === 0
+  }
+
+  passes({ path, test }: ArgumentTest, args: unknown): boolean {
+    if (path.isSingle) {
+      const value = path.valueIn(args)
+      if (value !== SEVERAL) {
+        const fit = test(value)
+        return this.isStrict ? fit !== NO : fit === YES
+      }
+    }
+    const values = path.valuesIn(args)
+    // A missing value only matches `exists: false`.
+    if (values.length === 0) return test(undefined) === YES
+    for (const value of values) {
+      const fit = value === UNREADABLE ? UNKNOWN : test(value)
+      if (this.isStrict && fit !== NO) return true
+      if (!this.isStrict && fit !== YES) return false
+    }
+    return !this.isStrict
+  }
+}
 
 /** Untrusted text among the arguments. */
 interface TaintFound {
-  /** Where, as people read it. */
+  /** Path for messages. */
   readonly at: string
   readonly text: string
-  /** Missing when more untrusted text came in than can be followed. */
+  /** Missing if there was more untrusted text than can be tracked. */
   readonly source: TaintSource | undefined
 }
 
-/** Looks for untrusted text at these paths, or everywhere when there are none. */
+/** Looks for untrusted text at these paths, or everywhere if there are none. */
 export function taintIn(
   args: unknown,
   paths: readonly ArgumentPath[],
@@ -51,7 +169,7 @@ const isOpen = (args: unknown): args is object =>
   args !== null &&
   (Array.isArray(args) || args instanceof Map || Object.getPrototypeOf(args) === Object.prototype)
 
-/** Where rules note what they look back on. */
+/** Collects what rules look back on. */
 export interface LookBackList {
   readonly paths: PathList
   readonly watches: Watch[]
@@ -65,7 +183,7 @@ export class CompiledRule {
   readonly verdict: GuardVerdict
   readonly names: Names
   readonly filter: CallFilter
-  /** Of calls that this rule is about. */
+  /** Index of the counter for `moreThan`. */
   readonly #count: number | undefined
   readonly #after: readonly number[] | undefined
   readonly #taint: { readonly index: number; readonly paths: readonly ArgumentPath[] } | undefined
@@ -106,7 +224,7 @@ export class CompiledRule {
     this.#looksBack = moreThan !== undefined || after !== undefined || tainted !== undefined
   }
 
-  /** True if the rule is about this call; the tool's name is known to fit. */
+  /** True if the rule matches a call whose tool matches. */
   matches(effects: number, args: unknown, history: CallHistory): boolean {
     if (!this.filter.fitsRest(effects, args)) return false
     if (!this.#looksBack) return true
@@ -132,7 +250,7 @@ export class CompiledRule {
     return this.verdict === 'allow' ? after.every(isMade) : after.some(isMade)
   }
 
-  /** Undefined when the rule does not ask, false when nothing is tainted. */
+  /** Undefined if the rule has no `tainted`, false if nothing is tainted. */
   taintFound(args: unknown, history: CallHistory): TaintFound | false | undefined {
     if (this.#taint === undefined) return undefined
     const tracker = history.taints[this.#taint.index]
@@ -145,7 +263,7 @@ export class CompiledRule {
   }
 }
 
-/** Rules that follow the same text share one index of it. */
+/** Rules that track the same text share an index. */
 function taintIndex({ taints }: LookBackList, taint: Taint): number {
   const from = [...namesOf(taint.from)].toSorted()
   const minLength = taint.minLength ?? DEFAULT_TAINT_LENGTH

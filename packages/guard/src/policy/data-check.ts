@@ -1,20 +1,32 @@
 import { closestName } from '@retake/engine/hook'
 import type { PolicyProblem } from './check-policy.js'
 
-type Path = readonly (string | number)[]
+export type DataPath = readonly (string | number)[]
 export type PlainObject = Readonly<Record<string, unknown>>
 
-/** Collects what is wrong with data of no known form. Each check tells whether it can be used. */
+/** What a field may be: words of which it is one, a kind of value, or a check of its own. */
+export type FieldRule =
+  | 'any'
+  | 'text'
+  | 'flag'
+  | 'function'
+  | 'number'
+  | 'count'
+  | 'positive'
+  | readonly string[]
+  | ((check: DataCheck, path: DataPath, value: unknown) => void)
+
+/** Collects problems in data from outside. Checks return whether the data can be used. */
 export class DataCheck {
   readonly problems: PolicyProblem[] = []
 
-  add(path: Path, message: string): void {
+  add(path: DataPath, message: string): void {
     this.problems.push({ path, message })
   }
 
-  /** An object with no other keys than these; any keys when there are none. */
+  /** An object with no other keys than these; with any keys if there are none. */
   object(
-    path: Path,
+    path: DataPath,
     data: unknown,
     what: string,
     keys: readonly string[] | undefined,
@@ -23,76 +35,99 @@ export class DataCheck {
       this.add(path, `${what} is an object, not ${kindOf(data)}.`)
       return undefined
     }
-    const object = data as PlainObject
-    if (keys !== undefined)
-      for (const key of Object.keys(object)) this.#known([...path, key], key, keys)
+    const unknown = keys === undefined ? [] : Object.keys(data).filter((key) => !keys.includes(key))
+    for (const key of unknown) {
+      const message = `There is no key "${key}". ${hintFor(key, keys ?? [], 'They are')}`
+      this.problems.push({ path: [...path, key], message, isKey: true })
+    }
+    return data as PlainObject
+  }
+
+  /** An object whose fields follow these rules. All fields are optional. */
+  fields(
+    path: DataPath,
+    data: unknown,
+    what: string,
+    rules: Readonly<Record<string, FieldRule>>,
+  ): PlainObject | undefined {
+    const object = this.object(path, data, what, Object.keys(rules))
+    if (object !== undefined)
+      for (const [key, rule] of Object.entries(rules))
+        if (object[key] !== undefined) this.#field([...path, key], object[key], rule)
     return object
   }
 
-  #known(path: Path, key: string, keys: readonly string[]): void {
-    if (keys.includes(key)) return
-    const close = closestName(key, keys)
-    const hint = close === undefined ? `They are ${keys.join(', ')}.` : `Did you mean ${close}?`
-    this.problems.push({ path, message: `There is no key "${key}". ${hint}`, isKey: true })
+  #field(path: DataPath, value: unknown, rule: FieldRule): void {
+    if (typeof rule === 'function') return rule(this, path, value)
+    if (rule === 'text') this.text(path, value, 'It')
+    else if (rule === 'number') this.number(path, value)
+    else if (rule === 'count' || rule === 'positive')
+      this.count(path, value, rule === 'count' ? 0 : 1)
+    else if (rule === 'flag' && typeof value !== 'boolean')
+      this.add(path, `It is true or false, not ${kindOf(value)}.`)
+    else if (rule === 'function' && typeof value !== 'function')
+      this.add(path, `It is a function of the arguments, not ${kindOf(value)}.`)
+    else if (typeof rule !== 'string') this.oneOf(path, value, rule)
   }
 
-  list(path: Path, data: unknown, what: string): data is readonly unknown[] {
+  list(path: DataPath, data: unknown, what: string): data is readonly unknown[] {
     if (Array.isArray(data)) return true
     this.add(path, `${what} is a list, not ${kindOf(data)}.`)
     return false
   }
 
-  text(path: Path, data: unknown, what: string): data is string {
+  text(path: DataPath, data: unknown, what: string): data is string {
     if (typeof data !== 'string') this.add(path, `${what} is a text, not ${kindOf(data)}.`)
     else if (data.trim() === '') this.add(path, `${what} is empty.`)
     else return true
     return false
   }
 
-  /** One text or a list of them, each handed to `look`. */
+  /** One text or a list of them, each passed to `look`. */
   texts(
-    path: Path,
+    path: DataPath,
     data: unknown,
     what: string,
-    look?: (path: Path, text: string) => void,
-  ): data is string | readonly string[] {
-    const before = this.problems.length
-    if (typeof data === 'string' || !Array.isArray(data)) {
-      if (data !== undefined && this.text(path, data, what)) look?.(path, data)
-    } else {
-      if (data.length === 0) this.add(path, `${what}: the list is empty.`)
-      for (const [index, each] of data.entries())
-        if (this.text([...path, index], each, what)) look?.([...path, index], each)
-    }
-    return this.problems.length === before
+    look?: (path: DataPath, text: string) => void,
+  ): void {
+    if (data === undefined) return
+    if (Array.isArray(data) && data.length === 0) this.add(path, `${what}: the list is empty.`)
+    for (const [at, each] of eachOf(path, data)) if (this.text(at, each, what)) look?.(at, each)
   }
 
-  oneOf(path: Path, data: unknown, words: readonly string[]): void {
+  oneOf(path: DataPath, data: unknown, words: readonly string[]): void {
     if (typeof data === 'string' && words.includes(data)) return
-    const close = typeof data === 'string' ? closestName(data, words) : undefined
-    const hint =
-      close === undefined ? `It is one of ${words.join(', ')}.` : `Did you mean ${close}?`
     const shown = typeof data === 'string' ? `"${data}"` : kindOf(data)
-    this.add(path, `It cannot be ${shown}. ${hint}`)
+    this.add(path, `It cannot be ${shown}. ${hintFor(data, words, 'It is one of')}`)
   }
 
-  number(path: Path, data: unknown): data is number {
+  number(path: DataPath, data: unknown): data is number {
     if (typeof data === 'number' && !Number.isNaN(data)) return true
     this.add(path, `It is a number, not ${kindOf(data)}.`)
     return false
   }
 
-  /** A number from 0. */
-  count(path: Path, data: unknown, least = 0): void {
+  count(path: DataPath, data: unknown, least = 0): void {
     if (this.number(path, data) && data < least)
       this.add(path, `It is at least ${least}, not ${data}.`)
   }
 
-  whole(path: Path, data: unknown, least: number, most: number): void {
+  whole(path: DataPath, data: unknown, least: number, most: number): void {
     if (!this.number(path, data)) return
     if (!Number.isInteger(data) || data < least || data > most)
       this.add(path, `It is a whole number from ${least} to ${most}, not ${data}.`)
   }
+}
+
+/** The members of a list with their paths, or a single value as its only member. */
+export const eachOf = (path: DataPath, data: unknown): (readonly [DataPath, unknown])[] =>
+  Array.isArray(data)
+    ? data.map((each: unknown, index) => [[...path, index], each] as const)
+    : [[path, data]]
+
+function hintFor(word: unknown, words: readonly string[], all: string): string {
+  const close = typeof word === 'string' ? closestName(word, words) : undefined
+  return close === undefined ? `${all} ${words.join(', ')}.` : `Did you mean ${close}?`
 }
 
 export function kindOf(data: unknown): string {

@@ -1,25 +1,151 @@
-import type { GuardVerdict } from '@retake/tape/format'
+import { containsSecret, SecretMask } from '@retake/engine/hook'
+import { clipText, type GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
-import { type ArgumentTest, type CallFilter, effectBits, type JudgedCall } from './call-filter.js'
+import { argumentText, startLook } from './argument-path.js'
 import type { CallHistory } from './call-history.js'
-import { type CompiledRule, earlierOf, namesOf, taintOf } from './compiled-rule.js'
-import { oppositeWords, predicateWords } from './predicate-words.js'
-import { argumentText, lookAnew } from './argument-path.js'
+import { type ConditionName, conditionsOf } from './compile-predicate.js'
 import { YES } from './fit.js'
-import type { Earlier } from './policy.js'
-import { shownValue } from './predicate-words.js'
+import {
+  type ArgumentTest,
+  type CallFilter,
+  type CompiledRule,
+  earlierOf,
+  effectBits,
+  type JudgedCall,
+  namesOf,
+  taintOf,
+} from './compiled-rule.js'
+import type { Earlier, Predicate } from './policy.js'
 
-/** Decides whether a rule applies to a call, with the reasons for or against it. */
+const LONGEST = 60
+
+/** Characters that are searched for secrets. */
+const LOOKED_AT = 500
+
+/** Tokens and keys: a long word of letters and digits, or with a known prefix. */
+const TOKEN =
+  /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
+
+/** Of paths and URLs, each part is checked by itself. */
+const PATH_OR_URL = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
+
+/** True if a value may be a secret. */
+function isSecretValue(name: string, text: string): boolean {
+  const start = text.slice(0, LOOKED_AT)
+  const words = PATH_OR_URL.test(start) ? start.split(/[/\\?&=]/) : [start]
+  return (
+    containsSecret(name, start) ||
+    words.some((word) => TOKEN.test(word)) ||
+    containsProcessSecret(start)
+  )
+}
+
+function containsProcessSecret(text: string): boolean {
+  const mask = new SecretMask()
+  mask.addEnvironment(process.env)
+  return mask.text(text) !== text
+}
+
+/** A value for explanations: clipped, on one line, and hidden if it or its name looks secret. */
+export function shownValue(value: unknown, name = ''): string {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return containsSecret(name, '') ? 'a hidden value' : String(value)
+  if (value === null) return 'null'
+  const text = typeof value === 'string' ? value : jsonOf(value)
+  if (isSecretValue(name, text)) return `a hidden text of ${text.length} characters`
+  const clipped = clipText(text, LONGEST)
+  return typeof value === 'string' ? JSON.stringify(clipped) : clipped
+}
+
+function jsonOf(value: unknown): string {
+  if (value instanceof Uint8Array) return `${value.byteLength} bytes`
+  if (value instanceof Date) return String(value)
+  if (value instanceof Map) return `a map of ${value.size}`
+  if (value instanceof Set) return `a set of ${value.size}`
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'bigint' ? String(each) : each,
+  )
+}
+
+/** A predicate as part of a sentence about the value at `path`: `over 100`, `not one of "a", "b"`. */
+export const predicateWords = (predicate: Predicate, path: string): string =>
+  conditionsOf(predicate)
+    .map(([name, operand]) => WORDS[name][0](operand, path))
+    .join(' and ')
+
+/** The opposite of a predicate in words: `up to 100`. */
+export const oppositeWords = (predicate: Predicate, path: string): string =>
+  conditionsOf(predicate)
+    .map(([name, operand]) => {
+      const [words, opposite] = WORDS[name]
+      return opposite?.(operand, path) ?? `not ${words(operand, path)}`
+    })
+    .join(' or ')
+
+type Words = (operand: unknown, path: string) => string
+
+const after =
+  (words: string): Words =>
+  (operand) =>
+    `${words} ${String(operand)}`
+
+const quoted =
+  (words: string): Words =>
+  (operand, path) =>
+    `${words} ${shownValue(operand, path)}`
+
+const each =
+  (wordsOf: (predicate: Predicate, path: string) => string, between: string): Words =>
+  (operand, path) =>
+    (operand as readonly Predicate[]).map((one) => wordsOf(one, path)).join(between)
+
+/** Each condition in words, and its opposite if that is not just `not`. */
+const WORDS: Readonly<Record<ConditionName, readonly [words: Words, opposite?: Words]>> = {
+  equals: [shownValue],
+  not: [
+    (operand, path) => oppositeWords(operand as Predicate, path),
+    (operand, path) => predicateWords(operand as Predicate, path),
+  ],
+  in: [(operand, path) => `one of ${listOf(operand as readonly unknown[], path)}`],
+  matches: [(operand) => `matching /${String(operand)}/`],
+  startsWith: [quoted('starting with')],
+  endsWith: [quoted('ending with')],
+  contains: [quoted('containing')],
+  over: [after('over'), after('up to')],
+  under: [after('under'), after('at least')],
+  atLeast: [after('at least'), after('under')],
+  atMost: [after('up to'), after('over')],
+  longerThan: [after('longer than'), after('no longer than')],
+  shorterThan: [after('shorter than'), after('no shorter than')],
+  exists: [
+    (operand) => (operand === true ? 'given' : 'not given'),
+    (operand) => (operand === true ? 'not given' : 'given'),
+  ],
+  type: [(operand) => `of type ${[operand].flat().join(' or ')}`],
+  anyOf: [each(predicateWords, ' or '), each(oppositeWords, ' and ')],
+  allOf: [each(predicateWords, ' and '), each(oppositeWords, ' or ')],
+  noneOf: [each(oppositeWords, ' and '), each(predicateWords, ' or ')],
+}
+
+const SHOWN = 6
+
+function listOf(list: readonly unknown[], path: string): string {
+  const rest = list.length - SHOWN
+  const shown = list.slice(0, SHOWN).map((one) => shownValue(one, path))
+  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+}
+
 interface RuleMatch {
   readonly matched: boolean
-  /** Every reason when it matched, otherwise what is in the way. Never contains a value that looks secret. */
+  /** All reasons for a match, or the first one against it. Contains no values that look secret. */
   readonly reasons: readonly string[]
 }
 
-/** Tells in words what `CompiledRule.matches` only answers. */
+/** Explains `CompiledRule.matches`. */
 export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHistory): RuleMatch {
   const { filter } = rule
-  lookAnew()
+  startLook()
   const reasons: string[] = []
   const against = (reason: string): RuleMatch => ({ matched: false, reasons: [reason] })
   if (!filter.fitsName(call.tool)) return against(`the rule is about ${nameList(rule.names)}`)
@@ -28,8 +154,8 @@ export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHisto
   if (wanted !== undefined) {
     const says =
       call.effects === undefined
-        ? `${call.tool} does not say what it does`
-        : `${call.tool} says that its effects are ${call.effects.join(', ') || 'none'}`
+        ? `${call.tool} declares no effects`
+        : `${call.tool} declares the effects ${call.effects.join(', ') || 'none'}`
     if (!filter.fitsEffects(effectBits(call.effects)))
       return against(`${says}; the rule is about ${[wanted].flat().join(', ')}`)
     const isUnknown = effect !== undefined && call.effects === undefined
@@ -56,19 +182,19 @@ export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHisto
     const found = rule.taintFound(call.args, history)
     const from = nameList(taintOf(tainted).from)
     if (found === false || found === undefined)
-      return against(`no argument holds text that ${from} returned`)
+      return against(`no argument contains text that ${from} returned`)
     const { at, text, source } = found
-    const by = source?.by === undefined ? '' : `, by way of ${source.by}`
+    const by = source?.by === undefined ? '' : `, passed on by ${source.by}`
     reasons.push(
       source === undefined
-        ? `more text came from ${from} than can be followed, so ${at} may hold some of it`
-        : `${at} holds text that ${source.tool} returned${by}: ${shownValue(text, at)}`,
+        ? `more text came from ${from} than can be tracked, so ${at} may contain some of it`
+        : `${at} contains text that ${source.tool} returned${by}: ${shownValue(text, at)}`,
     )
   }
   return { matched: true, reasons }
 }
 
-/** The first value that fits, and where. */
+/** The first value that matches, and where. */
 function fitting({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): string {
   const words = predicateWords(test.predicate, test.path.text)
   const found = test.path.each(args, (value, at) => {
@@ -76,17 +202,13 @@ function fitting({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): s
     if (fit === 0) return undefined
     const where = argumentText(at)
     const shown = shownValue(value, where)
-    if (fit === YES) return `${where} is ${shown}${isSaid(shown, words) ? '' : `, ${words}`}`
-    return isStrict
-      ? `${where} is ${shown}, of which nobody can tell that it is not ${words}`
-      : undefined
+    if (fit === YES) return `${where} is ${shown}${shown === words ? '' : `, ${words}`}`
+    return isStrict ? `${where} is ${shown}, which may be ${words}` : undefined
   })
   return found ?? `${test.path.text} is not given`
 }
 
-const isSaid = (shown: string, words: string): boolean => shown === words
-
-/** The first value that does not fit, and where. */
+/** The first value that does not match, and where. */
 function mismatch({ isStrict }: CallFilter, test: ArgumentTest, args: unknown): string {
   const words = predicateWords(test.predicate, test.path.text)
   const found = test.path.each(args, (value, at) =>
@@ -111,7 +233,6 @@ function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
   return `${nameList(tool)}${effects}${conditions.length === 0 ? '' : ` with ${conditions.join(' and ')}`}`
 }
 
-/** A policy as far as an explanation needs it. */
 export interface DescribedPolicy {
   readonly name: string
   readonly default: GuardVerdict
@@ -137,7 +258,7 @@ export function describeDenial(
   }
 }
 
-/** The same where no rule matched and the policy's default decides. */
+/** The same if no rule matched and the default of the policy decides. */
 export function describeDefault(policy: DescribedPolicy, call: JudgedCall): Denial {
   return {
     code: 'POLICY_DENIED',
@@ -181,10 +302,10 @@ function allowedInstead(
   if (names.length > 0) return sentence(`Allowed: tools ${[...new Set(names)].join(', ')}`)
   return policy.default === 'allow' && rule !== undefined && !namesOf(rule.names).includes('*')
     ? 'Allowed: any other tool.'
-    : 'Nothing like it is allowed; change the policy if it should be.'
+    : 'Nothing similar is allowed. Change the policy to allow it.'
 }
 
-/** Conditions under which the rule would not apply. */
+/** Conditions under which the rule does not apply. */
 function otherwise({ rule, names, filter }: CompiledRule): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule
   return [
@@ -234,10 +355,9 @@ const promptWords = (rule: CompiledRule): string[] => {
   return [conditions === undefined ? 'ask for approval' : `${conditions} with approval`]
 }
 
-/** With a full stop. */
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-/** Text that begins with the name of an argument or a tool does not change its case. */
+/** Reasons that start with the name of an argument or a tool keep their case. */
 const capital = (reason: string): string =>
   /^(?:a call of|it would be|more text came) /.test(reason)
     ? reason.charAt(0).toUpperCase() + reason.slice(1)

@@ -1,24 +1,22 @@
 import type { GuardVerdict } from '@retake/tape/format'
 import type { Denial } from '../guard-error.js'
-import type { JudgedCall } from './call-filter.js'
+import type { JudgedCall } from './compiled-rule.js'
 import { CallHistory, type PastCall, wasMade } from './call-history.js'
 import { CompiledPolicy, type PolicyJudgement } from './compiled-policy.js'
 import type { Policy } from './policy.js'
 import { matchOf } from './describe-denial.js'
 
-/** A call that was made, and when: numbers that only have to be in order, such as those of events. */
+/** A call with its times: any numbers in order, such as those of events. */
 interface TimedCall extends PastCall {
-  /** Missing when it was over before the next one began. */
+  /** Missing if it ended before the next one began. */
   readonly began?: number
-  /** Missing when its answer never came. */
+  /** Missing if it has no result. */
   readonly ended?: number | undefined
 }
 
 /**
- * Applies policies to recorded calls, each after those that really came
- * before it, and while those were under way that really were. Rules, hosts and programs
- * are judged by what is in the calls alone; only file scopes look at the disk of today,
- * for where links lead.
+ * Applies policies to recorded calls, with the history and concurrency of the recording. File scopes
+ * follow the links that are on disk now.
  */
 export function judgeCalls(
   policies: readonly Policy[],
@@ -42,22 +40,21 @@ export function judgeCalls(
   })
 }
 
-/** Those whose answers had come by then, in the order they came. */
+/** Calls that had ended by then, in order. */
 const endedBefore = (moment: number | undefined, calls: ReadonlySet<TimedCall>): TimedCall[] =>
   [...calls]
     .filter(({ ended = Infinity }) => moment !== undefined && ended < moment)
     .toSorted((a, b) => (a.ended ?? 0) - (b.ended ?? 0))
 
-/** One rule beside one call. */
 export interface ExplainedRule {
   /** `policy/rule`. */
   readonly rule: string
   readonly verdict: GuardVerdict
   readonly matched: boolean
-  /** It is the first of its policy that matches. */
+  /** It is the first match of its policy. */
   readonly decides: boolean
   readonly because?: string
-  /** Reasons for the match, or against it. */
+  /** Reasons for or against the match. */
   readonly why: string
 }
 
@@ -69,7 +66,7 @@ export interface Explanation {
   readonly rules: readonly ExplainedRule[]
 }
 
-/** Every rule with whether it matches a call and why not, for people who wonder. */
+/** Explains for every rule whether it matches a call. */
 export function explainJudgement(
   policy: CompiledPolicy,
   call: JudgedCall,
@@ -104,7 +101,7 @@ export function explainJudgement(
   return { judgement: policy.judge(call, history), ...(outside && { outside }), rules }
 }
 
-/** The same for calls that were made, each after those before it; the twin of `judgeCalls`. */
+/** The same for recorded calls, like `judgeCalls`. */
 export function explainCalls(
   policies: readonly Policy[],
   calls: readonly PastCall[],

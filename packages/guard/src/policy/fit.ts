@@ -8,7 +8,6 @@ export const NO = 0
 export const UNKNOWN = 1
 export const YES = 2
 
-/** How far a value fits. */
 export type FitTest = (value: unknown) => Fit
 
 export const fitIf = (matches: boolean): Fit => (matches ? YES : NO)

@@ -36,6 +36,11 @@ test.each([
   ['\\u{1F600}|x', 'a😀', true],
   ['[^\\]]\\]$', 'a]', true],
   ['', '', true],
+  ['^\\s$', '\u00a0', true],
+  ['^[\\sx]$', '\u2003', true],
+  ['^\\S$', '\u00a0', false],
+  ['\\p{Script=Greek}', 'α', true],
+  ['[\\b]', '\b', true],
 ])('%s on "%s": %s', (source, text, expected) => {
   expect(new LinearPattern(source).test(text)).toBe(expected)
 })
@@ -50,6 +55,7 @@ test.each(['^(a+)+$', '^(a|a)*$', '^(a|aa)+$', '(.*)*x', '^(\\w+\\s?)*$', 'a*a*a
 
 test('whether a dot is for a line break cannot be told', () => {
   expect(new LinearPattern('rm.*-rf').fit('rm\n-rf')).toBe(1)
+  expect(new LinearPattern('rm.*-rf').fit('rm\r-rf')).toBe(1)
   expect(new LinearPattern('^[a-z.]+$').fit('a\nb')).toBe(0)
   expect(new LinearPattern('rm').fit('rm\n-rf')).toBe(2)
 })
@@ -61,7 +67,7 @@ test.each([
   ['(?<x>a)\\k<x>', 'refers back'],
   ['(?=a)', 'looks ahead'],
   ['(?<!a)b', 'looks ahead'],
-  ['((a{100}){100}){100}', 'too long'],
+  ['((a{100}){100}){100}', 'repeat count'],
 ])('%s is refused: %s', (source, why) => {
   expect(patternProblem(source)).toContain(why)
 })

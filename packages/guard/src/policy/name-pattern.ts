@@ -1,10 +1,10 @@
 import { matchesText } from '../bounds/matches-text.js'
 import type { Names } from './policy.js'
 
-/** Tests names, where `*` matches any characters. Case counts. */
+/** Tests names. Case counts. */
 export type NameTest = (name: string) => boolean
 
-/** Compiled names. Takes time in proportion to the name, whatever the pattern. */
+/** Compiles names, in which `*` matches any characters. */
 export function nameTest(names: Names): NameTest {
   const list = typeof names === 'string' ? [names] : names
   if (list.includes('*')) return () => true
@@ -14,7 +14,7 @@ export function nameTest(names: Names): NameTest {
   return (name) => exact.has(name) || patterns.some((pattern) => matchesText(pattern, name))
 }
 
-/** True if every name that `inner` fits is one of `outer` too, as far as that is plain to see. */
+/** True if every name that `inner` matches is certainly matched by `outer`. */
 export function coversNames(outer: Names, inner: Names): boolean {
   const outside = typeof outer === 'string' ? [outer] : outer
   const inside = typeof inner === 'string' ? [inner] : inner
@@ -25,6 +25,5 @@ export function coversNames(outer: Names, inner: Names): boolean {
   )
 }
 
-/** A `*` of the inner pattern is only covered by one of the outer: its characters are not known. */
 const fitsLiterally = (outside: readonly string[], name: string): boolean =>
   outside.includes('*') || !name.includes('*') || nameTest(outside)(name)

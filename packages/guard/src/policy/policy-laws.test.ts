@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
-import { CompiledPolicy } from './compiled-policy.js'
-import { explainJudgement } from './explain.js'
-import { judgeCalls } from './explain.js'
+import { CompiledPolicy, policyHash } from './compiled-policy.js'
+import { explainJudgement, judgeCalls } from './explain.js'
 import type { Policy, Rule } from './policy.js'
-import { policyHash } from './compiled-policy.js'
 
 const RANK = { allow: 0, ask: 1, deny: 2 }
 const EFFECTS = ['read', 'write', 'network'] as const

@@ -1,13 +1,10 @@
 import type { Effect, GuardVerdict } from '@retake/tape/format'
-import type { FileScope } from '../bounds/scopes.js'
-import type { NetworkScope } from '../bounds/scopes.js'
-import type { ShellScope } from '../bounds/scopes.js'
+import type { FileScope, NetworkScope, ShellScope } from '../bounds/scopes.js'
 import type { Limits } from '../limits/limits.js'
 
 /**
- * Which calls are let through, as plain data: written in TypeScript or YAML,
- * hashed, and tried on recorded tapes. Scopes bind every call, whatever the rules
- * say; of the rules the first that matches decides.
+ * Decides which calls run, as plain data. Scopes apply to every call; the first matching rule
+ * decides.
  *
  *     name: refunds
  *     default: deny
@@ -21,15 +18,13 @@ import type { Limits } from '../limits/limits.js'
  *       - ask: refund
  *         because: Refunds over 100 need a person.
  *
- * One law applies throughout: **a rule errs on the strict side.** Where several
- * things could be meant (values at a path with `*`, effects of a tool, calls in a
- * list), a rule that denies or asks applies when any of them fits, one that allows
- * only when all of them do. Undecidable conditions (is the text `"lots"` over 100?) are met for
- * deny and ask, and not for allow.
+ * **When in doubt, a rule is strict.** With several values, effects or earlier calls, deny and ask
+ * apply if any matches, allow only if all match. An unknown condition (is `"lots"` over 100?) is met
+ * for deny and ask, and not for allow.
  */
 export interface Policy {
   readonly name: string
-  /** For a call that no rule matches; `allow` unless set. */
+  /** For calls that no rule matches; default `allow`. */
   readonly default?: GuardVerdict
   readonly rules?: readonly Rule[]
   /** Files that a tool may read and write. */
@@ -44,73 +39,65 @@ export interface Policy {
 /** One name or more; `*` matches any characters. */
 export type Names = string | readonly string[]
 
-/** Has exactly one of `allow`, `deny` and `ask`; everything else narrows down which calls it is about. */
+/** Has exactly one of `allow`, `deny` and `ask`. Other keys select calls. */
 export interface Rule {
-  /** Named in explanations; its number in the list unless set. */
+  /** Name in explanations; default its number in the list. */
   readonly id?: string
   /** Tools whose calls run. */
   readonly allow?: Names
   /** Tools whose calls never start. */
   readonly deny?: Names
-  /** Tools whose calls wait for somebody to approve them. */
+  /** Tools whose calls wait for approval. */
   readonly ask?: Names
-  /**
-   * Only calls of tools with these effects. Deny and ask: with one of them, or that
-   * declare none, since those may have any. Allow: that declare theirs, and have no other.
-   */
+  /** Tools with one of these effects, or without a declaration; for allow, tools with no other effects. */
   readonly effect?: Effect | readonly Effect[]
-  /** Like `effect`, but never about tools that declare nothing: for those, leave it to scopes. */
+  /** Like `effect`, but ignores tools that declare no effects. */
   readonly declares?: Effect | readonly Effect[]
-  /** Only calls whose arguments fit: a predicate for each path. All must hold. */
+  /** A predicate for each path into the arguments. All must hold. */
   readonly when?: When
   /**
-   * Only once such a call was made in this run. Of a list: any of them (deny, ask), or all
-   * (allow). Deny and ask count every call that was let through, also one that is
-   * under way, failed or is in doubt; allow counts only those that are done.
+   * Only after such a call in this run; of a list, after any (deny, ask) or all (allow). Deny and ask
+   * count calls that are in progress, failed or in doubt; allow counts only calls that are done.
    */
   readonly after?: Earlier | readonly Earlier[]
-  /** Only from the call on that would be more than so many of those that this rule is about: at most n calls. */
+  /** Applies from matching call n + 1 on: at most n calls. */
   readonly moreThan?: number
-  /** For `after` and `moreThan`: only the last n calls of the run count. Calls that were denied are none. */
+  /** `after` and `moreThan` consider only the last n calls. Denied calls do not count. */
   readonly within?: number
-  /** Only when an argument contains text that an untrusted tool returned before: the tools, or more about it. Not for `allow`. */
+  /** Only if an argument contains text that these tools returned. Not for `allow`. */
   readonly tainted?: Names | Taint
-  /** Told in the explanation. */
+  /** Reason in the explanation. */
   readonly because?: string
-  /** Suggestion in the explanation of what to do instead; derived from the rules unless set. */
+  /** Alternative in the explanation; by default derived from the rules. */
   readonly instead?: string
   /** The code of the error instead of `POLICY_DENIED`, such as `REFUND_TOO_HIGH`. */
   readonly code?: string
 }
 
 /**
- * A predicate for each path into the arguments. `amount`, `customer.id`, `items.0.sku` or
- * `items[0].sku`; `*` is every member of a list or object, `**` any depth: `**.url` is every
- * `url` wherever it is, `**` alone every value that is no list or object. `.` is the
- * arguments themselves; a dot in a name is written `\.`.
+ * A predicate for each path into the arguments: `amount`, `items.0.sku` or `items[0].sku`. `*` is
+ * every member, `**.url` every `url` at any depth, `**` every value that is not a list or object, and
+ * `.` the arguments themselves. Write a dot in a name as `\.`.
  */
 export type When = Readonly<Record<string, Predicate>>
 
 /** A value to be equal to, or conditions that must all hold. */
 export type Predicate = string | number | boolean | null | Conditions
 
-/** A value that is not there fits no condition but `exists: false`. */
+/** A missing value matches only `exists: false`. */
 export interface Conditions {
   /** The same data, whatever the order of keys. */
   readonly equals?: unknown
   /** The predicate must not hold. */
   readonly not?: Predicate
   readonly in?: readonly unknown[]
-  /**
-   * A regular expression that must match somewhere in the text. It takes time in proportion to the
-   * text whatever it says; what cannot be matched so (backreferences, lookaround) is refused.
-   */
+  /** A regular expression that must match somewhere. Backreferences and lookaround are refused. */
   readonly matches?: string
   readonly startsWith?: string
   readonly endsWith?: string
   /** A part of a text, or a member of a list. */
   readonly contains?: string | number | boolean
-  /** Texts are compared without regard to case. */
+  /** Compares texts without case. */
   readonly ignoreCase?: boolean
   readonly over?: number
   readonly under?: number
@@ -137,7 +124,7 @@ export type ValueType =
   | 'date'
   | 'bytes'
 
-/** Calls made before; with several of these, all must fit. */
+/** Selects earlier calls. All keys must match. */
 export interface Earlier {
   readonly tool?: Names
   readonly effect?: Effect | readonly Effect[]
@@ -145,10 +132,10 @@ export interface Earlier {
 }
 
 export interface Taint {
-  /** Tools whose results are not to be trusted. */
+  /** Tools whose results are untrusted. */
   readonly from: Names
-  /** Text shorter than this is not followed; 12 characters unless set, white space not counted. */
+  /** Shorter text is not tracked; default 12 characters, without white space. */
   readonly minLength?: number
-  /** Only these arguments, by path as in `when`; all unless set. */
+  /** Paths of arguments; default all. */
   readonly in?: Names
 }

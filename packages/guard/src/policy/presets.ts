@@ -5,11 +5,11 @@ import { problemText } from './check-policy.js'
 import { DataCheck } from './data-check.js'
 
 export interface ReadOnlyOptions {
-  /** Folders that may be read; any unless set. */
+  /** Folders that may be read; default any. */
   readonly read?: readonly string[]
-  /** Hosts that may be connected to; every public one unless set, none when empty. */
+  /** Hosts; default every public one. */
   readonly hosts?: readonly string[]
-  /** Addresses that are not public and may be connected to all the same, such as `127.0.0.1:8080`. */
+  /** Addresses that are not public, such as `127.0.0.1:8080`. */
   readonly addresses?: readonly string[]
 }
 
@@ -20,47 +20,46 @@ export interface SandboxOptions {
   readonly read?: readonly string[]
   /** Folders that may be written, instead of all of `root`. */
   readonly write?: readonly string[]
-  /** Hosts that may be reached; none unless set. */
+  /** Hosts; default none. */
   readonly hosts?: readonly string[]
-  /** Addresses that are not public and may be reached. */
+  /** Addresses that are not public. */
   readonly addresses?: readonly string[]
-  /** Programs that may be started, as argument vectors; none unless set. */
+  /** Argument vectors of programs; default none. */
   readonly programs?: readonly (readonly string[])[]
-  /** Variables that programs may be given although this process has not set them; `*` matches any characters. */
+  /** Variables of programs that may differ from those of this process; `*` matches any characters. */
   readonly env?: readonly string[]
 }
 
 interface NoShellOptions {
-  /** Argument vectors that may be started all the same. */
+  /** Argument vectors of programs that are allowed. */
   readonly except?: readonly (readonly string[])[]
-  /** Variables that programs may be given although this process has not set them; `*` matches any characters. */
+  /** Variables of programs that may differ from those of this process; `*` matches any characters. */
   readonly env?: readonly string[]
 }
 
 export interface NetworkOptions {
   /** Hosts, such as `api.example.com` or `*.example.com:8443`. */
   readonly allow: readonly string[]
-  /** Addresses that are not public and may be reached, such as `10.1.0.0/16`. */
+  /** Addresses that are not public, such as `10.1.0.0/16`. */
   readonly addresses?: readonly string[]
-  /** HTTP methods; every one unless set. */
+  /** HTTP methods; default all. */
   readonly methods?: readonly string[]
 }
 
 export interface StrictOptions {
   /** Tools that may run; `*` matches any characters. */
   readonly allow?: Names
-  /** Tools that somebody has to approve. */
+  /** Tools that need approval. */
   readonly ask?: Names
 }
 
 const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs', 'env']
 
-/** Policies to start with. Several together: the strictest applies. */
+/** Ready-made policies. Of several, the strictest applies. */
 export const presets = {
   /**
-   * Nothing is changed: no file is written, no program started, no request made but with a safe
-   * HTTP method to a public address. Only tools that declare their effects run, and none that
-   * declares to write, start programs or spend; each is limited to what it declares.
+   * No writes, no programs, and only requests with a safe HTTP method to a public address. Only
+   * tools that declare their effects run, and none that declares `write`, `shell` or `spend`.
    *
    *     const run = guard({ name: 'research', policy: presets.readOnly() })
    *     run.tool('search', search, { effects: ['read', 'network'] })
@@ -87,7 +86,7 @@ export const presets = {
           because: 'Nothing may be changed.',
         },
         {
-          // The rule before it takes tools that declare one of these: what is left declares nothing.
+          // Tools that declare one of these match the rule before.
           id: 'undeclared',
           deny: '*',
           effect: ['write', 'shell', 'spend'],
@@ -99,13 +98,12 @@ export const presets = {
     }
   },
   /**
-   * Files below `root` only, for reading and writing; no network and no programs, unless given.
+   * Only files below `root`; no network and no programs unless listed.
    *
    *     guard({ name: 'coder', policy: presets.sandbox({ root: './work', programs: [['date', '+%F']] }) })
    *
-   * Not checked: what an allowed program does once started. Do not list git, npm, make, node or
-   * anything else that runs code named in files below `root`: a tool that writes files there decides
-   * what such a program runs.
+   * Programs run in a sandbox. Without one, do not list git, npm, make, node or anything else that
+   * runs code from files below `root`.
    */
   sandbox: (options: SandboxOptions): Policy => {
     checkPreset('sandbox', options, SANDBOX, 'root')
@@ -119,8 +117,7 @@ export const presets = {
     }
   },
   /**
-   * Only these hosts are reached, at public addresses unless others are listed. Says
-   * nothing about files; add `noShell`, since a program goes where it likes.
+   * Only these hosts, at public addresses unless others are listed. Does not restrict files.
    *
    *     guard({ name: 'mail', policy: [presets.network({ allow: ['api.example.com'] }), presets.noShell()] })
    */
@@ -133,11 +130,9 @@ export const presets = {
     }
   },
   /**
-   * No program is started, but for the argument vectors in `except`.
+   * No programs, except for the argument vectors in `except`.
    *
    *     guard({ name: 'notes', policy: presets.noShell({ except: [['date', '+%F']] }) })
-   *
-   * `sandbox` says which programs not to list beside a tool that writes files.
    */
   noShell: (options: NoShellOptions = {}): Policy => {
     checkPreset('noShell', options, ['except', 'env'])
@@ -158,11 +153,11 @@ export const presets = {
     }
   },
   /**
-   * Denies by default: only the tools that are listed run, those under `ask` once somebody approved.
+   * Only listed tools run, those under `ask` after approval.
    *
    *     guard({ name: 'support', policy: presets.strict({ allow: ['search', 'read_*'], ask: 'refund' }) })
    *
-   * Says nothing about what they touch: add `sandbox` or `readOnly`.
+   * Does not restrict files and network: add `sandbox` or `readOnly`.
    */
   strict: (options: StrictOptions = {}): Policy => {
     checkPreset('strict', options, ['allow', 'ask'])
@@ -178,7 +173,7 @@ export const presets = {
   },
 }
 
-/** Throws at options of a preset that it does not have, and where one that it needs is missing. */
+/** Throws for unknown options of a preset, and if a required one is missing. */
 function checkPreset(name: string, data: unknown, keys: readonly string[], needed?: string): void {
   const check = new DataCheck()
   const options = check.object([], data ?? {}, 'What it takes', keys)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownValue } from './predicate-words.js'
+import { shownValue } from './describe-denial.js'
 
 /** Put together here, so that nothing that looks like a key stands in a file. */
 const key = (start: string): string => start + 'a1B2'.repeat(8)

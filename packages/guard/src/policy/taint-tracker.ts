@@ -5,24 +5,22 @@ import type { Names } from './policy.js'
 import { textForms } from './text-forms.js'
 import { TextIndex } from './text-index.js'
 
-/** A trusted result longer than this is not searched: it counts as untrusted. */
+/** The rest of a longer trusted result counts as untrusted. */
 const FOLLOWED_LIMIT = 1_000_000
 const SOURCE_LIMIT = 10_000
 
 /** Where untrusted text came from. */
 export interface TaintSource {
   readonly tool: string
-  /** The trusted tool whose result had it last, if it came by way of one. */
+  /** The trusted tool that passed it on, if any. */
   readonly by?: string
 }
 
 /**
- * Follows text out of the results of untrusted tools: into arguments, and through
- * results of other tools that hold some of it. What such a tool was given itself, and
- * only repeats, is not taken for its own.
+ * Tracks text from the results of untrusted tools into arguments, and through results of other tools.
+ * Text that an untrusted tool was given and only repeats is ignored.
  *
- * Not promised: text that was changed beyond its form (translated, summed up,
- * reversed, encrypted, cut into pieces shorter than the least length).
+ * Not promised: text that was translated, summarised, reversed, encrypted or cut into short pieces.
  */
 export class TaintTracker {
   readonly #isUntrusted: NameTest
@@ -38,7 +36,7 @@ export class TaintTracker {
     this.#index = new TextIndex(minLength, limit)
   }
 
-  /** More untrusted text came in than is followed: nothing can be trusted any more. */
+  /** There was more untrusted text than is tracked, so that all text counts as untrusted. */
   get isFull(): boolean {
     return this.#index.isFull
   }
@@ -66,7 +64,7 @@ export class TaintTracker {
     }
   }
 
-  /** Where a text, or a part of it, was copied from; undefined when it was not. */
+  /** The source of a text or a part of it; undefined if it was not copied. */
   find(text: string): TaintSource | undefined {
     if (this.#index.isEmpty || text.length < this.minLength) return undefined
     const { forms, isComplete } = textForms(text)
@@ -82,14 +80,14 @@ export class TaintTracker {
     for (const form of textForms(text).forms) index.add(form, source, except)
   }
 
-  /** The last one stands for all that come after, once there are too many. */
+  /** Once there are too many, later sources share the last one. */
   #newSource(source: TaintSource): number {
     if (this.#sources.length < SOURCE_LIMIT) this.#sources.push(source)
     return this.#sources.length - 1
   }
 }
 
-/** Every text and number in a value, keys included, until `visit` returns something. */
+/** Visits every text and number in a value, including keys, until `visit` returns something. */
 export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefined): T | undefined {
   switch (typeof value) {
     case 'string':
@@ -135,7 +133,7 @@ function joinedPieces(list: readonly unknown[]): string | undefined {
   return list.every((each) => typeof each === 'number') ? list.join(' ') : undefined
 }
 
-/** Of an object that is one text, or would be written as one. */
+/** The text of an object that is written as one. */
 function textIn(value: object): string | undefined {
   if (value instanceof URL) return value.href
   if (value instanceof RegExp) return value.source
@@ -145,7 +143,7 @@ function textIn(value: object): string | undefined {
   return value instanceof ArrayBuffer ? textOf(Buffer.from(value)) : undefined
 }
 
-/** Unpacks gzip, as long as it is no bomb. */
+/** Unpacks gzip, up to a limit. */
 function textOf(bytes: Buffer): string {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.toString()
   try {

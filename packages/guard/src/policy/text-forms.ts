@@ -1,20 +1,19 @@
 import { domainToUnicode } from 'node:url'
 
-/** How often a text is taken out of its wrapping, and into how many texts at most. */
+/** Levels of encoding, and number of decoded texts. */
 const DEPTH_LIMIT = 3
 const FORM_LIMIT = 256
 const SHORTEST_ENCODED = 16
 
 export interface TextForms {
   readonly forms: ReadonlySet<string>
-  /** False if there are more than are made: nothing can be said about such a text. */
+  /** False if there are more than the limit. */
   readonly isComplete: boolean
 }
 
 /**
- * The forms that a text may be copied in, each without white space and in lower case:
- * as it is, and taken out of URL, JSON, HTML, base64, hex, octal, quoted-printable, Punycode and
- * character codes, also several of them.
+ * A text as it is and decoded, without white space and in lower case. Encodings: URL, JSON, HTML,
+ * base64, hex, octal, quoted-printable, Punycode and character codes, also nested.
  */
 export function textForms(text: string): TextForms {
   const forms = new Set<string>()
@@ -30,7 +29,7 @@ export function textForms(text: string): TextForms {
   return { forms, isComplete: seen.size < FORM_LIMIT }
 }
 
-/** White space, case, invisible characters and how an address begins do not count. */
+/** Removes white space, case, invisible characters and the start of URLs. */
 const bareText = (text: string): string =>
   text
     .normalize('NFKD')
@@ -55,7 +54,7 @@ function unwrapped(text: string): string[] {
     const hex = source.match(/(?:[\da-f]{2}){12,}/gi) ?? []
     found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
   }
-  // `61:62`, `0x61 0x62` and `aGVs.bG8h` lose what is put between.
+  // Removes separators, as in `61:62`, `0x61 0x62` and `aGVs.bG8h`.
   const spelled = text.replaceAll(/0x(?=[\da-f]{2})/gi, '').replaceAll(/[\s:;,.|_-]+/g, '')
   const hex = spelled === text ? [] : (spelled.match(/(?:[\da-f]{2}){12,}/gi) ?? [])
   found.push(...joined(hex.map((run) => Buffer.from(run, 'hex'))))
@@ -64,7 +63,6 @@ function unwrapped(text: string): string[] {
   return found.filter((each) => each !== text)
 }
 
-/** All texts of these joined by a separator. */
 function joined(decoded: readonly Buffer[]): string[] {
   const texts = decoded.flatMap(readable)
   return texts.length === 0 ? [] : [texts.join('\uffff')]
@@ -73,7 +71,7 @@ function joined(decoded: readonly Buffer[]): string[] {
 const fromBase64 = (run: string): Buffer =>
   run.length < SHORTEST_ENCODED ? Buffer.alloc(0) : Buffer.from(run, 'base64')
 
-/** Text, if these bytes are text; a few odd bytes at the ends come from cutting. */
+/** The bytes as text, if they are text. Cutting may leave a few odd bytes at the ends. */
 function readable(bytes: Buffer): string[] {
   if (bytes.length < 8) return []
   const text = bytes[1] === 0 && bytes[3] === 0 ? bytes.toString('utf16le') : bytes.toString()
@@ -114,7 +112,7 @@ const quotedPrintableDecoded = (text: string): string =>
       Buffer.from(run.replaceAll('=', ''), 'hex').toString(),
     )
 
-/** `97, 98, 99`: what `charCodeAt` gives. */
+/** Character codes: `97, 98, 99`. */
 function fromCodes(text: string): string[] {
   const runs = text.match(/\b\d{2,6}(?:[\s,;]+\d{2,6}){7,}/g) ?? []
   return runs.map((run) =>

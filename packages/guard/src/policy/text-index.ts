@@ -1,16 +1,14 @@
-/** How many characters of text are followed. */
+/** Number of tracked characters. */
 export const TEXT_INDEX_LIMIT = 2_000_000
 
 const FIRST_SLOTS = 1024
 
 /**
- * Finds whether a text shares a piece of at least some length with any of the texts that were
- * put in. It holds a number for every such piece instead of the texts: looking
- * takes time in proportion to the text looked at, whatever was put in. Two pieces have the same
- * number once in 2^64.
+ * Finds pieces of a certain length that a text shares with the added texts. Stores a 64-bit hash of
+ * every piece instead of the texts, so that a search takes time in proportion to the searched text.
  */
 export class TextIndex {
-  /** More was put in than is followed. */
+  /** More was added than the limit. */
   isFull = false
   #slots = FIRST_SLOTS
   #used = 0
@@ -28,7 +26,7 @@ export class TextIndex {
     return this.#used === 0 && !this.isFull
   }
 
-  /** `source` is told by `find`. Pieces that `except` has are left out. */
+  /** `find` returns `source`. Pieces in `except` are skipped. */
   add(text: string, source: number, except?: TextIndex): void {
     eachPiece(text, this.length, (low, high) => {
       if (except !== undefined && except.#at(low, high) > 0) return false
@@ -41,7 +39,7 @@ export class TextIndex {
     })
   }
 
-  /** The source of the first piece that was put in before; undefined when there is none. */
+  /** The source of the first known piece; undefined if there is none. */
   find(text: string): number | undefined {
     if (this.#used === 0) return undefined
     let found = 0
@@ -92,7 +90,7 @@ const spread = (low: number, high: number): number => {
   return mixed ^ (mixed >>> 13)
 }
 
-/** Every piece of this length, as two numbers that are kept up to date from one to the next; true ends it. */
+/** Visits the rolling hash of every piece, until `visit` returns true. */
 function eachPiece(
   text: string,
   length: number,

@@ -1,3 +1,4 @@
+import { outsideRuns } from '@retake/engine/hook'
 import {
   type BodyForm,
   type GuardedCallOnTape,
@@ -9,22 +10,20 @@ import {
   type Tape,
 } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
-import { outsideRuns } from '@retake/engine/hook'
+import type { GuardedTool } from '../guarded-tool.js'
 
-/** Names a call among those of a run: which call, the how manyth time, inside which other. */
+/** Identifies a call in a run: its fingerprint, occurrence and enclosing call. */
 export const callKey = (fingerprint: string, occurrence: number, within?: string): string =>
   `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
 
 /**
- * Outcomes of all guarded calls, over one or more tapes, read from the
- * oldest on. A call that was done stays done, whatever came later. One in doubt
- * stays in doubt until it was really made again: being denied, or not being made,
- * settles nothing.
+ * Outcomes of guarded calls over one or more tapes, added oldest first. A call that is done stays
+ * done. A call in doubt stays in doubt until it is made again.
  */
 export class CallLedger implements EarlierCalls {
   readonly #calls = new Map<string, EarlierCall>()
 
-  /** With `isNestedOnly` calls of the agent itself are left out: a session serves those. */
+  /** With `isNestedOnly`, ignores calls of the agent itself, which the session serves. */
   addTape(tape: Tape, { isNestedOnly = false } = {}): void {
     for (const call of readGuards(tape).calls) {
       if (call.isNested || !isNestedOnly) this.#add(tape.run.id, call)
@@ -40,12 +39,12 @@ export class CallLedger implements EarlierCalls {
     return this.#calls.get(`${callKey(fingerprint, occurrence, within)} ${guard}`)
   }
 
-  /** All calls of a guard that were started, in the order they were first made. */
+  /** Started calls of a guard, in the order of their first start. */
   callsOf(guard: string): readonly EarlierCall[] {
     return [...this.#calls.values()].filter(({ intent }) => intent.guard === guard)
   }
 
-  /** Calls that were under way when a run was stopped, in the order they were first made. */
+  /** Calls in doubt, in the order of their first start. */
   inDoubt(): readonly EarlierCall[] {
     return [...this.#calls.values()].filter(({ facts }) => facts === undefined)
   }
@@ -56,7 +55,7 @@ export class CallLedger implements EarlierCalls {
     const key = `${callKey(fingerprint, occurrence, within)} ${guard}`
     const known = this.#calls.get(key)
     if (known?.facts?.status === 'done') return
-    // Nothing ran: what is known of it stays.
+    // It did not run, so that nothing changes.
     const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
     if (!wasStarted && state !== 'done' && known !== undefined) return
     if (facts === undefined && state !== 'in doubt') return
@@ -72,13 +71,12 @@ export class CallLedger implements EarlierCalls {
   }
 }
 
-/** Codes of results that a tool gave and nobody got. */
+/** Codes of results that were not returned. */
 const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
 
 /**
- * True if a tool ran and its answer was not waited for, or not handed on, or it was refused
- * something in the middle: it may well have had its effect. What a tool says itself, an error
- * for example, is an answer.
+ * True if a tool ran and its result was not awaited or not returned, or it was refused something
+ * after it had acted: it may have had its effect. An error that it threw is a result.
  */
 const isUnheard = (
   { status, attempts, served, acted }: GuardFacts,
@@ -88,7 +86,7 @@ const isUnheard = (
   served === undefined &&
   (status === 'stopped' || acted === true || (status === 'failed' && THROWN_AWAY.has(error?.code)))
 
-/** The calls inside calls of the tape that a session goes on with: it serves only those of the agent itself. */
+/** Nested calls on the tape that a session continues, which it does not serve itself. */
 export function nestedCallsOn(tape: string): EarlierCalls {
   const ledger = new CallLedger()
   ledger.addTape(
@@ -102,9 +100,9 @@ export function nestedCallsOn(tape: string): EarlierCalls {
 export interface EarlierCall {
   readonly tool: string
   readonly intent: GuardIntent
-  /** Missing when it is in doubt: it may have had its effect, and nobody saw its answer. */
+  /** Missing if it is in doubt. */
   readonly facts: GuardFacts | undefined
-  /** Its result; of a call in doubt, its start. */
+  /** Its result, or the start of a call in doubt. */
   readonly from: ServedFrom
   readonly error: RecordedError | undefined
   args(): unknown
@@ -114,11 +112,63 @@ export interface EarlierCall {
 
 /** Calls that earlier runs have completed. */
 export interface EarlierCalls {
-  /** The nth time that this very call was made of a guard, by the agent or inside another call. */
   find(
     guard: string,
     fingerprint: string,
     occurrence: number,
     within?: string,
   ): EarlierCall | undefined
+}
+
+/** A call that started and has no result: it may have had its effect. */
+export interface CallInDoubt {
+  readonly tool: string
+  readonly args: unknown
+  readonly fingerprint: string
+  readonly occurrence: number
+  /** Its idempotency key. */
+  readonly key: string | undefined
+  /** Its start on the tape of the stopped run. */
+  readonly from: ServedFrom
+}
+
+/** `fail`: not made, with an error. `retry`: made again. `skip`: not made, without error or output. */
+export type InDoubtDecision = 'fail' | 'retry' | 'skip'
+
+export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
+
+export const describeDoubt = (call: EarlierCall): CallInDoubt => ({
+  tool: call.tool,
+  args: call.args(),
+  fingerprint: call.intent.fingerprint,
+  occurrence: call.intent.occurrence,
+  key: call.intent.key,
+  from: call.from,
+})
+
+/** Calls on a tape that started and have no result. */
+export const underWayOn = (tape: Tape): readonly CallInDoubt[] =>
+  readGuards(tape)
+    .calls.filter(({ facts, state }) => facts === undefined && state === 'in doubt')
+    .map((call) => {
+      const { tool, callSeq: seq } = call
+      const { fingerprint, occurrence, key } = call.intent
+      return {
+        tool,
+        args: call.args(),
+        fingerprint,
+        occurrence,
+        key,
+        from: { run: tape.run.id, seq },
+      }
+    })
+
+/** Idempotent tools are retried. */
+export function decideDoubt(
+  call: EarlierCall,
+  { options }: GuardedTool,
+  choice: InDoubtChoice = 'fail',
+): InDoubtDecision {
+  if (options.idempotent === true || options.idempotencyKey !== undefined) return 'retry'
+  return typeof choice === 'function' ? choice(describeDoubt(call)) : choice
 }

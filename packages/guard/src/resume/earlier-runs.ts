@@ -8,10 +8,7 @@ import { resumeErrors } from './resume-errors.js'
 import { SpendingOnTape } from './spending-on-tape.js'
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 
-/**
- * The tape of the run that is to be resumed; undefined when there is none to resume. `true`: the
- * latest of this name, unless it came to its end. A text: id or path of any run.
- */
+/** The tape of the run to resume, if any. `true`: the latest of this name, unless it is complete. */
 function findRun(dir: string, name: string, resume: true | string): string | undefined {
   if (resume !== true) {
     const isPath = resume.endsWith('.tape') || path.basename(resume) !== resume
@@ -21,7 +18,7 @@ function findRun(dir: string, name: string, resume: true | string): string | und
   return latest === undefined || isComplete(latest) ? undefined : latest.path
 }
 
-/** Runs of a folder with this name in which a guard of this name was used, the latest first. */
+/** Runs in a folder with this name and a guard of this name, latest first. */
 function runsOf(dir: string, name: string, since = ''): readonly Tape[] {
   const found: Tape[] = []
   // Ids sort by their time, to the second.
@@ -49,14 +46,14 @@ function tapesIn(dir: string): string[] {
 
 const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
 
-/** A tape that is damaged and may be the one looked for is not passed over. */
+/** Throws for a damaged tape that may be the right one. */
 function openNamed(file: string, name: string): Tape | undefined {
-  // Most runs of a folder are others': their start tells.
+  // Skips most tapes without opening them.
   if (!startOf(file).includes(`"name":${JSON.stringify(name)}`)) return undefined
   try {
     if (openOwnTape(file).run.name !== name) return undefined
     const tape = openTape(file)
-    // Killed before its first call it has done nothing, and does not even say what it resumes.
+    // A run that was killed before its first call has done nothing.
     return readGuards(tape).guards.some(({ guard }) => guard === name) ? tape : undefined
   } catch (error) {
     const code = error instanceof TapeError ? error.code : ''
@@ -87,24 +84,20 @@ function startOf(file: string): string {
   }
 }
 
-/**
- * True if a run came to its own end, and not to an error. Without a seal it was killed while
- * it ended: nobody was told that it had, and whoever starts it again wants none of it twice.
- */
+/** True if a run ended without an error. Without a seal, it was killed before `end()` returned. */
 function isComplete(tape: Tape): boolean {
   if (tape.status !== 'sealed') return false
   const end = tape.event(tape.count - 2)
   return end.type === 'end' && end.error === undefined && (end.exitCode ?? 0) === 0
 }
 
-/** Something that must not outlive the process: a lock, a tape that is buffered in memory. */
+/** Something to release at exit: a lock, or a tape that is buffered in memory. */
 interface ExitResource {
   release(): void
 }
 
 const resources = new Set<ExitResource>()
 
-/** Lets go of it when the process exits, if nobody did before. */
 export function releaseAtExit(one: ExitResource): void {
   if (resources.size === 0) outsideRuns(() => process.on('exit', releaseAll))
   resources.add(one)
@@ -119,25 +112,23 @@ function releaseAll(): void {
     try {
       one.release()
     } catch {
-      // The process is about to end: what is on the tape is what there is.
+      // The process is about to end.
     }
   }
 }
 
 /**
- * The runs that are resumed: the one that was asked for, those it went on from, and
- * those that went on from it. Results are served from all of them, so that a crash of
- * a resumed run loses nothing that it had not come to yet. Every tape is verified
- * first. As long as this lives, no other guard can resume any of them.
+ * The resumed runs: the requested one, those it continued, and those that continued it. Results are
+ * served from all of them. Every tape is verified first, and locked until `release`.
  */
 export class EarlierRuns implements EarlierCalls {
-  /** The latest first. */
+  /** Latest first. */
   readonly resumes: readonly ResumedRun[]
-  /** Where their tapes lie, and where that of the run belongs that goes on from them. */
+  /** Folder of their tapes, and of the run that continues them. */
   readonly dir: string
   readonly #ledger = new CallLedger()
   readonly #lock: TapeLock
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #tapes: readonly Tape[]
 
   private constructor(tapes: readonly Tape[], lock: TapeLock) {
@@ -150,7 +141,7 @@ export class EarlierRuns implements EarlierCalls {
     this.dir = path.dirname(tapes[0]?.path ?? '')
   }
 
-  /** Finds, locks and checks the runs; undefined when there is nothing to resume. */
+  /** Finds, locks and verifies the runs; undefined if there is nothing to resume. */
   static open(dir: string, name: string, resume: true | string): EarlierRuns | undefined {
     for (let attempt = 0; ; attempt += 1) {
       const found = findRun(dir, name, resume)
@@ -170,12 +161,11 @@ export class EarlierRuns implements EarlierCalls {
     }
   }
 
-  /** The runs that the run of this session goes on from: for calls of other guards inside its own. */
+  /** The runs that the run of this session continues, for nested calls of other guards. */
   static of(session: Session): EarlierRuns | undefined {
     return resumedBy.get(session)
   }
 
-  /** The session that goes on from these runs. */
   resumeIn(session: Session): void {
     resumedBy.set(session, this)
   }
@@ -184,25 +174,23 @@ export class EarlierRuns implements EarlierCalls {
     return this.#ledger.find(...call)
   }
 
-  /** All calls of a guard that were started in them, in order. */
   callsOf(guard: string): readonly EarlierCall[] {
     return this.#ledger.callsOf(guard)
   }
 
-  /** Spending of a guard in all of them. */
   spentBy(guard: string): readonly Spent[] {
     return this.#tapes.flatMap((tape, index) =>
-      // The next one could begin only when this one was over.
+      // A run starts only after the one before has ended.
       new SpendingOnTape(tape, guard).all(this.#tapes[index + 1]?.run.startedAt),
     )
   }
 
-  /** Calls in doubt about which nothing was decided so far. */
+  /** Undecided calls in doubt. */
   openDoubts(): readonly EarlierCall[] {
     return this.#ledger.inDoubt().filter((call) => !settled.has(call))
   }
 
-  /** Id of the first of the runs: the same however often it is resumed. */
+  /** Id of the first run, which is the same in every resume. */
   get root(): string {
     return this.resumes.at(-1)?.run ?? ''
   }
@@ -216,20 +204,20 @@ export class EarlierRuns implements EarlierCalls {
 const resumedBy = new WeakMap<Session, EarlierRuns>()
 const settled = new WeakSet<EarlierCall>()
 
-/** A call in doubt is made again, or given up on purpose. */
+/** A call in doubt was decided about. */
 export const settleDoubt = (call: EarlierCall): void => void settled.add(call)
 
-/** The tape of the run that all of them go back to: its lock is the lock of all. */
+/** The tape of the first run, whose lock is that of all. */
 function rootOf(file: string): string {
   const first = linksOf(openTape(file)).at(-1)
   return first === undefined ? file : path.join(path.dirname(file), `${first.run}.tape`)
 }
 
-/** The runs that a run went on from, the latest first. */
+/** The runs that a run continued, latest first. */
 const linksOf = (tape: Tape): readonly ResumedRun[] =>
   readGuards(tape).guards.find(({ resumes }) => resumes !== undefined)?.resumes ?? []
 
-/** All of them, verified, the oldest first. */
+/** All related runs, verified, oldest first. */
 function familyOf(file: string, name: string): readonly Tape[] {
   const dir = path.dirname(file)
   const requested = openTape(file)

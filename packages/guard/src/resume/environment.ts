@@ -13,13 +13,13 @@ interface IndexEntry {
   readonly nanos: number
   readonly size: number
   readonly hash: string
-  /** Left out of the working tree on purpose, or promised never to change. */
+  /** Not in the working tree, or assumed unchanged. */
   readonly isElsewhere: boolean
 }
 
 interface GitIndex {
   readonly entries: readonly IndexEntry[]
-  /** Hash of the tree that the index stands for, where git has kept it. */
+  /** Hash of the tree of the index, if git has cached it. */
   readonly tree: string | undefined
 }
 
@@ -54,7 +54,7 @@ function readGitIndex(bytes: Buffer): GitIndex | undefined {
   return { entries, tree: cachedTree(bytes, at) }
 }
 
-/** The root of the extension `TREE`: an empty name, a count that is not negative, and a hash. */
+/** The root of the extension `TREE`: an empty name, a count and a hash. */
 function cachedTree(bytes: Buffer, from: number): string | undefined {
   for (let at = from; at + 8 <= bytes.length - HASH;) {
     const size = bytes.readUInt32BE(at + 4)
@@ -68,13 +68,12 @@ function cachedTree(bytes: Buffer, from: number): string | undefined {
   return undefined
 }
 
-/** More files than this are not looked at: whether one was changed is then not known. */
+/** With more files, `dirty` is unknown. */
 const FILES_MAX = 20_000
 
 /**
- * Revision and branch of the repository a folder is in, and whether tracked files
- * differ from it, read from `.git` without starting a program. Files that git does
- * not track are not looked at. `dirty` is missing where it cannot be told.
+ * Revision, branch and state of the repository of a folder, read from `.git`: starting git would run
+ * code that a tool may have configured there. Untracked files are ignored. `dirty` may be unknown.
  */
 export function gitState(folder: string): GuardEnvironment['git'] {
   try {
@@ -97,7 +96,7 @@ export function gitState(folder: string): GuardEnvironment['git'] {
   }
 }
 
-/** The folder with `.git`, which in a worktree is a file that names the real one. */
+/** The folder with `.git`, which in a worktree is a file. */
 function findGit(folder: string): { readonly root: string; readonly gitDir: string } | undefined {
   for (let at = path.resolve(folder); ; at = path.dirname(at)) {
     const git = path.join(at, '.git')
@@ -140,14 +139,14 @@ function isDirty(
   if (index === undefined || index.entries.length > FILES_MAX) return undefined
   if (index.entries.some((entry) => differs(root, entry))) return true
   const tree = treeOf(common, revision)
-  // A difference of the index itself is only known where both trees are.
+  // Staged changes are only known if both trees are.
   return tree === undefined || index.tree === undefined ? undefined : tree !== index.tree
 }
 
 function differs(root: string, entry: IndexEntry): boolean {
   const file = path.join(root, entry.name)
   const isLink = entry.mode === 0o120000
-  // A submodule is a repository of its own; so is a file that is not checked out here.
+  // Ignores submodules, and files that are not checked out.
   if (entry.mode === 0o160000 || entry.isElsewhere) return false
   try {
     const found = lstatSync(file, { bigint: true })
@@ -169,7 +168,7 @@ const blobHash = (content: Uint8Array, length: number): string =>
     .update(content)
     .digest('hex')
 
-/** The tree of a commit that is not packed; undefined where it is. */
+/** The tree of a commit; undefined if it is packed. */
 function treeOf(common: string, revision: string): string | undefined {
   const file = path.join(common, 'objects', revision.slice(0, 2), revision.slice(2))
   if (!existsSync(file)) return undefined
@@ -179,18 +178,14 @@ function treeOf(common: string, revision: string): string | undefined {
 
 const taken = new Map<string, GuardEnvironment>()
 
-/**
- * Where a guard runs, for those who look at its tape later: versions and digests, no
- * values of variables. Taken once for a folder and process, since the code that runs
- * is the one that was loaded.
- */
+/** Where a guard runs: versions and hashes, no values of variables. Read once per folder. */
 export function environment(folder = workingFolder()): GuardEnvironment {
   let found = taken.get(folder)
   if (found === undefined) taken.set(folder, (found = look(folder)))
   return found
 }
 
-/** One that was removed has no name any more. */
+/** The working directory may have been removed. */
 function workingFolder(): string {
   try {
     return process.cwd()
@@ -220,7 +215,7 @@ const LOCKFILES = [
   'bun.lockb',
 ]
 
-/** The nearest one, not looked for outside of the repository. */
+/** The nearest lock file in the repository. */
 function findLockfile(folder: string): GuardEnvironment['lockfile'] {
   try {
     const top = findGit(folder)?.root

@@ -26,18 +26,19 @@ import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
 import { protectTapes } from '../bounds/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
-import { callKey, nestedCallsOn } from './call-ledger.js'
-import type { EarlierCall, EarlierCalls } from './call-ledger.js'
-import { EarlierRuns, settleDoubt } from './earlier-runs.js'
-import { environment } from './environment.js'
-import { releaseAtExit, released } from './earlier-runs.js'
 import {
   type CallInDoubt,
+  callKey,
   decideDoubt,
   describeDoubt,
+  type EarlierCall,
+  type EarlierCalls,
   type InDoubtDecision,
+  nestedCallsOn,
   underWayOn,
-} from './in-doubt.js'
+} from './call-ledger.js'
+import { EarlierRuns, releaseAtExit, released, settleDoubt } from './earlier-runs.js'
+import { environment } from './environment.js'
 import { NestedSession } from './nested-session.js'
 import { resumeErrors } from './resume-errors.js'
 import { RunSpending } from './spending-on-tape.js'
@@ -46,16 +47,12 @@ import { createHash } from 'node:crypto'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { currentBounds } from '../enforcement/current-bounds.js'
 
-/**
- * The tape of a guard outside of any recording. Only `end` completes it. A process
- * that just exits leaves it as a kill would, with everything on it that happened: it
- * can be resumed.
- */
+/** The tape of a guard outside of any recording. Only `end` completes it; otherwise it can be resumed. */
 class OwnTape {
   readonly session: RecordSession
   readonly run: RecordedRun
 
-  /** A run that goes on from another lies beside it. */
+  /** `dir`: the folder of the run that it continues. */
   constructor(options: GuardOptions, dir = options.dir) {
     const { name, durability, signingKey } = options
     const { session, run } = outsideRuns(() =>
@@ -77,7 +74,7 @@ class OwnTape {
     outsideRuns(() => this.session.finish(end))
   }
 
-  /** Calls that have started and had no answer when it ended. */
+  /** Calls without a result when it ended. */
   underWay(): readonly CallInDoubt[] {
     return outsideRuns(() => underWayOn(openTape(this.run.path)))
   }
@@ -94,10 +91,7 @@ class OwnTape {
   }
 }
 
-/**
- * Numbers the calls of a run. Calls made inside another call are counted apart for
- * each: when that one is served, or answered by the tape, they are not made at all.
- */
+/** Numbers the calls of a run. Nested calls are numbered per enclosing call, which may be served. */
 class CallCounters {
   #calls = 0
   readonly #occurrences = new Map<string, number>()
@@ -114,7 +108,7 @@ class CallCounters {
     return occurrence
   }
 
-  /** A tape has decided about a call: those that follow are numbered on from it. */
+  /** Continues the numbers after a call that a tape decided about. */
   follow({ call, fingerprint, occurrence }: GuardIntent): void {
     this.#calls = Math.max(this.#calls, call)
     this.#occurrences.set(
@@ -126,14 +120,11 @@ class CallCounters {
 
 /** A guard's own tape, finished. */
 export interface EndedGuard extends RecordedRun {
-  /** Calls of resumed runs about which nobody decided, and calls that were under way when the guard was ended. */
+  /** Undecided calls of resumed runs, and calls in progress when the guard was ended. */
   readonly inDoubt: readonly CallInDoubt[]
 }
 
-/**
- * The tapes of a guard at work: the one its calls go on, and those of the runs it goes
- * on from. Knows each call by its number, its fingerprint and its occurrence.
- */
+/** The tapes of a guard: the current one, and those of the runs that it continues. */
 export class GuardTapes {
   readonly spending: RunSpending
   readonly #options: GuardOptions
@@ -141,7 +132,7 @@ export class GuardTapes {
   readonly #counters = new CallCounters()
   readonly #introduced = new WeakSet<Session>()
   #earlier: EarlierRuns | undefined
-  /** Calls inside calls, on the tape that a session goes on with. */
+  /** Nested calls on the tape that a session continues. */
   #nested: EarlierCalls | undefined
   #hasFollowed = false
   #isResumed = false
@@ -154,7 +145,7 @@ export class GuardTapes {
     options: GuardOptions,
     policy: CompiledPolicy,
     limiter: Limiter,
-    /** Called once, before the first call, with the calls of the runs that are resumed. */
+    /** Called once, before the first call, with the calls of the resumed runs. */
     readonly onResume: (calls: readonly EarlierCall[]) => void,
   ) {
     this.#options = options
@@ -163,7 +154,7 @@ export class GuardTapes {
     if (currentSession()?.local !== 'tape') this.#resume()
   }
 
-  /** Seals the guard's own tape, if it has one. `outcome` is called only then. */
+  /** Seals the own tape, if there is one. `outcome` is called only then. */
   end(outcome: () => RunEnd, isUnderWay: boolean): EndedGuard | undefined {
     if (!this.#isEnded) {
       this.#isEnded = true
@@ -177,7 +168,7 @@ export class GuardTapes {
     return this.#own && { ...this.#own.run, inDoubt: this.#leftOpen }
   }
 
-  /** Lets go of everything, so that the run can be resumed. */
+  /** Releases everything, so that the run can be resumed. */
   abandon(): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -185,22 +176,22 @@ export class GuardTapes {
     this.#earlier?.release()
   }
 
-  /** It has ended, and there is no other tape for calls made here. */
+  /** True after the end, outside of a recording. */
   get isOver(): boolean {
     return this.#isEnded && currentSession() === undefined
   }
 
-  /** Calls that were under way when the resumed run was stopped, and about which nothing was decided since. */
+  /** Undecided calls in doubt of the resumed runs. */
   inDoubt(): readonly CallInDoubt[] {
     return this.#earlier?.openDoubts().map(describeDoubt) ?? []
   }
 
-  /** The runs whose results are served, the latest first. */
+  /** The runs whose results are served, latest first. */
   get resumes(): readonly ResumedRun[] {
     return this.#earlier?.resumes ?? []
   }
 
-  /** The run that calls made here belong to: the recording around them, or the guard's own. */
+  /** The current recording, or the run of the guard itself. */
   session(): Session {
     const around = currentSession()
     if (around !== undefined) return around
@@ -215,7 +206,7 @@ export class GuardTapes {
     return this.#own.session
   }
 
-  /** Says on the tape, once, under which policy and where this guard works. */
+  /** Records policy and environment of the guard, once per tape. */
   introduce(session: Session): void {
     const run = session.owner ?? session
     this.#resume()
@@ -236,22 +227,22 @@ export class GuardTapes {
     run.keep?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
     const around = EarlierRuns.of(run)
     if (around !== this.#earlier) this.spending.restore(around)
-    this.spending.goOn(run, session !== run || this.#hasFollowed)
+    this.spending.continue(run, session !== run || this.#hasFollowed)
   }
 
-  /** Puts on the tape what was spent beside the results of calls. Not where a tape answers: it is there. */
+  /** Records spending outside of calls, unless it is being replayed. */
   recordSpent(usage: CallUsage): void {
     if (this.isOver || isNothing(amountOf(usage))) return
-    const isSaidAgain = currentSession() !== undefined
+    const isRepeated = currentSession() !== undefined
     const session = this.session()
     if (session.local === 'tape') return
     outsideRuns(() => {
       this.introduce(session)
-      this.spending.keep(session, usage, isSaidAgain)
+      this.spending.record(session, usage, isRepeated)
     })
   }
 
-  /** A tape has decided about a call: those that follow are numbered on from it. */
+  /** Continues after a call that a tape decided about. */
   follow(intent: GuardIntent): void {
     this.#hasFollowed = true
     this.#counters.follow(intent)
@@ -265,7 +256,7 @@ export class GuardTapes {
     return this.#counters.nextOccurrence(fingerprint, within)
   }
 
-  /** The same call as an earlier run made it. */
+  /** The same call in an earlier run. */
   findEarlier(
     session: Session,
     fingerprint: string,
@@ -286,32 +277,32 @@ export class GuardTapes {
     return decision
   }
 
-  /** Default `idempotencyKey` of a tool: the same however often the run is resumed. */
+  /** Default `idempotencyKey` of a tool, the same in every resume. */
   keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
     const run = this.#runsFor(session)?.root ?? this.#runOn(session.recording?.tape)
     return `${run}-${callKey(fingerprint, occurrence, within)}`
   }
 
-  /** Name of the run on a tape, which is nearly always the same one. */
+  /** Name of the run on a tape. Cached, because it rarely changes. */
   #runOn(tape: string | undefined): string {
     if (this.#named?.tape !== tape)
       this.#named = { tape, run: tape === undefined ? '' : path.basename(tape, '.tape') }
     return this.#named?.run ?? ''
   }
 
-  /** Says of a denial that an earlier run was allowed to make the call. */
+  /** Adds to a denial that an earlier run was allowed to make the call. */
   explainChange(denial: Denial, earlier: EarlierCall | undefined): Denial {
     const { hash } = this.#policy
     if (earlier?.facts?.status !== 'done' || earlier.intent.policy === hash) return denial
     return resumeErrors.policyChanged(denial, earlier.from.run, earlier.intent.policy, hash)
   }
 
-  /** A call inside one of another guard is on the tapes of that one's runs. */
+  /** A nested call of another guard is on the tapes of its runs. */
   #runsFor({ owner }: Session): EarlierRuns | undefined {
     return (owner && EarlierRuns.of(owner)) ?? this.#earlier
   }
 
-  /** Not where a tape answers: it has the results that were served, too. */
+  /** Not during a replay, which has the served results. */
   #resume(): void {
     const { resume, dir, name } = this.#options
     if (this.#isResumed || resume === undefined || resume === false) return
@@ -337,13 +328,13 @@ export class GuardTapes {
   }
 }
 
-/** Remembers, in short where it is deep inside others, which call has these bounds, for the calls that its tool makes. */
+/** Sets the key of a call for its nested calls, shortened for deep ones. */
 export function encloseCalls(bounds: CallBounds, key: string): void {
   const isDeep = key.includes('/')
   bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
 }
 
-/** The guarded call inside which this happens; undefined when a tool without a guard makes it. */
+/** Key of the enclosing guarded call, if any. */
 function enclosingCall(): string | undefined {
   return currentBounds().at(-1)?.key
 }

@@ -20,15 +20,13 @@ import {
 } from '@retake/engine/hook'
 
 /**
- * One guarded call that a tool makes. What tools do is no part of the run: on replay
- * they do not run. So the call stands on the tape as two notes, its intent before it
- * starts and its result before it is shown, and its answer comes to the tool at once
- * instead of in a turn of the agent's.
+ * A guarded call that a tool makes. Tools do not run on replay, so the call is not an event of the
+ * run but two notes, its intent and its result, and the tool gets the result immediately.
  */
 export class NestedSession implements Session {
   #intent: GuardIntent | undefined
 
-  /** `within` names the call that this one is made in, where that one is guarded, too. */
+  /** `within`: key of the enclosing call. */
   constructor(
     readonly owner: Session,
     readonly within: string,
@@ -123,15 +121,15 @@ export class NestedSession implements Session {
   }
 
   proceed(): void {
-    // Nothing is held back.
+    // Nothing is delayed.
   }
 
   forget(): void {
-    // No list is kept.
+    // There is no list.
   }
 
   #never(): never {
-    throw new Error('Retake broke one of its own rules: a nested session only makes guarded calls')
+    throw new Error('Retake invariant broken: a nested session only makes guarded calls')
   }
 }
 

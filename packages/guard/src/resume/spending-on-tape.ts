@@ -24,15 +24,12 @@ import { type Operation, outsideRuns, type Session } from '@retake/engine/hook'
 import type { Limiter } from '../limits/limiter.js'
 import type { EarlierRuns } from './earlier-runs.js'
 
-/** The guards, by name, that have counted what a run had spent before it went on. */
+/** Names of guards that have counted the earlier spending of a run. */
 const restored = new WeakMap<Session, Set<string>>()
 
-/**
- * Spending of a guard over all runs that continue one another: puts on the tape
- * what results do not tell, and hands its limits what was spent before.
- */
+/** Spending of a guard over runs that continue one another. Records what results do not show. */
 export class RunSpending {
-  /** Calls of which the tape tells what they cost, and that were counted. */
+  /** Calls whose recorded cost was counted. */
   readonly #counted = new WeakMap<Session, Set<number>>()
   #read: { readonly of: Tape; readonly spending: SpendingOnTape } | undefined
 
@@ -41,17 +38,16 @@ export class RunSpending {
     readonly limiter: Limiter,
   ) {}
 
-  /** The runs that are resumed: what is served from them costs nothing anew. */
+  /** Counts the spending of the resumed runs. */
   restore(runs: EarlierRuns | undefined): void {
     if (runs !== undefined) this.limiter.restore(runs.spentBy(this.guard))
   }
 
   /**
-   * A recorded run has gone live: counts what it had spent before, and of which the calls that
-   * are served do not tell. A guard that has not `begun` before spent nothing, unless the
-   * run is resumed: then somebody of its name did.
+   * Counts the earlier spending of a recorded run that goes live, as far as served calls do not show
+   * it. A guard that has not begun before spent nothing, unless the run is resumed.
    */
-  goOn(run: Session, hasBegun: boolean): void {
+  continue(run: Session, hasBegun: boolean): void {
     const { continues, tape: own } = run.recording ?? {}
     if (continues === undefined || !(hasBegun || continues.isResume)) return
     const names = restored.get(run) ?? new Set()
@@ -62,16 +58,16 @@ export class RunSpending {
     const spending = this.#on(tape)
     this.limiter.restore(spending.unseenBefore(at))
     if (!isResume) return
-    // Before the first of them is made again: what the others have cost is spent by then, too.
+    // All of them, before the first one is made again.
     for (const [op, spent] of spending.underWayAt(at))
       if (this.#count(run, op)) this.limiter.restore([spent])
     const later = spending.from(at)
     this.limiter.restore(later)
-    // A branch goes on from an earlier point: it would not know of what its parent spent after that.
+    // A branch starts at an earlier point, so its own tape lacks later spending of its parent.
     if (own !== tape.path) this.#recordLater(run, later)
   }
 
-  /** The cost so far of a call that the same run repeats: it remains spent. */
+  /** The cost so far of a call that the same run repeats. */
   before(session: Session, op: number): CallUsage | undefined {
     const { continues } = session.recording ?? {}
     if (continues?.isResume !== true || op >= continues.at) return undefined
@@ -94,13 +90,13 @@ export class RunSpending {
     return isNew
   }
 
-  /** Spent beside the tools. `isSaidAgain`: a run that goes on from this one hears it again. */
-  keep(session: Session, usage: CallUsage, isSaidAgain: boolean): void {
+  /** Records spending outside of tools. `isRepeated`: a run that continues this one reports it again. */
+  record(session: Session, usage: CallUsage, isRepeated: boolean): void {
     const said = addCallUsage(undefined, usage)
-    this.#note(session, isSaidAgain ? { usage: said, isSaidAgain } : { usage: said })
+    this.#note(session, isRepeated ? { usage: said, isSaidAgain: true } : { usage: said })
   }
 
-  /** Spent by an attempt of a call before the next one, or by a tool that its call has not waited for. */
+  /** Records spending of an attempt before the next one, or of a tool after its call. */
   recordFor({ session, id: op }: Operation, tool: string, amount: Amount): void {
     const usage = toUsage(amount)
     if (usage !== undefined) outsideRuns(() => this.#note(session, { usage, tool, op }))
@@ -128,15 +124,15 @@ export class RunSpending {
 }
 
 /**
- * Spending of a guard according to a tape, as its limits counted it. A call without a
- * result counts with all that was reserved for it. Tapes of before this was written down
- * tell nothing of `run.spend`, and of several attempts the most that they may have used.
+ * Spending of a guard according to a tape, as its limits counted it. A call without a result counts
+ * with its reservation. Old tapes lack `run.spend`, and for several attempts the largest possible
+ * usage counts.
  */
 export class SpendingOnTape {
   readonly #tape: Tape
   readonly #guard: string
   readonly #read: GuardsOnTape
-  /** It was gone on with on the same tape: its clock stood still in between. */
+  /** The run was continued on the same tape, so that times are unknown. */
   readonly #hasGap: boolean
 
   constructor(tape: Tape, guard: string) {
@@ -146,15 +142,12 @@ export class SpendingOnTape {
     this.#hasGap = this.#read.guards.filter((each) => each.guard === guard).length > 1
   }
 
-  /** Everything. `until`: when the run was over at the latest, where that is known. */
+  /** `until`: latest end of the run, if known. */
   all(until?: number): readonly Spent[] {
     return [...this.#ofCalls(() => true, until), ...this.#ofNotes(() => true)]
   }
 
-  /**
-   * Spending that the answers served up to event `at` do not show: calls that tools
-   * made, and what was spent beside results.
-   */
+  /** Spending that results up to event `at` do not show: nested calls and notes. */
   unseenBefore(at: number): readonly Spent[] {
     return [
       ...this.#ofCalls(({ isNested, callSeq }) => isNested && callSeq < at),
@@ -162,7 +155,7 @@ export class SpendingOnTape {
     ]
   }
 
-  /** Calls of the agent that had no answer by then, with what they count for, by the event that started them. */
+  /** Spending of calls of the agent without a result by then, by the event that started them. */
   underWayAt(at: number): ReadonlyMap<number, Spent> {
     const open = this.#read.calls.filter(
       ({ isNested, callSeq, resultSeq = Infinity }) => !isNested && callSeq < at && resultSeq >= at,
@@ -171,7 +164,7 @@ export class SpendingOnTape {
     return new Map(found.flatMap(([op, last]) => (last === undefined ? [] : [[op, last]])))
   }
 
-  /** Spending after that event, which is not served: calls that were begun there, and notes beside results. */
+  /** Spending after that event, which is not served. */
   from(at: number): readonly Spent[] {
     return [
       ...this.#ofCalls(({ callSeq }) => callSeq >= at),
@@ -179,7 +172,7 @@ export class SpendingOnTape {
     ]
   }
 
-  /** The amount that a repeated call counts for; `attempts` come from notes, if it has no result. */
+  /** Spending of a call; `attempts` come from notes, if it has no result. */
   ofCall(op: number): { readonly last: Spent; readonly attempts: Amount } | undefined {
     const [last] = this.#ofCalls(({ callSeq }) => callSeq === op)
     const isOpen = this.#read.calls.some(({ callSeq, facts }) => callSeq === op && !facts)
@@ -197,7 +190,7 @@ export class SpendingOnTape {
       spent.push({
         tool,
         amount: countedFor(intent, facts),
-        // Nobody knows when a call without a result was over: with its run at the latest.
+        // A call without a result ended with its run at the latest.
         at: facts === undefined ? until : this.#dateOf(call.at + (call.latencyMs ?? 0)),
         ...(overused && { most: overuseOf(intent.reserved, overused) }),
       })

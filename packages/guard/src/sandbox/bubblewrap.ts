@@ -14,27 +14,26 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine/hook'
-import { foldersAbove, isBelow } from '../bounds/file-roots.js'
-import { resolvePath } from '../bounds/resolve-path.js'
+import { foldersAbove, isBelow, resolvePath } from '../bounds/file-roots.js'
 import { seccompFilter } from './seccomp.js'
 
-/** What a sandboxed process may touch. A missing list means everything, an empty one nothing. */
+/** Limits of a sandboxed process. A missing list means everything, an empty one nothing. */
 export interface Confinement {
   readonly read?: readonly string[] | undefined
   readonly write?: readonly string[] | undefined
-  /** Never visible, whatever the lists say: tapes, approvals, policies. */
+  /** Never visible: tapes, approvals, policies. */
   readonly hidden: readonly string[]
   /** `open`: the network of this machine. `closed`: a loopback of its own, and nothing else. */
   readonly network: 'open' | 'closed'
   readonly cwd: string
-  /** Files and folders of code, visible beside what may be read. */
+  /** Files and folders of code, which are also visible. */
   readonly code?: readonly string[]
 }
 
-/** Programs and their libraries: readable in every sandbox. */
+/** Programs and libraries, which are readable in every sandbox. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
 
-/** Settings without which programs do not start, resolve names or know certificates. */
+/** Settings that programs need to start, resolve names or verify certificates. */
 const SETTINGS = [
   'alternatives',
   'ca-certificates',
@@ -81,10 +80,7 @@ export function bubblewrapArguments(confinement: Confinement): string[] {
   ]
 }
 
-/**
- * Folders above hidden ones, as far as they can be written: a mount point cannot be renamed, so
- * nothing that is hidden appears under another name.
- */
+/** Writable folders above hidden ones. As mount points they cannot be renamed, which would reveal the hidden ones. */
 function pinned(hidden: readonly string[], { read, write = read ?? ['/'] }: Confinement): string[] {
   const above = hidden.flatMap((each) =>
     foldersAbove(each).filter((folder) =>
@@ -97,11 +93,11 @@ function pinned(hidden: readonly string[], { read, write = read ?? ['/'] }: Conf
 interface OutsideSockets {
   /** In the listed folders. */
   readonly visible: readonly string[]
-  /** False if there may be more: one was moved, has a second name, or its name is relative. */
+  /** False if there may be more: one was moved, has a second name, or a relative one. */
   readonly isComplete: boolean
 }
 
-/** Sockets that somebody outside listens to. */
+/** Sockets with a listener outside of the sandbox. */
 function outsideSockets({ read, write, network, hidden }: Confinement): OutsideSockets {
   if (network === 'open' || read === undefined) return { visible: [], isComplete: true }
   const names = localSockets()
@@ -119,7 +115,7 @@ function outsideSockets({ read, write, network, hidden }: Confinement): OutsideS
   }
 }
 
-/** The same, as it was a moment ago: for processes that wait, which are looked at with each call. */
+/** The same, cached for a moment, because it is checked with each call. */
 export function recentSockets(confinement: Confinement): OutsideSockets {
   if (performance.now() - recent.at > RECENT_MS)
     recent = { at: performance.now(), sockets: new Map() }
@@ -132,7 +128,7 @@ export function recentSockets(confinement: Confinement): OutsideSockets {
 const RECENT_MS = 500
 let recent = { at: -RECENT_MS, sockets: new Map<string, OutsideSockets>() }
 
-/** Names of the sockets that somebody listens to, as far as this network namespace knows them. */
+/** Names of listening sockets in this network namespace. */
 function localSockets(): string[] {
   try {
     return outsideRuns(() => readFileSync('/proc/net/unix', 'utf8'))
@@ -143,7 +139,7 @@ function localSockets(): string[] {
   }
 }
 
-/** Settings of the kernel. To the system, root in a sandbox owns them like any other root. */
+/** Settings of the kernel, which root in a sandbox could otherwise change. */
 const KERNEL = ['acpi', 'fs', 'mtrr', 'scsi', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`)
 
 const devices = (): string[] => [
@@ -163,7 +159,7 @@ function everything({ write }: Confinement): string[] {
     '/',
     ...devices(),
     ...outermost(write, write).flatMap((each) => ['--bind-try', each, each]),
-    // Most programs need a folder for temporary files. This one is in memory, and theirs alone.
+    // Most programs need temporary files. This folder is private and in memory.
     ...(write.some((root) => isBelow(tmpdir(), root)) ? [] : ['--setenv', 'TMPDIR', '/dev/shm']),
   ]
 }
@@ -193,7 +189,7 @@ function systemMount(folder: string): string[] {
     : ['--ro-bind', folder, folder]
 }
 
-/** Node itself, where a version manager installed it. */
+/** Node itself, if a version manager installed it. */
 function nodeMount(): string[] {
   const prefix = path.dirname(path.dirname(process.execPath))
   return prefix === '/' || SYSTEM.some((each) => isBelow(prefix, each))
@@ -201,11 +197,11 @@ function nodeMount(): string[] {
     : ['--ro-bind', prefix, prefix]
 }
 
-/** A folder inside one that can be written is there already, and may be a link by now. */
+/** A folder inside a writable one is visible already, and may be a link by now. */
 const outermost = (folders: readonly string[], writable: readonly string[]): string[] =>
   byDepth(folders).filter((each) => !writable.some((root) => root !== each && isBelow(each, root)))
 
-/** A folder is mounted before those inside it. */
+/** Outer folders are mounted first. */
 const byDepth = (folders: readonly string[]): string[] =>
   [...new Set(folders)].toSorted((a, b) => a.length - b.length)
 
@@ -217,10 +213,7 @@ const isVisible = (
 
 let found: { readonly file: string } | { readonly why: string } | undefined
 
-/**
- * The sandbox of this machine: the path of a `bwrap` that works, or why there is none. Some
- * systems have it and forbid user namespaces, so it is tried once.
- */
+/** The path of a working `bwrap`, or why there is none. Some systems forbid user namespaces, so it is tried. */
 export function findBubblewrap(): { readonly file: string } | { readonly why: string } {
   return (found ??= outsideRuns(probe))
 }
@@ -228,7 +221,7 @@ export function findBubblewrap(): { readonly file: string } | { readonly why: st
 function probe(): { readonly file: string } | { readonly why: string } {
   if (process.env['RETAKE_SANDBOX'] === 'off') return { why: 'RETAKE_SANDBOX=off turns it off' }
   if (process.platform !== 'linux') return { why: `there is no bubblewrap on ${process.platform}` }
-  // Never one that a tool may have written: npm puts the programs of a project first.
+  // Not from the project, which a tool may write: npm puts its programs first.
   const folders = (process.env['PATH'] ?? '')
     .split(':')
     .filter((each) => path.isAbsolute(each) && !each.split('/').includes('node_modules'))
@@ -245,18 +238,18 @@ function probe(): { readonly file: string } | { readonly why: string } {
   }
 }
 
-/** Why programs cannot be confined here; undefined when they can. */
+/** Why there is no sandbox; undefined if there is one. */
 export function sandboxMissing(): string | undefined {
   const sandbox = findBubblewrap()
   return 'why' in sandbox ? sandbox.why : undefined
 }
 
-/** Opens the filter for one process; close it once the process was started. */
+/** Opens the filter for one process. Close it after the process was started. */
 export function openSeccompFilter(confinement: Confinement): number | undefined {
   const { read, network } = confinement
   const filter = seccompFilter({
     network: network === 'open',
-    // Where everything can be read, sockets of the outside can be seen.
+    // If everything can be read, sockets of the outside are visible.
     localSockets:
       network === 'open' || (read !== undefined && outsideSockets(confinement).isComplete),
   })

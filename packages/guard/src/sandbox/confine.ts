@@ -12,7 +12,7 @@ import {
   openSeccompFilter,
 } from './bubblewrap.js'
 
-/** What all scopes together leave to a process that starts in `cwd`. */
+/** The intersection of all scopes, for a process that starts in `cwd`. */
 export function confinementOf(scopes: readonly Scopes[], cwd: string): Confinement {
   const common = (roots: (files: NonNullable<Scopes['files']>) => FileRoots | undefined) =>
     scopes
@@ -27,21 +27,18 @@ export function confinementOf(scopes: readonly Scopes[], cwd: string): Confineme
   }
 }
 
-/** Of each two folders of which one contains the other, the inner one. */
+/** The inner folder of each pair in which one contains the other. */
 const intersection = (some: readonly string[], others: readonly string[]): readonly string[] =>
   some.flatMap((a) => others.flatMap((b) => (isBelow(a, b) ? [a] : isBelow(b, a) ? [b] : [])))
 
-/** A process as Node hands it to the system: `stdio` has one entry for each descriptor. */
+/** Options of a process as Node passes them to the system. */
 export interface NativeSpawnOptions extends SpawnOptions {
   readonly stdio?: readonly object[]
 }
 
 /**
- * Starts a process of guarded calls in the sandbox. Without one, or without scopes, it starts as
- * it is: `CallBounds.process` has decided then that this is enough.
- *
- * Not promised: that a program killed by a signal reports it. Bubblewrap exits with 128 plus the
- * signal's number instead.
+ * Starts a process of guarded calls in the sandbox, if there is one and the calls have scopes.
+ * `CallBounds.process` has checked it. A program killed by a signal reports 128 plus its number.
  */
 export function spawnConfined<T>(
   bounds: readonly CallBounds[],
@@ -79,7 +76,7 @@ export function spawnConfined<T>(
   }
 }
 
-/** Keys of the program are not for what its tools start. */
+/** Programs do not get secrets of this process. */
 function isHarmless(pair: string): boolean {
   const at = pair.indexOf('=', 1)
   return !containsSecret(pair.slice(0, at), pair.slice(at + 1))

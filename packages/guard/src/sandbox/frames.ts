@@ -4,7 +4,7 @@ import v8 from 'node:v8'
 const HEAD_BYTES = 4
 const FRAME_BYTES_MAX = 1 << 28
 
-/** Sends a copy of a value. Throws for one that cannot be copied, such as a function. */
+/** Sends a copy of a value. Throws if it cannot be copied, such as a function. */
 export function sendFrame(pipe: net.Socket, value: unknown): void {
   const body = v8.serialize(value)
   const head = Buffer.alloc(HEAD_BYTES)
@@ -13,10 +13,8 @@ export function sendFrame(pipe: net.Socket, value: unknown): void {
 }
 
 /**
- * Receives the values that the other side sends. Node's own channel between processes is not used,
- * because a message that is wrong ends the process that receives it.
- *
- * `end`: the pipe was closed, or what came through it is not a frame.
+ * Receives values. Node's own IPC is not used, because an invalid message ends the receiver. Calls
+ * `end` when the pipe is closed or an invalid frame arrives.
  */
 export function receiveFrames(
   pipe: net.Socket,

@@ -5,10 +5,8 @@ import type { Duplex } from 'node:stream'
 import type { CallBounds } from '../bounds/call-bounds.js'
 
 /**
- * The only way out of a sandbox without a network: HTTP/2 over a pipe, in which each connection
- * is a `CONNECT` request. The bounds of the call decide; what they allow is connected from here.
- *
- * `bounds`: those of the call that is being made; none between calls.
+ * The only connection out of a sandbox without network: HTTP/2 over a pipe, with a `CONNECT` request
+ * for each connection. `bounds` returns those of the current call, or none between calls.
  */
 export function openGateway(pipe: Duplex, bounds: () => readonly CallBounds[]): void {
   const session = http2.performServerHandshake(pipe)
@@ -19,7 +17,7 @@ export function openGateway(pipe: Duplex, bounds: () => readonly CallBounds[]): 
     const { host, port } = endpointIn(headers[':authority'])
     allowed(bounds(), host, port)
       .then((address) => connect(inner, address, port))
-      // The refusal is among what the call was refused.
+      // `blocked` of the call lists the refusal.
       .catch(() => inner.close(http2.constants.NGHTTP2_CONNECT_ERROR))
   })
 }
@@ -44,10 +42,10 @@ function endpointIn(authority = ''): { host: string; port: number } {
   }
 }
 
-/** Throws what a scope refuses; returns the address that was checked, so that no second answer of a name server counts. */
+/** Throws if a scope refuses. Returns the checked address, so that the name is resolved only once. */
 async function allowed(bounds: readonly CallBounds[], host: string, port: number): Promise<string> {
   if (bounds.length === 0) throw new Error('no call is being made')
-  // Requests cannot be seen here, most are encrypted: where methods are limited, none leaves.
+  // Requests are encrypted, so connections are raw: refused if methods are limited.
   for (const each of bounds) each.host(host, port, true)
   const [first, ...others] = net.isIP(host)
     ? [{ address: host }]

@@ -1,6 +1,6 @@
 /**
- * Numbers of the system calls that a sandbox refuses, for x64 and arm64: what mounts, loads
- * code into the kernel, looks into other processes, or has been a way out of namespaces before.
+ * Numbers of refused system calls on x64 and arm64: those that mount, load kernel code, inspect other
+ * processes, or have been used to escape from namespaces.
  */
 const REFUSED: Readonly<Record<string, readonly [x64: number | undefined, arm64: number]>> = {
   acct: [163, 89],
@@ -71,7 +71,7 @@ const AF_UNIX = 1
 /** Families that a network namespace separates: `INET`, `INET6`, `NETLINK`. Others reach the host. */
 const SEPARATED = [2, 10, 16]
 const [SOCK_TYPE_MASK, SOCK_DGRAM] = [0xf, 2]
-/** System calls of the x32 ABI, which have numbers of their own. */
+/** Numbers of the x32 ABI start here. */
 const X32 = 0x40000000
 
 const [LOAD, AND, RETURN] = [0x20, 0x54, 0x06]
@@ -85,11 +85,11 @@ const [NUMBER, ARCH, FIRST, SECOND] = [0, 4, 16, 24]
 export interface SeccompOptions {
   /** The network of this machine may be used. */
   readonly network: boolean
-  /** Sockets with a path may be used. A network namespace does not separate them from the outside. */
+  /** Sockets with a path may be used. A network namespace does not separate them. */
   readonly localSockets: boolean
 }
 
-/** A filter for `bwrap --seccomp`; undefined on processors whose system calls are not known here. */
+/** A filter for `bwrap --seccomp`; undefined on other processors. */
 export function seccompFilter(
   { network, localSockets }: SeccompOptions,
   arch: string = process.arch,
@@ -106,7 +106,7 @@ export function seccompFilter(
     [LOAD, 0, 0, NUMBER],
     [JUMP_ATLEAST, 0, 1, X32],
     [RETURN, 0, 0, fail(EPERM)],
-    // The C library falls back to `clone`, whose flags can be read here.
+    // The C library falls back to `clone`, whose flags a filter can read.
     [JUMP_EQUAL, 0, 1, CLONE3],
     [RETURN, 0, 0, fail(ENOSYS)],
     ...numbers.flatMap((number) => [
@@ -130,7 +130,7 @@ export function seccompFilter(
     ...(localSockets
       ? []
       : [
-          // A pair of pipes is connected for good. Datagrams can be sent anywhere.
+          // Stream pairs stay connected to each other, datagrams can be sent anywhere.
           [JUMP_EQUAL, 0, 5, socketpair],
           [LOAD, 0, 0, SECOND],
           [AND, 0, 0, SOCK_TYPE_MASK],

@@ -1,6 +1,6 @@
 /**
- * The process of a sandboxed tool: loads its module, then answers calls. Runs inside the sandbox
- * with nothing but Node around it, so of Retake it imports only how to talk to the guard.
+ * The process of a sandboxed tool: loads its module, then answers calls. Only Node is available in
+ * the sandbox, so it imports nothing but the protocol.
  */
 import http2 from 'node:http2'
 import net from 'node:net'
@@ -23,7 +23,7 @@ export type ToolReply =
   | { readonly id: number; readonly error: SentError }
   | { readonly id: number; readonly use: unknown }
 
-/** An error as it crosses the border: a structured clone would lose its properties. */
+/** An error for the other process. A structured clone would lose its properties. */
 export interface SentError {
   readonly name: string
   readonly message: string
@@ -56,7 +56,7 @@ function sent(thrown: unknown, depth = 0): SentError {
 
 async function answer(tool: Tool, request: ToolRequest): Promise<void> {
   const { id, args, idempotencyKey, attempt } = request
-  // A call that is given up is ended with this process.
+  // Never aborted: to give up a call, the guard ends this process.
   const { signal } = new AbortController()
   try {
     const use = (usage: unknown): void => reply({ id, use: usage })
@@ -68,8 +68,8 @@ async function answer(tool: Tool, request: ToolRequest): Promise<void> {
 }
 
 /**
- * Sends every TCP connection through the guard, which decides and connects. A connection is
- * redirected to a port of this process's own loopback, so TLS, HTTP and drivers work unchanged.
+ * Sends every TCP connection through the guard. Connections are redirected to a port on the loopback
+ * of this sandbox, so TLS, HTTP and drivers work unchanged.
  */
 function connectThroughGuard(descriptor: number): void {
   const { connect: nativeConnect } = net.Socket.prototype as {
@@ -104,7 +104,7 @@ function connectThroughGuard(descriptor: number): void {
       { path?: string | null; host?: string; port?: number | string },
       unknown,
     ]
-    // Agents of HTTP set an empty path to say that it is none.
+    // HTTP agents set an empty path.
     const isLocal = Boolean(options.path) || options.port === undefined
     if (isLocal) return nativeConnect.apply(this, args)
     const port = relayTo(options.host ?? 'localhost', Number(options.port))
@@ -132,7 +132,7 @@ function normalize(args: readonly unknown[]): [object, unknown] {
 }
 
 async function start(): Promise<void> {
-  // With this signal, a program of the tool could open a debugger here and answer in its name.
+  // By default, this signal opens a debugger.
   process.on('SIGUSR1', () => {})
   if (gateway !== '') connectThroughGuard(Number(gateway))
   const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
@@ -140,7 +140,6 @@ async function start(): Promise<void> {
   if (typeof tool !== 'function')
     throw new TypeError(`${file} has no function "${exported}" among its exports`)
   const take = (request: unknown): void => void answer(tool as Tool, request as ToolRequest)
-  // Nobody waits for this process any more.
   receiveFrames(channel, take, () => process.exit())
   reply({ ready: true })
 }

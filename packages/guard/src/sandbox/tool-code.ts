@@ -9,14 +9,11 @@ const NAMED_BESIDE = /\bnew URL\(\s*(['"])((?!\w+:|\/)[^'"\n]+)\1\s*,\s*import\.
 const ENDINGS = ['', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.json', '.node']
 
 /**
- * Files that a tool's module needs to load: itself, what it imports by a relative name, and so on,
- * and the `node_modules` and `package.json` of the folders above. A sandbox shows these and not
- * the rest of the project, which may hold keys.
+ * Files that a module needs: itself, its relative imports, and `node_modules` and `package.json` of
+ * the folders above. The rest of the project, which may contain secrets, is not visible.
  *
- * Files in folders that the tool may write are visible anyway, and not looked through: whoever
- * writes them would choose what else is visible.
- *
- * Not found: names that are computed. List their folders in `sandbox.code`.
+ * Files that the tool may write are not searched: they would choose what else is visible. Computed
+ * names are not found; list their folders in `sandbox.code`.
  */
 export function toolCode(module: string, writable: readonly string[] = []): string[] {
   const isWritable = (each: string): boolean => writable.some((root) => isBelow(each, root))

@@ -28,12 +28,12 @@ import type { SentError, ToolRequest } from './tool-child.js'
 
 const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
 
-/** Processes that wait for their next call, by tool and scopes; the longest unused first. */
+/** Idle processes by tool and scopes, least recently used first. */
 const idle = new Map<string, ToolProcess[]>()
 const IDLE_MAX = 4
 const IDLE_MAX_ALL = 16
 
-/** A tool whose module runs in a process of its own, inside a sandbox. */
+/** Runs a module in its own process, inside a sandbox. */
 export function sandboxedTool(
   name: string,
   options: SandboxedModule,
@@ -63,7 +63,7 @@ export function sandboxedTool(
   }
 }
 
-/** Stores a process for the next call, and ends those that were not used for the longest time. */
+/** Stores a process for the next call, and ends the least recently used ones. */
 function wait(key: string, tool: ToolProcess): void {
   const waiting = idle.get(key) ?? []
   if (tool.isAlive && waiting.length < IDLE_MAX) waiting.push(tool)
@@ -79,7 +79,7 @@ function wait(key: string, tool: ToolProcess): void {
   }
 }
 
-/** Takes a process that waits; some have ended meanwhile. */
+/** Takes an idle process that is still alive. */
 function idleProcess(key: string): ToolProcess | undefined {
   const waiting = idle.get(key)
   for (let tool = waiting?.pop(); tool !== undefined; tool = waiting?.pop())
@@ -95,7 +95,7 @@ interface ToolProcessOptions {
   readonly confinement: Confinement
 }
 
-/** One process, for one call at a time. It does not keep the program running. */
+/** A process for one call at a time. While idle, it does not keep the program running. */
 class ToolProcess {
   readonly #child: ChildProcess
   readonly #channel: net.Socket
@@ -120,7 +120,7 @@ class ToolProcess {
     this.#ready.catch(() => {})
   }
 
-  /** Resolves when the module is loaded. What a process prints that never gets there is the reason. */
+  /** Resolves when the module is loaded. If the process ends before, its output is the reason. */
   #started(name: string): Promise<void> {
     const { stderr } = this.#child
     let printed: string | undefined = ''
@@ -150,7 +150,7 @@ class ToolProcess {
 
   async call(args: unknown, context: ToolContext, bounds: readonly CallBounds[]): Promise<unknown> {
     this.#setReferenced(true)
-    // Work that is given up is ended with its process: code that never returns cannot be asked to.
+    // Only ending the process stops code that never returns.
     const kill = (): void => this.end()
     context.signal.addEventListener('abort', kill, { once: true })
     try {
@@ -177,14 +177,14 @@ class ToolProcess {
         this.#receive = () => {}
         this.#child.off('exit', exit)
       }
-      // It may come from anybody in the sandbox.
+      // Any code in the sandbox may have sent it.
       this.#receive = (reply) => {
         if (!isObject(reply) || reply['id'] !== id) return
         if ('use' in reply) return count(reply['use'] as CallUsage)
         done()
         if ('output' in reply) resolve(reply['output'])
         else if (isSentError(reply['error'])) reject(refusalOr(reply['error'], this.#bounds))
-        else reject(new Error('The tool failed, and its process did not say why.'))
+        else reject(new Error('The tool failed without an error.'))
       }
       const count = (usage: CallUsage): void => {
         try {
@@ -205,7 +205,6 @@ class ToolProcess {
     })
   }
 
-  /** A process that works on a call keeps the program running, an idle one does not. */
   #setReferenced(isNeeded: boolean): void {
     const { stderr } = this.#child
     for (const each of [this.#child, this.#channel, stderr as net.Socket | null])
@@ -214,7 +213,7 @@ class ToolProcess {
   }
 }
 
-/** Descriptors of the process beside its standard ones. */
+/** Descriptors in addition to the standard ones. */
 const CHANNEL_FD = 3
 const GATEWAY_FD = 4
 const FILTER_FD = 5
@@ -255,18 +254,15 @@ function startChild({ file, exported, limits, confinement }: ToolProcessOptions)
 }
 
 /**
- * Node's permission model, for a tool that makes do without a sandbox: files outside of the scope,
- * programs, threads and native add-ons are refused by Node itself.
- *
- * Not promised: links that lead out are followed, the guard's own files are not hidden inside the
- * folders of the scope, and only connections that are made with `node:net` go through the guard.
+ * Node's permission model, instead of a sandbox. Not promised: links that lead out are followed, files
+ * of the guard inside the scope are visible, and only `node:net` goes through the guard.
  */
 function permissions({ read, write, network }: Confinement, code: readonly string[]): string[] {
   if (read === undefined && write === undefined && network === 'open') return []
   const flag = process.allowedNodeEnvironmentFlags.has('--permission')
     ? '--permission'
     : '--experimental-permission'
-  // Node adds what is below a folder by itself, and aborts if it is listed again.
+  // Node aborts if a folder is listed again below another one.
   const allow = (name: string, all: readonly string[] | undefined): string[] =>
     [...new Set(all ?? ['*'])]
       .filter((each, _, set) => !set.some((other) => other !== each && isBelow(each, other)))
@@ -279,13 +275,13 @@ function permissions({ read, write, network }: Confinement, code: readonly strin
   ]
 }
 
-/** Flags that say what to run, and how to watch it. Some are followed by a value. */
+/** Flags for what to run or watch. Some are followed by a value. */
 const PROGRAM_FLAGS =
   /^(?:-[cip]|-p?e|--(?:check|cpu-prof|env-file|eval|heap|input-type|inspect|interactive|print|test|trace-event|watch)[\w-]*(?:=.*)?)$/s
 const FLAGS_WITH_VALUE =
   /^(?:-p?e|-p|--(?:cpu-prof-(?:dir|interval|name)|env-file|env-file-if-exists|eval|heap-prof-(?:dir|interval|name)|input-type|inspect-port|print|test-[\w-]+|trace-event-[\w-]+|watch-path))$/
 
-/** Flags of this process that a process of tools needs as well: those about how code is loaded. */
+/** Flags of this process about how code is loaded, which tools need as well. */
 function toolFlags(flags: readonly string[]): string[] {
   return flags.filter((flag, index) => {
     const isValue = FLAGS_WITH_VALUE.test(flags[index - 1] ?? '') && !flag.startsWith('-')
@@ -308,16 +304,15 @@ function preloadsIn(flags: readonly string[]): string[] {
 }
 const PRELOAD = /^(?:-r|--require|--import|--loader|--experimental-loader)=([^=]+)/
 
-/** Limits that the system enforces: memory, processor seconds, and processes with threads. */
 function limited(
   { memoryMb, cpu, processes }: SandboxLimits,
   command: readonly string[],
 ): string[] {
   const flags = [
-    // V8 reserves far more addresses than it uses, so only data counts.
+    // Limits data only, because V8 reserves far more addresses than it uses.
     memoryMb === undefined ? '' : `ulimit -d ${(memoryMb + NODE_MB) * 1024}; `,
     cpu === undefined ? '' : `ulimit -t ${cpu}; `,
-    // Shells disagree about the letter.
+    // The letter depends on the shell.
     processes === undefined
       ? ''
       : `{ ulimit -u ${processes + NODE_THREADS} || ulimit -p ${processes + NODE_THREADS}; } 2>/dev/null; `,
@@ -325,11 +320,11 @@ function limited(
   return flags === '' ? [...command] : ['/bin/sh', '-c', `${flags}exec "$0" "$@"`, ...command]
 }
 
-/** Node itself takes up to this much before a tool does anything; Node 24 reserves most. */
+/** Needs of Node itself; those of Node 24 are largest. */
 const NODE_MB = 600
 const NODE_THREADS = 16
 
-/** Names that programs need to run. Everything else may be a key. */
+/** Variables that every tool gets. Others may be secrets. */
 const VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS']
 
 const environment = (more: readonly string[]): NodeJS.ProcessEnv =>
@@ -339,7 +334,7 @@ const environment = (more: readonly string[]): NodeJS.ProcessEnv =>
     ),
   )
 
-/** An error of a tool, or what the guard refused it, if that is where it comes from. */
+/** An error of a tool, with the refusal that caused it, if any. */
 function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
   const refused = bounds.flatMap((each) => each.blocked).at(-1)
   const chain = [error]
@@ -355,7 +350,6 @@ function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** Causes may go in a circle. */
 const isSentError = (value: unknown, depth = 0): value is SentError =>
   isObject(value) &&
   typeof value['name'] === 'string' &&

@@ -62,7 +62,12 @@ const fileOf = (name, file) => {
   )
 }
 const SQLITE = fileOf(isNode20 ? 'better-sqlite3' : 'better-sqlite3-13', '.')
-const SQLITE_ADDON = path.join(SQLITE, 'build/Release/better_sqlite3.node')
+const SQLITE_ADDON = path.join(
+  SQLITE,
+  isNode20
+    ? 'build/Release/better_sqlite3.node'
+    : `prebuilds/${process.platform}-${process.arch}.node`,
+)
 const SQL_FILES = path.dirname(require.resolve('sql.js'))
 const ESBUILD = fileOf(`@esbuild/${process.platform}-${process.arch}`, 'bin/esbuild')
 

@@ -1,19 +1,22 @@
 import { decodeBody, guardedCalls, type TapeLike } from '@retake/tape/format'
 import { looksSecret } from '@retake/engine/hook'
 import { typeOf } from '../type-of.js'
-import type { ArgumentBaseline, Baseline, Spread, ToolBaseline } from './baseline.js'
-import { eachArgument } from './baseline.js'
-import { hostIn, textShape } from './baseline.js'
+import {
+  type ArgumentBaseline,
+  type Baseline,
+  eachArgument,
+  hostIn,
+  type Spread,
+  textShape,
+  type ToolBaseline,
+} from './baseline.js'
 
 export interface BaselineOptions {
   /** Arguments that are not compared, by path or last name: `query`, `items[].sku`. */
   readonly ignore?: readonly string[]
 }
 
-/**
- * Learns from the arguments of tools in recorded runs: of calls that were made and
- * succeeded, guarded or not. What was denied or failed teaches nothing.
- */
+/** Statistics of the arguments of successful tool calls, guarded or not, in recorded runs. */
 export function baselineFrom(tapes: Iterable<TapeLike>, options: BaselineOptions = {}): Baseline {
   const { ignore = [] } = options
   const tools = new Map<string, ToolNotes>()
@@ -65,7 +68,7 @@ class ToolNotes {
   }
 }
 
-/** Few enough values, and each seen often enough, that another one is worth a remark. */
+/** With few values that were each seen often, another value counts as unusual. */
 const VALUES_MOST = 20
 const SEEN_EACH = 3
 const VALUE_LENGTH = 60

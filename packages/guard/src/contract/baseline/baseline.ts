@@ -3,10 +3,9 @@ import { GuardError } from '../../guard-error.js'
 import { contractErrors } from '../contract-errors.js'
 import { typeOf } from '../type-of.js'
 
-/** The beginning of a long text decides its shape; patterns are slow on more. */
 const LOOKED_AT = 300
 
-/** Coarse shape of a text: a sentence that becomes a path or an address is noticed. */
+/** Coarse shape of a text, by its beginning. */
 export function textShape(text: string): string {
   const looked = text.slice(0, LOOKED_AT)
   return SHAPES.find(([, pattern]) => pattern.test(looked))?.[0] ?? 'text'
@@ -24,10 +23,9 @@ const SHAPES: readonly (readonly [string, RegExp])[] = [
   ['code', /[`$;|<>]|&&|\w\(/],
 ]
 
-/** Longer texts are not addresses. */
 const LONGEST_ADDRESS = 8_000
 
-/** Where a text leads to: the host of an address, the domain of a mail address. */
+/** The host of a URL, or the domain of a mail address. */
 export function hostIn(text: string): string | undefined {
   if (text.length > LONGEST_ADDRESS) return undefined
   const mail = /^[^\s@]{1,300}@([^\s@.]+(?:\.[^\s@.]+)+)$/.exec(text)?.[1]
@@ -40,10 +38,10 @@ export function hostIn(text: string): string | undefined {
   }
 }
 
-/** Arguments beyond this number are not looked at. */
+/** Further arguments are ignored. */
 const MOST = 5_000
 
-/** Names of what is new in every call by its nature, without case, `_` and `-`. */
+/** Names of arguments that differ in every call, without case, `_` and `-`. */
 const NEVER = new Set([
   'correlationid',
   'createdat',
@@ -65,9 +63,8 @@ interface Argument {
 }
 
 /**
- * The single values in the arguments of a call. Members of a list share a path, so that
- * a longer list is not a new argument; those of the outermost list are the arguments of a
- * function, and are told apart.
+ * The single values in the arguments of a call. Members of a list share a path, except for those of
+ * the outermost list, which are the arguments of a function.
  */
 export function eachArgument(args: unknown, ignore: readonly string[] = []): Argument[] {
   const found: Argument[] = []
@@ -99,7 +96,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new GuardError(contractErrors.baselineInvalid('It is no JSON.'), { cause })
+    throw new GuardError(contractErrors.baselineInvalid('It is not JSON.'), { cause })
   }
 }
 
@@ -107,12 +104,12 @@ function problemIn(read: unknown): string | undefined {
   if (!isRecord(read) || !isRecord(read['tools'])) return 'It has no "tools".'
   if (read['version'] !== 1) return `It has version ${JSON.stringify(read['version'])}, not 1.`
   if (read['ignore'] !== undefined && !isTexts(read['ignore']))
-    return '"ignore" is no list of texts.'
+    return '"ignore" is not a list of texts.'
   for (const [tool, known] of Object.entries(read['tools'])) {
     if (!isRecord(known) || !isCount(known['calls']) || !isRecord(known['arguments']))
       return `"${tool}" has no "calls" or no "arguments".`
     for (const [path, each] of Object.entries(known['arguments']))
-      if (!isArgument(each)) return `Argument ${path} of "${tool}" is not one of a baseline.`
+      if (!isArgument(each)) return `Argument ${path} of "${tool}" is not valid.`
   }
   return undefined
 }
@@ -139,7 +136,7 @@ const isSpread = (value: unknown): value is Spread =>
 export interface Baseline {
   readonly version: 1
   readonly tools: Readonly<Record<string, ToolBaseline>>
-  /** Arguments that are not compared, by path or last name, beside those that never are. */
+  /** Arguments that are not compared, by path or last name. */
   readonly ignore?: readonly string[]
 }
 
@@ -153,13 +150,13 @@ export interface ToolBaseline {
 export interface ArgumentBaseline {
   /** Calls that had it. */
   readonly calls: number
-  /** How often it was of which type. */
+  /** Number of calls by type. */
   readonly types: Readonly<Record<string, number>>
   readonly numbers?: Spread
   /** Of texts, in characters. */
   readonly lengths?: Spread
   readonly shapes?: readonly string[]
-  /** All values there were, when they were few and came again and again. */
+  /** All values, if they were few and repeated. */
   readonly values?: readonly (string | boolean)[]
   /** Hosts of addresses, and domains of mail addresses. */
   readonly hosts?: readonly string[]

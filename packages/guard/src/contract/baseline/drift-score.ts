@@ -1,37 +1,38 @@
 import type { ArgumentDrift, DriftReason } from '@retake/tape/format'
 import { typeOf } from '../type-of.js'
-import type { ArgumentBaseline, Baseline, Spread } from './baseline.js'
-import { eachArgument, hostIn, textShape } from './baseline.js'
+import {
+  type ArgumentBaseline,
+  type Baseline,
+  eachArgument,
+  hostIn,
+  type Spread,
+  textShape,
+} from './baseline.js'
 import type { PolicyJudgement } from '../../policy/compiled-policy.js'
 import { contractErrors } from '../contract-errors.js'
 
-/** With fewer calls than this there is nothing to differ from. */
 const CALLS_LEAST = 5
 
-/**
- * How much each kind of difference counts. A score is their sum: 10 is one thing that
- * should not happen, 5 one that is worth a look, and a handful of small ones is both.
- */
+/** Weight of each kind of difference. A score is their sum: 5 is worth a look, 10 should not happen. */
 export const DRIFT_WEIGHTS = {
-  /** Data leaves to where it never went: what a planted instruction is most often after. */
+  /** Data goes to a new host: the usual aim of an injected instruction. */
   host: 15,
-  /** A number became a text: another meaning, or another program behind the call. */
   type: 10,
-  /** Five times and more beyond all there were: an amount in cents, a runaway loop. */
+  /** At least five times the largest: an amount in cents, a runaway loop. */
   numberFar: 10,
-  /** Twice and more, or below zero for the first time: it may be a busy day. */
+  /** At least twice the largest, or negative for the first time. */
   numberBeyond: 5,
-  /** A little outside is what growth looks like. */
+  /** Slightly outside. */
   numberOutside: 1,
-  /** A sentence became a path, an address or code. */
+  /** A sentence became a path, a URL or code. */
   shape: 5,
-  /** An argument that no call had: tools change, but models also make them up. */
+  /** A new argument. */
   added: 5,
-  /** One that every call had: often harmless, since tools have defaults. */
+  /** An argument that every call had. Often harmless, since tools have defaults. */
   missing: 3,
-  /** Another choice where there were few: it may simply be new. */
+  /** A new value where there were few. */
   value: 3,
-  /** Texts vary in length by nature, so only much longer ones count, and less than numbers. */
+  /** Texts vary in length, so only much longer ones count. */
   textFar: 5,
   textBeyond: 2,
 } as const
@@ -39,10 +40,7 @@ export const DRIFT_WEIGHTS = {
 const FAR = 5
 const BEYOND = 2
 
-/**
- * How much the arguments of a call differ from those of earlier runs, and in what. A tool
- * that was hardly ever called has no score. It does not know what is right, only what is unusual.
- */
+/** Difference between the arguments of a call and those of earlier runs. Rarely called tools score 0. */
 export function driftScore(baseline: Baseline, tool: string, args: unknown): ArgumentDrift {
   const known = Object.hasOwn(baseline.tools, tool) ? baseline.tools[tool] : undefined
   if (known === undefined || known.calls < CALLS_LEAST)
@@ -74,7 +72,7 @@ type Add = (kind: keyof typeof DRIFT_WEIGHTS, what: string) => void
 function compare(before: ArgumentBaseline, value: unknown, add: Add): void {
   const type = typeOf(value)
   if (!Object.hasOwn(before.types, type))
-    return add('type', `it is ${type}, and was ${Object.keys(before.types).join(' or ')}`)
+    return add('type', `it is ${type}, was ${Object.keys(before.types).join(' or ')}`)
   if (before.numbers && (typeof value === 'number' || typeof value === 'bigint'))
     compareNumber(before.numbers, Number(value), add)
   const isOther = (each: string | boolean): boolean => before.values?.includes(each) === false
@@ -84,12 +82,12 @@ function compare(before: ArgumentBaseline, value: unknown, add: Add): void {
   if (isOther(value)) add('value', `it is none of the ${before.values?.length} values there were`)
   const shape = textShape(value)
   if (before.shapes && !before.shapes.includes(shape))
-    add('shape', `it looks like ${shape}, and like ${before.shapes.join(' or ')} before`)
+    add('shape', `it looks like ${shape}, earlier like ${before.shapes.join(' or ')}`)
   const longest = before.lengths?.max ?? Infinity
   if (value.length > longest * BEYOND)
     add(
       value.length >= longest * FAR ? 'textFar' : 'textBeyond',
-      `it has ${value.length} characters, and had ${longest} at most`,
+      `it has ${value.length} characters, at most ${longest} before`,
     )
 }
 
@@ -113,15 +111,13 @@ function newHost(
   add: (what: string) => void,
 ): void {
   const host = typeof value === 'string' ? hostIn(value) : undefined
-  if (host !== undefined && hosts?.includes(host) !== true)
-    add(`it leads to ${host}, where no call led before`)
+  if (host !== undefined && hosts?.includes(host) !== true) add(`it leads to the new host ${host}`)
 }
 
-/** Policy for a call whose arguments are unusual. */
 export interface OnArgumentDrift {
   /** Scores above this are acted upon. */
   readonly over: number
-  /** `warn`: only noted on the tape, as every score is. */
+  /** `warn`: only recorded, like every score. */
   readonly then: 'warn' | 'ask' | 'deny'
 }
 
@@ -130,7 +126,7 @@ interface ArgumentDriftOptions {
   readonly onArgumentDrift?: OnArgumentDrift
 }
 
-/** A judgement with the score of the arguments, which can make it stricter and nothing else. */
+/** Adds the score of the arguments, which can only make the judgement stricter. */
 export function judgeArguments(
   { baseline, onArgumentDrift }: ArgumentDriftOptions,
   call: { readonly tool: string; readonly args: unknown },

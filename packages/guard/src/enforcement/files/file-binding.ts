@@ -2,7 +2,7 @@ import path from 'node:path'
 import { types } from 'node:util'
 import { flagBits, isNodesOwn, opensForWriting, outsideRuns, type Undo } from '@retake/engine/hook'
 import { isOwnEntry } from '../../bounds/own-files.js'
-import { statOf } from '../../bounds/resolve-path.js'
+import { statOf } from '../../bounds/file-roots.js'
 import { currentBounds } from '../current-bounds.js'
 import { FileCheck, isCode } from './file-check.js'
 import { BINDING_PLANS, readPaths } from './file-plans.js'
@@ -12,13 +12,13 @@ type Native = (...args: unknown[]) => unknown
 
 let binding: Record<string, Native> | undefined
 
-/** False under Node's permission model. Then `node:fs` is checked, and paths are not pinned. */
+/** False under Node's permission model: then `node:fs` is checked, and paths are not pinned. */
 export const hasBinding = (): boolean => binding !== undefined
 
 /**
- * Checks files where `node:fs` hands over to the system: so it does not matter which function
- * a library calls, when it took it from `node:fs`, and how a tree is walked. Functions that only
- * look (`stat` and the like) are checked in `node:fs`: a loader calls them for every folder.
+ * Checks files where `node:fs` calls the system, so it does not matter when a library copied a
+ * function of `node:fs`. `stat` and the like are checked in `node:fs`, because module loaders call
+ * them for every folder.
  */
 export function patchFileBinding(): Undo {
   const found = (binding = bindingOf())
@@ -38,7 +38,7 @@ function checked(name: string, native: Native): Native {
     const bounds = currentBounds()
     if (bounds.length === 0 || !isPath(given[0])) return native.apply(this, given)
     const check = new FileCheck(bounds)
-    // A library may continue in the context of a finished call; without scopes that is allowed.
+    // Without scopes, a library may continue in the context of a finished call.
     if (!check.haveScopes && bounds.every(({ isOver }) => isOver)) return native.apply(this, given)
     if (mayLoad(name, given) && isNodesOwn(wrapper, BELOW)) return native.apply(this, given)
     const args = [...given]
@@ -53,7 +53,7 @@ function checked(name: string, native: Native): Native {
       if (readPaths(check, name, args)) plan?.(pins, args)
     } catch (error) {
       pins.release()
-      // Who walks a tree finds nothing behind a link that leads out of the folders, and continues.
+      // A library that walks a tree finds nothing behind a link that leads out, and continues.
       const isSkipped = name === 'readdir' && isLink(given[0])
       if (isSkipped) for (const each of bounds) each.overlook(error)
       const nothing = given[2] === true ? [[], []] : []
@@ -91,12 +91,11 @@ function checked(name: string, native: Native): Native {
   return wrapper
 }
 
-/** True for what a loader does to read a module. */
+/** True if a module loader may make this call. */
 const mayLoad = (name: string, [location, flags]: readonly unknown[]): boolean =>
   (name === 'readFileUtf8' || (name.startsWith('open') && !opensForWriting(flagBits(flags)))) &&
   isCode('readFile', location)
 
-/** Parts of Node between a loader and the system. */
 const BELOW = /^node:(?:fs$|internal\/fs\/)/
 
 const isLink = (location: unknown): boolean => statOf(String(location))?.isSymbolicLink() === true
@@ -108,10 +107,7 @@ interface Request {
 const isRequest = (value: unknown): value is Request =>
   typeof (value as Partial<Request> | null | undefined)?.oncomplete === 'function'
 
-/**
- * Leaves out what belongs to the guard, so that tools can walk the folders around it: names alone,
- * or names and their kinds side by side.
- */
+/** Omits files of the guard from a list of names, or from lists of names and kinds. */
 function withoutOwn(folder: string, listing: unknown): unknown {
   if (!Array.isArray(listing)) return listing
   const isSeen = (name: unknown): boolean => !isOwnEntry(folder, String(name))
@@ -125,7 +121,7 @@ const isPath = (value: unknown): boolean => typeof value === 'string' || types.i
 function bindingOf(): Record<string, Native> | undefined {
   const owner = process as unknown as { binding?: (name: string) => Record<string, Native> }
   const { noDeprecation } = process
-  // The one way there is; it is deprecated so that programs do not come to rely on it.
+  // Deprecated, but there is no other way.
   process.noDeprecation = true
   try {
     return outsideRuns(() => owner.binding?.('fs'))

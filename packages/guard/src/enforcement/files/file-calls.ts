@@ -1,7 +1,6 @@
-import path from 'node:path'
 import type { EventEmitter } from 'node:events'
-import type { Stats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
+import path from 'node:path'
 import { disk, type FileCall, outsideRuns } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { FileAccess } from '../../bounds/scopes.js'
@@ -11,10 +10,9 @@ import { FILE_PLANS, LOOKS, readPaths } from './file-plans.js'
 import { Pins } from './pins.js'
 
 /**
- * A call of `node:fs` by a guarded tool. What reads or changes something is checked below, where
- * `node:fs` hands over to the system; here, what only looks, descriptors, and everything where
- * a run is in between. A refusal comes in the way in which the function reports errors. `exists`
- * knows no errors: for it, what may not be seen is not there.
+ * Checks a call of `node:fs` by a guarded tool: `stat` and the like, descriptors, and everything in
+ * a run inside the tool. The rest is checked in `file-binding.ts`. Reports refusals as the function
+ * reports errors; `exists` returns false.
  */
 export function callWithin(bounds: readonly CallBounds[], file: FileCall): unknown {
   const { name, style, args, call, native, session } = file
@@ -25,13 +23,22 @@ export function callWithin(bounds: readonly CallBounds[], file: FileCall): unkno
   } catch (error) {
     return refused(style, name, args, error)
   }
-  if (name !== 'open') return call(...args)
-  const note = <T>(opened: T): T => (ownDescriptor(check, opened), opened)
-  if (style === 'promise') return (call(...args) as Promise<unknown>).then(note)
-  const last = args.findLastIndex((arg) => typeof arg === 'function')
-  if (style === 'sync' || last < 0) return note(call(...args))
-  const callback = args[last] as Function
-  return call(...args.with(last, (error: unknown, fd: unknown) => callback(error, note(fd))))
+  const called = call(...args)
+  return name === 'open' && style === 'promise'
+    ? (called as Promise<OpenedHandle>).then((handle) => closeWithCall(bounds, handle))
+    : called
+}
+
+type OpenedHandle = FileHandle & EventEmitter
+
+/** The operations of a handle are not seen here, so it is closed with its call. */
+function closeWithCall(bounds: readonly CallBounds[], handle: OpenedHandle): OpenedHandle {
+  for (const each of bounds)
+    handle.once(
+      'close',
+      each.onEnd(() => void handle.close().catch(() => {})),
+    )
+  return handle
 }
 
 function refused(
@@ -54,9 +61,9 @@ async function* rejected(error: Error | undefined): AsyncGenerator {
   yield undefined
 }
 
+/** Functions that take a descriptor only, and those of them that write. */
 const TAKES_DESCRIPTOR =
   /^(?:close|f(?:chmod|chown|datasync|stat|sync|truncate)|futimes|readv?|writev?)$/
-
 const WRITES_DESCRIPTOR =
   /^(?:appendFile|fchmod|fchown|ftruncate|futimes|truncate|write|writeFile|writev)$/
 
@@ -66,7 +73,8 @@ const LOGS = /^(?:f(?:data)?sync|writev?)$/
 function checkCall(check: FileCheck, name: string, given: readonly unknown[]): void {
   const [fd] = given
   if (typeof fd === 'number') {
-    if (name === 'close' && isOwn(check, fd)) return disownDescriptor(check, fd)
+    // A tool may close what it has opened when its call is over.
+    if (name === 'close') return
     const access = WRITES_DESCRIPTOR.test(name) ? 'write' : 'read'
     return checkDescriptor(check, access, fd, LOGS.test(name))
   }
@@ -94,84 +102,35 @@ function checkGlob(check: FileCheck, [patterns, options]: readonly unknown[]): v
     const fixed = pattern.split(/[*?[{!+@(]/, 1)[0] ?? ''
     const folder = fixed === pattern ? fixed : fixed.slice(0, fixed.lastIndexOf('/') + 1)
     check.access('read', path.isAbsolute(folder) ? folder : `${base}/${folder}`)
-    // Where it climbs from is only known when it is there.
+    // Only known during the search.
     if (/(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/.test(pattern.slice(folder.length)))
       check.access('unseen', pattern)
   }
 }
 
-/** Descriptors that a guarded call has opened, with the file of each. */
-const opened = new WeakMap<CallBounds, Map<number, string>>()
-
-/** Takes note of what `open` gave to a tool: a number, or a handle, which is closed with the call. */
-function ownDescriptor({ bounds }: FileCheck, given: unknown): void {
-  const handle: Partial<FileHandle & EventEmitter> | undefined =
-    typeof given === 'object' && given !== null ? given : undefined
-  const fd = handle?.fd ?? given
-  const file = typeof fd === 'number' ? fileOf(fd) : undefined
-  if (typeof fd !== 'number' || file === undefined) return
-  for (const each of bounds) {
-    let own = opened.get(each)
-    if (own === undefined) opened.set(each, (own = new Map()))
-    own.set(fd, file)
-    if (handle?.close === undefined) continue
-    const release = each.onEnd(() => void handle.close?.().catch(() => {}))
-    handle.once?.('close', release)
-  }
-}
-
 /**
- * A descriptor was checked when it was opened, so a call may use its own, and those of the
- * process itself. Any other number is checked by the file it refers to; where that
- * is not known, or is no file, it is refused. A number that has been given to another file
- * meanwhile is not its own any more.
+ * Checks a descriptor by the file that it refers to: a model may pass a number where a tool expects
+ * a path. A file that the program opened only for writing is a log, and may be written with `write`.
  *
- * A file that the program has opened only to write is its log, or output that it collects: tools
- * may write to it with `write`. By the functions that take a path or a number they may not, since
- * the number might come from the model.
- *
- * A `FileHandle` from before the call is not checked: passing it to a tool passes the file.
+ * Not checked: a `FileHandle` from before the call, because passing it to a tool passes the file,
+ * and descriptors on systems without `/proc`.
  */
 export function checkDescriptor(
-  check: FileCheck,
+  { bounds }: FileCheck,
   access: FileAccess,
   fd: number,
   isLogging = false,
 ): void {
   if (fd >= 0 && fd <= 2) return
-  const file = fileOf(fd)
-  // Nothing is open there: Node says so.
-  if (file === undefined) return
-  for (const each of check.bounds) {
-    if (!each.isOver && opened.get(each)?.get(fd) === file) continue
-    const location = pathOf(fd)
-    if (location === undefined) each.file('descriptor', `descriptor ${fd}`)
+  const location = pathOf(fd)
+  for (const each of bounds) {
+    if (location === undefined) each.checkOver()
     else if (isLogging && opensOnlyToWrite(fd)) each.log(location)
     else each.file(access, location)
   }
 }
 
-/** True if every call around has opened it; then it may also be closed when they are over. */
-function isOwn({ bounds }: FileCheck, fd: number): boolean {
-  const file = fileOf(fd)
-  return file !== undefined && bounds.every((each) => opened.get(each)?.get(fd) === file)
-}
-
-function disownDescriptor({ bounds }: FileCheck, fd: number): void {
-  for (const each of bounds) opened.get(each)?.delete(fd)
-}
-
-function fileOf(fd: number): string | undefined {
-  let stats: Stats
-  try {
-    stats = disk.fstatSync(fd)
-  } catch {
-    return undefined
-  }
-  return `${stats.dev}:${stats.ino}`
-}
-
-/** Linux only: elsewhere it cannot be found out. */
+/** False on systems without `/proc`. */
 function opensOnlyToWrite(fd: number): boolean {
   try {
     const info = outsideRuns(() => disk.readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))
@@ -184,9 +143,10 @@ function opensOnlyToWrite(fd: number): boolean {
 
 const ACCESS_MODE = 3
 
+/** Undefined for sockets and pipes. */
 function pathOf(fd: number): string | undefined {
   try {
-    const location = disk.readlinkSync(`/proc/self/fd/${fd}`)
+    const location = disk.readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '')
     return location.startsWith('/') ? location : undefined
   } catch {
     return undefined

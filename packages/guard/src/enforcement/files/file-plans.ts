@@ -7,14 +7,14 @@ import {
   opensToRead,
   outsideRuns,
 } from '@retake/engine/hook'
-import { resolvePath, statOf } from '../../bounds/resolve-path.js'
+import { resolvePath, statOf } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import { type FileCheck, pathArgument } from './file-check.js'
 import type { Pins } from './pins.js'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, COPYFILE_EXCL } = disk.constants
 
-/** Checks all that a call touches, and puts pinned paths into its arguments. Paths are text by then. */
+/** Checks the paths of a call, and replaces them by pinned ones. Paths are text by then. */
 type Plan = (pins: Pins, args: unknown[]) => void
 
 const target =
@@ -23,7 +23,6 @@ const target =
     args[0] = pins.target([access], args[0] as string)
   }
 
-/** The entry itself. */
 const entry =
   (access: FileAccess): Plan =>
   (pins, args) => {
@@ -42,7 +41,7 @@ const removed =
     args[index] = pins.entry((text) => pins.check.removal(text), args[index] as string)
   }
 
-/** Opens a file. With `index`, its flags are there as a number and may be changed. */
+/** Opens a file. `index`: position of its flags, if they may be changed. */
 const opens =
   (flagsOf: (args: readonly unknown[]) => unknown, index?: number): Plan =>
   (pins, args) => {
@@ -55,7 +54,7 @@ const opens =
     args[0] = isEntry
       ? pins.entry((at) => accesses.forEach((access) => pins.check.access(access, at)), text)
       : pins.target(accesses, text, (bits & O_CREAT) !== 0)
-    // A name in a pinned folder: a link that is created now is not followed.
+    // A link that is created meanwhile is not followed.
     const isName = /^\/proc\/self\/fd\/\d+\//.test(String(args[0]))
     if (index !== undefined && (bits & O_CREAT) !== 0 && isName) args[index] = bits | O_NOFOLLOW
   }
@@ -73,7 +72,7 @@ const copies: Plan = (pins, args) => {
   if ((mode & COPYFILE_EXCL) !== 0 || !isThere || pins.check.session !== undefined)
     return made(1)(pins, args)
   const at = pins.target(['write'], to, true)
-  // Made first, so that a link which is put there meanwhile is not followed.
+  // Created first, so that a link that is created meanwhile is not followed.
   const isNew = /^\/proc\/self\/fd\/\d+\/[^/]+$/.test(at)
   args[1] = isNew
     ? pins.pinDescriptor(
@@ -83,7 +82,7 @@ const copies: Plan = (pins, args) => {
     : at
 }
 
-/** Everything below the source, where links in it lead, and where each is copied to. */
+/** Checks everything below the source, including links, and its copies. */
 const copiesTree: Plan = ({ check }, args) => {
   const pending: [from: string, to: string][] = [args.slice(0, 2) as [string, string]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
@@ -99,11 +98,11 @@ const copiesTree: Plan = ({ check }, args) => {
   }
 }
 
-/** Its answer contains the path, so the path is not pinned. */
+/** Returns the path, so the path is not pinned. */
 const makesTemporary: Plan = ({ check }, args) =>
   check.access('write', `${args[0] as string}XXXXXX`)
 
-/** Functions that are checked in `node:fs`: they only look, or have ways of their own. */
+/** Functions that are checked in `node:fs`. */
 export const LOOKS: Readonly<Record<string, Plan>> = {
   access: target('look'),
   exists: target('look'),
@@ -112,7 +111,7 @@ export const LOOKS: Readonly<Record<string, Plan>> = {
   openAsBlob: target('read'),
   openAsBlobSync: target('read'),
   opendir: target('read'),
-  // Below, a link that leads out is passed over: who walks a tree continues.
+  // The binding skips links that lead out, for libraries that walk a tree.
   readdir: target('read'),
   readlink: entry('read'),
   realpath: target('look'),
@@ -122,7 +121,7 @@ export const LOOKS: Readonly<Record<string, Plan>> = {
   watchFile: target('read'),
 }
 
-/** Functions by which content is read, or anything is changed, by their names in Node's binding. */
+/** Functions that read or change files, by their names in Node's binding. */
 export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
   chmod: target('write'),
   chown: target('write'),
@@ -147,7 +146,7 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
   readdir: target('read'),
   rename: (pins, args) => {
     const [from, to] = args as [string, string]
-    // A link that is moved leads somewhere else, if it is relative.
+    // A relative link that is moved leads somewhere else.
     if (statOf(from)?.isSymbolicLink() === true) pins.check.link(disk.readlinkSync(from), to)
     removed(0)(pins, args)
     removed(1)(pins, args)
@@ -163,7 +162,7 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
   writeFileUtf8: opensAt(2),
 }
 
-/** The same for functions of `node:fs`, where a run is between it and the binding. */
+/** The same for functions of `node:fs`, in a run inside the tool. */
 export const FILE_PLANS: Readonly<Record<string, Plan>> = {
   ...BINDING_PLANS,
   ...LOOKS,
@@ -180,7 +179,7 @@ export const FILE_PLANS: Readonly<Record<string, Plan>> = {
 
 const TWO_PATHS = /^(?:copyFile|cp.*|link|rename|symlink)$/
 
-/** Makes text of the paths among the arguments. False when they are none that Node takes. */
+/** Converts the paths of a call to text. False if they are not paths. */
 export function readPaths(check: FileCheck, name: string, args: unknown[]): boolean {
   for (let index = 0; index < (TWO_PATHS.test(name) ? 2 : 1); index++) {
     const text = pathArgument(check, args[index])

@@ -3,13 +3,10 @@ import { lookFirst, replaceClass, type Undo, undoAll } from '@retake/engine/hook
 import { currentBounds } from '../current-bounds.js'
 import { FileCheck, pathArgument } from './file-check.js'
 
-/**
- * Ways to files that are not in `node:fs`. They are checked inside guarded calls and are
- * otherwise as they were. Native addons have ways of their own, which are not seen.
- */
+/** Functions outside `node:fs` that use files. Native add-ons are not seen. */
 export const patchOtherWays = (): Undo =>
   undoAll([
-    // Not even back to where it is: relative paths of everybody depend on it.
+    // Relative paths of the whole program depend on it.
     checkFirst(process, 'chdir', (check, [folder]) => check.access('enter', String(folder))),
     checkFirst(v8, 'writeHeapSnapshot', (check, [file]) =>
       check.access('write', pathArgument(check, file) ?? '.'),
@@ -27,10 +24,7 @@ function checkFirst(
   })
 }
 
-/**
- * Parts of Node that open files in native code. Only processes with a policy about files load
- * them: they are marked as experimental, and say so when they are loaded.
- */
+/** Modules that open files in native code. Loaded only with a file scope, because they print warnings. */
 export function lockNativeWays(): Undo {
   return undoAll([
     checkClass('node:wasi', 'WASI', (check, options) => {
@@ -40,9 +34,9 @@ export function lockNativeWays(): Undo {
         check.access('write', folder)
       }
     }),
-    // By its SQL any file can be attached.
+    // SQL can attach any file.
     checkClass('node:sqlite', 'DatabaseSync', ({ bounds }) => {
-      for (const each of bounds) each.addon('node:sqlite')
+      for (const each of bounds) each.unseen('addon', 'node:sqlite')
     }),
   ])
 }
@@ -67,7 +61,7 @@ function checkClass(
   return replaceClass([owner], name, Checked)
 }
 
-/** Nobody here uses what the warning is about. */
+/** Suppresses the warning about an experimental module. */
 function quietly<T>(load: () => T): T {
   const { emitWarning } = process
   process.emitWarning = () => {}

@@ -1,28 +1,26 @@
 import path from 'node:path'
 import { disk, outsideRuns } from '@retake/engine/hook'
-import { statOf, resolvePath, type ResolvedPath } from '../../bounds/resolve-path.js'
+import { statOf, resolvePath, type ResolvedPath } from '../../bounds/file-roots.js'
 import type { FileAccess } from '../../bounds/scopes.js'
 import type { FileCheck } from './file-check.js'
 
 const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
-/** Holds a file without opening it; Node has no name for it. */
+/** Refers to a file without opening it. Node has no constant for it. */
 const O_PATH = 0o10000000
 
 const DESCRIPTORS = '/proc/self/fd'
 const isLinux = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
 
-/** No file can be there. */
 const MISSING_PATH = `${DESCRIPTORS}/2147483646/nothing`
 
-/** How often a path is followed again that changes all the time. */
+/** Attempts to resolve a path that keeps changing. */
 const ATTEMPTS = 100
 
 /**
- * Checks paths, and holds what was checked until it was used, so that nobody can exchange it in
- * between. On Linux a file is pinned by a descriptor and reached through `/proc/self/fd`: the
- * system then follows no path any more. Elsewhere the path without its links is used, and a
- * folder on the way that is exchanged for a link in that moment is not noticed. Without
- * `canPin`, paths stay as they are: a run needs them for its tape.
+ * Checks paths and pins what was checked, so that it cannot be replaced before it is used. On Linux,
+ * a descriptor pins a file, which is then opened through `/proc/self/fd`. Elsewhere, the path without
+ * links is used, and a folder that becomes a link in that moment is not noticed. Without `canPin`,
+ * paths stay unchanged: a run needs them for its tape.
  */
 export class Pins {
   readonly #fds: number[] = []
@@ -34,11 +32,10 @@ export class Pins {
     readonly check: FileCheck,
     canPin: boolean,
   ) {
-    // A tool without a file scope has no boundary to escape.
     this.#passesOn = !canPin || !check.haveScopes
   }
 
-  /** Pins the target of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
+  /** Pins the target of a path, links followed. With `creates`, a name in its folder if it does not exist. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
     const inspect = (at: string): void =>
       accesses.forEach((access) => this.check.access(access, at))
@@ -56,12 +53,12 @@ export class Pins {
     })
   }
 
-  /** An entry of a folder, whether or not something is there; a link is not followed. */
+  /** Pins an entry of a folder, existing or not, without following a link. */
   entry(inspect: (text: string) => void, text: string): string {
     return this.#pinned(text, false, inspect, (location) => this.#inFolder(location, inspect))
   }
 
-  /** Pins a descriptor that was opened on the way until the end. */
+  /** Adds a descriptor to close at the end. */
   pinDescriptor(fd: number, given: string): string {
     this.#fds.push(fd)
     return this.#named(`${DESCRIPTORS}/${fd}`, given)
@@ -71,7 +68,7 @@ export class Pins {
     for (const fd of this.#fds.splice(0)) disk.closeSync(fd)
   }
 
-  /** Text of the system with the paths that the tool knows. */
+  /** Replaces pinned paths in a text by those that the tool knows. */
   unpinned(text: string): string {
     let shown = text
     for (const [pinned, given] of this.#names)
@@ -79,7 +76,7 @@ export class Pins {
     return shown
   }
 
-  /** The same for an error, or for the object that Node makes one of. */
+  /** The same for an error, or for the object that Node creates it from. */
   restore<T>(error: T): T {
     if (typeof error !== 'object' || error === null || this.#names.length === 0) return error
     const fields = error as Record<string, unknown>
@@ -110,7 +107,7 @@ export class Pins {
     return MISSING_PATH
   }
 
-  /** The nearest folder that exists is pinned; the name in it must not be followed. */
+  /** Pins the nearest existing folder. */
   #inFolder({ real }: ResolvedPath, inspect: (text: string) => void): string | undefined {
     let folder = path.dirname(real)
     while (resolvePath(folder)?.stats === undefined && folder !== path.dirname(folder))
@@ -124,7 +121,7 @@ export class Pins {
     return rest === '' ? `${DESCRIPTORS}/${fd}` : `${DESCRIPTORS}/${fd}/${rest}`
   }
 
-  /** Undefined when it is not what was found before. */
+  /** Undefined if the entry has changed. */
   #pin({ real, stats }: ResolvedPath, flags: number): number | undefined {
     let fd: number
     try {
@@ -144,7 +141,7 @@ export class Pins {
   }
 
   #named(pinned: string, given: string): string {
-    // The newest name of the same thing, and longer paths first.
+    // Newest and longest first.
     this.#names.unshift([pinned.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`), given])
     this.#names.sort(([one], [other]) => other.length - one.length)
     return pinned

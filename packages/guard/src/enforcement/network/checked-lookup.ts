@@ -1,10 +1,10 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import type { Endpoint } from './watched-sockets.js'
+import type { Endpoint } from './ended-with-call.js'
 import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
 
-/** The reason why a query is refused. A query reveals its name to servers of others. */
+/** Why a DNS query is refused. It reveals the name to other servers. */
 export function checkQuery(
   bounds: readonly CallBounds[],
   name: string,
@@ -25,7 +25,7 @@ export function checkQuery(
 
 const DNS_PORT = 53
 
-/** Judges which name servers a guarded call may choose. */
+/** Checks the name servers that a guarded call sets. */
 export function patchNameServers(): Undo {
   const resolver = Object.getPrototypeOf(dns.Resolver.prototype) as object
   return undoAll(
@@ -38,7 +38,6 @@ export function patchNameServers(): Undo {
   )
 }
 
-/** Name servers are connected to like everything else, only by Node itself. Returns what was judged. */
 function checkServers(bounds: readonly CallBounds[], servers: unknown): unknown {
   if (!Array.isArray(servers)) return servers
   const judged = servers.map(String)
@@ -55,9 +54,8 @@ type Answered = (error: Error | null, address?: unknown, family?: number) => voi
 type Lookup = (host: string, options: LookupOptions, answered: Answered) => unknown
 
 /**
- * A look-up whose answers are judged before anybody sees them: the address that was
- * judged is the one connected to, whatever the name means a moment later. One address that is not allowed among several is enough to refuse,
- * except for `localhost`, which has one in each family by nature.
+ * A look-up that checks its results, so that the checked address is the one that is used. A single
+ * forbidden address among several is refused, except for `localhost`, which has one per family.
  */
 export function checkedLookup(
   bounds: readonly CallBounds[],

@@ -5,7 +5,7 @@ import { currentBounds } from '../current-bounds.js'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Set while an HTTP client works inside a guarded call: the connections it opens will speak HTTP. */
+/** Set while an HTTP client works inside a guarded call: connections it opens will speak HTTP. */
 const storage = new AsyncLocalStorage<true>()
 let isAnnounced = false
 
@@ -13,12 +13,12 @@ export function asHttpWork<T>(work: () => T): T {
   return storage.run(true, work)
 }
 
-/** The npm package undici says beforehand that it is about to connect. */
+/** The npm package undici announces that it is about to connect. */
 export function announceConnect(): void {
   isAnnounced = true
 }
 
-/** True if an HTTP client is about to open the connection. Its writes are checked all the same. */
+/** True if an HTTP client is about to open the connection. */
 export function isHttpWork(): boolean {
   const wasAnnounced = isAnnounced
   isAnnounced = false
@@ -28,7 +28,7 @@ export function isHttpWork(): boolean {
 const poolKeys = new WeakMap<CallBounds, string>()
 let count = 0
 
-/** The part of a connection store that belongs to a guarded call: its connections are nobody else's. */
+/** Separates the pooled connections of a guarded call from those of others. */
 function connectionPoolKey(bounds: readonly CallBounds[]): string {
   const innermost = bounds.at(-1)
   if (innermost === undefined) return ''
@@ -44,68 +44,127 @@ type AddRequest = (
   ...rest: unknown[]
 ) => void
 
-/** Requests of `http` and `https` in guarded calls are judged before anything is opened for them. */
+type OnSocket = (this: http.ClientRequest, socket: unknown, error?: unknown) => void
+
+const checked = new WeakSet<http.ClientRequest>()
+
+/** Requests of `http` and `https` in guarded calls are checked before anything is opened for them. */
 export function patchHttpRequests(): Undo {
   const agent = http.Agent.prototype as unknown as {
     addRequest: AddRequest
     getName(options?: object): string
   }
   const { addRequest, getName } = agent
+  const client = http.ClientRequest.prototype as unknown as { onSocket: OnSocket }
+  const { onSocket } = client
   return undoAll([
     ...[http, https].flatMap((module) =>
       (['request', 'get'] as const).map((name) => patchRequest(module, name)),
     ),
-    // Connections are pooled by name: those of others were not judged by the policy of this call.
+    // Connections are pooled by name: those of others were not checked by the policy of this call.
     replace(agent, 'getName', function (this: http.Agent, options?: object) {
       return getName.call(this, options) + connectionPoolKey(currentBounds())
     }),
-    replace(agent, 'addRequest', function (this: http.Agent, request, options, ...rest) {
+    replace(agent, 'addRequest', checkedFirst(addRequest)),
+    // A request without an agent uses a socket that it was given.
+    replace(client, 'onSocket', function (this: http.ClientRequest, socket, error) {
       const bounds = currentBounds()
-      if (bounds.length === 0) return addRequest.call(this, request, options, ...rest)
-      try {
-        judge(bounds, request, options)
-      } catch (error) {
-        const failed = request as unknown as { onSocket(socket: null, error: unknown): void }
-        return failed.onSocket(null, error)
-      }
-      return asHttpWork(() => addRequest.call(this, request, options, ...rest))
-    } satisfies AddRequest),
+      if (bounds.length === 0 || checked.has(this)) return onSocket.call(this, socket, error)
+      const refusal = refusalOf(bounds, this)
+      return onSocket.call(this, socket, refusal ?? error)
+    } satisfies OnSocket),
   ])
 }
 
+const checkedFirst = (addRequest: AddRequest): AddRequest =>
+  function (this: http.Agent, request, options, ...rest) {
+    const bounds = currentBounds()
+    if (bounds.length === 0) return addRequest.call(this, request, options, ...rest)
+    const refusal = refusalOf(bounds, request, options)
+    checked.add(request)
+    const { onSocket } = request as unknown as { onSocket: OnSocket }
+    if (refusal !== undefined) return onSocket.call(request, null, refusal)
+    return asHttpWork(() => addRequest.call(this, request, options, ...rest))
+  }
+
 function patchRequest(module: object, name: 'request' | 'get'): Undo {
   const native = (module as typeof http)[name] as (...args: unknown[]) => http.ClientRequest
-  return replace(
-    module,
-    name,
-    dressLike(
-      (...args: unknown[]) =>
-        currentBounds().length === 0 ? native(...args) : asHttpWork(() => native(...args)),
-      native,
-    ),
-  )
+  const patched = (...args: unknown[]): http.ClientRequest =>
+    currentBounds().length === 0
+      ? native(...args)
+      : asHttpWork(() => native(...args.map(withCheckedAgent)))
+  return replace(module, name, dressLike(patched, native))
 }
 
-function judge(
+/** Some agents, such as those for proxies, have an `addRequest` of their own. */
+function withCheckedAgent(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null || options instanceof URL) return options
+  const { agent } = options as { agent?: { addRequest?: AddRequest } }
+  if (typeof agent?.addRequest !== 'function') return options
+  if (agent.addRequest === (http.Agent.prototype as typeof agent).addRequest) return options
+  const value = checkedFirst(agent.addRequest.bind(agent as unknown as http.Agent))
+  return { ...options, agent: Object.create(agent, { addRequest: { value } }) as object }
+}
+
+function refusalOf(
   bounds: readonly CallBounds[],
   request: http.ClientRequest,
-  options: Record<string, unknown>,
+  options?: Record<string, unknown>,
+): unknown {
+  const { method, path } = request
+  const host = String(request.getHeader('host') ?? '')
+  const url = urlOf(request, options === undefined ? host : hostOf(options), options)
+  if (url === undefined) return undefined
+  const isUpgrade = request.hasHeader('upgrade')
+  try {
+    // A request to a proxy names its target in the path.
+    checkHttpRequest(bounds, { method, url, host: path.startsWith('/') ? host : '', isUpgrade })
+    return undefined
+  } catch (refusal) {
+    return refusal
+  }
+}
+
+interface HttpRequest {
+  readonly method: string
+  readonly url: URL
+  /** Content of the `Host` header. */
+  readonly host: string | undefined
+  readonly isUpgrade: boolean
+}
+
+/**
+ * Checks a request by where it goes, and by the host that it names: a proxy forwards it there.
+ * Throws if it must not be made.
+ */
+export function checkHttpRequest(
+  bounds: readonly CallBounds[],
+  { method, url, host, isUpgrade }: HttpRequest,
 ): void {
-  // A local socket is judged when it is connected to.
-  if (options['socketPath']) return
-  const url = urlOf(request, options)
-  if (url !== undefined) for (const each of bounds) each.request(request.method, url)
+  if (isUpgrade) url.protocol = url.protocol.replace('http', 'ws')
+  const named = new URL(url)
+  if (host) named.host = host
+  for (const each of bounds) {
+    each.request(method, url)
+    if (named.host !== url.host) each.request(method, named)
+    // CONNECT only opens a connection.
+    if (method !== 'CONNECT') each.sent()
+  }
 }
 
 /** Target of a request; for a proxy, the target behind it. */
-function urlOf(request: http.ClientRequest, options: Record<string, unknown>): URL | undefined {
-  const { path, method, protocol } = request
+function urlOf(
+  { path, method, protocol }: http.ClientRequest,
+  host: string,
+  { socketPath }: Record<string, unknown> = {},
+): URL | undefined {
+  if (typeof socketPath === 'string') return new URL(`unix:${socketPath}`)
   const text =
     method === 'CONNECT'
       ? `http://${path}`
       : /^[a-z][a-z\d+.-]*:\/\//i.test(path)
         ? path
-        : `${protocol}//${hostOf(options)}${path.startsWith('/') ? path : ''}`
+        : `${protocol}//${host}${path.startsWith('/') ? path : ''}`
   return URL.canParse(text) ? new URL(text) : undefined
 }
 

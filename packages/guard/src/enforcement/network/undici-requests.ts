@@ -3,10 +3,10 @@ import type net from 'node:net'
 import { type FetchInput, natives, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
-import { announceConnect } from './http-requests.js'
-import { checkOpen, isWatched, isWatchedBy, lend } from './watched-sockets.js'
+import { isOfCall, lend } from './ended-with-call.js'
+import { announceConnect, checkHttpRequest } from './http-requests.js'
 
-/** `fetch` on behalf of guarded calls: the request is judged, and so is each that a redirect leads to. */
+/** `fetch` on behalf of guarded calls: checks the request and each redirect. */
 export async function fetchWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -19,10 +19,10 @@ export async function fetchWithin(
   return natives.fetch(input, { ...init, ...hopsWithin(bounds, input, init) })
 }
 
-/** Nothing is connected to for these. */
+/** Protocols that connect to nothing. */
 const LOCAL = /^(?:data|blob|about):$/
 
-/** A dispatcher for one fetch, called once for every hop. */
+/** A dispatcher for one `fetch`, called once for every hop. */
 function hopsWithin(
   bounds: readonly CallBounds[],
   input: FetchInput,
@@ -81,13 +81,12 @@ const SHARED = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((n
 const globals = globalThis as unknown as Record<symbol, Dispatcher | undefined>
 
 const byCall = new WeakMap<CallBounds, Dispatcher>()
-/** Pools that were divided, with the shared one each was made of. */
+/** Divided pools with the shared pool of each. */
 const divided = new Map<Dispatcher, Dispatcher>()
 
 /**
- * Makes undici's shared pool one of pools: guarded calls have one each, so that they neither
- * use connections of others nor leave them theirs. For everybody else it stays what it was.
- * Returns how to undo it, also for pools that came later.
+ * Divides undici's shared pool: each guarded call gets its own, so that it neither uses connections
+ * of others nor leaves connections to them. The returned undo includes pools that are divided later.
  */
 export function divideSharedPool(): Undo {
   for (const key of SHARED) {
@@ -110,7 +109,7 @@ function shareAgain(): void {
   divided.clear()
 }
 
-/** A dispatcher like `original` in everything but how it dispatches. */
+/** A dispatcher like `original` with another `dispatch`. */
 export function withDispatch(
   original: Dispatcher,
   dispatch: (options: DispatchOptions, handler: unknown) => boolean,
@@ -137,7 +136,7 @@ function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
   return pool
 }
 
-/** Others than agents, such as mocks, cannot be made again: they are shared, and what they open or reuse is judged all the same. */
+/** Dispatchers other than agents, such as mocks, cannot be copied and stay shared. */
 function likeOther(shared: Dispatcher): Dispatcher {
   const { constructor } = shared as { constructor: Function }
   if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
@@ -152,16 +151,17 @@ interface UndiciRequest {
   readonly method: string
   readonly path: string
   readonly origin: string | URL
+  /** Content of the `Host` header, if one was given. */
+  readonly host?: string | null
+  readonly upgrade?: string | null
 }
 
 const boundsOf = new WeakMap<UndiciRequest, readonly CallBounds[]>()
 const lentFor = new WeakMap<UndiciRequest, net.Socket>()
 
 /**
- * Requests of undici, both Node's own and the npm package. They wait in queues and travel
- * on connections that anybody may have opened: each is remembered with the call that made
- * it, and judged with its connection when it is about to be sent. Costs nothing
- * before the first policy with a network scope.
+ * Requests of undici, both Node's own and the npm package. They wait in queues, so each is
+ * remembered with the call that made it, and checked when it is about to be sent.
  */
 export function watchUndici(): Undo {
   const undivide = divideSharedPool()
@@ -185,7 +185,7 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
       const bounds = currentBounds()
       if (bounds.length === 0) return
       boundsOf.set((message as { request: UndiciRequest }).request, bounds)
-      // The package may have come with a pool of its own after the policy was read.
+      // The npm package may have been loaded since, with a pool of its own.
       divideSharedPool()
     },
   ],
@@ -203,12 +203,15 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
 ]
 
 function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: net.Socket): void {
+  const { method, path, origin, host, upgrade } = request
+  const { remoteAddress, remotePort = 0 } = socket
+  const url = new URL(path, origin)
+  const isUpgrade = Boolean(upgrade) && method !== 'CONNECT'
   try {
-    const url = new URL(request.path, request.origin)
-    for (const each of bounds) {
-      each.request(request.method, url)
-      if (!isWatchedBy(each, socket)) checkOpen([each], socket)
-    }
+    checkHttpRequest(bounds, { method, url, host: host ?? undefined, isUpgrade })
+    // The program may have opened the connection before the call.
+    if (remoteAddress !== undefined)
+      for (const each of bounds) each.address(remoteAddress, remotePort, url.hostname)
   } catch (error) {
     socket.destroy(error as Error)
   }
@@ -216,7 +219,7 @@ function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: ne
 
 /** Somebody else's request, on a connection that a guarded call has opened. */
 function lendTo(request: UndiciRequest, socket: net.Socket): void {
-  if (!isWatched(socket)) return
+  if (!isOfCall(socket)) return
   lentFor.set(request, socket)
   lend(socket, true)
 }

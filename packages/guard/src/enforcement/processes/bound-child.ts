@@ -16,31 +16,29 @@ import { constants } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import worker, { type WorkerOptions } from 'node:worker_threads'
-import { processErrors } from '../../bounds/process-errors.js'
+import { guardErrors } from '../../guard-errors.js'
 
-/**
- * Actions of a guarded tool on the process it runs in: end it, signal others, or load code that
- * no boundary sees. Without a guarded call around it every function is the native one.
- */
+/** Checks tools that end this process, signal others, or load native code. */
 export function patchProcessControl(): Undo {
   const exits = ['exit', 'reallyExit', 'abort', 'execve'] as const
   return undoAll([
     ...exits.map((name) =>
-      checkFirst(name, (each) => each.refuse(processErrors.exit(each.tool, `process.${name}`))),
+      checkFirst(name, (each) =>
+        each.refuse(guardErrors.processEnd('exit', each.tool, `process.${name}`)),
+      ),
     ),
     checkFirst('_kill', (each, [pid, signal]) => {
       each.signal(Number(pid), signalName(signal))
       if (signalName(signal) === 'SIGKILL' && each.processes.has(Number(pid)))
         endDescendants(Number(pid))
     }),
-    checkFirst('dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
+    checkFirst('dlopen', (each, [, file]) => each.unseen('addon', path.resolve(String(file)))),
     ...(['on', 'addListener', 'prependListener', 'once', 'prependOnceListener'] as const).map(
       patchSignals,
     ),
   ])
 }
 
-/** Asks every call around before the native function is called. */
 function checkFirst(
   method: string,
   check: (bounds: CallBounds, args: readonly unknown[]) => void,
@@ -53,7 +51,7 @@ function checkFirst(
 type Listen = (this: NodeJS.Process, event: string | symbol, listener: () => void) => NodeJS.Process
 
 /**
- * The first listener for a signal decides in which context all of them run. A tool that adds it
+ * The first listener for a signal decides the async context of all listeners. A tool that adds it
  * must not bind those of the program to its call.
  */
 function patchSignals(
@@ -70,7 +68,7 @@ function patchSignals(
 const signalName = (signal: unknown): string =>
   Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? String(signal)
 
-/** Checks a process with the calls around it. Returns the options that were checked, to start it with. */
+/** Checks a process. Returns a copy of the options, to start it with. */
 export function boundOptions<Options extends SpawnOptions>(
   bounds: readonly CallBounds[],
   options: Options,
@@ -82,7 +80,7 @@ export function boundOptions<Options extends SpawnOptions>(
   return checked
 }
 
-/** Processes that the calls around have allowed, before they start. */
+/** Handles of processes that were checked, before they start. */
 const checkedHandles = new WeakMap<object, readonly CallBounds[]>()
 
 /** Starts a process on behalf of guarded calls. It ends with them. */
@@ -102,7 +100,7 @@ export function spawnWithin(
 
 const { SIGKILL } = constants.signals
 
-/** Functions below `node:child_process`, which a tool could call directly. */
+/** Puts processes into the sandbox below `node:child_process`. */
 export const patchChildHandles = (): Undo => undoAll([patchHandle(), patchSyncBinding()])
 
 interface ChildHandle {
@@ -110,7 +108,7 @@ interface ChildHandle {
   kill?: unknown
 }
 
-/** Node up to 24.20 hands over one object, later versions its members in this order. */
+/** Node up to 24.20 passes one object, later versions its members in this order. */
 type SpawnArguments = [NativeSpawnOptions] | SpawnList
 type SpawnList = [file: string, ...unknown[]]
 const SPAWN_LIST = ['file', 'args', 'cwd', 'envPairs', 'stdio', 'flags', 'uid', 'gid']
@@ -149,7 +147,7 @@ function patchHandle(): Undo {
   return undoAll([undoSpawn, undoKill])
 }
 
-/** All synchronous forms come to it. Under Node's permission model it cannot be reached. */
+/** Used by all synchronous functions. Not available under Node's permission model. */
 function patchSyncBinding(): Undo {
   const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
   try {
@@ -196,7 +194,7 @@ function commandOf(options: SpawnOptions, [argv0, ...args]: readonly string[]): 
   }
 }
 
-/** Names of Windows may begin with an equals sign. */
+/** Names on Windows may start with an equals sign. */
 function splitPair(pair: string): [string, string] {
   const at = pair.indexOf('=', 1)
   return [pair.slice(0, at), pair.slice(at + 1)]
@@ -217,13 +215,13 @@ function endProcess(child: ChildProcess, isDetached: boolean): void {
 }
 
 /**
- * Ends what a process of a call has started, before the process itself is killed. Bubblewrap ends
- * its sandbox only once that is set up, so a process that is killed earlier would leave it behind.
+ * Ends the descendants of a process before it is killed. Bubblewrap ends its sandbox only after it is
+ * set up, so killing it earlier would leave the sandbox behind.
  */
 export function endDescendants(pid: number): void {
   outsideRuns(() => {
     if (process.platform !== 'linux') return
-    // It starts nothing more while its descendants are listed.
+    // Prevents it from starting more meanwhile.
     endById(pid, 'SIGSTOP')
     const since = performance.now()
     while (!/^[TtZX]?$/.test(stateOf(pid)) && performance.now() - since < STOP_MS);
@@ -231,18 +229,16 @@ export function endDescendants(pid: number): void {
   })
 }
 
-/** A process stops within microseconds, unless the system is in the middle of something for it. */
 const STOP_MS = 100
 
 function endById(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended by itself.
+    // It has ended.
   }
 }
 
-/** Linux only: elsewhere there is no list of processes that can be read synchronously. */
 function descendants(pid: number): number[] {
   const childrenOf = new Map<number, number[]>()
   for (const entry of readdirSync('/proc')) {
@@ -267,7 +263,7 @@ function parentOf(pid: string): number | undefined {
 /** `T` is stopped, `Z` and `X` have ended; empty if there is no such process. */
 const stateOf = (pid: number): string => statusOf(String(pid))[0] ?? ''
 
-/** The name of a program, in brackets, may hold anything. */
+/** The name of the program, in brackets, may contain anything. */
 function statusOf(pid: string): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -277,7 +273,7 @@ function statusOf(pid: string): string[] {
   }
 }
 
-/** Threads that guarded tools start: checked like programs, and ended with the call. */
+/** Threads of guarded tools are checked like programs and end with the call. */
 export function patchWorkers(): Undo {
   const Patched = new Proxy(worker.Worker, {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
@@ -286,7 +282,6 @@ export function patchWorkers(): Undo {
       const [file, options] = args
       const { eval: isCode, ...how } = { ...options }
       const given = typeof file === 'string' ? file : new URL(file)
-      // As Node does: anything but false, 0 or nothing makes it code.
       const name = isCode
         ? '(code)'
         : typeof given === 'string'
@@ -294,7 +289,7 @@ export function patchWorkers(): Undo {
           : given.protocol === 'file:'
             ? fileURLToPath(given)
             : given.href
-      for (const each of bounds) each.worker(name)
+      for (const each of bounds) each.unseen('worker', name)
       const started = Reflect.construct(
         native,
         [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
