@@ -6,6 +6,8 @@ import type { Tape } from '../format/tape.js'
 import { clock, cost, count, duration } from './figures.js'
 import type { RunStatus, Tone } from './run-facts.js'
 
+/** `crash`: not a step, but the error that ended the run outside of its steps. */
+export type RowKind = StepKind | 'crash'
 export const KINDS = [
   'model',
   'tool',
@@ -13,7 +15,8 @@ export const KINDS = [
   'mcp',
   'process',
   'mark',
-] as const satisfies readonly StepKind[]
+  'crash',
+] as const satisfies readonly RowKind[]
 
 /** `running`: no answer yet, and the run is still being recorded. The others are those of `Step`. */
 export type RowState = StepState | 'running'
@@ -129,7 +132,7 @@ const nameList: Column<readonly string[], string, undefined> = {
 export const ROW_COLUMNS = {
   label: text,
   seq: number(undefined),
-  kind: oneOf<StepKind>(KINDS, 'http'),
+  kind: oneOf<RowKind>(KINDS, 'http'),
   state: oneOf<RowState>(STATES, 'done'),
   origin: oneOf<RowOrigin>(ORIGINS, 'live'),
   title: text,

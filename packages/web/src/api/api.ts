@@ -142,7 +142,11 @@ export function createApi(repository: RunRepository) {
   return new Hono()
     .onError((error, c) => answerError(error, c))
     .get('/home', (c) =>
-      c.json({ name: repository.name, canChange: repository.actions !== undefined }),
+      c.json({
+        name: repository.name,
+        canChange: repository.actions !== undefined,
+        ...(repository.editor !== undefined && { editor: repository.editor }),
+      }),
     )
     .get('/runs', async (c) => c.json(await repository.runs()))
     .get('/changes', (c) => answerChanges(c, repository))

@@ -12,6 +12,8 @@ import type { StateView } from '../model/state-view.js'
  */
 export interface RunRepository {
   readonly name: string
+  /** Address that opens a source file in an editor, with `{file}`, `{line}` and `{column}`. */
+  readonly editor?: string
   /** Newest first. */
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   /** The current state: a run that is being recorded differs next time. Throws if it is gone. */

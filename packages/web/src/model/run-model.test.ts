@@ -226,11 +226,48 @@ describe('the head of a run', () => {
       command: ['python', 'agent.py'],
       status: 'failed',
       exit: { code: 1 },
-      exitSite: '/app/a.ts:9:3',
+      exitStep: 'crash',
       recordedSteps: 1,
       redacted: true,
     })
     expect(JSON.stringify(head).length).toBeLessThan(20_000)
+  })
+
+  test('an error outside of a step is a row after the last one, with stack and place', () => {
+    const run = new RunScript()
+    run.tool('look', {}, 1)
+    const stack = 'SyntaxError: no\n    at main (/app/a.ts:9:3)'
+    const error = { class: 'SyntaxError', name: 'SyntaxError', message: 'no', stack }
+    run.add({ type: 'end', exitCode: 1, error })
+    const model = run.killed({ status: 'failed' })
+    const last = [...model.rows()].findLast((message) => message.type === 'rows')
+    expect(last?.from).toBe(1)
+    expect(last && rowAt(last.rows, 0)).toMatchObject({
+      label: 'crash',
+      kind: 'crash',
+      state: 'failed',
+      title: 'SyntaxError at a.ts:9: no',
+    })
+    expect(model.step('crash')).toMatchObject({
+      site: '/app/a.ts:9:3',
+      parent: '1',
+      failure: { message: 'no', stack },
+    })
+    expect([...model.rows(2)].map(({ type }) => type)).toEqual(['rest'])
+  })
+
+  test('an error that a step failed with is found there, not in a row of its own', () => {
+    const run = new RunScript()
+    const error = { class: 'Error', name: 'Error', message: 'down', stack: 'Error: down' }
+    for (const stack of ['Error: down\n    at a (/app/a.ts:1:1)', error.stack]) {
+      const op = run.add({ type: 'call', kind: 'tool', name: 'pay', as: 'json' }, '{}')
+      run.add({ type: 'result', op, error: { ...error, stack } })
+    }
+    run.tool('look', {}, 1)
+    run.add({ type: 'end', exitCode: 1, error })
+    const model = run.killed({ status: 'failed' })
+    expect(model.head().exitStep).toBe('2')
+    expect(model.step('crash')).toBeUndefined()
   })
 
   test('stays small where a fork put a large answer', () => {

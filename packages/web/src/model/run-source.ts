@@ -15,6 +15,9 @@ import type {
   Usage,
 } from '@retake/tape'
 
+/** Label of the row of an error that ended the run outside of its steps. */
+export const CRASH_LABEL = 'crash'
+
 /** Everything about one step, except for large parts, which are fetched separately. */
 export interface StepDetail extends StepRow {
   readonly number: number
@@ -303,8 +306,10 @@ export interface RunHead {
     readonly signal?: string
     readonly error?: RecordedError
   }
-  /** Where the agent threw the error that ended it, as `file:line:column`. */
-  readonly exitSite?: string
+  /**
+   * Label of the row with the error that ended it: the step that failed with it, or `CRASH_LABEL`.
+   */
+  readonly exitStep?: string
   readonly node: string
   readonly parent?: ParentLink
   readonly branch?: BranchDetails

@@ -1,7 +1,7 @@
 import { isRecord } from '@retake/tape'
 import { useSyncExternalStore } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
-import { Store } from '../store.js'
+import { Store, useStore } from '../store.js'
 
 /**
  * Drafts of this page, by run and step. Closing a dialog or opening another step does not lose
@@ -35,6 +35,16 @@ const keyOf = (run: string, step: string): string => JSON.stringify([run, step])
 const confirmLeaving = (event: BeforeUnloadEvent): void => event.preventDefault()
 
 export const forkDrafts = new ForkDrafts(new Map())
+
+/** The step whose fork dialog is open, with its run as one text; undefined for none. */
+const openedFork = new Store<string | undefined>(undefined)
+
+export const openFork = (run: string, step: string): void => openedFork.set(keyOf(run, step))
+
+/** Its dialog is open; the function closes it. */
+export function useOpenFork(run: string, step: string): [isOpen: boolean, close: () => void] {
+  return [useStore(openedFork) === keyOf(run, step), () => openedFork.set(undefined)]
+}
 
 export const useForkDraft = (run: string, step: string): ForkDraft =>
   useSyncExternalStore(forkDrafts.subscribe, () => forkDrafts.of(run, step))

@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
 import type { DivergenceView, Job, Move } from '../../api/run-repository.js'
+import { CRASH_LABEL } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ChooseRun } from '../compare/choose-run.js'
 import { TextDiff } from '../compare/text-diff.js'
@@ -38,7 +39,8 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     select(at, { replace: true })
   }, [at, select])
   useEffect(() => {
-    if (step === undefined || step === followed.current || !store.isOpen) return
+    if (step === undefined || step === CRASH_LABEL) return
+    if (step === followed.current || !store.isOpen) return
     followed.current = step
     void store.move({ to: 'step', step })
   }, [step, store])

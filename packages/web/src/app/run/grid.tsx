@@ -128,7 +128,10 @@ export function bringRowIntoView(
   if (scrollElement === null) return
   const [top, offset] = [index * rowHeight, scrollOffset ?? scrollElement.scrollTop]
   const room = (scrollRect?.height ?? scrollElement.clientHeight) - HEADER_HEIGHT
-  if (top < offset) scrollElement.scrollTop = top
+  // A row that is far away is shown among its neighbours.
+  if (top < offset - room || top > offset + 2 * room)
+    scrollElement.scrollTop = Math.max(0, top - room / 2)
+  else if (top < offset) scrollElement.scrollTop = top
   else if (top + rowHeight > offset + room) scrollElement.scrollTop = top + rowHeight - room
 }
 

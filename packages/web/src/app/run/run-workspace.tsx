@@ -1,5 +1,6 @@
 import { count } from '@retake/tape/present'
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { RunHead } from '../../model/run-source.js'
 import { BlamePanel } from '../blame/blame-panel.js'
 import { BlameSign } from '../blame/role-mark.js'
 import { useBlame, useBlameCommands } from '../blame/use-blame.js'
@@ -16,7 +17,7 @@ import { type FilteredRows, isEmpty } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
 import { TimelinePanel } from './timeline/timeline.js'
-import type { Run } from './use-run.js'
+import { type Run, useRows } from './use-run.js'
 import { useFilter, useList, useNarrow, useSelection, useShownRows } from './use-selection.js'
 
 interface RunMoves {
@@ -81,7 +82,13 @@ const LISTS = [
 
 const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
 
-export function RunWorkspace({ run }: { run: Run }) {
+interface RunWorkspaceProps {
+  readonly run: Run
+  /** Shown above the timeline. */
+  readonly facts: ReactNode
+}
+
+export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
   const { head, rows } = run
   const filtering = useFilter()
   const shown = useShownRows(rows, filtering.filter)
@@ -133,6 +140,7 @@ export function RunWorkspace({ run }: { run: Run }) {
         shown={shown}
         filtering={filtering}
         isNarrow={isNarrow}
+        facts={facts}
         onMove={move}
       />
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
@@ -155,7 +163,7 @@ export function RunWorkspace({ run }: { run: Run }) {
                 <BlameSign run={run} />
               ) : (
                 <span className="font-mono">
-                  {count(value === 'steps' ? rows.length : head.events)}
+                  {count(value === 'steps' ? rows.steps : head.events)}
                 </span>
               )}
             </button>
@@ -188,22 +196,30 @@ export function RunWorkspace({ run }: { run: Run }) {
 }
 
 /**
- * If the address names no step, select the first failure, else the first step; with the blame
- * list, the cause.
+ * If the address names no step: the cause that blame found, else the error that ended the run,
+ * else the edited step of a branch, else the first failure, else the first step. A run that is
+ * being recorded is followed until the user selects a step.
  */
 function useFirstLook(run: Run, isOff: boolean): void {
   const { head, rows } = run
+  useRows(rows)
   const { step, select } = useSelection()
-  const { list } = useList()
   const { view, isRead, error } = useBlame(run)
-  const isBlame = list === 'blame' && head.status !== 'recording'
   const [wasGrowing] = useState(head.status === 'recording')
-  const isKnown = !isBlame || isRead || error !== null
-  const isWanted = step === undefined && !isOff && isKnown && head.status !== 'recording'
-  const first = isWanted ? firstLook(rows, wasGrowing) : undefined
-  const [cause] = isBlame && isWanted ? (view?.causeLabels ?? []) : []
-  const label = first === undefined ? undefined : (cause ?? rows.at(first).label)
+  const isWanted = step === undefined && !isOff && head.status !== 'recording'
+  const isKnown = isRead || error !== null
+  const [cause] = view?.causeLabels ?? []
+  const known = cause ?? head.exitStep ?? editedStep(head)
+  const first = isWanted && isKnown && known === undefined ? firstLook(rows, wasGrowing) : undefined
+  const label =
+    first === undefined ? (isWanted && isKnown ? known : undefined) : rows.at(first).label
   useEffect(() => {
     if (label !== undefined) select(label, { replace: true })
   }, [label, select])
 }
+
+/** Where a fork began, if that is a step. */
+const editedStep = ({ branch }: RunHead): string | undefined =>
+  branch?.kind === 'fork' && branch.at !== undefined && !branch.at.startsWith('e')
+    ? branch.at
+    : undefined

@@ -110,7 +110,11 @@ const liveActions: LiveActions = {
 }
 
 export async function connectServer(): Promise<ViewerBackend> {
-  const { name, canChange } = await read<{ name: string; canChange: boolean }>('/home')
+  const { name, canChange, editor } = await read<{
+    name: string
+    canChange: boolean
+    editor?: string
+  }>('/home')
   const seen = new SeenRuns()
   const connection = new ServerConnection({
     connect: (signal) => readLines<ChangeLine>('/changes', signal),
@@ -127,5 +131,6 @@ export async function connectServer(): Promise<ViewerBackend> {
     abilities: async (id) => (await readRun(id)).abilities,
     watch: (notify) => connection.watch(notify),
     live: canChange ? liveActions : undefined,
+    ...(editor !== undefined && { editor }),
   }
 }

@@ -164,7 +164,7 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
   const step = useChatLook()?.stepOfCall(path)
   const isError = result?.part.isError === true
   return (
-    <div className="overflow-hidden rounded border border-line">
+    <div className="@container overflow-hidden rounded border border-line">
       <div className="flex flex-wrap items-center gap-x-2 border-b border-line bg-raised px-2 py-1">
         <span className="text-xs text-kind-tool">tool call</span>
         <Field
@@ -185,13 +185,13 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
           </Field>
         )}
       </div>
-      <div className={result ? 'grid md:grid-cols-2' : ''}>
+      <div className={result ? 'grid @min-[700px]:grid-cols-2' : ''}>
         <div className="min-w-0 px-2 py-1.5">
           <div className="mb-0.5 text-xs text-muted">Arguments</div>
           <ToolContent value={call.args} path={`${path}.args`} />
         </div>
         {result && (
-          <div className="min-w-0 border-t border-line px-2 py-1.5 md:border-t-0 md:border-l">
+          <div className="min-w-0 border-t border-line px-2 py-1.5 @min-[700px]:border-t-0 @min-[700px]:border-l">
             <div className={`mb-0.5 text-xs ${isError ? 'text-danger' : 'text-muted'}`}>
               {isError ? 'Result, an error' : 'Result'}
             </div>

@@ -96,7 +96,7 @@ function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
   const copies = useCopies(run, detail)
   return (
     <div className="flex shrink-0 items-center gap-1.5">
-      <ForkButton run={run} step={detail} />
+      {detail.kind !== 'crash' && <ForkButton run={run} step={detail} />}
       <Menu
         trigger={
           <Button>
@@ -165,6 +165,7 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
         ]
       : []),
     kind !== 'mark' &&
+      kind !== 'crash' &&
       !detail.inferred && {
         path: 'latencyMs',
         name: 'took',
@@ -181,7 +182,7 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       value: duration(firstMs),
     },
     kind === 'model' && { path: 'finishReason', name: 'finish', value: detail.finishReason },
-    { path: 'at', name: 'began at', value: clock(detail.at) },
+    { path: 'at', name: 'at', value: `+${clock(detail.at)}` },
     lane !== 0 && { path: 'lane', name: 'lane', value: laneName(head, lane) },
   ]
   return facts.filter((fact) => fact !== false)
@@ -215,7 +216,7 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
       <h2 className="min-w-0 flex-1">
         <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
         <span className="mr-2 text-muted">
-          {detail.label} {KIND_NAMES[detail.kind]}
+          {detail.kind !== 'crash' && detail.label} {KIND_NAMES[detail.kind]}
         </span>
         <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
           <VisibleText text={detail.title} />
@@ -245,19 +246,21 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
       <ScopePath detail={detail} />
       {detail.parent !== undefined && (
         <span>
-          <span className="text-muted">called by</span>{' '}
+          <span className="text-muted">{detail.kind === 'crash' ? 'after' : 'called by'}</span>{' '}
           <StepLink label={detail.parent}>step {detail.parent}</StepLink>
         </span>
       )}
     </div>
     <BlameLine run={run} label={detail.label} />
-    {detail.error !== undefined && !detail.title.includes(detail.error) && (
-      <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
-        <Field path="error" isInline>
-          <VisibleText text={detail.error} />
-        </Field>
-      </p>
-    )}
+    {detail.error !== undefined &&
+      detail.kind !== 'crash' &&
+      !detail.title.includes(detail.error) && (
+        <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
+          <Field path="error" isInline>
+            <VisibleText text={detail.error} />
+          </Field>
+        </p>
+      )}
   </header>
 )
 
