@@ -22,7 +22,7 @@ export function localRuns(store: RunStore, editor?: string): RunRepository {
   return {
     name: path.basename(process.cwd()),
     ...(editor !== undefined && { editor }),
-    runs: () => cards.list(),
+    runs: async () => blame.mark(store.folder, await cards.list()),
     open: async (id) => {
       const { model } = models.open(id)
       const { tape, status } = model

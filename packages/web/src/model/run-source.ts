@@ -279,6 +279,19 @@ export interface RunCard {
   /** Missing if there is no model call, or a price is unknown. */
   readonly costUsd?: number
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+  /** Names of the models it called, and tokens in and out. */
+  readonly models?: readonly string[]
+  readonly tokens?: number
+  /** Shortened, as are the next two. */
+  readonly input?: string
+  /** The error that ended it. */
+  readonly failure?: string
+  /** The last line that it printed: often its result. */
+  readonly lastLine?: string
+  readonly tags?: readonly string[]
+  readonly note?: string
+  /** `retake blame` has findings: the run failed the check that it was given. */
+  readonly failedCheck?: true
 }
 
 export interface UnreadableRun {

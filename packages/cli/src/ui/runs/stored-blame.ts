@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
 import { attempt } from '../../attempt.js'
 import { readIfPresent } from '../../runs/run-store.js'
 import type { CapturedState, Tape } from '@retake/tape'
@@ -56,6 +58,18 @@ export class StoredBlame {
     if (stamp === 'gone' || this.#cached?.key !== key)
       this.#cached = { key, blame: storedBlame(tape) }
     return this.#cached.blame
+  }
+
+  /** Marks runs that have findings. Only names of files are read. */
+  mark<Card extends { readonly id: string }>(
+    folder: string,
+    cards: readonly Card[],
+  ): readonly (Card & { readonly failedCheck?: true })[] {
+    const blames = path.dirname(findingsPath(path.join(folder, 'any.tape'), 'any'))
+    const names = new Set(attempt(() => readdirSync(blames), []))
+    return cards.map((card) =>
+      names.has(`${card.id}.json`) ? { ...card, failedCheck: true } : card,
+    )
   }
 
   /** Runs with newer findings than were handed out. Each change is reported once. */

@@ -116,7 +116,12 @@ function GuardSection({ guard }: { guard: StepGuard }) {
           { label: 'code', value: status === 'done' ? undefined : code, isMono: true },
           { label: 'stopped by', value: exitReason },
           {
-            label: approval?.how === 'break-glass' ? 'break-glass by' : 'decided by',
+            label:
+              approval?.how === 'break-glass'
+                ? 'break-glass by'
+                : status === 'denied'
+                  ? 'refused by'
+                  : 'approved by',
             value: approval && (
               <VisibleText
                 text={[approval.by, ...(approval.reason ? [approval.reason] : [])].join(': ')}
