@@ -106,8 +106,8 @@ function JobNote({ run, live }: LiveRunActionsProps) {
   return (
     <>
       <output className="hidden sm:block">
-        <Badge tone={TONES[job.state]} title={job.summary}>
-          {job.kind} {job.state}
+        <Badge tone={TONES[outcomeOf(job)]} title={job.summary}>
+          {job.kind} {outcomeOf(job)}
         </Badge>
       </output>
       {(job.error !== undefined || job.divergence !== undefined) && (
@@ -129,6 +129,12 @@ function JobNote({ run, live }: LiveRunActionsProps) {
     </>
   )
 }
+
+/** A branch whose program failed is not done. */
+const outcomeOf = ({ state, exit }: Job): Job['state'] =>
+  state === 'done' && exit !== undefined && (exit.code !== 0 || exit.signal !== undefined)
+    ? 'failed'
+    : state
 
 const TONES: Readonly<Record<Job['state'], 'accent' | 'good' | 'danger' | 'warning'>> = {
   waiting: 'accent',
@@ -178,11 +184,12 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
       {commands.slice(0, 3).map(({ id, title, disabled, keys, run: act }, index) => (
         <Button
           key={id}
+          look={id === 'compare' && parent !== undefined ? 'primary' : 'plain'}
           disabled={disabled !== undefined}
           title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
           onClick={act}
         >
-          {BUTTONS[index]}
+          {id === 'compare' && parent !== undefined ? 'Compare with parent' : BUTTONS[index]}
         </Button>
       ))}
       {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}

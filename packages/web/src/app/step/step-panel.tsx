@@ -22,6 +22,7 @@ import { saveBytes } from './body-panel.js'
 import { CallTab } from './call-tab.js'
 import { ChatTab } from './chat-tab.js'
 import { ConsoleTab } from './console-tab.js'
+import { EditedNote } from './edited-note.js'
 import { ErrorTab } from './error-tab.js'
 import { EventsTab } from './events-tab.js'
 import { RequestTab, ResponseTab } from './exchange-tabs.js'
@@ -251,6 +252,7 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
         </span>
       )}
     </div>
+    <EditedNote head={run.head} label={detail.label} />
     <BlameLine run={run} label={detail.label} />
     {detail.error !== undefined &&
       detail.kind !== 'crash' &&
