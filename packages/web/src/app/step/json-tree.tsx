@@ -329,7 +329,6 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
       aria-selected={isCurrent}
       className={classes(
         'group/field relative flex min-h-5 items-start pr-1 hover:bg-sunken',
-        isLong && 'flex-wrap',
         isMarked && MARKED,
       )}
       style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * 14}px` }}
@@ -341,24 +340,26 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
         {canOpen ? (isOpen ? '▾' : '▸') : ''}
       </span>
       {depth > DEEPEST_INDENT && <span className="mr-1.5 text-muted">{depth}</span>}
-      {key !== undefined && leftOutOf(key, row.value) === undefined && (
+      <span className={isLong ? 'flex min-w-0 flex-1 flex-col' : 'contents'}>
+        {key !== undefined && leftOutOf(key, row.value) === undefined && (
+          <span
+            className={classes(
+              'whitespace-pre-wrap text-kind-model wrap-anywhere',
+              !isLong && 'max-w-1/2 shrink-0',
+            )}
+          >
+            <VisibleText text={shortKey(key)} />
+            <span className="text-muted">: </span>
+          </span>
+        )}
         <span
           className={classes(
-            'whitespace-pre-wrap text-kind-model wrap-anywhere',
-            isLong ? 'min-w-0' : 'max-w-1/2 shrink-0',
+            'min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere',
+            isLong && 'pl-3.5',
           )}
         >
-          <VisibleText text={shortKey(key)} />
-          <span className="text-muted">: </span>
+          <Value row={row} whole={whole} />
         </span>
-      )}
-      <span
-        className={classes(
-          'min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere',
-          isLong && 'basis-full pl-7.5',
-        )}
-      >
-        <Value row={row} whole={whole} />
       </span>
       <span className="absolute top-0 right-0.5 hidden gap-0.5 group-focus-within/field:flex group-hover/field:flex">
         <LineActions row={row} path={path} isCurrent={isCurrent} />

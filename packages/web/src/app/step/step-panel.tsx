@@ -208,7 +208,7 @@ function tokenFacts({ usage }: StepDetail): Fact[] {
 
 const laneName = ({ lanes }: RunHead, id: number): string => {
   const name = lanes.find((lane) => lane.id === id)?.name
-  return name === undefined ? String(id) : `${id}, ${name}`
+  return name ?? String(id)
 }
 
 const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
@@ -226,7 +226,7 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
       <StepActions run={run} detail={detail} />
     </div>
     <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
-      <span className="flex gap-1">
+      <span className="flex gap-1 empty:hidden">
         <StateBadge state={detail.state} />
         {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
           <OriginBadge origin={detail.origin} />
