@@ -16,6 +16,7 @@ import { useKeyRepeat } from './grid.js'
 import { type FilteredRows, isEmpty } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
+import { Transcript } from './transcript.js'
 import { TimelinePanel } from './timeline/timeline.js'
 import { type Run, useRows } from './use-run.js'
 import { useFilter, useList, useNarrow, useSelection, useShownRows } from './use-selection.js'
@@ -76,11 +77,17 @@ function startOf(shown: FilteredRows): number {
 
 const LISTS = [
   { value: 'steps', name: 'Steps', title: 'List steps (e)' },
+  { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
   { value: 'events', name: 'Events', title: 'List events (e)' },
   { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
 ] as const
 
-const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
+const BACK_TO = {
+  steps: 'All steps',
+  transcript: 'Transcript',
+  events: 'All events',
+  blame: 'Blame',
+} as const
 
 interface RunWorkspaceProps {
   readonly run: Run
@@ -103,12 +110,20 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
   const { move } = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
   const { moveEvent } = useEventCommands(run, events, { onOpen: open })
   useBlameCommands(run)
+  useCommands((add) => {
+    const isOn = shownList === 'transcript'
+    add('Look', 'list.transcript', isOn ? 'List steps' : 'Transcript of the run', ['v'], () =>
+      show(isOn ? 'steps' : 'transcript'),
+    )
+  })
   useFirstLook(run, isNarrow || events.isOn)
 
   const list = events.isOn ? (
     <EventList run={run} onMove={moveEvent} onOpen={open} />
   ) : shownList === 'blame' ? (
     <BlamePanel run={run} />
+  ) : shownList === 'transcript' ? (
+    <Transcript run={run} shown={shown} />
   ) : (
     <StepList run={run} shown={shown} onMove={move} onOpen={open} />
   )
@@ -158,10 +173,8 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
               )}
               onClick={shownList === value ? undefined : () => show(value)}
             >
-              {name}{' '}
-              {value === 'blame' ? (
-                <BlameSign run={run} />
-              ) : (
+              {name} {value === 'blame' && <BlameSign run={run} />}
+              {(value === 'steps' || value === 'events') && (
                 <span className="font-mono">
                   {count(value === 'steps' ? rows.steps : head.events)}
                 </span>
@@ -169,7 +182,9 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
             </button>
           ))}
         </div>
-        {(shownList === 'steps' || (shownList === 'blame' && !isEmpty(filtering.filter))) && (
+        {(shownList === 'steps' ||
+          shownList === 'transcript' ||
+          (shownList === 'blame' && !isEmpty(filtering.filter))) && (
           <FilterBar run={run} shown={shown} filtering={filtering} />
         )}
       </div>

@@ -23,7 +23,7 @@ interface RunSearch {
   readonly from?: number
   readonly to?: number
   /** The list beside the step; steps by default. */
-  readonly list?: 'events' | 'blame'
+  readonly list?: 'transcript' | 'events' | 'blame'
   readonly event?: number
 }
 
@@ -83,6 +83,8 @@ const some =
     return shortOf([...new Set(list)])
   }
 
+const LISTS: readonly unknown[] = ['transcript', 'events', 'blame']
+
 const READERS: Record<keyof RunSearch, Reader> = {
   step: text,
   tab: text,
@@ -96,7 +98,7 @@ const READERS: Record<keyof RunSearch, Reader> = {
   cost: number,
   from: number,
   to: number,
-  list: (value) => (value === 'events' || value === 'blame' ? value : undefined),
+  list: (value) => (LISTS.includes(value) ? value : undefined),
   event: number,
 }
 
@@ -166,7 +168,7 @@ export function useSelection(): Selection {
   return { step, tab, field, ...moves }
 }
 
-export type ListName = 'steps' | 'events' | 'blame'
+export type ListName = 'steps' | 'transcript' | 'events' | 'blame'
 
 interface ShownList {
   readonly list: ListName

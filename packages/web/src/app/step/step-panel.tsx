@@ -404,7 +404,7 @@ function useStep(run: Run, label: string | undefined): LoadedStep {
 }
 
 /** A running step is refetched whenever its run has grown. */
-function stepQuery(run: Run, label: string) {
+export function stepQuery(run: Run, label: string) {
   const index = run.rows.indexOf(label)
   const isRunning = index >= 0 && run.rows.at(index).state === 'running'
   return queryOptions({
