@@ -250,13 +250,15 @@ export interface RowOptions {
 /** A step as a list shows it. A recorded step has no `parent` yet: finding it needs all answers. */
 export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): StepRow {
   const { usage, error, model, toolName } = step
+  const state = stateOf(step, status)
+  const title = state === 'running' ? step.title.replace(/no answer$/, 'answering…') : step.title
   return {
     label: step.label,
     seq: step.seq,
     kind: step.kind,
-    state: stateOf(step, status),
+    state,
     origin: rowOrigin(tape, step),
-    title: clipText(step.title, LINE),
+    title: clipText(title, LINE),
     at: step.at,
     latencyMs: step.latencyMs,
     lane: laneOf(step),

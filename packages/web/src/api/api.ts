@@ -171,6 +171,9 @@ export function createApi(repository: RunRepository) {
       const { from, to } = c.req.valid('query')
       return c.json(c.var.run.model.events(from, to))
     })
+    .get('/runs/:run/found-events', textQuery, opened, (c) =>
+      answerLines(c, c.var.run.model.findEvents(c.req.valid('query').text)),
+    )
     .get('/runs/:run/events/:seq', opened, (c) => {
       const seq = c.req.param('seq')
       if (!/^\d{1,15}$/.test(seq)) throw badRequest('event', seq)

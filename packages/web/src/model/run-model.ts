@@ -24,11 +24,11 @@ import {
 import { clip, clipError, clipMessages, cutText, LossyText } from './clip.js'
 import { ConversationNews } from './conversation-news.js'
 import { detailOf } from './detail-of.js'
-import { eventAt, eventRows } from './event-rows.js'
+import { eventAt, eventRows, findEvents } from './event-rows.js'
 import { filesOf } from './files-of.js'
 import { LaneLayout } from './lane-layout.js'
 import { CRASH_LABEL, type LaneHead, type RunHead } from './run-source.js'
-import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-source.js'
+import type { ConsolePart, EventRow, FileTouch, FoundEvents, SearchProgress } from './run-source.js'
 import { searchRunText } from './search-run.js'
 import { CrashRow } from './crash-row.js'
 import { stateView, type StateView } from './state-view.js'
@@ -266,6 +266,10 @@ export class RunModel {
 
   event(seq: number): unknown {
     return this.#read(() => eventAt(this.tape, seq))
+  }
+
+  findEvents(text: string): Generator<FoundEvents> {
+    return findEvents(this.tape, text)
   }
 
   /** In chunks, like `rows`. `states`: captured variables. */

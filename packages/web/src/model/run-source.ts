@@ -156,6 +156,8 @@ export interface RunSource {
   files(): Promise<readonly FileTouch[]>
   events(from: number, to: number): Promise<readonly EventRow[]>
   event(seq: number): Promise<unknown>
+  /** Events whose type or line contains a text, in parts. */
+  findEvents(text: string, signal: AbortSignal): AsyncIterable<FoundEvents>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
   /** The result of the last blame search, if any. */
@@ -202,6 +204,13 @@ export interface EventRow {
   readonly text: string
   readonly op: number | undefined
   readonly bytes: number
+}
+
+/** A part of the events that a filter finds. */
+export interface FoundEvents {
+  readonly rows: readonly EventRow[]
+  /** There are more, which are not listed. */
+  readonly isCut?: boolean
 }
 
 export interface SearchHit {

@@ -485,7 +485,9 @@ function LeafField({ id, value, onChange }: LeafFieldProps) {
       />
       <datalist id={`${id}-values`}>
         {(typeof value === 'boolean' ? ['true', 'false', 'null'] : []).map((each) => (
-          <option key={each} value={each} />
+          <option key={each} value={each}>
+            {each}
+          </option>
         ))}
       </datalist>
       <span id={`${id}-type`} className="text-sm text-muted">

@@ -10,16 +10,30 @@ import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
-import { EventList, EventPanel, useEventCommands, useEventSelection } from './event-list.js'
+import {
+  EventFilter,
+  EventList,
+  EventPanel,
+  useEventCommands,
+  useEventSelection,
+  useListedEvents,
+} from './event-list.js'
 import { FilterBar } from './filter-bar.js'
-import { useKeyRepeat } from './grid.js'
 import { type FilteredRows, isEmpty } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
 import { Transcript } from './transcript.js'
 import { TimelinePanel } from './timeline/timeline.js'
 import { type Run, useRows } from './use-run.js'
-import { useFilter, useList, useNarrow, useSelection, useShownRows } from './use-selection.js'
+import { useStore } from '../store.js'
+import {
+  followedRun,
+  useFilter,
+  useList,
+  useNarrow,
+  useSelection,
+  useShownRows,
+} from './use-selection.js'
 
 interface RunMoves {
   readonly move: (by: number | 'first' | 'last') => void
@@ -32,11 +46,10 @@ function useRunCommands(
 ): RunMoves {
   const { rows } = run
   const { step, select } = useSelection()
-  const isRepeating = useKeyRepeat()
   const index = step === undefined ? -1 : rows.indexOf(step)
 
   const go = (to: number): void => {
-    if (to >= 0 && to !== index) select(rows.at(to).label, { replace: isRepeating.current })
+    if (to >= 0 && to !== index) select(rows.at(to).label, { replace: true })
   }
   const move: RunMoves['move'] = (by) => {
     if (by === 'first') go(shown.length === 0 ? -1 : shown.rowAt(0))
@@ -108,7 +121,10 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
   const width = stored > 0 ? stored : Math.min(960, Math.round(innerWidth * 0.48))
   const open = (): void => panel.current?.focus()
   const { move } = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
-  const { moveEvent } = useEventCommands(run, events, { onOpen: open })
+  const listed = useListedEvents(run, events.isOn ? events.find : undefined)
+  const position = step === undefined ? -1 : rows.indexOf(step)
+  const at = position < 0 ? undefined : rows.at(position).seq
+  const { moveEvent } = useEventCommands(events, { listed, at, onOpen: open })
   useBlameCommands(run)
   useCommands((add) => {
     const isOn = shownList === 'transcript'
@@ -117,9 +133,10 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
     )
   })
   useFirstLook(run, isNarrow || events.isOn)
+  const { isFollowing, follow } = useFollow(run, isNarrow || events.isOn)
 
   const list = events.isOn ? (
-    <EventList run={run} onMove={moveEvent} onOpen={open} />
+    <EventList run={run} listed={listed} onMove={moveEvent} onOpen={open} />
   ) : shownList === 'blame' ? (
     <BlamePanel run={run} />
   ) : shownList === 'transcript' ? (
@@ -187,6 +204,18 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
           (shownList === 'blame' && !isEmpty(filtering.filter))) && (
           <FilterBar run={run} shown={shown} filtering={filtering} />
         )}
+        {head.status === 'recording' && !events.isOn && !isNarrow && (
+          <Button
+            look="quiet"
+            aria-pressed={isFollowing}
+            title="Select the newest step as the run grows"
+            className="h-6 px-1.5 text-sm text-muted aria-pressed:bg-accent-soft aria-pressed:text-accent"
+            onClick={isFollowing ? () => followedRun.set(undefined) : follow}
+          >
+            <span aria-hidden="true">●</span> Follow
+          </Button>
+        )}
+        {events.isOn && <EventFilter events={events} listed={listed} />}
       </div>
       {isNarrow ? (
         <div className="min-h-0 flex-1">{list}</div>
@@ -212,25 +241,43 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
 
 /**
  * If the address names no step: the cause that blame found, else the error that ended the run,
- * else the edited step of a branch, else the first failure, else the first step. A run that is
- * being recorded is followed until the user selects a step.
+ * else the edited step of a fork, else the first failure, else the first step.
  */
 function useFirstLook(run: Run, isOff: boolean): void {
   const { head, rows } = run
   useRows(rows)
   const { step, select } = useSelection()
   const { view, isRead, error } = useBlame(run)
-  const [wasGrowing] = useState(head.status === 'recording')
-  const isWanted = step === undefined && !isOff && head.status !== 'recording'
-  const isKnown = isRead || error !== null
-  const [cause] = view?.causeLabels ?? []
-  const known = cause ?? head.exitStep ?? editedStep(head)
-  const first = isWanted && isKnown && known === undefined ? firstLook(rows, wasGrowing) : undefined
-  const label =
-    first === undefined ? (isWanted && isKnown ? known : undefined) : rows.at(first).label
+  const isRecording = head.status === 'recording'
+  const [wasGrowing] = useState(isRecording)
+  const isWanted = step === undefined && !isOff && !isRecording && (isRead || error !== null)
+  const known = view?.causeLabels[0] ?? head.exitStep ?? editedStep(head)
+  const first = isWanted && known === undefined ? firstLook(rows, wasGrowing) : undefined
+  const chosen = first === undefined ? known : rows.at(first).label
+  const label = isWanted ? chosen : undefined
   useEffect(() => {
     if (label !== undefined) select(label, { replace: true })
   }, [label, select])
+}
+
+/** Selects the newest step of a run that is being recorded, and at last the error that ended it. */
+function useFollow(run: Run, isOff: boolean): { isFollowing: boolean; follow: () => void } {
+  const { id, head, rows } = run
+  const { step, select } = useSelection()
+  const isFollowing = useStore(followedRun) === id
+  const isRecording = head.status === 'recording'
+  const [startsFollowing] = useState(isRecording && step === undefined)
+  useEffect(() => {
+    if (startsFollowing) followedRun.set(id)
+    return () => followedRun.set(undefined)
+  }, [id, startsFollowing])
+  const newest = rows.length === 0 ? undefined : rows.at(rows.length - 1).label
+  const label = isRecording ? newest : (head.exitStep ?? newest)
+  useEffect(() => {
+    if (!isFollowing || isOff || label === undefined) return
+    select(label, { replace: true, follows: isRecording })
+  }, [isFollowing, isOff, label, isRecording, select])
+  return { isFollowing: isFollowing && isRecording, follow: () => followedRun.set(id) }
 }
 
 /** Where a fork began, if that is a step. */

@@ -11,7 +11,8 @@ import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from '
 import type { FilteredRows } from './row-filter.js'
 import { laneName } from './row-store.js'
 import type { Run } from './use-run.js'
-import { useSelection } from './use-selection.js'
+import { useStore } from '../store.js'
+import { followedRun, useSelection } from './use-selection.js'
 
 const ROW_HEIGHT = 28
 
@@ -115,17 +116,22 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
   const { step, select } = useSelection()
   const { view: blame } = useBlame(run)
+  const isFollowing = useStore(followedRun) === run.id
   const lanes = useMemo(() => new Map(head.lanes.map((lane) => [lane.id, lane])), [head.lanes])
   const count = shown.length
   const grid = useGrid(count, ROW_HEIGHT)
   const { id, scroller, list } = grid
 
+  const [isAtEnd, setAtEnd] = useState(
+    head.status === 'recording' && (step === undefined || isFollowing),
+  )
   const position = step === undefined ? -1 : rows.indexOf(step)
   const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
+  const isAway = isFollowing && !isAtEnd
   useEffect(() => {
     // Only when the selection changes or moves, not when the user scrolls.
-    if (index >= 0) bringRowIntoView(list, index, ROW_HEIGHT)
-  }, [index, step, list])
+    if (index >= 0 && !isAway) bringRowIntoView(list, index, ROW_HEIGHT)
+  }, [index, step, list, isAway])
   const near = position < 0 ? 0 : shown.indexFrom(position)
   const latestNear = useRef(near)
   useEffect(() => {
@@ -136,7 +142,6 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     bringRowIntoView(list, latestNear.current, ROW_HEIGHT)
   }, [shown, list])
 
-  const [isAtEnd, setAtEnd] = useState(head.status === 'recording' && step === undefined)
   useEffect(() => {
     if (isAtEnd && head.status === 'recording')
       scroller.current?.scrollTo({ top: count * ROW_HEIGHT })

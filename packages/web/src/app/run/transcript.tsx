@@ -26,7 +26,7 @@ const NO_PAIRS = { results: new Map(), calls: new Map() }
 export function Transcript({ run, shown }: { run: Run; shown: FilteredRows }) {
   const { rows, head } = run
   const { step, select } = useSelection()
-  const scroller = useRef<HTMLDivElement>(null)
+  const scroller = useRef<HTMLElement>(null)
   const list = useVirtualizer({
     count: shown.length,
     getScrollElement: () => scroller.current,
@@ -37,15 +37,14 @@ export function Transcript({ run, shown }: { run: Run; shown: FilteredRows }) {
   const position = step === undefined ? -1 : rows.indexOf(step)
   const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
   useEffect(() => {
-    if (index >= 0) list.scrollToIndex(index, { align: 'auto' })
+    if (index >= 0) list.scrollToIndex(index, { align: 'start' })
   }, [list, index])
   const lanes = useMemo(() => new Map(head.lanes.map(({ id, name }) => [id, name])), [head.lanes])
   return (
-    <div
+    <section
       ref={scroller}
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
       tabIndex={0}
-      role="region"
       aria-label="Transcript"
       className="h-full overflow-auto"
     >
@@ -72,7 +71,7 @@ export function Transcript({ run, shown }: { run: Run; shown: FilteredRows }) {
           )
         })}
       </ol>
-    </div>
+    </section>
   )
 }
 

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
 import type { RowStore } from './row-store.js'
+import { Store } from '../store.js'
 import { useRows } from './use-run.js'
 import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 
@@ -25,6 +26,8 @@ interface RunSearch {
   /** The list beside the step; steps by default. */
   readonly list?: 'transcript' | 'events' | 'blame'
   readonly event?: number
+  /** Filter of the events. */
+  readonly find?: string
 }
 
 /** Invalid parts are ignored. */
@@ -100,6 +103,7 @@ const READERS: Record<keyof RunSearch, Reader> = {
   to: number,
   list: (value) => (LISTS.includes(value) ? value : undefined),
   event: number,
+  find: text,
 }
 
 const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] =>
@@ -125,14 +129,20 @@ interface Selection {
   readonly step: string | undefined
   readonly tab: string | undefined
   readonly field: string | undefined
-  /** `replace` for moves that should not be separate history entries, such as key repeats. */
+  /**
+   * `replace` for moves that are not separate history entries, such as those by keys. `follows`:
+   * not a choice of the user.
+   */
   readonly select: (
     step: string,
-    options?: { tab?: string; field?: string; replace?: boolean },
+    options?: { tab?: string; field?: string; replace?: boolean; follows?: boolean },
   ) => void
   readonly show: (tab: string, field?: string) => void
   readonly leave: () => void
 }
+
+/** Id of the run whose newest step is selected as it grows, until the user selects one. */
+export const followedRun = new Store<string | undefined>(undefined)
 
 type Search = RunSearch & { readonly q?: string }
 
@@ -150,8 +160,10 @@ export function useSelection(): Selection {
   const change = useSearchChange()
   const moves = useMemo<Pick<Selection, 'select' | 'show' | 'leave'>>(
     () => ({
-      select: (next, { replace = false, ...at } = {}) =>
-        change(({ field: _field, ...rest }) => ({ ...rest, step: next, ...at }), replace),
+      select: (next, { replace = false, follows = false, ...at } = {}) => {
+        if (!follows) followedRun.set(undefined)
+        change(({ field: _field, ...rest }) => ({ ...rest, step: next, ...at }), replace)
+      },
       show: (next, at) =>
         change(
           ({ field: _field, ...rest }) => ({
@@ -181,7 +193,7 @@ export function useList(): ShownList {
   const change = useSearchChange()
   const isNarrow = useNarrow()
   const show = (next: ListName): void =>
-    change(({ list: _list, event: _event, step, ...rest }) => ({
+    change(({ list: _list, event: _event, find: _find, step, ...rest }) => ({
       ...rest,
       ...(next !== 'steps' && { list: next }),
       ...(step !== undefined && !isNarrow && { step }),

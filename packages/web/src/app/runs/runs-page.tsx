@@ -184,8 +184,8 @@ function SortBar({ search, onSort }: { search: RunsSearch; onSort: (next: RunsSe
       : rest
   }
   return (
-    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but buttons
     <div
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but buttons
       role="group"
       aria-label="Sort by"
       className={`${COLUMNS} sticky top-0 z-10 h-7 items-center border-b border-line bg-surface text-sm text-muted max-lg:hidden`}

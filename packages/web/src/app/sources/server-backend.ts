@@ -84,6 +84,7 @@ function serverSource(run: string, seen: (head: RunHead) => void): RunSource {
     files: () => read(`${own}/files`),
     events: (from, to) => read(own + url`/events?from=${from}&to=${to}`),
     event: (seq) => readMember(own + url`/events/${seq}`, 'event'),
+    findEvents: (text, signal) => readLines(own + url`/found-events?text=${text}`, signal),
     search: (text, signal) => readLines(own + url`/search?text=${text}`, signal),
     source: (site) => readMember(own + url`/source?site=${site}`, 'excerpt'),
     blame: () => readMember(`${own}/blame`, 'blame'),

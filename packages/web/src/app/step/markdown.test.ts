@@ -46,16 +46,15 @@ test.each([
 })
 
 test('nothing becomes an element that loads or runs, whatever the text is', () => {
-  const part = fc.constantFrom(
-    ...['<img src=x>', '[', '](', 'javascript:', ')', '`', '```', '\n', '> ', '- ', '|', '*', '#'],
-    ...['<a href="x">', '&lt;', '\u202e', '\\', 'word ', '1. ', '<!--', '-->', '~~~', '--'],
-  )
+  const marks =
+    '<img src=x>~[~](~javascript:~)~`~```~\n~> ~- ~|~*~#~<a href="x">~&lt;~\u202e~\\~word ~1. ~<!--~-->~--'
+  const part = fc.constantFrom(...marks.split('~'))
   fc.assert(
     fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
       const html = shown(parts.join(''))
       expect(html).not.toMatch(/<(?:img|script|a|iframe|form|object)[ >]/)
       expect(html.match(/\u202e/)).toBeNull()
-      if (parts.includes('word ')) expect(html).toContain('word')
+      expect(html.includes('word')).toBe(parts.includes('word '))
     }),
   )
 })

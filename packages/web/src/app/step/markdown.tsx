@@ -48,6 +48,7 @@ const Blocks = ({ tokens }: { tokens: readonly Token[] }) =>
 const HEADINGS = ['text-xl', 'text-lg', 'text-base']
 
 function Block({ token }: { token: MarkedToken }): ReactNode {
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- everything else is shown as it is written
   switch (token.type) {
     case 'space':
       return null
@@ -165,6 +166,7 @@ const Inline = ({ tokens }: { tokens: readonly Token[] }) =>
   indexed(tokens).map(({ index, item }) => <InlineToken key={index} token={item as MarkedToken} />)
 
 function InlineToken({ token }: { token: MarkedToken }): ReactNode {
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- everything else is shown as it is written
   switch (token.type) {
     case 'strong':
       return (
