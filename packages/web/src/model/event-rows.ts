@@ -60,7 +60,7 @@ function textOf(tape: Tape, event: TapeEvent): string {
 function deliverText(event: DeliverEvent, size: () => string): string {
   const { part, op, pipe, value, error } = event
   const where = pipe === undefined ? '' : ` on pipe ${pipe}`
-  if (part === 'chunk') return `chunk, ${size()}, for request ${op}${where}`
+  if (part === 'chunk') return `chunk, ${size()}, for event ${op}${where}`
   const reported = error === undefined ? value : undefined
   return [
     `${part} of ${op}${where}`,

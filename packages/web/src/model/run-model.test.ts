@@ -76,7 +76,7 @@ describe('events', () => {
     expect(rows.map(({ type, text }) => `${type} ${text}`)).toEqual([
       'request POST api.openai.com/v1/chat/completions · 1.5 KB',
       'response 200 OK of 1',
-      'deliver chunk 312 B of 1',
+      'deliver chunk, 312 B, for event 1',
       'deliver end of 1',
       'draw Date.now 1790000000001',
       'timer timeout 200 ms',
@@ -210,6 +210,20 @@ test('a call whose answer a guard served was not really asked', () => {
     'live',
     'served',
   ])
+})
+
+test('events are found by type and text, ignoring case, all of them', () => {
+  const run = new RunScript()
+  for (let count = 0; count < 600; count++) {
+    run.output('Hello\n')
+    run.add({ type: 'draw', kind: 'Date.now', value: count })
+  }
+  const model = run.model()
+  const found = (text: string) =>
+    [...model.findEvents(text)].flatMap(({ rows }) => rows.map(({ seq }) => seq))
+  expect(found('DRAW date')).toHaveLength(600)
+  expect(found('hello').slice(0, 2)).toEqual([1, 3])
+  expect(found('nothing')).toEqual([])
 })
 
 describe('the head of a run', () => {

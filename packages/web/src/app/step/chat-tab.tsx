@@ -229,6 +229,7 @@ export function ChatTab({ run, detail }: TabProps) {
       stepOfCall: isComplete ? callFinder(run.rows, detail) : () => undefined,
       sideOf: (path: string) =>
         path.startsWith('answer') ? ('response' as const) : ('request' as const),
+      newFrom: detail.conversation?.newFrom ?? 0,
     }),
     [mono, run, detail, isComplete],
   )

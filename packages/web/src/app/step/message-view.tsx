@@ -20,6 +20,8 @@ export interface ChatLook {
   /** Label of the step that ran a call, by the path of the call. */
   readonly stepOfCall: (path: string) => string | undefined
   readonly sideOf: (path: string) => BodySide
+  /** Index of the first new message; results from there on are marked. */
+  readonly newFrom?: number
 }
 
 const LookContext = createContext<ChatLook | undefined>(undefined)
@@ -169,7 +171,10 @@ interface ToolCallViewProps {
 }
 
 function ToolCallView({ call, path, result }: ToolCallViewProps) {
-  const step = useChatLook()?.stepOfCall(path)
+  const look = useChatLook()
+  const step = look?.stepOfCall(path)
+  const at = Number(/^messages\.(\d+)\./.exec(result?.path ?? '')?.[1] ?? -1)
+  const isNew = (look?.newFrom ?? 0) > 0 && at >= (look?.newFrom ?? 0)
   const isError = result?.part.isError === true
   return (
     <div className="@container overflow-hidden rounded border border-line">
@@ -201,7 +206,7 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
         {result && (
           <div className="min-w-0 border-t border-line px-2 py-1.5 @min-[700px]:border-t-0 @min-[700px]:border-l">
             <div className={`mb-0.5 text-xs ${isError ? 'text-danger' : 'text-muted'}`}>
-              {isError ? 'Result, an error' : 'Result'}
+              {isError ? 'Result, an error' : 'Result'} {isNew && <Badge tone="accent">new</Badge>}
             </div>
             <ToolContent value={result.part.content} path={result.path} />
           </div>

@@ -1,7 +1,7 @@
 import type { CapturedVariable } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { changedVariables, type StateView } from '../../model/state-view.js'
 import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
@@ -25,12 +25,13 @@ const ProgramState =
 export interface LiveStateProps {
   readonly run: Run
   readonly step: string
+  /** Shown while no program is paused. */
+  readonly note: ReactNode
 }
 
-function LiveState({ run, step }: LiveStateProps) {
+function LiveState(props: LiveStateProps) {
   const { live } = useBackend()
-  if (live === undefined) return null
-  return <ProgramState run={run} step={step} live={live} />
+  return live === undefined ? props.note : <ProgramState {...props} live={live} />
 }
 
 function StateDetail({ state }: { state: StateView }) {
@@ -177,27 +178,31 @@ const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
   kind === 'crash' ? (parent ?? label) : label
 
 export function StateTab({ run, detail }: TabProps) {
-  const { live } = useBackend()
   const state = useQuery(stateQuery(run, detail.label))
-  const command = `retake snapshot ${run.id}`
   return (
     <div className="flex flex-col gap-3 p-3">
-      {live !== undefined && <LiveState run={run} step={pausedAt(detail)} />}
+      <LiveState
+        run={run}
+        step={pausedAt(detail)}
+        note={state.data === null && <NoVariables run={run} />}
+      />
       {state.data === undefined && <QueryNote what="the state" error={state.error} />}
-      {state.data === null && (
-        <div className="text-muted">
-          <p>No variables were captured at this step. To capture them at every step, run</p>
-          <p className="mt-1 flex items-center gap-2">
-            <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">
-              {command}
-            </code>
-            <TextButton className="text-sm" onClick={() => void copyAndSay('the command', command)}>
-              Copy
-            </TextButton>
-          </p>
-        </div>
-      )}
       {state.data && <StateDetail state={state.data} />}
+    </div>
+  )
+}
+
+function NoVariables({ run }: { run: Run }) {
+  const command = `retake snapshot ${run.id}`
+  return (
+    <div className="text-muted">
+      <p>No variables were captured at this step. To capture them at every step, run</p>
+      <p className="mt-1 flex items-center gap-2">
+        <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">{command}</code>
+        <TextButton className="text-sm" onClick={() => void copyAndSay('the command', command)}>
+          Copy
+        </TextButton>
+      </p>
     </div>
   )
 }
