@@ -278,7 +278,8 @@ export class RunModel {
     { states = [] }: { readonly states?: readonly CapturedState[] } = {},
   ): Generator<SearchProgress> {
     const { tape, view } = this
-    return searchRunText({ tape, view, files: () => this.files(), states }, text)
+    const { exitStep } = this.#crash
+    return searchRunText({ tape, view, files: () => this.files(), states, exitStep }, text)
   }
 
   #columns(steps: readonly Step[]): RowColumns {

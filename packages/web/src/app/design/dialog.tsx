@@ -41,7 +41,7 @@ export function Dialog(props: DialogProps) {
         <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
         <Base.Popup
           {...(initialFocus && { initialFocus })}
-          finalFocus={back}
+          finalFocus={() => giveBack(back.current)}
           className={classes(
             POPUP,
             'sm:top-[8vh] sm:max-h-[84vh]',
@@ -81,6 +81,13 @@ function focusedNow(): HTMLElement | null {
     : document.getElementById('main')
 }
 
+/** The content itself is focused, not the first control in it. */
+function giveBack(element: HTMLElement | null): HTMLElement | false | true {
+  if (element?.id !== 'main') return element ?? true
+  element.focus()
+  return false
+}
+
 /** The ref of the field that gets the focus. */
 const FocusContext = createContext<(field: HTMLElement | null) => void>(() => {})
 
@@ -113,7 +120,11 @@ export function FinderDialog(props: FinderDialogProps) {
     >
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
-        <Base.Popup aria-label={label} finalFocus={back} className={classes(POPUP, className)}>
+        <Base.Popup
+          aria-label={label}
+          finalFocus={() => giveBack(back.current)}
+          className={classes(POPUP, className)}
+        >
           <FocusContext value={takeFocus}>{children}</FocusContext>
         </Base.Popup>
       </Base.Portal>

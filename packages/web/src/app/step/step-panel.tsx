@@ -350,8 +350,9 @@ function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
 }
 
 /** A new step begins at its top. */
-const showTop = (element: HTMLElement | null): void =>
+function showTop(element: HTMLElement | null): void {
   element?.closest('[role=tabpanel]')?.scrollTo(0, 0)
+}
 
 function LinkedFields(props: {
   readonly label: string
