@@ -47,7 +47,9 @@ function modelsOf({ totals, recordedSteps }: RunView): { models?: string[]; toke
   if (totals.modelCalls === 0) return {}
   const { input, cachedInput, cacheWrite, output } = totals.usage
   const models = new Set(recordedSteps.flatMap(({ model }) => model ?? []))
-  return { models: [...models], tokens: input + cachedInput + cacheWrite + output }
+  const tokens = input + cachedInput + cacheWrite + output
+  // None at all means that no answer reported them.
+  return { models: [...models], ...(tokens > 0 && { tokens }) }
 }
 
 const LINE_MAX = 200

@@ -1,3 +1,4 @@
+import type { RunTotals } from '@retake/tape'
 import {
   cost,
   costText,
@@ -100,17 +101,12 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
   const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
   // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
   const failed = useMemo(() => failedSteps(rows), [rows, version])
-  const isGrowing = head.status === 'recording'
   const facts = [
     plural(rows.isComplete ? rows.steps : head.recordedSteps, 'step'),
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
     tokens,
-    totals?.modelCalls
-      ? isGrowing
-        ? `${cost(totals.knownCostUsd)} so far`
-        : costText(totals)
-      : undefined,
+    totals?.modelCalls ? costSoFar(totals, head) : undefined,
     duration(head.durationMs),
     head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
   ].filter((fact) => fact !== undefined)
@@ -145,6 +141,12 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
       <ReportNote />
     </div>
   )
+}
+
+/** The price of a call that is under way is not missing, only not known yet. */
+function costSoFar(totals: RunTotals, { status }: RunHead): string | undefined {
+  if (status !== 'recording') return costText(totals)
+  return totals.knownCostUsd > 0 ? `${cost(totals.knownCostUsd)} so far` : undefined
 }
 
 function failedSteps({ columns }: RowStore): number {

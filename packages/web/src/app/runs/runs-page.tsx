@@ -124,7 +124,7 @@ function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
           {models.length > 1 && ` +${models.length - 1}`}
         </span>
         <Figure of={count(run.steps)} word={run.steps === 1 ? 'step' : 'steps'} />
-        <Figure of={tokens === undefined ? undefined : count(tokens)} word="tokens" />
+        <Figure of={tokens ? count(tokens) : undefined} word="tokens" />
         <Figure
           of={costUsd === undefined ? undefined : cost(costUsd)}
           title={costUsd === undefined ? 'No model call, or a price is unknown' : undefined}
