@@ -20,7 +20,7 @@ export function useApprovals(): readonly WaitingApproval[] {
     queryKey: ['approvals'],
     queryFn: async () => (await live?.approvals()) ?? NONE,
     enabled: live !== undefined,
-    refetchInterval: LOOK_MS,
+    refetchInterval: ({ state }) => (state.status === 'error' ? 10 : 1) * LOOK_MS,
     // The title of a tab in the background says that somebody is needed.
     refetchIntervalInBackground: true,
   })
