@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findingsFile } from '../support/blame-findings.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { seriousViolations } from './support/axe.js'
-import { openPage } from './support/browser.js'
+import { openPage, patiently } from './support/browser.js'
 import { runsOf } from './support/desk.js'
 import { makeReportFile, openOfflinePage, reportUrl } from './support/report-file.js'
 import { launchUi, type Ui } from './support/start-ui.js'
@@ -109,6 +109,7 @@ test('an error that a step failed with leads to the step, and keys to the failur
   await selected(page, '3').waitFor()
   await page.getByRole('button', { name: '2 failed' }).click()
   await page.getByText('2 of 4 steps').waitFor()
+  expect(await page.locator('[data-step]').count()).toBe(2)
 })
 
 test('a run that failed the check of a blame search says so, also in the list, and opens at the cause', async () => {
@@ -120,7 +121,7 @@ test('a run that failed the check of a blame search says so, also in the list, a
   const [, step = ''] = /^Steps? (\S+)/.exec(await cause.innerText()) ?? []
   await selected(page, step).waitFor()
   await page.getByText('check stdout:/DENIED/').waitFor()
-  await page.getByText('failed your check').waitFor()
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('failed your check')
 })
 
 test('a long key is wrapped, with its value below, and takes no more room than it needs', async () => {
@@ -154,7 +155,7 @@ test('after a search or the palette the focus is where it was, or in the content
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.waitForFunction(() => document.activeElement?.id === 'main')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id), patiently).toBe('main')
   }
 })
 

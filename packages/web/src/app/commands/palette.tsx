@@ -147,7 +147,7 @@ function PaletteList({ items, at, onChoose }: PaletteListProps) {
   const current = useRef<HTMLDivElement>(null)
   useEffect(() => {
     // Newer browsers return a promise, which is not a clean-up.
-    void current.current?.scrollIntoView({ block: 'nearest' })
+    current.current?.scrollIntoView({ block: 'nearest' })
   }, [at])
   return (
     <div
