@@ -20,13 +20,19 @@ test('the list says what is known of each run, and what is wrong with tapes it c
   await page.goto(ui.url)
 
   const branch = rows(page).filter({ hasText: demo.branch }).first()
-  await branch.getByText('fork of').waitFor()
-  expect(await branch.getByRole('link', { name: demo.run }).count()).toBe(1)
-  expect(await branch.innerText()).toMatch(/done[^]*7[^]*s[^]*ago|just now/)
+  await branch.getByText('fork', { exact: true }).waitFor()
+  expect(await branch.innerText()).toMatch(
+    /done[^]*decision: DENIED[^]*scripted-model[^]*7[^]*s[^]*ago|just now/,
+  )
+  // A branch is right below its parent, whichever was recorded last.
+  const ids = await page
+    .locator('[data-run]')
+    .evaluateAll((links) => links.map((link) => link.dataset['run']))
+  expect(ids.indexOf(demo.branch)).toBe(ids.indexOf(demo.run) + 1)
   const broken = rows(page).filter({ hasText: 'unreadable' })
   expect(await broken.innerText()).toMatch(/broken[^]*[A-Z_]{6,}/)
 
-  await page.getByRole('combobox', { name: 'Status' }).selectOption('unreadable')
+  await page.getByRole('button', { name: '1 unreadable' }).click()
   await page.getByText('1 of 3 runs').waitFor()
   expect(await rows(page).count()).toBe(1)
   await page.getByRole('searchbox').fill('no such name')

@@ -50,13 +50,21 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(await page.getByText('2 earlier messages, seen in step 1').isVisible()).toBe(true)
       const call = messages.locator('[data-field="messages.2.parts.1.args"]')
       const result = messages.locator('[data-field="messages.3.parts.0.content"]')
-      const [left, right] = [await call.boundingBox(), await result.boundingBox()]
-      expect(left && right && left.x + left.width <= right.x).toBe(true)
+      const boxes = async () => [await call.boundingBox(), await result.boundingBox()] as const
+      const [above, below] = await boxes()
+      expect(above && below && above.y + above.height <= below.y).toBe(true)
+      await page.setViewportSize({ width: 1920, height: 800 })
+      const areBeside = async (): Promise<boolean | null> => {
+        const [left, right] = await boxes()
+        return left && right && left.x + left.width <= right.x
+      }
+      await expect.poll(areBeside, patiently).toBe(true)
       expect(await result.textContent()).toContain('"Lisbon"')
       expect(await messages.getByText('new', { exact: true }).count()).toBe(1)
-      expect(await page.getByRole('list', { name: 'Answer' }).textContent()).toContain(
-        'It is in Lisbon.',
-      )
+      const answer = page.getByRole('list', { name: 'Answer' })
+      expect(await answer.textContent()).toContain('It is in Lisbon.')
+      const [first, second] = [await answer.boundingBox(), await messages.boundingBox()]
+      expect(first && second && first.y < second.y).toBe(true)
       await page.getByRole('button', { name: 'Show them' }).click()
       await messages.getByText('You are a clerk.').waitFor()
     })

@@ -8,12 +8,14 @@ export interface TapeHead {
   readonly id: string
   readonly name?: string
   readonly details?: RunDetails
+  /** The error that ended it. */
+  readonly error?: RecordedError
 }
 
 /** Puts a finished run into the `.retake/runs` of a folder, event by event, as `write` says. */
 export function writeTape(
   folder: string,
-  { id, name = id, details = {} }: TapeHead,
+  { id, name = id, details = {}, error }: TapeHead,
   write: (tape: TapeScript) => void,
 ): string {
   const runs = join(folder, '.retake', 'runs')
@@ -36,7 +38,7 @@ export function writeTape(
   )
   write(new TapeScript(writer, clock))
   clock.now++
-  writer.append({ type: 'end', exitCode: 0 })
+  writer.append(error ? { type: 'end', exitCode: 1, error } : { type: 'end', exitCode: 0 })
   writer.seal()
   return path
 }

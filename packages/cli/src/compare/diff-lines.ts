@@ -106,7 +106,12 @@ export function totalsOf({ a, b }: RunDiff): RunComparison['totals'][number][] {
   })
   return [
     ...sums.filter((sum) => sum.a !== '' || sum.b !== ''),
-    { name: 'exit', a: endOf(a), b: endOf(b) },
+    {
+      name: 'exit',
+      a: endOf(a),
+      b: endOf(b),
+      ...(endOf(a) !== endOf(b) && { change: 'changed' }),
+    },
   ]
 }
 
@@ -141,8 +146,10 @@ const FACTS: readonly Fact[] = [
 
 function change(left: number, right: number, show: Fact['show']): string {
   if (left === -1 || right === -1) return ''
-  const sign = right > left ? '+' : '-'
-  return `${sign}${show(Math.abs(right - left))}`
+  const by = show(Math.abs(right - left))
+  // Too little to have digits.
+  if (by.startsWith('<')) return '≈ same'
+  return `${right > left ? '+' : '-'}${by}`
 }
 
 function endOf({ exit, status }: RunSide): string {

@@ -6,7 +6,7 @@ import {
   type Tape,
   tapeUnreadable,
 } from '@retake/tape'
-import { runStatus, type RunStatus } from '@retake/tape/present'
+import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
 import { explain } from '../command-line/print-error.js'
 import { isRecording } from './run-store.js'
 import { viewRun } from './view-run.js'
@@ -34,11 +34,34 @@ export function summarizeRun(id: string, path: string) {
       durationMs: view.durationMs,
       /** Undefined when the price of one of its models is not known. */
       costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
+      ...modelsOf(view),
+      ...endOf(view),
     }
   } catch (error) {
     // A tape that breaks the reader must not hide the others.
     return { id, path, error: explain(error) ?? explain(tapeUnreadable(path, error)) }
   }
+}
+
+function modelsOf({ totals, recordedSteps }: RunView): { models?: string[]; tokens?: number } {
+  if (totals.modelCalls === 0) return {}
+  const { input, cachedInput, cacheWrite, output } = totals.usage
+  const models = new Set(recordedSteps.flatMap(({ model }) => model ?? []))
+  const tokens = input + cachedInput + cacheWrite + output
+  // None at all means that no answer reported them.
+  return { models: [...models], ...(tokens > 0 && { tokens }) }
+}
+
+const LINE_MAX = 200
+
+/** The error that ended it, or else its last line of output. */
+function endOf(view: RunView): { failure?: string; lastLine?: string } {
+  const status = runStatus(view.exit, false)
+  const failure = status === 'failed' ? runEnd({ status, exit: view.exit }) : undefined
+  if (failure !== undefined) return { failure: failure.slice(0, LINE_MAX) }
+  const last = view.outputs.at(-1)
+  const text = last && Buffer.from(view.outputBytes(last)).toString().trim().split('\n').at(-1)
+  return text ? { lastLine: text.slice(0, LINE_MAX) } : {}
 }
 
 const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)

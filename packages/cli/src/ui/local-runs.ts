@@ -9,7 +9,7 @@ import { RunModels } from './runs/run-models.js'
 import { sourceNear } from './runs/source-near.js'
 
 /** The runs of one project on this machine. */
-export function localRuns(store: RunStore): RunRepository {
+export function localRuns(store: RunStore, editor?: string): RunRepository {
   const cards = new RunCards(store)
   const models = new RunModels(store)
   const states = new CapturedStates()
@@ -21,7 +21,8 @@ export function localRuns(store: RunStore): RunRepository {
   const comparisons = new Comparisons(store)
   return {
     name: path.basename(process.cwd()),
-    runs: () => cards.list(),
+    ...(editor !== undefined && { editor }),
+    runs: async () => blame.mark(store.folder, await cards.list()),
     open: async (id) => {
       const { model } = models.open(id)
       const { tape, status } = model

@@ -2,6 +2,7 @@ import { defined } from '@retake/tape'
 import type { RunStore } from '../runs/run-store.js'
 import { localRuns } from './local-runs.js'
 import { nextSignal } from '../command-line/exit-codes.js'
+import { usageError } from '../command-line/verb.js'
 import { readFileSync } from 'node:fs'
 import { type RunRepository, isLoopback, serveViewer, type ViewerServer } from '@retake/web'
 import { cliErrors } from '../errors.js'
@@ -16,6 +17,29 @@ interface ServeUiOptions {
   readonly host?: string | undefined
   readonly passwordFile?: string | undefined
   readonly allowHosts?: readonly string[]
+  /** Name of an editor, or an address with `{file}`. */
+  readonly editor?: string | undefined
+}
+
+/** Addresses with which editors open a line of a file. */
+const EDITORS: Readonly<Record<string, string>> = {
+  vscode: 'vscode://file{file}:{line}:{column}',
+  cursor: 'cursor://file{file}:{line}:{column}',
+  windsurf: 'windsurf://file{file}:{line}:{column}',
+  zed: 'zed://file{file}:{line}:{column}',
+  idea: 'idea://open?file={file}&line={line}&column={column}',
+}
+
+/** An editor opens files of the machine that it runs on. */
+function editorAddress({ editor = 'vscode', host }: ServeUiOptions): string | undefined {
+  if (host !== undefined && !isLoopback(host)) return undefined
+  const address = Object.hasOwn(EDITORS, editor) ? EDITORS[editor] : editor
+  if (address === undefined || !/^[a-z][a-z\d+.-]*:.*\{file\}/.test(address))
+    throw usageError(
+      `Unknown editor \`${editor}\`.`,
+      `Use ${Object.keys(EDITORS).join(', ')}, or an address with {file} and {line}.`,
+    )
+  return address
 }
 
 /** Serves the runs of a folder until the user stops it; `page` is the one that the link leads to. */
@@ -26,7 +50,7 @@ export async function serveUntilSignal(
     readonly onServed: (served: { url: string; port: number }) => void | Promise<void>
   },
 ): Promise<void> {
-  const repository = localRuns(store)
+  const repository = localRuns(store, editorAddress(options))
   const signal = nextSignal()
   const server = await serveUi(repository, options)
   // While the browser starts, which takes as long.

@@ -19,6 +19,8 @@ with one run, until Ctrl-C. Only the printed address gives access; each start cr
       'listen on an address other than loopback; needs a password, in RETAKE_PASSWORD or a file',
     '--password-file <file>': 'file whose first line is the password',
     '--allow-host <name>...': 'host name that leads here through a proxy; repeatable',
+    '--editor <name>':
+      'editor for source lines: vscode (default), cursor, windsurf, zed, idea, or an address with {file} and {line}',
     ...PROGRAM_OPTIONS,
     '--json': 'print the address as one line of JSON',
   },
@@ -35,6 +37,7 @@ with one run, until Ctrl-C. Only the printed address gives access; each start cr
       host: options.text('host'),
       passwordFile: options.text('password-file'),
       allowHosts: options.texts('allow-host'),
+      editor: options.text('editor'),
       onServed: async ({ url, port }) => {
         console.log(options.json ? JSON.stringify({ url, port }) : url)
         if (options.json) return

@@ -6,6 +6,8 @@ import type { Tape } from '../format/tape.js'
 import { clock, cost, count, duration } from './figures.js'
 import type { RunStatus, Tone } from './run-facts.js'
 
+/** `crash`: not a step, but the error that ended the run outside of its steps. */
+export type RowKind = StepKind | 'crash'
 export const KINDS = [
   'model',
   'tool',
@@ -13,7 +15,8 @@ export const KINDS = [
   'mcp',
   'process',
   'mark',
-] as const satisfies readonly StepKind[]
+  'crash',
+] as const satisfies readonly RowKind[]
 
 /** `running`: no answer yet, and the run is still being recorded. The others are those of `Step`. */
 export type RowState = StepState | 'running'
@@ -129,7 +132,7 @@ const nameList: Column<readonly string[], string, undefined> = {
 export const ROW_COLUMNS = {
   label: text,
   seq: number(undefined),
-  kind: oneOf<StepKind>(KINDS, 'http'),
+  kind: oneOf<RowKind>(KINDS, 'http'),
   state: oneOf<RowState>(STATES, 'done'),
   origin: oneOf<RowOrigin>(ORIGINS, 'live'),
   title: text,
@@ -247,13 +250,15 @@ export interface RowOptions {
 /** A step as a list shows it. A recorded step has no `parent` yet: finding it needs all answers. */
 export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): StepRow {
   const { usage, error, model, toolName } = step
+  const state = stateOf(step, status)
+  const title = state === 'running' ? step.title.replace(/no answer$/, 'answering…') : step.title
   return {
     label: step.label,
     seq: step.seq,
     kind: step.kind,
-    state: stateOf(step, status),
+    state,
     origin: rowOrigin(tape, step),
-    title: clipText(step.title, LINE),
+    title: clipText(title, LINE),
     at: step.at,
     latencyMs: step.latencyMs,
     lane: laneOf(step),

@@ -142,7 +142,11 @@ export function createApi(repository: RunRepository) {
   return new Hono()
     .onError((error, c) => answerError(error, c))
     .get('/home', (c) =>
-      c.json({ name: repository.name, canChange: repository.actions !== undefined }),
+      c.json({
+        name: repository.name,
+        canChange: repository.actions !== undefined,
+        ...(repository.editor !== undefined && { editor: repository.editor }),
+      }),
     )
     .get('/runs', async (c) => c.json(await repository.runs()))
     .get('/changes', (c) => answerChanges(c, repository))
@@ -167,6 +171,9 @@ export function createApi(repository: RunRepository) {
       const { from, to } = c.req.valid('query')
       return c.json(c.var.run.model.events(from, to))
     })
+    .get('/runs/:run/found-events', textQuery, opened, (c) =>
+      answerLines(c, c.var.run.model.findEvents(c.req.valid('query').text)),
+    )
     .get('/runs/:run/events/:seq', opened, (c) => {
       const seq = c.req.param('seq')
       if (!/^\d{1,15}$/.test(seq)) throw badRequest('event', seq)

@@ -149,9 +149,7 @@ export const changeRoutes = (repository: RunRepository) =>
     .post('/runs/:run/rerun', rerunBody, async (c) =>
       c.json(await changesOf(repository).rerun(c.req.param('run'), c.req.valid('json'))),
     )
-    .get('/runs/:run/approvals', async (c) =>
-      c.json(await (repository.actions?.approvals(c.req.param('run')) ?? [])),
-    )
+    .get('/approvals', async (c) => c.json(await (repository.actions?.approvals() ?? [])))
     .post('/runs/:run/approvals', decisionBody, async (c) => {
       await changesOf(repository).decide(c.req.param('run'), c.req.valid('json'))
       return c.json({})

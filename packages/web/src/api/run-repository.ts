@@ -12,6 +12,8 @@ import type { StateView } from '../model/state-view.js'
  */
 export interface RunRepository {
   readonly name: string
+  /** Address that opens a source file in an editor, with `{file}`, `{line}` and `{column}`. */
+  readonly editor?: string
   /** Newest first. */
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   /** The current state: a run that is being recorded differs next time. Throws if it is gone. */
@@ -128,8 +130,8 @@ export interface RunActions {
   closeSession(session: string): Promise<void>
   /** Files that a branch wrote: they are beside its tape, the disk is unchanged. */
   branchFiles(run: string): Promise<readonly BranchFile[]>
-  /** Guarded calls waiting for a decision, oldest first. */
-  approvals(run: string): Promise<readonly WaitingApproval[]>
+  /** Guarded calls of all runs that wait for a decision, the next to expire first. */
+  approvals(): Promise<readonly WaitingApproval[]>
   /** Throws if the call no longer waits, or is not the one that was shown. */
   decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
 }
@@ -175,6 +177,7 @@ export interface EditableText {
 export interface WaitingApproval {
   /** Identifies exactly what is shown here; sent back with the decision. */
   readonly id: string
+  readonly run: string
   readonly tool: string
   readonly args: string
   readonly guard: string

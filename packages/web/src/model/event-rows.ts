@@ -8,7 +8,7 @@ import {
 } from '@retake/tape'
 import { cutAt } from '@retake/tape/present'
 import { bytesText, clip, cutText } from './clip.js'
-import type { EventRow } from './run-source.js'
+import type { EventRow, FoundEvents } from './run-source.js'
 
 const LINE = 240
 const VALUE = 80
@@ -60,7 +60,7 @@ function textOf(tape: Tape, event: TapeEvent): string {
 function deliverText(event: DeliverEvent, size: () => string): string {
   const { part, op, pipe, value, error } = event
   const where = pipe === undefined ? '' : ` on pipe ${pipe}`
-  if (part === 'chunk') return `chunk ${size()} of ${op}${where}`
+  if (part === 'chunk') return `chunk, ${size()}, for event ${op}${where}`
   const reported = error === undefined ? value : undefined
   return [
     `${part} of ${op}${where}`,
@@ -123,6 +123,23 @@ export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
     op: 'op' in event ? event.op : undefined,
     bytes: tape.bodySize(event.seq),
   }))
+}
+
+const FOUND_MAX = 5000
+const SLICE = 500
+
+/** Events whose type or line contains a text, ignoring case, as far as they are found. */
+export function* findEvents(tape: Tape, text: string): Generator<FoundEvents> {
+  const wanted = text.trim().toLowerCase()
+  let left = FOUND_MAX
+  for (let from = 0; from < tape.count && left > 0; from += SLICE) {
+    const rows = eventRows(tape, from, from + SLICE).filter((row) =>
+      `${row.type} ${row.text}`.toLowerCase().includes(wanted),
+    )
+    left -= rows.length
+    const isCut = left < 0 || (left === 0 && from + SLICE < tape.count)
+    yield { rows: left < 0 ? rows.slice(0, left) : rows, ...(isCut && { isCut }) }
+  }
 }
 
 export function eventAt(tape: Tape, seq: number): unknown {

@@ -2,6 +2,7 @@ import type { FrameworkScope } from '@retake/tape'
 import { rowAt } from '@retake/tape/present'
 import { expect, test } from 'vitest'
 import { CHAT, RunScript } from '../../test-support/run-script.js'
+import { promptName } from './lane-layout.js'
 import type { RunModel } from './run-model.js'
 
 const inside = (...names: string[]): { within: FrameworkScope[] } => ({
@@ -67,4 +68,13 @@ test('a run without agents has the lanes of its concurrent work, and an empty ru
     [1, 0, 1, undefined, 1],
   ])
   expect(lanesOf(new RunScript().model())).toEqual([[0, undefined, 0, undefined, 0]])
+})
+
+test.each([
+  ['You are the policy clerk. Use search_policy.', 'policy clerk'],
+  ['You are a senior Java code reviewer', 'senior Java code'],
+  ['Translate: every word', 'Translate'],
+  ['', undefined],
+])('a lane is called after its prompt: %s', (content, name) => {
+  expect(promptName([{ role: 'system', parts: [{ type: 'text', text: content }] }])).toBe(name)
 })

@@ -1,5 +1,22 @@
-import type { RunView, Step } from '@retake/tape'
+import type { Message, RunView, Step } from '@retake/tape'
+import { cutText } from './clip.js'
 import type { LaneHead } from './run-source.js'
+
+/** Lanes whose prompts are read: each is a body on the tape. */
+const NAMED_MAX = 40
+
+/** `You are the policy clerk. Use …` is `policy clerk`; undefined if there is no system prompt. */
+export function promptName(messages: readonly Message[]): string | undefined {
+  const prompt = messages.find(({ role }) => role === 'system' || role === 'developer')
+  const part = prompt?.parts.find(({ type }) => type === 'text')
+  const text = part?.type === 'text' && typeof part.text === 'string' ? part.text.trim() : ''
+  const [, role] = /^you(?: are|'re) (?:an? |the )?([^.,;:!\n]+)/i.exec(text) ?? []
+  const words = (role ?? text.split(/[.,;:!\n]/, 1)[0] ?? '').split(/\s+/).slice(0, 3).join(' ')
+  return words === '' ? undefined : cutText(words, NAME_MAX)
+}
+
+/** Characters of a lane's name. */
+const NAME_MAX = 40
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -14,6 +31,7 @@ export class LaneLayout {
   /** Lanes of the read model, with the drawn lane for each path of agents. */
   readonly #bases = new Map<number, Base>()
   readonly #parents: ReadonlyMap<number, number | undefined>
+  readonly #firstModelCalls = new Map<number, Step>()
 
   constructor({ lanes, recordedSteps }: RunView) {
     this.#parents = new Map(lanes.map(({ id, parent }) => [id, parent]))
@@ -22,6 +40,7 @@ export class LaneLayout {
   }
 
   get lanes(): readonly LaneHead[] {
+    this.#nameByPrompt()
     return this.#drawn
   }
 
@@ -32,6 +51,17 @@ export class LaneLayout {
     return this.#laneOf.get(step.seq) ?? base?.id ?? 0
   }
 
+  /** A lane without a name is called after the system prompt of its first model call. */
+  #nameByPrompt(): void {
+    for (const lane of this.#drawn.slice(1, NAMED_MAX)) {
+      if (lane.name !== undefined) continue
+      const step = this.#firstModelCalls.get(lane.id)
+      const name = step && promptName(step.messages())
+      if (name !== undefined) lane.name = name
+    }
+    this.#firstModelCalls.clear()
+  }
+
   #add(step: Step): void {
     const agents = agentsOf(step)
     const base = this.#baseOf(step.lane, agents)
@@ -39,6 +69,7 @@ export class LaneLayout {
     this.#laneOf.set(step.seq, id)
     const lane = this.#drawn[id]
     if (lane === undefined) return
+    if (step.kind === 'model' && !this.#firstModelCalls.has(id)) this.#firstModelCalls.set(id, step)
     const end = step.at + Math.max(0, step.latencyMs ?? 0)
     lane.from = Math.min(lane.from ?? step.at, step.at)
     lane.to = Math.max(lane.to ?? end, end)

@@ -76,7 +76,7 @@ describe('events', () => {
     expect(rows.map(({ type, text }) => `${type} ${text}`)).toEqual([
       'request POST api.openai.com/v1/chat/completions · 1.5 KB',
       'response 200 OK of 1',
-      'deliver chunk 312 B of 1',
+      'deliver chunk, 312 B, for event 1',
       'deliver end of 1',
       'draw Date.now 1790000000001',
       'timer timeout 200 ms',
@@ -212,6 +212,20 @@ test('a call whose answer a guard served was not really asked', () => {
   ])
 })
 
+test('events are found by type and text, ignoring case, all of them', () => {
+  const run = new RunScript()
+  for (let count = 0; count < 600; count++) {
+    run.output('Hello\n')
+    run.add({ type: 'draw', kind: 'Date.now', value: count })
+  }
+  const model = run.model()
+  const found = (text: string) =>
+    [...model.findEvents(text)].flatMap(({ rows }) => rows.map(({ seq }) => seq))
+  expect(found('DRAW date')).toHaveLength(600)
+  expect(found('hello').slice(0, 2)).toEqual([1, 3])
+  expect(found('nothing')).toEqual([])
+})
+
 describe('the head of a run', () => {
   test('says what was recorded, how it ended and where', () => {
     const run = new RunScript({ command: ['python', 'agent.py'], cwd: '/app' })
@@ -226,11 +240,48 @@ describe('the head of a run', () => {
       command: ['python', 'agent.py'],
       status: 'failed',
       exit: { code: 1 },
-      exitSite: '/app/a.ts:9:3',
+      exitStep: 'crash',
       recordedSteps: 1,
       redacted: true,
     })
     expect(JSON.stringify(head).length).toBeLessThan(20_000)
+  })
+
+  test('an error outside of a step is a row after the last one, with stack and place', () => {
+    const run = new RunScript()
+    run.tool('look', {}, 1)
+    const stack = 'SyntaxError: no\n    at main (/app/a.ts:9:3)'
+    const error = { class: 'SyntaxError', name: 'SyntaxError', message: 'no', stack }
+    run.add({ type: 'end', exitCode: 1, error })
+    const model = run.killed({ status: 'failed' })
+    const last = [...model.rows()].findLast((message) => message.type === 'rows')
+    expect(last?.from).toBe(1)
+    expect(last && rowAt(last.rows, 0)).toMatchObject({
+      label: 'crash',
+      kind: 'crash',
+      state: 'failed',
+      title: 'SyntaxError at a.ts:9: no',
+    })
+    expect(model.step('crash')).toMatchObject({
+      site: '/app/a.ts:9:3',
+      parent: '1',
+      failure: { message: 'no', stack },
+    })
+    expect([...model.rows(2)].map(({ type }) => type)).toEqual(['rest'])
+  })
+
+  test('an error that a step failed with is found there, not in a row of its own', () => {
+    const run = new RunScript()
+    const error = { class: 'Error', name: 'Error', message: 'down', stack: 'Error: down' }
+    for (const stack of ['Error: down\n    at a (/app/a.ts:1:1)', error.stack]) {
+      const op = run.add({ type: 'call', kind: 'tool', name: 'pay', as: 'json' }, '{}')
+      run.add({ type: 'result', op, error: { ...error, stack } })
+    }
+    run.tool('look', {}, 1)
+    run.add({ type: 'end', exitCode: 1, error })
+    const model = run.killed({ status: 'failed' })
+    expect(model.head().exitStep).toBe('2')
+    expect(model.step('crash')).toBeUndefined()
   })
 
   test('stays small where a fork put a large answer', () => {

@@ -24,13 +24,13 @@ import {
 import { clip, clipError, clipMessages, cutText, LossyText } from './clip.js'
 import { ConversationNews } from './conversation-news.js'
 import { detailOf } from './detail-of.js'
-import { eventAt, eventRows } from './event-rows.js'
+import { eventAt, eventRows, findEvents } from './event-rows.js'
 import { filesOf } from './files-of.js'
 import { LaneLayout } from './lane-layout.js'
-import type { LaneHead, RunHead } from './run-source.js'
-import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-source.js'
+import { CRASH_LABEL, type LaneHead, type RunHead } from './run-source.js'
+import type { ConsolePart, EventRow, FileTouch, FoundEvents, SearchProgress } from './run-source.js'
 import { searchRunText } from './search-run.js'
-import { siteInStack } from './site-in-stack.js'
+import { CrashRow } from './crash-row.js'
 import { stateView, type StateView } from './state-view.js'
 import type { BodySide, StepDetail, StreamFrames } from './run-source.js'
 
@@ -42,12 +42,13 @@ interface HeadOptions {
   readonly status: RunStatus
   readonly redacted: boolean
   readonly lanes: readonly LaneHead[]
+  readonly exitStep: string | undefined
 }
 
-function headOf(tape: Tape, view: RunView, { status, redacted, lanes }: HeadOptions): RunHead {
+function headOf(tape: Tape, view: RunView, options: HeadOptions): RunHead {
+  const { status, redacted, lanes, exitStep } = options
   const { details } = tape
   const { exit, parent } = view
-  const exitSite = siteInStack(exit?.error)
   return {
     id: view.id,
     name: cutText(view.name, LINE),
@@ -55,7 +56,7 @@ function headOf(tape: Tape, view: RunView, { status, redacted, lanes }: HeadOpti
     durationMs: view.durationMs,
     status,
     ...(exit && { exit: { ...exit, ...(exit.error && { error: clipError(exit.error) }) } }),
-    ...(exitSite !== undefined && { exitSite }),
+    ...(exitStep !== undefined && { exitStep }),
     node: view.node,
     ...(parent && { parent }),
     ...(details.branch && { branch: clipBranch(details.branch) }),
@@ -167,6 +168,7 @@ export class RunModel {
   readonly status: RunStatus
   readonly #redacted: boolean
   readonly #news: ConversationNews
+  readonly #crash: CrashRow
   #lanes: LaneLayout | undefined
   #files: readonly FileTouch[] | undefined
 
@@ -176,13 +178,15 @@ export class RunModel {
     this.status = typeof status === 'function' ? status(this.view) : status
     this.#redacted = redacted
     this.#news = new ConversationNews(this.view)
+    this.#crash = new CrashRow(tape, this.view)
   }
 
   head(): RunHead {
     const { status } = this
     return this.#read(() => {
       const { lanes } = this.#drawnLanes
-      return headOf(this.tape, this.view, { status, redacted: this.#redacted, lanes })
+      const { exitStep } = this.#crash
+      return headOf(this.tape, this.view, { status, redacted: this.#redacted, lanes, exitStep })
     })
   }
 
@@ -198,6 +202,9 @@ export class RunModel {
       const steps = recordedSteps.slice(start, start + size)
       yield { type: 'rows', from: start, rows: this.#columns(steps) }
     }
+    const { row } = this.#crash
+    if (row !== undefined && from <= recordedSteps.length)
+      yield { type: 'rows', from: recordedSteps.length, rows: toColumns([row]) }
     yield this.#read(() => this.#rest())
   }
 
@@ -214,6 +221,7 @@ export class RunModel {
   /** Undefined if there is no such step. */
   step(label: string, options: StepOptions = {}): StepDetail | undefined {
     return this.#read(() => {
+      if (label === CRASH_LABEL) return this.#crash.detail()
       const step = this.view.step(label)
       if (step === undefined) return undefined
       return detailOf(step, {
@@ -238,9 +246,10 @@ export class RunModel {
     })
   }
 
-  /** Captured variables after a step; undefined if there are none. */
+  /** Captured variables after a step, or the last ones before a crash; undefined if there are none. */
   state(label: string, states: readonly CapturedState[]): StateView | undefined {
-    return this.#read(() => stateView(states, label, this.view))
+    const step = label === CRASH_LABEL ? (states.at(-1)?.step ?? label) : label
+    return this.#read(() => stateView(states, step, this.view))
   }
 
   console(): readonly ConsolePart[] {
@@ -259,13 +268,18 @@ export class RunModel {
     return this.#read(() => eventAt(this.tape, seq))
   }
 
+  findEvents(text: string): Generator<FoundEvents> {
+    return findEvents(this.tape, text)
+  }
+
   /** In chunks, like `rows`. `states`: captured variables. */
   search(
     text: string,
     { states = [] }: { readonly states?: readonly CapturedState[] } = {},
   ): Generator<SearchProgress> {
     const { tape, view } = this
-    return searchRunText({ tape, view, files: () => this.files(), states }, text)
+    const { exitStep } = this.#crash
+    return searchRunText({ tape, view, files: () => this.files(), states, exitStep }, text)
   }
 
   #columns(steps: readonly Step[]): RowColumns {

@@ -15,6 +15,9 @@ import type {
   Usage,
 } from '@retake/tape'
 
+/** Label of the row of an error that ended the run outside of its steps. */
+export const CRASH_LABEL = 'crash'
+
 /** Everything about one step, except for large parts, which are fetched separately. */
 export interface StepDetail extends StepRow {
   readonly number: number
@@ -153,6 +156,8 @@ export interface RunSource {
   files(): Promise<readonly FileTouch[]>
   events(from: number, to: number): Promise<readonly EventRow[]>
   event(seq: number): Promise<unknown>
+  /** Events whose type or line contains a text, in parts. */
+  findEvents(text: string, signal: AbortSignal): AsyncIterable<FoundEvents>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
   /** The result of the last blame search, if any. */
@@ -199,6 +204,13 @@ export interface EventRow {
   readonly text: string
   readonly op: number | undefined
   readonly bytes: number
+}
+
+/** A part of the events that a filter finds. */
+export interface FoundEvents {
+  readonly rows: readonly EventRow[]
+  /** There are more, which are not listed. */
+  readonly isCut?: boolean
 }
 
 export interface SearchHit {
@@ -276,6 +288,19 @@ export interface RunCard {
   /** Missing if there is no model call, or a price is unknown. */
   readonly costUsd?: number
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+  /** Names of the models it called, and tokens in and out. */
+  readonly models?: readonly string[]
+  readonly tokens?: number
+  /** Shortened, as are the next two. */
+  readonly input?: string
+  /** The error that ended it. */
+  readonly failure?: string
+  /** The last line that it printed: often its result. */
+  readonly lastLine?: string
+  readonly tags?: readonly string[]
+  readonly note?: string
+  /** `retake blame` has findings: the run failed the check that it was given. */
+  readonly failedCheck?: true
 }
 
 export interface UnreadableRun {
@@ -303,8 +328,10 @@ export interface RunHead {
     readonly signal?: string
     readonly error?: RecordedError
   }
-  /** Where the agent threw the error that ended it, as `file:line:column`. */
-  readonly exitSite?: string
+  /**
+   * Label of the row with the error that ended it: the step that failed with it, or `CRASH_LABEL`.
+   */
+  readonly exitStep?: string
   readonly node: string
   readonly parent?: ParentLink
   readonly branch?: BranchDetails

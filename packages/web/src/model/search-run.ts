@@ -13,6 +13,7 @@ import {
 import { LossyText } from './clip.js'
 import { messageDigest, textDigest } from './conversation-news.js'
 import type { FileTouch, SearchField, SearchHit, SearchProgress } from './run-source.js'
+import { CRASH_LABEL } from './run-source.js'
 
 const FIELD_MAX = 20
 
@@ -301,6 +302,8 @@ interface SearchedRun {
   readonly view: RunView
   readonly files: () => readonly FileTouch[]
   readonly states: readonly CapturedState[]
+  /** Label of the row with the error that ended it. */
+  readonly exitStep?: string | undefined
 }
 
 /**
@@ -348,12 +351,12 @@ interface Piece {
 }
 
 function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Generator<Piece> {
-  const { tape, view, files, states } = run
+  const { view, files, states } = run
   for (const step of view.recordedSteps) {
     const hits = ifReadable(() => search.hits(step))
     yield { hits: hits ?? [], isStep: true, isUnread: hits === undefined }
   }
-  yield { hits: inExit(tape, view, matcher) }
+  yield { hits: inExit(run, matcher) }
   yield* inConsole(view, matcher)
   for (const { seq, step, path, call } of files()) {
     const found = matcher.find(path) ?? matcher.find(`${call} ${path}`)
@@ -362,12 +365,13 @@ function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Ge
   yield* inStates(states, matcher)
 }
 
-function inExit(tape: Tape, { exit }: RunView, matcher: TextMatcher): SearchHit[] {
-  const [found] =
-    exit?.error === undefined ? [] : matcher.findIn(exit.error, searchKeysOf('exit'), 1)
+/** An error that a step failed with is found there. */
+function inExit({ tape, view, exitStep }: SearchedRun, matcher: TextMatcher): SearchHit[] {
+  const error = exitStep === CRASH_LABEL ? view.exit?.error : undefined
+  const [found] = error === undefined ? [] : matcher.findIn(error, searchKeysOf('failure'), 1)
   return found === undefined
     ? []
-    : [{ step: undefined, seq: tape.count - 1, field: 'error', ...found, path: '' }]
+    : [{ step: CRASH_LABEL, seq: tape.count - 1, field: 'error', ...found }]
 }
 
 /** Text split over two parts is found in the second. */

@@ -20,7 +20,7 @@ import { explain } from '../../command-line/print-error.js'
 import { startOf } from '../../agent/replay-agent.js'
 import { decideApproval, pendingApprovals, userName } from '@retake/guard'
 import { argumentLines } from '@retake/tape/present'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fromHere } from '../../terminal/terminal.js'
 import {
@@ -116,13 +116,19 @@ function fileView(change: FileChange): BranchFile {
 const textOf = (file: string): string | undefined =>
   attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
 
-/** Calls of a run that wait for approval, as the viewer shows them. */
-const waitingApprovals = (store: RunStore, run: string): WaitingApproval[] =>
-  pendingApprovals(store.find(run), Date.now()).map(({ request, of }) => {
-    const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
-    const shown = argumentLines(args, request.lastApproved).join('\n')
-    return { id: of, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
-  })
+/** Calls of all runs that wait for approval, as the viewer shows them. */
+const waitingApprovals = (store: RunStore): WaitingApproval[] =>
+  attempt(() => readdirSync(store.folder), [])
+    .filter((name) => name.endsWith('.approvals'))
+    .map((name) => path.basename(name, '.approvals'))
+    .flatMap((run) =>
+      pendingApprovals(store.pathOf(run), Date.now()).map(({ request, of }) => {
+        const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
+        const shown = argumentLines(args, request.lastApproved).join('\n')
+        return { id: of, run, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
+      }),
+    )
+    .toSorted((a, b) => a.expiresAt - b.expiresAt)
 
 export interface LocalChanges extends RunActions {
   /** Ends every process that was started. */
@@ -156,7 +162,7 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
       const folder = planOverlay(path.resolve(openStored(store, run).path))
       return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
     },
-    approvals: async (run) => waitingApprovals(store, run),
+    approvals: async () => waitingApprovals(store),
     decide: async (run, { id, approved, reason }) => {
       const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
       if (!decideApproval(store.find(run), id, decision, Date.now()))

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { attempt } from '../../attempt.js'
 import { readIfPresent } from '../../runs/run-store.js'
 import type { CapturedState, Tape } from '@retake/tape'
@@ -44,6 +46,7 @@ const REQUESTED_MAX = 8
  */
 export class StoredBlame {
   #cached: { readonly key: string; readonly blame: RunBlame | undefined } | undefined
+  readonly #readable = new Map<string, { readonly stamp: string; readonly isReadable: boolean }>()
   /** By run, least recently requested first: the file and its stamp. */
   readonly #requested = new Map<string, { readonly file: string; readonly stamp: string }>()
 
@@ -56,6 +59,30 @@ export class StoredBlame {
     if (stamp === 'gone' || this.#cached?.key !== key)
       this.#cached = { key, blame: storedBlame(tape) }
     return this.#cached.blame
+  }
+
+  /** Marks runs that have findings which can be read. */
+  mark<Card extends { readonly id: string }>(
+    folder: string,
+    cards: readonly Card[],
+  ): readonly (Card & { readonly failedCheck?: true })[] {
+    const blames = path.dirname(findingsPath(path.join(folder, 'any.tape'), 'any'))
+    const names = new Set(attempt(() => readdirSync(blames), []))
+    return cards.map((card) => {
+      const name = `${card.id}.json`
+      const isMarked = names.has(name) && this.#isReadable(path.join(blames, name), card.id)
+      return isMarked ? { ...card, failedCheck: true } : card
+    })
+  }
+
+  #isReadable(file: string, run: string): boolean {
+    const stamp = stampText(file)
+    const known = this.#readable.get(file)
+    if (known?.stamp === stamp) return known.isReadable
+    const text = attempt(() => readFileSync(file, 'utf8'), '')
+    const isReadable = attempt(() => readRunBlame(JSON.parse(text) as unknown, run)) !== undefined
+    this.#readable.set(file, { stamp, isReadable })
+    return isReadable
   }
 
   /** Runs with newer findings than were handed out. Each change is reported once. */

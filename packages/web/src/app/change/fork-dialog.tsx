@@ -7,7 +7,7 @@ import type { StepDetail } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
-import { Checkbox, Select, TextField } from '../design/fields.js'
+import { Checkbox, fieldLook, Select, TextField } from '../design/fields.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Run } from '../run/use-run.js'
@@ -15,13 +15,14 @@ import { explainError } from '../sources/backend-error.js'
 import { useBackend } from '../sources/backend.js'
 import { CodeEditor } from './code-editor.js'
 import {
-  type DraftText,
+  type DraftField,
+  draftFields,
   type ForkDraft,
   forkDrafts,
   isEdited,
   readJson,
+  readLeaf,
   readyFork,
-  textFields,
   useForkDraft,
   withValueAt,
 } from './fork-draft.js'
@@ -169,8 +170,8 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
                 label="After this step"
                 value={draft.tail}
                 options={[
-                  { value: 'live', title: 'live' },
-                  { value: 'offline', title: 'offline, from this tape' },
+                  { value: 'live', title: 'run live (costs)' },
+                  { value: 'offline', title: 'from the tape, offline' },
                 ]}
                 onChange={(tail) => change({ tail })}
               />
@@ -207,7 +208,8 @@ function useFirstField(form: RefObject<HTMLFormElement | null>, isThere: boolean
     () => ({
       get current(): HTMLElement | null {
         return (
-          form.current?.querySelector<HTMLElement>('textarea, [contenteditable]') ?? form.current
+          form.current?.querySelector<HTMLElement>('textarea, input[list], [contenteditable]') ??
+          form.current
         )
       },
     }),
@@ -338,21 +340,21 @@ function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) 
   const text = draft[key] ?? recorded.text
   const parsed = recorded.form === 'json' ? readJson(text) : undefined
   const original = recorded.form === 'json' ? readJson(recorded.text) : undefined
-  const fields = what === 'answer' && parsed?.ok ? textFields(parsed.value) : []
+  const fields = what === 'answer' && parsed?.ok ? draftFields(parsed.value) : []
   const write = (next: string): void =>
     onChange({ [key]: next === recorded.text ? undefined : next })
   const problem = parsed?.ok === false ? parsed.problem : undefined
   const showsFields = fields.length > 0 && !draft.asJson
-  const recordedFields = original?.ok ? textFields(original.value) : []
+  const recordedFields = original?.ok ? draftFields(original.value) : []
   return (
     <div className="flex min-h-0 flex-col gap-2">
       {showsFields ? (
         <div className="flex flex-col gap-2">
           {fields.map((field) => (
-            <TextFieldEditor
+            <DraftFieldEditor
               key={field.at.join('.')}
               field={field}
-              recorded={recordedFields.find(({ at }) => at.join() === field.at.join())?.text}
+              recorded={recordedFields.find(({ at }) => at.join() === field.at.join())?.value}
               onChange={(next) =>
                 parsed?.ok &&
                 write(sameLayout(recorded.text, withValueAt(parsed.value, field.at, next)))
@@ -382,7 +384,7 @@ function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) 
             disabled={draft.asJson && fields.length === 0}
             onClick={() => onChange({ asJson: !draft.asJson })}
           >
-            {draft.asJson ? 'Edit the text' : 'Edit as JSON'}
+            {draft.asJson ? 'Edit as a form' : 'Edit as JSON'}
           </Button>
         )}
         {!showsFields && (
@@ -408,33 +410,40 @@ function sameLayout(recorded: string, value: unknown): string {
   return JSON.stringify(value, undefined, indent) + (recorded.endsWith('\n') ? '\n' : '')
 }
 
-interface TextFieldEditorProps {
-  readonly field: DraftText
-  /** Undefined if the tape has no text there. */
-  readonly recorded: string | undefined
-  readonly onChange: (text: string) => void
+interface DraftFieldEditorProps {
+  readonly field: DraftField
+  /** Undefined if the tape has no such value. */
+  readonly recorded: DraftField['value'] | undefined
+  readonly onChange: (value: DraftField['value']) => void
 }
 
-function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorProps) {
+/** A text is edited as it is; everything else as JSON, with the type that it has. */
+function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) {
   const id = useId()
-  const isChanged = field.text !== recorded
+  const { label, value } = field
+  const isChanged = value !== recorded
+  const isText = typeof (recorded ?? value) === 'string' && recorded !== null
   return (
     <div>
       <label htmlFor={id} className="mb-0.5 block text-sm text-muted">
-        {field.label}
+        {label}
       </label>
-      <textarea
-        id={id}
-        rows={1}
-        className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm"
-        value={field.text}
-        onChange={(event) => onChange(event.target.value)}
-      />
+      {isText ? (
+        <textarea
+          id={id}
+          rows={1}
+          className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm"
+          value={String(value)}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      ) : (
+        <LeafField id={id} value={value} onChange={onChange} />
+      )}
       {isChanged && recorded !== undefined && (
         <div className="mt-1 flex items-start gap-2 text-sm">
           <span className="shrink-0 text-muted">recorded</span>
           <del className="line-clamp-3 min-w-0 flex-1 font-mono break-words text-danger">
-            {recorded}
+            {String(recorded)}
           </del>
           <button
             type="button"
@@ -445,6 +454,45 @@ function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorProps) {
           </button>
         </div>
       )}
+    </div>
+  )
+}
+
+interface LeafFieldProps {
+  readonly id: string
+  readonly value: DraftField['value']
+  readonly onChange: (value: DraftField['value']) => void
+}
+
+/** The text stays as it was typed while it means the value: `1.0` is on the way to `1.05`. */
+function LeafField({ id, value, onChange }: LeafFieldProps) {
+  const [typed, setTyped] = useState(String(value))
+  const text = readLeaf(typed) === value ? typed : String(value)
+  return (
+    <div className="flex items-center gap-2">
+      <input
+        id={id}
+        className={`${fieldLook} max-w-60 font-mono text-sm`}
+        autoComplete="off"
+        spellCheck={false}
+        list={`${id}-values`}
+        value={text}
+        aria-describedby={`${id}-type`}
+        onChange={(event) => {
+          setTyped(event.target.value)
+          onChange(readLeaf(event.target.value))
+        }}
+      />
+      <datalist id={`${id}-values`}>
+        {(typeof value === 'boolean' ? ['true', 'false', 'null'] : []).map((each) => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </datalist>
+      <span id={`${id}-type`} className="text-sm text-muted">
+        {value === null ? 'null' : typeof value === 'string' ? 'text' : typeof value}
+      </span>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NEW_DRAFT, readJson, readyFork, textFields, withValueAt } from './fork-draft.js'
+import { draftFields, NEW_DRAFT, readJson, readLeaf, readyFork, withValueAt } from './fork-draft.js'
 import fc from 'fast-check'
 
 const CHAT = {
@@ -14,24 +14,39 @@ test.each([
   ['gemini', { candidates: [{ content: { parts: [{ text: 'Ja' }] } }] }, 'Ja'],
   ['MCP', { jsonrpc: '2.0', id: 1, result: { content: [{ type: 'text', text: 'ok' }] } }, 'ok'],
 ])('what was said in an answer of %s has a field of its own', (_format, answer, text) => {
-  expect(textFields(answer).map((field) => field.text)).toEqual([text])
+  expect(draftFields(answer).map((field) => field.value)).toEqual([text])
 })
 
-test('the texts of a small result are named by where they stand', () => {
-  expect(textFields({ title: 'a', more: { text: 'b' }, price: 3 })).toEqual([
-    { at: ['title'], label: 'title', text: 'a' },
-    { at: ['more', 'text'], label: 'more.text', text: 'b' },
+test('every value of a small result has a field, named by its path', () => {
+  expect(draftFields({ title: 'a', more: { text: 'b' }, price: null, items: [3, true] })).toEqual([
+    { at: ['title'], label: 'title', value: 'a' },
+    { at: ['more', 'text'], label: 'more.text', value: 'b' },
+    { at: ['price'], label: 'price', value: null },
+    { at: ['items', 0], label: 'items.0', value: 3 },
+    { at: ['items', 1], label: 'items.1', value: true },
   ])
-  expect(textFields('all of it')).toEqual([{ at: [], label: 'Text', text: 'all of it' }])
+  expect(draftFields('all of it')).toEqual([{ at: [], label: 'Value', value: 'all of it' }])
 })
 
-test('a result with many texts is edited as JSON', () => {
-  expect(textFields(Array.from({ length: 9 }, String))).toEqual([])
-  expect(textFields({ when: { $: 'date', v: '2026-01-01' } })).toEqual([])
+test('a result with many values, or with one that JSON cannot express, is edited as JSON', () => {
+  expect(draftFields(Array.from({ length: 25 }, String))).toEqual([])
+  expect(draftFields({ a: 1, when: { $: 'date', v: '2026-01-01' } })).toEqual([])
+})
+
+test.each([
+  ['129.5', 129.5],
+  ['null', null],
+  ['false', false],
+  ['"5"', '5'],
+  ['five', 'five'],
+  ['{"a":1}', '{"a":1}'],
+  ['', ''],
+])('%j in a field for a value means %j', (text, value) => {
+  expect(readLeaf(text)).toBe(value)
 })
 
 test('a field is put back where it stood, and nothing else changes', () => {
-  const [field] = textFields(CHAT)
+  const [field] = draftFields(CHAT)
   const edited = withValueAt(CHAT, field?.at ?? [], 'Yes.')
   expect(edited).toEqual({
     ...CHAT,

@@ -1,7 +1,7 @@
 import { isRecord } from '@retake/tape'
 import { useSyncExternalStore } from 'react'
 import type { Editable, ForkRequest } from '../../api/run-repository.js'
-import { Store } from '../store.js'
+import { Store, useStore } from '../store.js'
 
 /**
  * Drafts of this page, by run and step. Closing a dialog or opening another step does not lose
@@ -36,6 +36,16 @@ const confirmLeaving = (event: BeforeUnloadEvent): void => event.preventDefault(
 
 export const forkDrafts = new ForkDrafts(new Map())
 
+/** The step whose fork dialog is open, with its run as one text; undefined for none. */
+const openedFork = new Store<string | undefined>(undefined)
+
+export const openFork = (run: string, step: string): void => openedFork.set(keyOf(run, step))
+
+/** Its dialog is open; the function closes it. */
+export function useOpenFork(run: string, step: string): [isOpen: boolean, close: () => void] {
+  return [useStore(openedFork) === keyOf(run, step), () => openedFork.set(undefined)]
+}
+
 export const useForkDraft = (run: string, step: string): ForkDraft =>
   useSyncExternalStore(forkDrafts.subscribe, () => forkDrafts.of(run, step))
 
@@ -59,10 +69,13 @@ export function withValueAt(data: unknown, at: JsonLocation, value: unknown): un
   )
 }
 
-export interface DraftText {
+/** A value without parts. */
+type JsonLeaf = string | number | boolean | null
+
+export interface DraftField {
   readonly at: JsonLocation
   readonly label: string
-  readonly text: string
+  readonly value: JsonLeaf
 }
 
 type Pattern = { readonly label: string; readonly path: readonly string[] }
@@ -80,27 +93,30 @@ const PATTERNS: readonly Pattern[] = [
   ['What the server answered', 'result content * text'],
 ].map(([label = '', path = '']) => ({ label, path: path.split(' ') }))
 
-const FIELDS_MAX = 8
+const FIELDS_MAX = 24
 
 /**
- * The texts of an answer that deserve a field of their own. Empty if there are too many; then
- * it is edited as JSON.
+ * The values of an answer that have a field of their own: what a model or server said, or else
+ * every text, number, boolean and null. Empty if there are too many; then it is edited as JSON.
  */
-export function textFields(data: unknown): readonly DraftText[] {
-  if (typeof data === 'string') return [{ at: [], label: 'Text', text: data }]
+export function draftFields(data: unknown): readonly DraftField[] {
+  if (isLeaf(data)) return [{ at: [], label: 'Value', value: data }]
   const known = PATTERNS.flatMap(({ label, path }) =>
-    matches(data, path).map(({ at, text }) => ({ at, label, text })),
+    matches(data, path).map(({ at, value }) => ({ at, label, value })),
   )
   const found = known.length > 0 ? known : leaves(data, [])
-  return found.length <= FIELDS_MAX ? found : []
+  return found !== undefined && found.length <= FIELDS_MAX ? found : []
 }
+
+const isLeaf = (data: unknown): data is JsonLeaf =>
+  data === null || ['string', 'number', 'boolean'].includes(typeof data)
 
 function matches(
   data: unknown,
   [key, ...rest]: readonly string[],
   at: JsonLocation = [],
-): { at: JsonLocation; text: string }[] {
-  if (key === undefined) return typeof data === 'string' ? [{ at, text: data }] : []
+): { at: JsonLocation; value: string }[] {
+  if (key === undefined) return typeof data === 'string' ? [{ at, value: data }] : []
   if (key === '*')
     return Array.isArray(data)
       ? data.flatMap((item, index) => matches(item, rest, [...at, index]))
@@ -108,12 +124,31 @@ function matches(
   return isRecord(data) && Object.hasOwn(data, key) ? matches(data[key], rest, [...at, key]) : []
 }
 
-function leaves(data: unknown, at: JsonLocation): DraftText[] {
-  if (typeof data === 'string') return [{ at, label: at.join('.'), text: data }]
-  if (Array.isArray(data)) return data.flatMap((item, index) => leaves(item, [...at, index]))
-  // `$` marks a value that JSON cannot express; its parts are not texts.
-  if (!isRecord(data) || Object.hasOwn(data, '$')) return []
-  return Object.entries(data).flatMap(([key, item]) => leaves(item, [...at, key]))
+/** Undefined if a part cannot be edited as a field: a value that JSON cannot express. */
+function leaves(data: unknown, at: JsonLocation): DraftField[] | undefined {
+  if (isLeaf(data)) return [{ at, label: at.join('.'), value: data }]
+  // `$` marks a value that JSON cannot express; its parts are not values of their own.
+  if (isRecord(data) && Object.hasOwn(data, '$')) return undefined
+  const parts: [string | number, unknown][] = Array.isArray(data)
+    ? data.map((item: unknown, index) => [index, item])
+    : Object.entries(isRecord(data) ? data : {})
+  const found: DraftField[] = []
+  for (const [key, item] of parts) {
+    const inside = leaves(item, [...at, key])
+    if (inside === undefined) return undefined
+    found.push(...inside)
+  }
+  return found
+}
+
+/** What somebody typed into a field for a number, a boolean or null: JSON, or else a text. */
+export function readLeaf(text: string): JsonLeaf {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isLeaf(value) ? value : text
+  } catch {
+    return text
+  }
 }
 
 /** Line and column are from 1. */

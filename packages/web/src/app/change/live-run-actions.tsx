@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
 import type { DivergenceView, Job, Move } from '../../api/run-repository.js'
+import { CRASH_LABEL } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ChooseRun } from '../compare/choose-run.js'
 import { TextDiff } from '../compare/text-diff.js'
@@ -38,7 +39,8 @@ function useDebugMoves(run: Run, live: LiveActions): DebugState {
     select(at, { replace: true })
   }, [at, select])
   useEffect(() => {
-    if (step === undefined || step === followed.current || !store.isOpen) return
+    if (step === undefined || step === CRASH_LABEL) return
+    if (step === followed.current || !store.isOpen) return
     followed.current = step
     void store.move({ to: 'step', step })
   }, [step, store])
@@ -104,8 +106,8 @@ function JobNote({ run, live }: LiveRunActionsProps) {
   return (
     <>
       <output className="hidden sm:block">
-        <Badge tone={TONES[job.state]} title={job.summary}>
-          {job.kind} {job.state}
+        <Badge tone={TONES[outcomeOf(job)]} title={job.summary}>
+          {job.kind} {outcomeOf(job)}
         </Badge>
       </output>
       {(job.error !== undefined || job.divergence !== undefined) && (
@@ -127,6 +129,12 @@ function JobNote({ run, live }: LiveRunActionsProps) {
     </>
   )
 }
+
+/** A branch whose program failed is not done. */
+const outcomeOf = ({ state, exit }: Job): Job['state'] =>
+  state === 'done' && exit !== undefined && (exit.code !== 0 || exit.signal !== undefined)
+    ? 'failed'
+    : state
 
 const TONES: Readonly<Record<Job['state'], 'accent' | 'good' | 'danger' | 'warning'>> = {
   waiting: 'accent',
@@ -176,11 +184,12 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
       {commands.slice(0, 3).map(({ id, title, disabled, keys, run: act }, index) => (
         <Button
           key={id}
+          look={id === 'compare' && parent !== undefined ? 'primary' : 'plain'}
           disabled={disabled !== undefined}
           title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
           onClick={act}
         >
-          {BUTTONS[index]}
+          {id === 'compare' && parent !== undefined ? 'Compare with parent' : BUTTONS[index]}
         </Button>
       ))}
       {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}

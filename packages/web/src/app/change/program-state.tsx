@@ -158,7 +158,7 @@ interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
 }
 
-export function ProgramState({ run, step, live }: ProgramStateProps) {
+export function ProgramState({ run, step, note, live }: ProgramStateProps) {
   const store = debugSessionOf(run.id, live)
   const debug = useStore(store)
   const { step: ability } = useAbilities(run.id, run.head.status)
@@ -180,6 +180,7 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
           </span>
         </div>
         {error !== undefined && <ErrorNote error={error} />}
+        {note}
       </section>
     )
   return (

@@ -1,9 +1,9 @@
-import type { RunStatus } from '@retake/tape/present'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { WaitingApproval } from '../../api/run-repository.js'
+import type { RunCard } from '../../model/run-source.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
-import { Button } from '../design/button.js'
+import { Button, RunLink } from '../design/button.js'
 import { TextField } from '../design/fields.js'
 import { showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
@@ -13,51 +13,79 @@ import { LongText } from '../step/text.js'
 
 const LOOK_MS = 1000
 
-export function WaitingApprovals({ run }: { run: Run }) {
+/** Calls of all runs that wait, the next to expire first. */
+export function useApprovals(): readonly WaitingApproval[] {
   const { live } = useBackend()
-  if (live === undefined || run.head.status !== 'recording') return null
-  return <Waiting run={run} live={live} />
-}
-
-function useApprovals(run: string, live: LiveActions): readonly WaitingApproval[] {
-  const { data = [] } = useQuery({
-    queryKey: ['approvals', run],
-    queryFn: () => live.approvals(run),
-    refetchInterval: LOOK_MS,
+  const { data = NONE } = useQuery({
+    queryKey: ['approvals'],
+    queryFn: async () => (await live?.approvals()) ?? NONE,
+    enabled: live !== undefined,
+    refetchInterval: ({ state }) => (state.status === 'error' ? 10 : 1) * LOOK_MS,
+    // The title of a tab in the background says that somebody is needed.
+    refetchIntervalInBackground: true,
   })
   return data
 }
 
-/** Status of a run in a list: a run that waits for somebody says so. */
-export function ListedRunStatus({ run, status }: { run: string; status: RunStatus }) {
-  const { live } = useBackend()
-  if (live === undefined || status !== 'recording') return <RunStatusBadge status={status} />
-  return <RecordingStatus run={run} live={live} />
+const NONE: readonly WaitingApproval[] = []
+
+/** `4:12`; counts down. */
+export function TimeLeft({ until }: { until: number }) {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), LOOK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  const seconds = Math.max(0, Math.ceil((until - now) / 1000))
+  const text = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+  return <span className="tabular-nums">{text}</span>
 }
 
-function RecordingStatus({ run, live }: { run: string; live: LiveActions }) {
-  return useApprovals(run, live).length > 0 ? (
-    <Badge tone="warning">waits for approval</Badge>
-  ) : (
-    <RunStatusBadge status="recording" />
+/** Status of a run in a list: a run that waits for somebody says so. */
+export function ListedRunStatus({ run }: { run: RunCard }) {
+  const waiting = useApprovals().find((approval) => approval.run === run.id)
+  if (waiting === undefined)
+    return <RunStatusBadge status={run.status} failedCheck={run.failedCheck === true} />
+  return (
+    <Badge tone="warning">
+      waits for approval <TimeLeft until={waiting.expiresAt} />
+    </Badge>
   )
 }
 
-function Waiting({ run, live }: { run: Run; live: LiveActions }) {
-  const data = useApprovals(run.id, live)
-  if (data.length === 0) return null
+/** On every page: the call that expires next, and how many there are. */
+export function ApprovalsLink() {
+  const waiting = useApprovals()
+  const [next] = waiting
+  if (next === undefined) return null
+  return (
+    <RunLink
+      run={next.run}
+      className="inline-flex h-7 shrink-0 items-center gap-1.5 rounded bg-warning-soft px-2 text-sm whitespace-nowrap text-warning hover:underline"
+    >
+      {waiting.length === 1 ? '1 call waits' : `${waiting.length} calls wait`}
+      <span className="max-sm:hidden">for approval</span>
+      <TimeLeft until={next.expiresAt} />
+    </RunLink>
+  )
+}
+
+export function WaitingApprovals({ run }: { run: Run }) {
+  const { live } = useBackend()
+  const waiting = useApprovals().filter((approval) => approval.run === run.id)
+  if (live === undefined || waiting.length === 0) return null
   return (
     <section
       aria-label="Waiting for approval"
       className="max-h-[40%] shrink-0 max-md:max-h-[50%] overflow-auto border-b border-line-strong bg-surface"
     >
-      {data.length > 1 && (
+      {waiting.length > 1 && (
         <p className="border-b border-line px-3 py-1 text-sm text-muted">
-          {data.length} calls wait for approval
+          {waiting.length} calls wait for approval
         </p>
       )}
       <ul>
-        {data.map((approval) => (
+        {waiting.map((approval) => (
           <ApprovalNote key={approval.id} approval={approval} run={run.id} live={live} />
         ))}
       </ul>
@@ -84,17 +112,17 @@ function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
         setIsSent(false)
         showToast(explainError(error).what, { tone: 'danger' })
       })
-      .finally(() => void queries.invalidateQueries({ queryKey: ['approvals', run] }))
+      .finally(() => void queries.invalidateQueries({ queryKey: ['approvals'] }))
   }
   return (
-    <li className="grid gap-x-4 gap-y-2 border-b border-l-2 border-line border-l-accent p-3 last:border-b-0 md:grid-cols-[minmax(0,1fr)_auto]">
+    <li className="grid gap-x-4 gap-y-2 border-b border-l-2 border-line border-l-warning p-3 last:border-b-0 md:grid-cols-[minmax(0,1fr)_auto]">
       <div className="flex min-w-0 flex-col gap-1">
         <p>
           <span className="font-medium">
             <code>{tool}</code> waits for approval
           </span>
           <span className="ml-2 text-sm text-muted">
-            {guard} · rule {rule} · until {new Date(expiresAt).toLocaleTimeString()}
+            {guard} · rule {rule} · <TimeLeft until={expiresAt} /> left
           </span>
         </p>
         {why !== '' && <p className="text-sm">{why}</p>}

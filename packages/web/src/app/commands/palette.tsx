@@ -145,7 +145,10 @@ interface PaletteListProps {
 
 function PaletteList({ items, at, onChoose }: PaletteListProps) {
   const current = useRef<HTMLDivElement>(null)
-  useEffect(() => current.current?.scrollIntoView({ block: 'nearest' }), [at])
+  useEffect(() => {
+    // Newer browsers return a promise, which is not a clean-up.
+    current.current?.scrollIntoView({ block: 'nearest' })
+  }, [at])
   return (
     <div
       id="palette-list"

@@ -1,5 +1,4 @@
-import type { StepKind } from '@retake/tape'
-import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
+import { type DiffLine, diffWords, KINDS, type RowKind, unmarked } from '@retake/tape/present'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type ReactNode, useRef, useState } from 'react'
@@ -23,7 +22,7 @@ const VERDICTS: Readonly<
   'only b': { tone: 'good', text: 'only in b' },
 }
 
-const isKind = (kind: string): kind is StepKind => (KINDS as readonly string[]).includes(kind)
+const isKind = (kind: string): kind is RowKind => (KINDS as readonly string[]).includes(kind)
 
 function ComparedStepCard({ step, runs }: { step: ComparedStep; runs: readonly string[] }) {
   const { kind, verdict, moved = false, differences, carried = 0 } = step

@@ -1,6 +1,6 @@
-import type { StepKind } from '@retake/tape'
 import {
   ORIGIN_WORDS,
+  type RowKind,
   type RowOrigin,
   type RowState,
   RUN_STATUS_WORDS,
@@ -11,7 +11,7 @@ import type { ReactNode } from 'react'
 import { classes } from './classes.js'
 
 /** A shape and a letter for each kind, so that it is recognisable without colour. */
-const KINDS: Readonly<Record<StepKind, { letter: string; shape: string; color: string }>> = {
+const KINDS: Readonly<Record<RowKind, { letter: string; shape: string; color: string }>> = {
   model: {
     letter: 'M',
     shape: 'M8 1.2a6.8 6.8 0 1 1 0 13.6A6.8 6.8 0 0 1 8 1.2Z',
@@ -26,19 +26,21 @@ const KINDS: Readonly<Record<StepKind, { letter: string; shape: string; color: s
   },
   process: { letter: '$', shape: 'M.8 3h14.4v10H.8Z', color: 'text-kind-process' },
   mark: { letter: '#', shape: 'M2.5 1.2h11v13.6L8 12l-5.5 2.8Z', color: 'text-kind-mark' },
+  crash: { letter: '✕', shape: 'M5 1h6l4 4v6l-4 4H5l-4-4V5Z', color: 'text-danger' },
 }
 
-export const KIND_NAMES: Readonly<Record<StepKind, string>> = {
+export const KIND_NAMES: Readonly<Record<RowKind, string>> = {
   model: 'model call',
   tool: 'tool call',
   http: 'HTTP request',
   mcp: 'MCP request',
   process: 'process',
   mark: 'mark',
+  crash: 'error outside of steps',
 }
 
 interface KindMarkProps {
-  readonly kind: StepKind
+  readonly kind: RowKind
   /** The kind is also written beside it. */
   readonly isDecorative?: boolean
   readonly className?: string
@@ -73,9 +75,20 @@ export function KindMark({ kind, isDecorative = false, className }: KindMarkProp
   )
 }
 
-export const RunStatusBadge = ({ status }: { status: RunStatus }) => (
-  <Badge {...RUN_STATUS_WORDS[status]}>{status}</Badge>
-)
+interface RunStatusBadgeProps {
+  readonly status: RunStatus
+  /** `retake blame` was told what passing means, and the run does not. */
+  readonly failedCheck?: boolean
+}
+
+export const RunStatusBadge = ({ status, failedCheck = false }: RunStatusBadgeProps) =>
+  failedCheck && status === 'done' ? (
+    <Badge tone="danger" title="It ended without an error, but failed the check of retake blame.">
+      failed your check
+    </Badge>
+  ) : (
+    <Badge {...RUN_STATUS_WORDS[status]}>{status}</Badge>
+  )
 
 interface StateBadgeProps {
   readonly state: RowState

@@ -6,6 +6,7 @@ import {
   type RefObject,
   use,
   useCallback,
+  useLayoutEffect,
   useRef,
 } from 'react'
 import { classes } from './classes.js'
@@ -27,50 +28,65 @@ interface DialogProps {
 }
 
 /** Escape and a click outside close it, and the focus returns. Full screen on a phone. */
-export const Dialog = ({
-  title,
-  description,
-  isOpen,
-  onClose,
-  size = 'small',
-  footer,
-  initialFocus,
-  children,
-}: DialogProps) => (
-  <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-    <Base.Portal>
-      <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
-      <Base.Popup
-        {...(initialFocus && { initialFocus })}
-        className={classes(
-          POPUP,
-          'sm:top-[8vh] sm:max-h-[84vh]',
-          size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
-        )}
-      >
-        <div className="shrink-0 border-b border-line py-2.5 pr-11 pl-4">
-          <Base.Title className="text-lg font-medium">{title}</Base.Title>
-          {description !== undefined && (
-            <Base.Description className="text-muted">{description}</Base.Description>
+export function Dialog(props: DialogProps) {
+  const { title, description, isOpen, onClose, size = 'small' } = props
+  const { footer, initialFocus, children } = props
+  const back = useRef<HTMLElement>(null)
+  useLayoutEffect(() => {
+    if (isOpen) back.current = focusedNow()
+  }, [isOpen])
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
+        <Base.Popup
+          {...(initialFocus && { initialFocus })}
+          finalFocus={() => giveBack(back.current)}
+          className={classes(
+            POPUP,
+            'sm:top-[8vh] sm:max-h-[84vh]',
+            size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
           )}
-        </div>
-        <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>
-        {footer !== undefined && (
-          <div className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line px-4 py-2.5">
-            {footer}
-          </div>
-        )}
-        {/* Last, so that the focus begins with what the dialog is for. */}
-        <Base.Close
-          aria-label="Close"
-          className="absolute top-2 right-2 inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
         >
-          <CloseIcon />
-        </Base.Close>
-      </Base.Popup>
-    </Base.Portal>
-  </Base.Root>
-)
+          <div className="shrink-0 border-b border-line py-2.5 pr-11 pl-4">
+            <Base.Title className="text-lg font-medium">{title}</Base.Title>
+            {description !== undefined && (
+              <Base.Description className="text-muted">{description}</Base.Description>
+            )}
+          </div>
+          <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>
+          {footer !== undefined && (
+            <div className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line px-4 py-2.5">
+              {footer}
+            </div>
+          )}
+          {/* Last, so that the focus begins with what the dialog is for. */}
+          <Base.Close
+            aria-label="Close"
+            className="absolute top-2 right-2 inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
+          >
+            <CloseIcon />
+          </Base.Close>
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+/** The focused element; the content of the page if there is none. */
+function focusedNow(): HTMLElement | null {
+  const { activeElement, body } = document
+  return activeElement instanceof HTMLElement && activeElement !== body
+    ? activeElement
+    : document.getElementById('main')
+}
+
+/** The content itself is focused, not the first control in it. */
+function giveBack(element: HTMLElement | null): HTMLElement | false | true {
+  if (element?.id !== 'main') return element ?? true
+  element.focus()
+  return false
+}
 
 /** The ref of the field that gets the focus. */
 const FocusContext = createContext<(field: HTMLElement | null) => void>(() => {})
@@ -93,7 +109,7 @@ export function FinderDialog(props: FinderDialogProps) {
   const back = useRef<HTMLElement>(null)
   const takeFocus = useCallback((field: HTMLElement | null): void => {
     if (field === null) return
-    back.current = document.activeElement instanceof HTMLElement ? document.activeElement : null
+    back.current = focusedNow()
     field.focus()
   }, [])
   return (
@@ -104,7 +120,11 @@ export function FinderDialog(props: FinderDialogProps) {
     >
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
-        <Base.Popup aria-label={label} finalFocus={back} className={classes(POPUP, className)}>
+        <Base.Popup
+          aria-label={label}
+          finalFocus={() => giveBack(back.current)}
+          className={classes(POPUP, className)}
+        >
           <FocusContext value={takeFocus}>{children}</FocusContext>
         </Base.Popup>
       </Base.Portal>

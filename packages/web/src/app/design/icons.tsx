@@ -31,6 +31,7 @@ export const CheckIcon = icon(<path d="m3 8.5 3.2 3.2L13 4.8" />)
 export const CloseIcon = icon(<path d="m4 4 8 8m0-8-8 8" />)
 export const SearchIcon = icon(<path d="M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.7-1.3L14 14" />)
 export const ChevronDownIcon = icon(<path d="M3.5 6 8 10.5 12.5 6" />)
+export const ChevronRightIcon = icon(<path d="M6 3.5 10.5 8 6 12.5" />)
 export const ChevronUpIcon = icon(<path d="M3.5 10 8 5.5l4.5 4.5" />)
 export const DiffIcon = icon(<path d="M3 4.5h6m-3-3v6M3 13h6m2.5-9.5v9" />)
 export const SunIcon = icon(

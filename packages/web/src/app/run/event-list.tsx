@@ -1,18 +1,12 @@
 import { clock, count } from '@retake/tape/present'
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { memo, useCallback, useEffect } from 'react'
-import type { EventRow } from '../../model/run-source.js'
+import type { EventRow, FoundEvents } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
+import { TextField } from '../design/fields.js'
 import { ErrorNote } from '../design/notes.js'
-import {
-  bringRowIntoView,
-  Cell,
-  Grid,
-  GridRow,
-  type ListMoves,
-  useGrid,
-  useKeyRepeat,
-} from './grid.js'
+import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
+import { lowerBound } from './row-store.js'
 import type { Run } from './use-run.js'
 import { route, useSearchChange } from './use-selection.js'
 
@@ -40,24 +34,91 @@ function useEvents(
 interface EventSelection {
   readonly isOn: boolean
   readonly event: number | undefined
-  readonly toggle: () => void
+  /** Text that the listed events contain; all without it. */
+  readonly find: string | undefined
+  readonly setFind: (text: string) => void
+  /** Lists the events, at this one. */
+  readonly toggle: (at: number | undefined) => void
   readonly select: (event: number | undefined, options?: { readonly replace?: boolean }) => void
 }
 
 export function useEventSelection(): EventSelection {
-  const { list, event } = route.useSearch()
+  const { list, event, find } = route.useSearch()
   const change = useSearchChange()
   const select = useCallback<EventSelection['select']>(
     (next, { replace = false } = {}) =>
       change((old) => ({ ...old, list: 'events', event: next }), replace),
     [change],
   )
-  const toggle = (): void =>
-    change(({ list: old, event: _event, ...rest }) =>
-      old === 'events' ? rest : { ...rest, list: 'events' },
+  const setFind = (text: string): void =>
+    change(({ find: _find, ...rest }) => ({ ...rest, ...(text !== '' && { find: text }) }), true)
+  const toggle = (at: number | undefined): void =>
+    change(({ list: old, event: _event, find: _find, ...rest }) =>
+      old === 'events' ? rest : { ...rest, list: 'events', ...(at !== undefined && { event: at }) },
     )
-  return { isOn: list === 'events', event, toggle, select }
+  return { isOn: list === 'events', event, find, setFind, toggle, select }
 }
+
+interface ListedEvents {
+  readonly count: number
+  readonly seqAt: (index: number) => number
+  /** Index of an event, or of the next one that is listed. */
+  readonly indexFrom: (seq: number) => number
+  /** What a filter has found; undefined without one. */
+  readonly found: readonly EventRow[] | undefined
+  readonly isSearching: boolean
+  readonly isCut: boolean
+}
+
+/** All events, or those that the filter finds. */
+export function useListedEvents({ id, source, head }: Run, find: string | undefined): ListedEvents {
+  const query = useQuery({
+    queryKey: ['found-events', id, find, head.events],
+    queryFn: async ({ signal }) => {
+      const parts: FoundEvents[] = []
+      for await (const part of source.findEvents(find ?? '', signal)) parts.push(part)
+      return { rows: parts.flatMap(({ rows }) => rows), isCut: parts.at(-1)?.isCut === true }
+    },
+    enabled: find !== undefined,
+    placeholderData: keepPreviousData,
+  })
+  const found = find === undefined ? undefined : (query.data?.rows ?? NONE)
+  return {
+    count: found?.length ?? head.events,
+    seqAt: (index) => (found === undefined ? index : (found[index]?.seq ?? -1)),
+    indexFrom: (seq) =>
+      found === undefined ? seq : lowerBound(found.length, (at) => (found[at]?.seq ?? 0) < seq),
+    found,
+    isSearching: find !== undefined && query.isFetching,
+    isCut: find !== undefined && query.data?.isCut === true,
+  }
+}
+
+const NONE: readonly EventRow[] = []
+
+interface EventFilterProps {
+  readonly events: EventSelection
+  readonly listed: ListedEvents
+}
+
+export const EventFilter = ({ events: { find = '', setFind }, listed }: EventFilterProps) => (
+  <search className="flex min-w-0 flex-1 items-center gap-2">
+    <TextField
+      label="Filter events by type or text"
+      hidesLabel
+      type="search"
+      placeholder="Type or text: draw, timer, fs."
+      value={find}
+      onChange={setFind}
+      className="w-60 max-w-full"
+    />
+    <output className="ml-auto shrink-0 whitespace-nowrap">
+      {listed.isSearching
+        ? 'Reading…'
+        : find !== '' && `${count(listed.count)}${listed.isCut ? ' or more' : ''} found`}
+    </output>
+  </search>
+)
 
 const EVENT_HEIGHT = 24
 
@@ -73,6 +134,7 @@ const EVENT_COLUMNS = [
 
 interface EventListRowProps {
   readonly id: string
+  readonly index: number
   readonly seq: number
   /** Undefined while loading. */
   readonly event: EventRow | undefined
@@ -91,13 +153,7 @@ const EventListRow = memo(function EventListRow(props: EventListRowProps) {
     event === undefined ? '' : clock(event.at),
   ]
   return (
-    <GridRow
-      {...rest}
-      index={seq}
-      height={EVENT_HEIGHT}
-      data-event={seq}
-      onClick={() => onSelect(seq)}
-    >
+    <GridRow {...rest} height={EVENT_HEIGHT} data-event={seq} onClick={() => onSelect(seq)}>
       {EVENT_COLUMNS.map(({ heading, className }, column) => (
         <Cell key={heading} className={className} title={heading === '' ? event?.text : undefined}>
           {cells[column]}
@@ -107,16 +163,24 @@ const EventListRow = memo(function EventListRow(props: EventListRowProps) {
   )
 })
 
-/** All events of the tape, fetched while scrolling. */
-export function EventList({ run, ...moves }: ListMoves & { run: Run }) {
+interface EventListProps extends ListMoves {
+  readonly run: Run
+  readonly listed: ListedEvents
+}
+
+/** Events of the tape, fetched while scrolling. */
+export function EventList({ run, listed, ...moves }: EventListProps) {
   const { event: selected = -1, select } = useEventSelection()
-  const count = run.head.events
-  const grid = useGrid(count, EVENT_HEIGHT)
+  const { found, seqAt } = listed
+  const grid = useGrid(listed.count, EVENT_HEIGHT)
   const { id, list, items } = grid
-  const { eventAt, error } = useEvents(run, items[0]?.index ?? 0, items.at(-1)?.index ?? 0)
+  const [first, last] = found ? [0, -1] : [items[0]?.index ?? 0, items.at(-1)?.index ?? 0]
+  const { eventAt, error } = useEvents(run, first, last)
+  const near = listed.indexFrom(selected)
+  const index = selected >= 0 && near < listed.count && seqAt(near) === selected ? near : -1
   useEffect(() => {
-    if (selected >= 0 && selected < count) bringRowIntoView(list, selected, EVENT_HEIGHT)
-  }, [selected, count, list])
+    if (index >= 0) bringRowIntoView(list, index, EVENT_HEIGHT)
+  }, [index, list])
   const choose = useCallback((seq: number) => select(seq), [select])
   return (
     <Grid
@@ -124,7 +188,10 @@ export function EventList({ run, ...moves }: ListMoves & { run: Run }) {
       label="Events"
       grid={grid}
       columns={EVENT_COLUMNS}
-      selected={{ index: selected, key: selected }}
+      selected={{ index, key: selected }}
+      empty={
+        <p className="p-3 text-muted">{listed.isSearching ? 'Reading…' : 'No event matches.'}</p>
+      }
       note={
         error !== null && (
           <div className="sticky left-0 p-2">
@@ -132,17 +199,21 @@ export function EventList({ run, ...moves }: ListMoves & { run: Run }) {
           </div>
         )
       }
-      renderRow={(index, top) => (
-        <EventListRow
-          key={index}
-          id={`${id}-${index}`}
-          seq={index}
-          event={eventAt(index)}
-          top={top}
-          isSelected={index === selected}
-          onSelect={choose}
-        />
-      )}
+      renderRow={(at, top) => {
+        const seq = seqAt(at)
+        return (
+          <EventListRow
+            key={seq}
+            id={`${id}-${seq}`}
+            index={at}
+            seq={seq}
+            event={found ? found[at] : eventAt(seq)}
+            top={top}
+            isSelected={seq === selected}
+            onSelect={choose}
+          />
+        )
+      }}
     />
   )
 }
@@ -180,20 +251,28 @@ interface EventMoves {
   readonly moveEvent: (by: number | 'first' | 'last') => void
 }
 
+interface EventCommands {
+  readonly listed: ListedEvents
+  /** The event to begin with. */
+  readonly at: number | undefined
+  readonly onOpen: () => void
+}
+
 export function useEventCommands(
-  { head }: Run,
   { isOn, event, select, toggle }: EventSelection,
-  { onOpen }: { readonly onOpen: () => void },
+  { listed, at, onOpen }: EventCommands,
 ): EventMoves {
-  const isRepeating = useKeyRepeat()
   const moveEvent: EventMoves['moveEvent'] = (by) => {
-    const last = head.events - 1
-    const next = by === 'first' ? 0 : by === 'last' ? last : event === undefined ? 0 : event + by
-    const to = Math.min(last, Math.max(0, next))
-    if (to >= 0 && to !== event) select(to, { replace: isRepeating.current })
+    const last = listed.count - 1
+    const now = event === undefined ? -1 : listed.indexFrom(event)
+    const next = by === 'first' ? 0 : by === 'last' ? last : now < 0 ? 0 : now + by
+    const to = listed.seqAt(Math.min(last, Math.max(0, next)))
+    if (last >= 0 && to >= 0 && to !== event) select(to, { replace: true })
   }
   useCommands((add) => {
-    add('Look', 'list.events', isOn ? 'List steps' : 'List all events of the tape', ['e'], toggle)
+    add('Look', 'list.events', isOn ? 'List steps' : 'List all events of the tape', ['e'], () =>
+      toggle(at),
+    )
     if (!isOn) return
     add('Move', 'event.next', 'Next event', ['j'], () => moveEvent(1))
     add('Move', 'event.previous', 'Previous event', ['k'], () => moveEvent(-1))

@@ -40,7 +40,7 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
       <CostFilter filtering={filtering} />
       <TimeChip filtering={filtering} />
       <output className="ml-auto shrink-0 pl-2 whitespace-nowrap">
-        {isEmpty(filter) ? plural(rows.length, 'step') : hiddenText(shown)}
+        {isEmpty(filter) ? plural(rows.steps, 'step') : hiddenText(shown)}
       </output>
       {!isEmpty(filter) && (
         <Button look="quiet" className="h-6 shrink-0 px-1.5 text-sm" onClick={clear}>
@@ -52,8 +52,8 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
 }
 
 /** Always says what is hidden, including steps that only might match. */
-function hiddenText({ rows, filter, length }: FilteredRows): string {
-  const text = `${count(length)} of ${plural(rows.length, 'step')}`
+function hiddenText({ rows, filter, steps }: FilteredRows): string {
+  const text = `${count(steps)} of ${plural(rows.steps, 'step')}`
   const unknown = filter.costMin === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
   return unknown === 0 ? text : `${text}, ${count(unknown)} hidden whose cost is unknown`
 }
@@ -102,7 +102,7 @@ function CostFilter({ filtering: { filter, change } }: { filtering: Filtering })
         id={id}
         inputMode="decimal"
         size={6}
-        className="h-5 w-14 rounded-xs border border-line-strong bg-surface px-1 font-mono text-sm text-text"
+        className="h-5 w-12 rounded-xs border border-transparent bg-transparent px-1 font-mono text-sm text-text hover:border-line-field focus:border-line-field"
         placeholder="0"
         value={text ?? (costMin === undefined ? '' : String(costMin))}
         onChange={(event) => setText(event.target.value)}

@@ -1,14 +1,7 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
-import {
-  type ComponentProps,
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useId,
-  useRef,
-} from 'react'
+import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useRef } from 'react'
 import { classes } from '../design/classes.js'
 
 const HEADER_HEIGHT = 28
@@ -128,7 +121,10 @@ export function bringRowIntoView(
   if (scrollElement === null) return
   const [top, offset] = [index * rowHeight, scrollOffset ?? scrollElement.scrollTop]
   const room = (scrollRect?.height ?? scrollElement.clientHeight) - HEADER_HEIGHT
-  if (top < offset) scrollElement.scrollTop = top
+  // A row that is far away is shown among its neighbours.
+  if (top < offset - room || top > offset + 2 * room)
+    scrollElement.scrollTop = Math.max(0, top - room / 2)
+  else if (top < offset) scrollElement.scrollTop = top
   else if (top + rowHeight > offset + room) scrollElement.scrollTop = top + rowHeight - room
 }
 
@@ -152,18 +148,3 @@ function pressInList(event: KeyboardEvent, { onMove, onOpen }: ListMoves, page: 
 /** Visible rows, less two for context. */
 const pageOf = (scroller: HTMLElement | null, rowHeight: number): number =>
   Math.max(1, Math.floor((scroller?.clientHeight ?? 0) / rowHeight) - 2)
-
-/** True while a key is repeating: such moves do not deserve history entries. */
-export function useKeyRepeat(): { readonly current: boolean } {
-  const isRepeating = useRef(false)
-  useEffect(() => {
-    const stop = new AbortController()
-    const note = ({ type, repeat }: globalThis.KeyboardEvent): void => {
-      isRepeating.current = type === 'keydown' && repeat
-    }
-    addEventListener('keydown', note, { capture: true, signal: stop.signal })
-    addEventListener('keyup', note, { capture: true, signal: stop.signal })
-    return () => stop.abort()
-  }, [])
-  return isRepeating
-}

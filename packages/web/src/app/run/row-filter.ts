@@ -1,4 +1,5 @@
 import { KINDS, ORIGINS, type RowOrigin, type RowState, STATES } from '@retake/tape/present'
+import { CRASH_LABEL } from '../../model/run-source.js'
 import { type ListColumns, lowerBound, type RowStore } from './row-store.js'
 
 const FAILED = STATES.indexOf('failed')
@@ -66,6 +67,12 @@ export class FilteredRows {
 
   get length(): number {
     return this.#indexes === undefined ? this.rows.length : this.#count
+  }
+
+  /** Without the row of a crash. */
+  get steps(): number {
+    const crash = this.rows.indexOf(CRASH_LABEL)
+    return this.length - (crash >= 0 && this.has(crash) ? 1 : 0)
   }
 
   get hidden(): number {

@@ -10,6 +10,7 @@ import {
   STATES,
   type StepRow,
 } from '@retake/tape/present'
+import { CRASH_LABEL } from '../../model/run-source.js'
 
 export const laneName = (id: number, name: string | undefined): string =>
   name ?? (id === 0 ? 'main' : `lane ${id}`)
@@ -204,6 +205,11 @@ export class RowStore {
 
   get length(): number {
     return this.columns.length
+  }
+
+  /** Without the row of a crash. */
+  get steps(): number {
+    return this.length - (this.indexOf(CRASH_LABEL) < 0 ? 0 : 1)
   }
 
   get recorded(): number {

@@ -1,4 +1,6 @@
+import type { RunTotals } from '@retake/tape'
 import {
+  cost,
   costText,
   count,
   duration,
@@ -13,6 +15,8 @@ import {
 import { getRouteApi } from '@tanstack/react-router'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
+import { BlameOutcome } from '../blame/blame-outcome.js'
+import { useBlame } from '../blame/use-blame.js'
 import { WaitingApprovals } from '../change/waiting-approvals.js'
 import { Badge, RunStatusBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
@@ -25,9 +29,13 @@ import type { RowStore } from './row-store.js'
 import type { Reading } from './use-run.js'
 import { RunWorkspace } from './run-workspace.js'
 import { type Run, useRows, useRun } from './use-run.js'
-import { useNarrow, useSelection } from './use-selection.js'
+import { useFilter, useNarrow, useSelection } from './use-selection.js'
 
-const [MODEL, FAILED] = [KINDS.indexOf('model'), STATES.indexOf('failed')]
+const [MODEL, CRASH, FAILED] = [
+  KINDS.indexOf('model'),
+  KINDS.indexOf('crash'),
+  STATES.indexOf('failed'),
+]
 
 const BRANCH_WORDS = {
   fork: 'forked from',
@@ -50,37 +58,68 @@ function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   return tokensText(totals, { answered, counted })
 }
 
-function RunHeadLine({ run: { head, rows } }: { run: Run }) {
+/** Why it ended as it did, in one line. Nothing for a run that simply ended. */
+function RunOutcome({ run }: { run: Run }) {
+  const { head } = run
+  const { view: blame } = useBlame(run)
+  const { select } = useSelection()
+  const end = runEnd(head)
+  const { exitStep } = head
+  if (end === undefined && blame === undefined && originOfRun(head) === undefined) return null
+  return (
+    <div className="flex shrink-0 flex-col gap-y-0.5 border-b border-line px-3 py-1.5">
+      {end !== undefined && (
+        <p
+          className={`line-clamp-2 text-lg font-medium wrap-anywhere ${head.status === 'failed' ? 'text-danger' : ''}`}
+          title={end}
+        >
+          {exitStep === undefined ? (
+            end
+          ) : (
+            <button
+              type="button"
+              className="text-left hover:underline"
+              title={`${end}: show where`}
+              onClick={() => select(exitStep)}
+            >
+              {end}
+            </button>
+          )}
+        </p>
+      )}
+      {blame !== undefined && <BlameOutcome run={run} view={blame} />}
+      <Origin head={head} />
+    </div>
+  )
+}
+
+/** Figures of the run, and remarks about its recording. */
+function RunFacts({ run: { head, rows } }: { run: Run }) {
   const version = useRows(rows)
   const { totals } = rows
   // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
   const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
-  const end = runEnd(head)
+  // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
+  const failed = useMemo(() => failedSteps(rows), [rows, version])
   const facts = [
-    plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
+    plural(rows.isComplete ? rows.steps : head.recordedSteps, 'step'),
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
     tokens,
-    totals?.modelCalls ? costText(totals) : undefined,
+    totals?.modelCalls ? costSoFar(totals, head) : undefined,
     duration(head.durationMs),
     head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
   ].filter((fact) => fact !== undefined)
   return (
-    <div className="flex min-h-8 shrink-0 flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1 text-sm">
-      <RunStatusBadge status={head.status} />
-      {end !== undefined && (
-        <span className="-ml-1 max-w-[80ch] min-w-0 truncate" title={end}>
-          {end}
-        </span>
-      )}
-      <Origin head={head} />
+    <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-0.5 text-muted">
+      {failed > 0 && <FailedLink count={failed} />}
       {facts.map((fact) => (
         <span key={fact} className="whitespace-nowrap">
           {fact}
         </span>
       ))}
       <span
-        className="whitespace-nowrap text-muted max-sm:hidden"
+        className="whitespace-nowrap max-sm:hidden"
         title={[`Node ${head.node.replace(/^v/, '')}`, head.platform, ...head.command]
           .filter(Boolean)
           .join(' ')}
@@ -104,6 +143,42 @@ function RunHeadLine({ run: { head, rows } }: { run: Run }) {
   )
 }
 
+/** The price of a call that is under way is not missing, only not known yet. */
+function costSoFar(totals: RunTotals, { status }: RunHead): string | undefined {
+  if (status !== 'recording') return costText(totals)
+  return totals.knownCostUsd > 0 ? `${cost(totals.knownCostUsd)} so far` : undefined
+}
+
+function failedSteps({ columns }: RowStore): number {
+  let failed = 0
+  for (let index = 0; index < columns.length; index++)
+    if (columns.state[index] === FAILED && columns.kind[index] !== CRASH) failed += 1
+  return failed
+}
+
+/** Shows only the failed steps; again: all. */
+function FailedLink({ count: failed }: { count: number }) {
+  const { filter, change } = useFilter()
+  const isOn = filter.states.length === 1 && filter.states[0] === 'failed'
+  return (
+    <button
+      type="button"
+      aria-pressed={isOn}
+      title={isOn ? 'Show all steps' : 'Show only failed steps'}
+      className="h-5 rounded-sm bg-danger-soft px-1.5 whitespace-nowrap text-danger hover:underline aria-pressed:outline-1 aria-pressed:outline-danger"
+      onClick={() => change({ states: isOn ? [] : ['failed'] })}
+    >
+      {count(failed)} failed
+    </button>
+  )
+}
+
+/** A run that ended well and failed the check of a blame search did not end well. */
+function RunPageStatus({ run }: { run: Run }) {
+  const { view } = useBlame(run)
+  return <RunStatusBadge status={run.head.status} failedCheck={view !== undefined} />
+}
+
 function Origin({ head }: { head: RunHead }) {
   const backend = useBackend()
   const words = originOfRun(head)
@@ -112,7 +187,7 @@ function Origin({ head }: { head: RunHead }) {
   const isEvent = at?.startsWith('e') === true
   const index = at === undefined ? '' : isEvent ? ` at event ${at.slice(1)}` : ` at step ${at}`
   return (
-    <span className="whitespace-nowrap">
+    <span className="text-sm wrap-anywhere">
       {words}{' '}
       {backend.onlyRun === undefined ? (
         <RunLink
@@ -239,6 +314,9 @@ function OpenRun({ id }: { id: string }) {
       title={
         <>
           <span className="font-medium">{run.head.name}</span>
+          <span className="ml-2">
+            <RunPageStatus run={run} />
+          </span>
           <span className="ml-2 font-mono text-sm text-muted">{id}</span>
         </>
       }
@@ -248,10 +326,10 @@ function OpenRun({ id }: { id: string }) {
       status={<RunStatusLine run={run} hasFailed={reading.error !== undefined} />}
     >
       <div className="flex h-full min-h-0 flex-col">
-        {!(isNarrow && step !== undefined) && <RunHeadLine run={run} />}
+        {!(isNarrow && step !== undefined) && <RunOutcome run={run} />}
         <RunTrouble reading={reading} />
         <WaitingApprovals run={run} />
-        <RunWorkspace run={run} />
+        <RunWorkspace run={run} facts={<RunFacts run={run} />} />
       </div>
     </PageFrame>
   )
@@ -267,8 +345,8 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed
     return `reading ${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')}`
   if (!rows.isComplete) return 'reading totals'
   return head.status === 'recording'
-    ? `recording · ${plural(rows.length, 'step')} so far`
-    : `${plural(rows.length, 'step')}, ${plural(head.events, 'event')}`
+    ? `recording · ${plural(rows.steps, 'step')} so far`
+    : `${plural(rows.steps, 'step')}, ${plural(head.events, 'event')}`
 }
 
 /** Problems of an open run; the part that was read is still shown. */

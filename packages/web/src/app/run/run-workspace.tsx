@@ -1,5 +1,6 @@
 import { count } from '@retake/tape/present'
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { RunHead } from '../../model/run-source.js'
 import { BlamePanel } from '../blame/blame-panel.js'
 import { BlameSign } from '../blame/role-mark.js'
 import { useBlame, useBlameCommands } from '../blame/use-blame.js'
@@ -9,15 +10,30 @@ import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
-import { EventList, EventPanel, useEventCommands, useEventSelection } from './event-list.js'
+import {
+  EventFilter,
+  EventList,
+  EventPanel,
+  useEventCommands,
+  useEventSelection,
+  useListedEvents,
+} from './event-list.js'
 import { FilterBar } from './filter-bar.js'
-import { useKeyRepeat } from './grid.js'
 import { type FilteredRows, isEmpty } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
+import { Transcript } from './transcript.js'
 import { TimelinePanel } from './timeline/timeline.js'
-import type { Run } from './use-run.js'
-import { useFilter, useList, useNarrow, useSelection, useShownRows } from './use-selection.js'
+import { type Run, useRows } from './use-run.js'
+import { useStore } from '../store.js'
+import {
+  followedRun,
+  useFilter,
+  useList,
+  useNarrow,
+  useSelection,
+  useShownRows,
+} from './use-selection.js'
 
 interface RunMoves {
   readonly move: (by: number | 'first' | 'last') => void
@@ -30,11 +46,10 @@ function useRunCommands(
 ): RunMoves {
   const { rows } = run
   const { step, select } = useSelection()
-  const isRepeating = useKeyRepeat()
   const index = step === undefined ? -1 : rows.indexOf(step)
 
   const go = (to: number): void => {
-    if (to >= 0 && to !== index) select(rows.at(to).label, { replace: isRepeating.current })
+    if (to >= 0 && to !== index) select(rows.at(to).label, { replace: true })
   }
   const move: RunMoves['move'] = (by) => {
     if (by === 'first') go(shown.length === 0 ? -1 : shown.rowAt(0))
@@ -75,13 +90,25 @@ function startOf(shown: FilteredRows): number {
 
 const LISTS = [
   { value: 'steps', name: 'Steps', title: 'List steps (e)' },
+  { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
   { value: 'events', name: 'Events', title: 'List events (e)' },
   { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
 ] as const
 
-const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
+const BACK_TO = {
+  steps: 'All steps',
+  transcript: 'Transcript',
+  events: 'All events',
+  blame: 'Blame',
+} as const
 
-export function RunWorkspace({ run }: { run: Run }) {
+interface RunWorkspaceProps {
+  readonly run: Run
+  /** Shown above the timeline. */
+  readonly facts: ReactNode
+}
+
+export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
   const { head, rows } = run
   const filtering = useFilter()
   const shown = useShownRows(rows, filtering.filter)
@@ -94,14 +121,26 @@ export function RunWorkspace({ run }: { run: Run }) {
   const width = stored > 0 ? stored : Math.min(960, Math.round(innerWidth * 0.48))
   const open = (): void => panel.current?.focus()
   const { move } = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
-  const { moveEvent } = useEventCommands(run, events, { onOpen: open })
+  const listed = useListedEvents(run, events.isOn ? events.find : undefined)
+  const position = step === undefined ? -1 : rows.indexOf(step)
+  const at = position < 0 ? undefined : rows.at(position).seq
+  const { moveEvent } = useEventCommands(events, { listed, at, onOpen: open })
   useBlameCommands(run)
+  useCommands((add) => {
+    const isOn = shownList === 'transcript'
+    add('Look', 'list.transcript', isOn ? 'List steps' : 'Transcript of the run', ['v'], () =>
+      show(isOn ? 'steps' : 'transcript'),
+    )
+  })
   useFirstLook(run, isNarrow || events.isOn)
+  const { isFollowing, follow } = useFollow(run, isNarrow || events.isOn)
 
   const list = events.isOn ? (
-    <EventList run={run} onMove={moveEvent} onOpen={open} />
+    <EventList run={run} listed={listed} onMove={moveEvent} onOpen={open} />
   ) : shownList === 'blame' ? (
     <BlamePanel run={run} />
+  ) : shownList === 'transcript' ? (
+    <Transcript run={run} shown={shown} />
   ) : (
     <StepList run={run} shown={shown} onMove={move} onOpen={open} />
   )
@@ -133,6 +172,7 @@ export function RunWorkspace({ run }: { run: Run }) {
         shown={shown}
         filtering={filtering}
         isNarrow={isNarrow}
+        facts={facts}
         onMove={move}
       />
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
@@ -150,20 +190,32 @@ export function RunWorkspace({ run }: { run: Run }) {
               )}
               onClick={shownList === value ? undefined : () => show(value)}
             >
-              {name}{' '}
-              {value === 'blame' ? (
-                <BlameSign run={run} />
-              ) : (
+              {name} {value === 'blame' && <BlameSign run={run} />}
+              {(value === 'steps' || value === 'events') && (
                 <span className="font-mono">
-                  {count(value === 'steps' ? rows.length : head.events)}
+                  {count(value === 'steps' ? rows.steps : head.events)}
                 </span>
               )}
             </button>
           ))}
         </div>
-        {(shownList === 'steps' || (shownList === 'blame' && !isEmpty(filtering.filter))) && (
+        {(shownList === 'steps' ||
+          shownList === 'transcript' ||
+          (shownList === 'blame' && !isEmpty(filtering.filter))) && (
           <FilterBar run={run} shown={shown} filtering={filtering} />
         )}
+        {head.status === 'recording' && !events.isOn && !isNarrow && (
+          <Button
+            look="quiet"
+            aria-pressed={isFollowing}
+            title="Select the newest step as the run grows"
+            className="h-6 px-1.5 text-sm text-muted aria-pressed:bg-accent-soft aria-pressed:text-accent"
+            onClick={isFollowing ? () => followedRun.set(undefined) : follow}
+          >
+            <span aria-hidden="true">●</span> Follow
+          </Button>
+        )}
+        {events.isOn && <EventFilter events={events} listed={listed} />}
       </div>
       {isNarrow ? (
         <div className="min-h-0 flex-1">{list}</div>
@@ -188,22 +240,48 @@ export function RunWorkspace({ run }: { run: Run }) {
 }
 
 /**
- * If the address names no step, select the first failure, else the first step; with the blame
- * list, the cause.
+ * If the address names no step: the cause that blame found, else the error that ended the run,
+ * else the edited step of a fork, else the first failure, else the first step.
  */
 function useFirstLook(run: Run, isOff: boolean): void {
   const { head, rows } = run
+  useRows(rows)
   const { step, select } = useSelection()
-  const { list } = useList()
   const { view, isRead, error } = useBlame(run)
-  const isBlame = list === 'blame' && head.status !== 'recording'
-  const [wasGrowing] = useState(head.status === 'recording')
-  const isKnown = !isBlame || isRead || error !== null
-  const isWanted = step === undefined && !isOff && isKnown && head.status !== 'recording'
-  const first = isWanted ? firstLook(rows, wasGrowing) : undefined
-  const [cause] = isBlame && isWanted ? (view?.causeLabels ?? []) : []
-  const label = first === undefined ? undefined : (cause ?? rows.at(first).label)
+  const isRecording = head.status === 'recording'
+  const [wasGrowing] = useState(isRecording)
+  const isWanted = step === undefined && !isOff && !isRecording && (isRead || error !== null)
+  const known = view?.causeLabels[0] ?? head.exitStep ?? editedStep(head)
+  const first = isWanted && known === undefined ? firstLook(rows, wasGrowing) : undefined
+  const chosen = first === undefined ? known : rows.at(first).label
+  const label = isWanted ? chosen : undefined
   useEffect(() => {
     if (label !== undefined) select(label, { replace: true })
   }, [label, select])
 }
+
+/** Selects the newest step of a run that is being recorded, and at last the error that ended it. */
+function useFollow(run: Run, isOff: boolean): { isFollowing: boolean; follow: () => void } {
+  const { id, head, rows } = run
+  const { step, select } = useSelection()
+  const isFollowing = useStore(followedRun) === id
+  const isRecording = head.status === 'recording'
+  const [startsFollowing] = useState(isRecording && step === undefined)
+  useEffect(() => {
+    if (startsFollowing) followedRun.set(id)
+    return () => followedRun.set(undefined)
+  }, [id, startsFollowing])
+  const newest = rows.length === 0 ? undefined : rows.at(rows.length - 1).label
+  const label = isRecording ? newest : (head.exitStep ?? newest)
+  useEffect(() => {
+    if (!isFollowing || isOff || label === undefined) return
+    select(label, { replace: true, follows: isRecording })
+  }, [isFollowing, isOff, label, isRecording, select])
+  return { isFollowing: isFollowing && isRecording, follow: () => followedRun.set(id) }
+}
+
+/** Where a fork began, if that is a step. */
+const editedStep = ({ branch }: RunHead): string | undefined =>
+  branch?.kind === 'fork' && branch.at !== undefined && !branch.at.startsWith('e')
+    ? branch.at
+    : undefined

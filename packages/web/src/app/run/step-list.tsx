@@ -5,13 +5,15 @@ import type { LaneHead } from '../../model/run-source.js'
 import { isSeen } from '../blame/blame-view.js'
 import { RoleName } from '../blame/role-mark.js'
 import { useBlame } from '../blame/use-blame.js'
+import { useApprovals } from '../change/waiting-approvals.js'
 import { Badge, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
 import { classes } from '../design/classes.js'
 import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
 import type { FilteredRows } from './row-filter.js'
 import { laneName } from './row-store.js'
 import type { Run } from './use-run.js'
-import { useSelection } from './use-selection.js'
+import { useStore } from '../store.js'
+import { followedRun, useSelection } from './use-selection.js'
 
 const ROW_HEIGHT = 28
 
@@ -37,12 +39,13 @@ interface StepListRowProps {
   readonly lane: LaneHead | undefined
   readonly hasLanes: boolean
   readonly isBranch: boolean
+  readonly isWaiting: boolean
   readonly isSelected: boolean
   readonly onSelect: (label: string) => void
 }
 
 const StepListRow = memo(function StepListRow(props: StepListRowProps) {
-  const { row, role, lane, hasLanes, isBranch, onSelect, ...rest } = props
+  const { row, role, lane, hasLanes, isBranch, isWaiting, onSelect, ...rest } = props
   const cell = (column: keyof typeof STEP_CELLS & keyof typeof COLUMNS, look: string) => (
     <Cell
       className={classes(COLUMNS[column], look)}
@@ -77,7 +80,11 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
         </span>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
           {isSeen(role) && <RoleName role={role} />}
-          <StateBadge state={row.state} />
+          {isWaiting ? (
+            <Badge tone="warning">waits for approval</Badge>
+          ) : (
+            <StateBadge state={row.state} />
+          )}
           {row.inferred && (
             <Badge title="Inferred from the conversation: not recorded as a call of its own.">
               inferred
@@ -115,17 +122,23 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
   const { step, select } = useSelection()
   const { view: blame } = useBlame(run)
+  const isFollowing = useStore(followedRun) === run.id
+  const approvals = useApprovals()
   const lanes = useMemo(() => new Map(head.lanes.map((lane) => [lane.id, lane])), [head.lanes])
   const count = shown.length
   const grid = useGrid(count, ROW_HEIGHT)
   const { id, scroller, list } = grid
 
+  const [isAtEnd, setAtEnd] = useState(
+    head.status === 'recording' && (step === undefined || isFollowing),
+  )
   const position = step === undefined ? -1 : rows.indexOf(step)
   const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
+  const isAway = isFollowing && !isAtEnd
   useEffect(() => {
     // Only when the selection changes or moves, not when the user scrolls.
-    if (index >= 0) bringRowIntoView(list, index, ROW_HEIGHT)
-  }, [index, step, list])
+    if (index >= 0 && !isAway) bringRowIntoView(list, index, ROW_HEIGHT)
+  }, [index, step, list, isAway])
   const near = position < 0 ? 0 : shown.indexFrom(position)
   const latestNear = useRef(near)
   useEffect(() => {
@@ -136,7 +149,6 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     bringRowIntoView(list, latestNear.current, ROW_HEIGHT)
   }, [shown, list])
 
-  const [isAtEnd, setAtEnd] = useState(head.status === 'recording' && step === undefined)
   useEffect(() => {
     if (isAtEnd && head.status === 'recording')
       scroller.current?.scrollTo({ top: count * ROW_HEIGHT })
@@ -155,6 +167,9 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
 
   const choose = useCallback((label: string) => select(label), [select])
   const hasLanes = lanes.size > 1
+  const waiting = new Set<string | undefined>(
+    approvals.flatMap((approval) => (approval.run === run.id ? [approval.tool] : [])),
+  )
   return (
     <Grid
       {...moves}
@@ -177,6 +192,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
             lane={lanes.get(row.lane)}
             hasLanes={hasLanes}
             isBranch={head.branch !== undefined}
+            isWaiting={row.state === 'running' && waiting.has(row.tool)}
             isSelected={row.label === step}
             onSelect={choose}
           />

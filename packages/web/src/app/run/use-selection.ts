@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
 import type { RowStore } from './row-store.js'
+import { Store } from '../store.js'
 import { useRows } from './use-run.js'
 import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 
@@ -23,8 +24,10 @@ interface RunSearch {
   readonly from?: number
   readonly to?: number
   /** The list beside the step; steps by default. */
-  readonly list?: 'events' | 'blame'
+  readonly list?: 'transcript' | 'events' | 'blame'
   readonly event?: number
+  /** Filter of the events. */
+  readonly find?: string
 }
 
 /** Invalid parts are ignored. */
@@ -83,6 +86,8 @@ const some =
     return shortOf([...new Set(list)])
   }
 
+const LISTS: readonly unknown[] = ['transcript', 'events', 'blame']
+
 const READERS: Record<keyof RunSearch, Reader> = {
   step: text,
   tab: text,
@@ -96,8 +101,9 @@ const READERS: Record<keyof RunSearch, Reader> = {
   cost: number,
   from: number,
   to: number,
-  list: (value) => (value === 'events' || value === 'blame' ? value : undefined),
+  list: (value) => (LISTS.includes(value) ? value : undefined),
   event: number,
+  find: text,
 }
 
 const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] =>
@@ -123,14 +129,20 @@ interface Selection {
   readonly step: string | undefined
   readonly tab: string | undefined
   readonly field: string | undefined
-  /** `replace` for moves that should not be separate history entries, such as key repeats. */
+  /**
+   * `replace` for moves that are not separate history entries, such as those by keys. `follows`:
+   * not a choice of the user.
+   */
   readonly select: (
     step: string,
-    options?: { tab?: string; field?: string; replace?: boolean },
+    options?: { tab?: string; field?: string; replace?: boolean; follows?: boolean },
   ) => void
   readonly show: (tab: string, field?: string) => void
   readonly leave: () => void
 }
+
+/** Id of the run whose newest step is selected as it grows, until the user selects one. */
+export const followedRun = new Store<string | undefined>(undefined)
 
 type Search = RunSearch & { readonly q?: string }
 
@@ -148,8 +160,10 @@ export function useSelection(): Selection {
   const change = useSearchChange()
   const moves = useMemo<Pick<Selection, 'select' | 'show' | 'leave'>>(
     () => ({
-      select: (next, { replace = false, ...at } = {}) =>
-        change(({ field: _field, ...rest }) => ({ ...rest, step: next, ...at }), replace),
+      select: (next, { replace = false, follows = false, ...at } = {}) => {
+        if (!follows) followedRun.set(undefined)
+        change(({ field: _field, ...rest }) => ({ ...rest, step: next, ...at }), replace)
+      },
       show: (next, at) =>
         change(
           ({ field: _field, ...rest }) => ({
@@ -166,7 +180,7 @@ export function useSelection(): Selection {
   return { step, tab, field, ...moves }
 }
 
-export type ListName = 'steps' | 'events' | 'blame'
+export type ListName = 'steps' | 'transcript' | 'events' | 'blame'
 
 interface ShownList {
   readonly list: ListName
@@ -179,7 +193,7 @@ export function useList(): ShownList {
   const change = useSearchChange()
   const isNarrow = useNarrow()
   const show = (next: ListName): void =>
-    change(({ list: _list, event: _event, step, ...rest }) => ({
+    change(({ list: _list, event: _event, find: _find, step, ...rest }) => ({
       ...rest,
       ...(next !== 'steps' && { list: next }),
       ...(step !== undefined && !isNarrow && { step }),

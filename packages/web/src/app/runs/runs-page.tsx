@@ -2,24 +2,36 @@ import { cost, count, duration, localDateTime, plural, relativeTime } from '@ret
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { RepositoryChange } from '../../api/run-repository.js'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ListedRunStatus } from '../change/waiting-approvals.js'
 import { Badge } from '../design/badge.js'
 import { Button, buttonLook, RunLink } from '../design/button.js'
-import { Select, TextField } from '../design/fields.js'
+import { classes } from '../design/classes.js'
+import { TextField } from '../design/fields.js'
 import { DiffIcon } from '../design/icons.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { type ConnectionChange, useBackend, useRefresh } from '../sources/backend.js'
-import { filterRuns, type ListedRun, type RunsSearch, STATUS_FILTERS } from './runs-search.js'
+import { VisibleText } from '../step/text.js'
+import {
+  countByStatus,
+  filterRuns,
+  type ListedRow,
+  type ListedRun,
+  type RunSort,
+  type RunsSearch,
+  sortRuns,
+  SORTS,
+  type StatusFilter,
+} from './runs-search.js'
 
 /** Growing runs are fetched at most once a second. */
 function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
-  if (change.type === 'runs' || change.type === 'gone') return 0
+  if (change.type === 'runs' || change.type === 'gone' || change.type === 'blame') return 0
   const isBack = change.type === 'connection' && change.state === 'open'
   return change.type === 'grew' || isBack ? 1000 : undefined
 }
@@ -36,92 +48,190 @@ function useNow(): number {
 
 interface RunRowProps {
   readonly run: RunCard
+  readonly depth: number
   readonly now: number
   readonly isChosen: boolean
   readonly onChoose: (isChosen: boolean) => void
 }
 
-/** On a phone a run has two lines. */
+/** On a narrow screen the figures are a line of their own. */
 const COLUMNS =
-  'grid grid-cols-[1.5rem_minmax(0,1fr)_auto] items-center gap-x-3 px-3 md:grid-cols-[1.5rem_minmax(0,1fr)_5.5rem_5rem_5rem_6rem_6rem]'
+  'grid grid-cols-[1.25rem_minmax(0,1fr)] items-start gap-x-3 px-3 lg:grid-cols-[1.25rem_minmax(0,1fr)_9rem_3.5rem_4.5rem_5rem_5rem_5.5rem]'
 
-function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
-  const exact = new Date(run.startedAt)
+function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
+  const { id, name, branch, tags = [], note, models = [], tokens, costUsd } = run
+  const indent = { paddingLeft: `${Math.min(depth, 8) * 20}px` }
   return (
-    <div className={`${COLUMNS} min-h-8 py-1 hover:bg-raised has-[a:focus-visible]:bg-accent-soft`}>
+    <div className={`${COLUMNS} py-1.5 hover:bg-raised has-[a:focus-visible]:bg-accent-soft`}>
       <input
         type="checkbox"
-        aria-label={`Select ${run.name} to compare`}
+        aria-label={`Select ${name} to compare`}
         checked={isChosen}
         onChange={(event) => onChoose(event.target.checked)}
-        className="size-4 accent-accent max-md:row-span-2 max-md:self-start max-md:mt-0.5"
+        className="mt-0.5 size-4 accent-accent"
       />
-      <span className="flex min-w-0 items-center gap-2">
-        <RunLink
-          run={run.id}
-
-          data-run={run.id}
-          className="truncate rounded-sm font-medium hover:text-accent"
-        >
-          {run.name}
-        </RunLink>
-        {run.name !== run.id && (
-          <span className="truncate font-mono text-sm text-muted max-sm:hidden">{run.id}</span>
+      <div className="min-w-0" style={indent}>
+        <div className="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-0.5">
+          {depth > 0 && (
+            <span aria-hidden="true" className="-ml-4 text-muted">
+              └
+            </span>
+          )}
+          <RunLink
+            run={id}
+            data-run={id}
+            className="max-w-full truncate rounded-sm font-semibold hover:text-accent"
+          >
+            {name}
+          </RunLink>
+          <ListedRunStatus run={run} />
+          {tags.map((tag) => (
+            <Badge key={tag}>{tag}</Badge>
+          ))}
+          {name !== id && (
+            <span className="truncate font-mono text-sm text-muted max-sm:hidden">{id}</span>
+          )}
+          {branch && (
+            <span className="min-w-0 shrink truncate text-sm text-muted">
+              {branch.kind}
+              {depth === 0 && (
+                <>
+                  {' of '}
+                  <RunLink
+                    run={branch.parent}
+                    className="font-mono underline decoration-line-strong hover:text-accent"
+                  >
+                    {branch.parent}
+                  </RunLink>
+                </>
+              )}
+            </span>
+          )}
+        </div>
+        <SecondLine run={run} />
+        {note !== undefined && (
+          <p className="truncate text-sm text-muted italic" title={note}>
+            {note}
+          </p>
         )}
-        {run.branch && (
-          <span className="min-w-0 shrink truncate text-sm text-muted">
-            {run.branch.kind} of{' '}
-            <RunLink
-              run={run.branch.parent}
-              className="font-mono underline decoration-line-strong hover:text-accent"
-            >
-              {run.branch.parent}
-            </RunLink>
-          </span>
-        )}
-      </span>
-      <span className="max-md:text-right">
-        <ListedRunStatus run={run.id} status={run.status} />
-      </span>
-      <span className="flex flex-wrap gap-x-3 text-sm text-muted max-md:col-span-2 max-md:col-start-2 md:contents md:text-base">
-        <span className="md:text-right">
-          {count(run.steps)}
-          <span className="md:sr-only"> {run.steps === 1 ? 'step' : 'steps'}</span>
-        </span>
-        <span className="md:text-right">{duration(run.durationMs)}</span>
+      </div>
+      <div className="flex flex-wrap gap-x-3 text-sm text-muted max-lg:col-start-2 lg:contents [&>*]:lg:pt-0.5 [&>*]:lg:text-right">
         <span
-          className={`md:text-right ${run.costUsd === undefined ? 'max-md:hidden' : ''}`}
-          title={run.costUsd === undefined ? 'No model call, or a price is unknown' : undefined}
+          className={`truncate lg:!text-left ${models.length === 0 ? 'max-lg:hidden' : ''}`}
+          title={models.join(', ')}
         >
-          {run.costUsd === undefined ? '–' : cost(run.costUsd)}
+          {models[0]}
+          {models.length > 1 && ` +${models.length - 1}`}
         </span>
+        <Figure of={count(run.steps)} word={run.steps === 1 ? 'step' : 'steps'} />
+        <Figure of={tokens ? count(tokens) : undefined} word="tokens" />
+        <Figure
+          of={costUsd === undefined ? undefined : cost(costUsd)}
+          title={costUsd === undefined ? 'No model call, or a price is unknown' : undefined}
+        />
+        <Figure of={duration(run.durationMs)} />
         <time
-          dateTime={exact.toISOString()}
+          dateTime={new Date(run.startedAt).toISOString()}
           title={localDateTime(run.startedAt)}
-          className="md:text-right"
+          className="whitespace-nowrap"
         >
           {relativeTime(run.startedAt, now)}
         </time>
-      </span>
+      </div>
     </div>
   )
 }
 
+/** The word is only needed where there is no heading above. */
+const Figure = (props: {
+  readonly of: string | undefined
+  readonly word?: string
+  readonly title?: string | undefined
+}) => (
+  <span
+    title={props.title}
+    className={`whitespace-nowrap tabular-nums ${props.of === undefined ? 'max-lg:hidden' : ''}`}
+  >
+    {props.of ?? '–'}
+    {props.word !== undefined && <span className="lg:sr-only"> {props.word}</span>}
+  </span>
+)
+
+/** What distinguishes a run from others of its name: why it failed, or what it said last. */
+function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
+  if (failure !== undefined)
+    return (
+      <p className="truncate text-danger" title={failure}>
+        <VisibleText text={failure} />
+      </p>
+    )
+  const text = lastLine ?? input
+  if (text === undefined) return null
+  return (
+    <p className="truncate text-muted" title={text}>
+      <VisibleText text={text} />
+    </p>
+  )
+}
+
+/** Headings that sort. The first click shows the largest first. */
+function SortBar({ search, onSort }: { search: RunsSearch; onSort: (next: RunsSearch) => void }) {
+  const { sort, up, ...rest } = search
+  const next = (column: RunSort): RunsSearch => {
+    if (sort !== column) return { ...rest, sort: column, ...(isText(column) && { up: true }) }
+    return (up === true) === isText(column)
+      ? { ...rest, sort, ...(up !== true && { up: true }) }
+      : rest
+  }
+  return (
+    <div
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but buttons
+      role="group"
+      aria-label="Sort by"
+      className={`${COLUMNS} sticky top-0 z-10 h-7 items-center border-b border-line bg-surface text-sm text-muted max-lg:hidden`}
+    >
+      <span />
+      {SORTS.map((column) => (
+        <button
+          key={column}
+          type="button"
+          aria-pressed={sort === column}
+          title={`Sort by ${column}`}
+          className={`h-6 capitalize hover:text-text aria-pressed:text-text ${isText(column) ? 'text-left' : 'text-right'}`}
+          onClick={() => onSort(next(column))}
+        >
+          {column === 'name' ? 'Run' : column}
+          {sort === column && (
+            <span aria-label={up === true ? 'smallest first' : 'largest first'}>
+              {up === true ? ' ↑' : ' ↓'}
+            </span>
+          )}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+const isText = (column: RunSort): boolean => column === 'name' || column === 'model'
+
 interface RunsListProps {
-  readonly runs: readonly ListedRun[]
+  readonly rows: readonly ListedRow[]
+  readonly search: RunsSearch
+  readonly onSort: (search: RunsSearch) => void
   readonly chosen: readonly string[]
   readonly onChoose: (run: string, isChosen: boolean) => void
 }
 
 /** Virtualised. */
-function RunsList({ runs, chosen, onChoose }: RunsListProps) {
+function RunsList({ rows, search, onSort, chosen, onChoose }: RunsListProps) {
   const now = useNow()
+  const runs = rows.map(({ run }) => run)
   const scroller = useRef<HTMLDivElement>(null)
   const list = useVirtualizer({
     count: runs.length,
     getScrollElement: () => scroller.current,
     getItemKey: (index) => runs[index]?.id ?? index,
-    estimateSize: () => 33,
+    estimateSize: () => 51,
     overscan: 15,
   })
 
@@ -146,22 +256,11 @@ function RunsList({ runs, chosen, onChoose }: RunsListProps) {
 
   return (
     <div ref={scroller} className="min-h-0 flex-1 overflow-auto" tabIndex={-1}>
-      <div
-        aria-hidden="true"
-        className={`${COLUMNS} sticky top-0 z-10 h-7 border-b border-line bg-surface text-sm text-muted max-md:hidden [&>*]:text-right`}
-      >
-        <span />
-        <span className="!text-left">Run</span>
-        <span className="!text-left">Status</span>
-        <span>Steps</span>
-        <span>Duration</span>
-        <span>Cost</span>
-        <span>Started</span>
-      </div>
+      <SortBar search={search} onSort={onSort} />
       <ul aria-label="Runs" className="relative" style={{ height: list.getTotalSize() }}>
         {list.getVirtualItems().map(({ index, start, key }) => {
-          const run = runs[index]
-          if (run === undefined) return null
+          const { run, depth } = rows[index] ?? {}
+          if (run === undefined || depth === undefined) return null
           return (
             <li
               key={key}
@@ -175,6 +274,7 @@ function RunsList({ runs, chosen, onChoose }: RunsListProps) {
               ) : (
                 <RunRow
                   run={run}
+                  depth={depth}
                   now={now}
                   isChosen={chosen.includes(run.id)}
                   onChoose={(isChosen) => onChoose(run.id, isChosen)}
@@ -221,6 +321,7 @@ function UnreadableRow({ run }: { run: UnreadableRun }) {
 }
 
 const route = getRouteApi('/')
+const NO_RUNS: readonly ListedRun[] = []
 
 export function RunsPage() {
   const backend = useBackend()
@@ -235,8 +336,8 @@ export function RunsPage() {
   const [chosen, setChosen] = useState<readonly string[]>([])
   const field = useRef<HTMLInputElement>(null)
   const filter = (next: RunsSearch): void => void navigate({ search: next, replace: true })
-  const all = runs.data ?? []
-  const shown = filterRuns(all, search)
+  const all = runs.data ?? NO_RUNS
+  const shown = useMemo(() => sortRuns(filterRuns(all, search), search), [all, search])
   const [a, b] = chosen
 
   useCommands((add) => {
@@ -280,13 +381,13 @@ export function RunsPage() {
         {runs.data && all.length === 0 && <NoRuns />}
         {all.length > 0 && (
           <>
-            <search className="flex shrink-0 items-center gap-2 border-b border-line px-3 py-1.5">
+            <search className="flex shrink-0 flex-wrap items-center gap-2 border-b border-line px-3 py-1.5">
               <TextField
                 ref={field}
-                label="Filter runs by name, id or parent"
+                label="Filter runs by name, id, error, output, model or tag"
                 hidesLabel
                 type="search"
-                placeholder="Name, id or parent"
+                placeholder="Name, error, output, model, tag…"
                 value={search.text ?? ''}
                 onChange={(text) => filter({ ...search, text: text || undefined })}
                 onKeyDown={(event) => {
@@ -294,17 +395,10 @@ export function RunsPage() {
                 }}
                 className="w-72 max-sm:min-w-0 max-sm:flex-1"
               />
-              <Select
-                label="Status"
-                hidesLabel
-                value={search.status ?? 'all'}
-                options={[
-                  { value: 'all', title: 'Any status' },
-                  ...STATUS_FILTERS.map((value) => ({ value, title: value })),
-                ]}
-                onChange={(status) =>
-                  filter({ ...search, status: status === 'all' ? undefined : status })
-                }
+              <StatusChips
+                runs={all}
+                status={search.status}
+                onChange={(status) => filter({ ...search, status })}
               />
             </search>
             {shown.length === 0 ? (
@@ -313,7 +407,9 @@ export function RunsPage() {
               </EmptyNote>
             ) : (
               <RunsList
-                runs={shown}
+                rows={shown}
+                search={search}
+                onSort={filter}
                 chosen={chosen}
                 onChoose={(run, isChosen) =>
                   setChosen((before) => {
@@ -352,6 +448,35 @@ export function RunsPage() {
     </PageFrame>
   )
 }
+
+interface StatusChipsProps {
+  readonly runs: readonly ListedRun[]
+  readonly status: StatusFilter | undefined
+  readonly onChange: (status: StatusFilter | undefined) => void
+}
+
+/** One for each status that occurs, with its number of runs. */
+const StatusChips = ({ runs, status, onChange }: StatusChipsProps) => (
+  // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
+  <div role="group" aria-label="Status" className="flex flex-wrap items-center gap-1">
+    {countByStatus(runs).map((each) => (
+      <button
+        key={each.status}
+        type="button"
+        aria-pressed={status === each.status}
+        className={classes(
+          'h-6 rounded-full border px-2 text-sm whitespace-nowrap aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent',
+          each.status === 'failed'
+            ? 'border-transparent bg-danger-soft text-danger'
+            : 'border-line text-muted hover:text-text',
+        )}
+        onClick={() => onChange(status === each.status ? undefined : each.status)}
+      >
+        {count(each.count)} {each.status}
+      </button>
+    ))}
+  </div>
+)
 
 const NoRuns = () => (
   <EmptyNote title="There are no runs here yet.">

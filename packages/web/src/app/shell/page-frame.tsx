@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import type { Job } from '../../api/run-repository.js'
 import type { Explained } from '../../model/run-source.js'
 import { isOver, useJobs } from '../change/jobs.js'
+import { ApprovalsLink, useApprovals } from '../change/waiting-approvals.js'
 import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
 import { IconButton, RunLink } from '../design/button.js'
 import {
@@ -128,9 +129,10 @@ export function PageFrame(props: PageFrameProps) {
   const main = useRef<HTMLElement>(null)
   const name = props.documentTitle ?? (typeof title === 'string' ? title : backend.name)
   useOfferedRun(run)
+  const waiting = useApprovals().length
   useEffect(() => {
-    document.title = `${name} · Retake`
-  }, [name])
+    document.title = `${waiting === 0 ? '' : `(${waiting}) `}${name} · Retake`
+  }, [name, waiting])
   return (
     <div className="flex h-dvh flex-col">
       <button
@@ -173,6 +175,7 @@ export function PageFrame(props: PageFrameProps) {
             {actions}
           </div>
         )}
+        <ApprovalsLink />
         <div className="flex items-center">
           <CommandButton command="search" icon={<SearchIcon />} />
           <CommandButton command="palette" icon={<CommandIcon />} />

@@ -25,6 +25,8 @@ export interface ViewerBackend {
   /** Only if programs can be executed. */
   readonly live: LiveActions | undefined
   readonly report?: ReportAbout
+  /** Address that opens a file in an editor, with `{file}`, `{line}` and `{column}`. */
+  readonly editor?: string
 }
 
 export interface LiveActions extends Omit<RunActions, 'jobs' | 'branchFiles'> {

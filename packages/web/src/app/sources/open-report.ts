@@ -26,6 +26,7 @@ function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
     files: () => [model.files()],
     events: (from, to) => [model.events(from, to)],
     event: (seq) => [model.event(seq)],
+    findEvents: (text) => model.findEvents(text),
     search: (text) => model.search(text, { states: parts.states }),
     source: (site) => [Object.hasOwn(parts.sources, site) ? parts.sources[site] : undefined],
     blame: () => [parts.blame],

@@ -1,6 +1,6 @@
 import type { RowMessage } from '@retake/tape/present'
 import type { RunCard, RunHead } from '../../model/run-source.js'
-import type { RunSource, SearchProgress } from '../../model/run-source.js'
+import type { FoundEvents, RunSource, SearchProgress } from '../../model/run-source.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
 import { type Answerer, WorkerClient } from './worker-client.js'
 import { BackendError } from './backend-error.js'
@@ -12,6 +12,10 @@ function makeReportSource(worker: Answerer): RunSource {
     <Method extends keyof RunSource>(method: Method) =>
     (...args: Parameters<RunSource[Method]>) =>
       worker.one<never>({ method, args } as SourceCall)
+  const many =
+    <T>(method: 'search' | 'findEvents') =>
+    (text: string, signal: AbortSignal) =>
+      worker.pieces({ method, args: [text] } as unknown as SourceCall, signal) as AsyncGenerator<T>
   return {
     head: one('head'),
     rows: ({ from, signal } = {}) =>
@@ -28,11 +32,8 @@ function makeReportSource(worker: Answerer): RunSource {
     files: one('files'),
     events: one('events'),
     event: one('event'),
-    search: (text, signal) =>
-      worker.pieces(
-        { method: 'search', args: [text] } as unknown as SourceCall,
-        signal,
-      ) as AsyncGenerator<SearchProgress>,
+    findEvents: many<FoundEvents>('findEvents'),
+    search: many<SearchProgress>('search'),
     source: one('source'),
     blame: one('blame'),
   }

@@ -84,6 +84,7 @@ function serverSource(run: string, seen: (head: RunHead) => void): RunSource {
     files: () => read(`${own}/files`),
     events: (from, to) => read(own + url`/events?from=${from}&to=${to}`),
     event: (seq) => readMember(own + url`/events/${seq}`, 'event'),
+    findEvents: (text, signal) => readLines(own + url`/found-events?text=${text}`, signal),
     search: (text, signal) => readLines(own + url`/search?text=${text}`, signal),
     source: (site) => readMember(own + url`/source?site=${site}`, 'excerpt'),
     blame: () => readMember(`${own}/blame`, 'blame'),
@@ -96,7 +97,7 @@ const liveActions: LiveActions = {
   editable: (run, step) => read(url`/runs/${run}/steps/${step}/editable`),
   fork: (run, fork) => post(url`/runs/${run}/fork`, fork),
   rerun: (run, options) => post(url`/runs/${run}/rerun`, options),
-  approvals: (run) => read(url`/runs/${run}/approvals`),
+  approvals: () => read('/approvals'),
   decide: (run, decision) => post(url`/runs/${run}/approvals`, decision),
   jobs: () => read('/jobs'),
   stop: (job) => post(url`/jobs/${job}/stop`),
@@ -110,7 +111,11 @@ const liveActions: LiveActions = {
 }
 
 export async function connectServer(): Promise<ViewerBackend> {
-  const { name, canChange } = await read<{ name: string; canChange: boolean }>('/home')
+  const { name, canChange, editor } = await read<{
+    name: string
+    canChange: boolean
+    editor?: string
+  }>('/home')
   const seen = new SeenRuns()
   const connection = new ServerConnection({
     connect: (signal) => readLines<ChangeLine>('/changes', signal),
@@ -127,5 +132,6 @@ export async function connectServer(): Promise<ViewerBackend> {
     abilities: async (id) => (await readRun(id)).abilities,
     watch: (notify) => connection.watch(notify),
     live: canChange ? liveActions : undefined,
+    ...(editor !== undefined && { editor }),
   }
 }

@@ -26,7 +26,9 @@ export function CallTab({ run, detail }: TabProps) {
         <Field path="name" className="font-mono font-medium [overflow-wrap:anywhere]">
           <VisibleText text={call.name} />
         </Field>
-        {detail.guard !== undefined && <GuardSection guard={detail.guard} />}
+        {detail.guard !== undefined && (
+          <GuardSection guard={detail.guard} isOpen={detail.state === 'running'} />
+        )}
         <FieldSection title={kind === 'process' ? 'Command' : 'Arguments'}>
           <ToolContent value={call.args} path="args" />
         </FieldSection>
@@ -95,7 +97,8 @@ function ChildOutput(props: {
   )
 }
 
-function GuardSection({ guard }: { guard: StepGuard }) {
+/** `isOpen`: it has not been decided yet. */
+function GuardSection({ guard, isOpen }: { guard: StepGuard; isOpen: boolean }) {
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
   const { drift = [], blocked = [], acted } = guard
   const remarks = [
@@ -113,10 +116,15 @@ function GuardSection({ guard }: { guard: StepGuard }) {
             value: status === 'stopped' || status === 'in doubt' ? status : undefined,
           },
           { label: 'rule', value: rule ?? 'default', isMono: true },
-          { label: 'code', value: status === 'done' ? undefined : code, isMono: true },
+          { label: 'code', value: isOpen || status === 'done' ? undefined : code, isMono: true },
           { label: 'stopped by', value: exitReason },
           {
-            label: approval?.how === 'break-glass' ? 'break-glass by' : 'decided by',
+            label:
+              approval?.how === 'break-glass'
+                ? 'break-glass by'
+                : status === 'denied'
+                  ? 'refused by'
+                  : 'approved by',
             value: approval && (
               <VisibleText
                 text={[approval.by, ...(approval.reason ? [approval.reason] : [])].join(': ')}

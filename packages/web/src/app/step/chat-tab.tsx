@@ -7,9 +7,11 @@ import { Checkbox } from '../design/fields.js'
 import { useRemembered } from '../design/remembered.js'
 import type { RowStore } from '../run/row-store.js'
 import { readFieldPath } from './field-path.js'
-import { StepLink, type TabProps, useFieldLinks } from './field.js'
+import { Fold, StepLink, type TabProps, useFieldLinks } from './field.js'
+import { jsonIn, JsonTree } from './json-tree.js'
 import { ChatLookProvider, MessageView } from './message-view.js'
 import { indexed } from './text-parts.js'
+import { VisibleText } from './text.js'
 import type { Message, ToolCallPart, ToolResultPart } from '@retake/tape'
 import { useQueries, type UseQueryResult } from '@tanstack/react-query'
 import type { Run } from '../run/use-run.js'
@@ -204,7 +206,7 @@ export function ChatTab({ run, detail }: TabProps) {
     add(
       'View',
       'step.monospace',
-      mono ? 'Show messages in the normal font' : 'Show messages in monospace',
+      mono ? 'Show messages as Markdown' : 'Show messages as raw text',
       ['m'],
       () => setMono(!mono),
     )
@@ -227,6 +229,7 @@ export function ChatTab({ run, detail }: TabProps) {
       stepOfCall: isComplete ? callFinder(run.rows, detail) : () => undefined,
       sideOf: (path: string) =>
         path.startsWith('answer') ? ('response' as const) : ('request' as const),
+      newFrom: detail.conversation?.newFrom ?? 0,
     }),
     [mono, run, detail, isComplete],
   )
@@ -234,12 +237,27 @@ export function ChatTab({ run, detail }: TabProps) {
     return <p className="p-3 text-muted">There is no conversation in this step.</p>
   return (
     <ChatLookProvider value={look}>
-      <div className="flex items-center gap-3 px-3 py-1.5 text-sm text-muted">
-        <span>{plural(given.total, 'message')}</span>
+      <ol aria-label="Answer">
+        {indexed(given.answer).map(({ index: position, item: message }) => (
+          <MessageView
+            key={position}
+            message={message}
+            path={`answer.${position}`}
+            pairs={pairs}
+            isAnswer
+          />
+        ))}
+        {given.answer.length === 0 && (
+          <li className="bg-raised px-3 py-2.5 text-muted">{noAnswer(detail.state)}</li>
+        )}
+      </ol>
+      <div className="flex flex-wrap items-center gap-3 border-y border-line px-3 py-1.5 text-sm text-muted">
+        <span>In answer to {plural(given.total, 'message')}</span>
         <span className="ml-auto">
-          <Checkbox label="Monospace" isChecked={mono} onChange={setMono} />
+          <Checkbox label="Raw text" isChecked={mono} onChange={setMono} />
         </span>
       </div>
+      <Parameters detail={detail} />
       <EarlierMessages
         conversation={given}
         shown={shown}
@@ -259,26 +277,50 @@ export function ChatTab({ run, detail }: TabProps) {
           <li className="px-3 py-2 text-muted">No new messages before this answer.</li>
         )}
       </ol>
-      <ol className="border-t-2 border-accent" aria-label="Answer">
-        {indexed(given.answer).map(({ index: position, item: message }) => (
-          <MessageView
-            key={position}
-            message={message}
-            path={`answer.${position}`}
-            pairs={pairs}
-            isAnswer
-          />
-        ))}
-        {given.answer.length === 0 && (
-          <li className="bg-raised px-3 py-2 text-muted">{noAnswer(detail.state)}</li>
-        )}
-      </ol>
     </ChatLookProvider>
   )
 }
 
+/** Fields of a request that are not parameters: the conversation, and the tools. */
+const SAID = new Set(['messages', 'input', 'contents', 'system', 'instructions', 'prompt'])
+const TOOLS = ['tools', 'functions', 'toolConfig']
+
+/** Everything about the request besides the conversation, folded. */
+function Parameters({ detail: { request } }: { detail: StepDetail }) {
+  const text = request?.body.clipped === false ? request.body.text : ''
+  const body = useMemo(() => jsonIn(text), [text])
+  if (body === undefined || Array.isArray(body)) return null
+  const entries = Object.entries(body).filter(([key]) => !SAID.has(key))
+  if (entries.every(([key]) => key === 'model')) return null
+  const tools = entries.flatMap(([key, value]) =>
+    TOOLS.includes(key) && Array.isArray(value) ? [value.length] : [],
+  )
+  const plain = entries
+    .filter(([key, value]) => key !== 'model' && !TOOLS.includes(key) && !isNested(value))
+    .map(([key, value]) => `${key} ${String(value)}`)
+  const words = [...tools.map((count) => plural(count, 'tool')), ...plain].join(' · ')
+  return (
+    <Fold
+      path="parameters"
+      title={
+        <>
+          Parameters and tools{' '}
+          <span className="text-muted">
+            <VisibleText text={words.length > 120 ? `${words.slice(0, 120)}…` : words} />
+          </span>
+        </>
+      }
+      className="border-b border-line px-3 py-1.5"
+    >
+      <JsonTree label="Parameters" value={Object.fromEntries(entries)} path="request.body" />
+    </Fold>
+  )
+}
+
+const isNested = (value: unknown): boolean => typeof value === 'object' && value !== null
+
 const noAnswer = (state: TabProps['detail']['state']): string =>
-  state === 'running' ? 'No answer yet.' : 'No answer of the model was recorded.'
+  state === 'running' ? 'Answering…' : 'No answer of the model was recorded.'
 
 /** Index of the message that a link points to. */
 function linkedMessage(field: string | undefined): number | undefined {

@@ -23,25 +23,27 @@ export function ConsoleTab({ run, detail }: TabProps) {
   if (parts.data === undefined) return <QueryNote what="the output" error={parts.error} />
   if (parts.data.length === 0) return <Note>The agent printed nothing.</Note>
   const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
-  const { before, after } = splitAtMoment(parts.data, detail)
-  const linkedBefore = before.findIndex(({ seq }) => seq === linked)
+  const split = splitAtMoment(parts.data, detail)
+  const [before, after] = [joinWrites(split.before), joinWrites(split.after)]
+  const isLinked = ({ seqs }: PrintedLine): boolean => seqs.includes(linked)
+  const linkedBefore = before.findIndex(isLinked)
   const shown = Math.max(requested, linkedBefore < 0 ? 0 : before.length - linkedBefore)
-  const isLater = isLaterShown || after.some(({ seq }) => seq === linked)
+  const isLater = isLaterShown || after.some(isLinked)
   return (
     <div className="p-3">
       <div className="mb-1.5 flex flex-wrap items-center gap-3 text-sm text-muted">
         <span>
           {before.length === 0
             ? 'No output until this step'
-            : `Output until this step, ${plural(before.length, 'write')}`}
+            : `Output until this step, ${plural(split.before.length, 'write')}`}
         </span>
         {before.length > shown && (
           <TextButton onClick={() => setRequested(shown + 2000)}>
-            Show more, {plural(before.length - shown, 'earlier one')} left
+            Show more, {plural(before.length - shown, 'earlier line')} left
           </TextButton>
         )}
       </div>
-      <Output parts={before.slice(-shown)} />
+      <Output lines={before.slice(-shown)} linked={linked} />
       {after.length > 0 && (
         <div className="mt-2 border-t border-dashed border-line-strong pt-1.5">
           <label className="mb-1 flex items-center gap-1.5 text-sm text-muted">
@@ -50,11 +52,11 @@ export function ConsoleTab({ run, detail }: TabProps) {
               checked={isLater}
               onChange={(event) => setLaterShown(event.target.checked)}
             />
-            Show later output, {plural(after.length, 'write')}
+            Show later output, {plural(split.after.length, 'write')}
           </label>
           {isLater && (
             <div className="text-muted">
-              <Output parts={after.slice(0, shown)} isLater />
+              <Output lines={after.slice(0, shown)} linked={linked} isLater />
               {after.length > shown && (
                 <TextButton className="text-sm" onClick={() => setRequested(shown + 2000)}>
                   Show more
@@ -68,9 +70,49 @@ export function ConsoleTab({ run, detail }: TabProps) {
   )
 }
 
-const Output = (props: { readonly parts: readonly ConsolePart[]; readonly isLater?: boolean }) => (
-  <ol aria-label={props.isLater ? 'Later output' : 'Output'} className="font-mono text-sm">
-    {props.parts.map((part) => (
+/** Consecutive writes to one stream, up to the end of a line. */
+export interface PrintedLine extends ConsolePart {
+  readonly seqs: readonly number[]
+}
+
+const JOINED_MAX = 32_768
+
+/** A stream that is printed word by word is one line, as in a terminal. */
+export function joinWrites(parts: readonly ConsolePart[]): PrintedLine[] {
+  const lines: { first: ConsolePart; last: ConsolePart; texts: string[]; seqs: number[] }[] = []
+  let length = 0
+  for (const part of parts) {
+    const line = lines.at(-1)
+    const isNext = line?.last.stream === part.stream && !line.last.text.endsWith('\n')
+    if (line === undefined || !isNext || line.last.clipped || length > JOINED_MAX) {
+      lines.push({ first: part, last: part, texts: [part.text], seqs: [part.seq] })
+      length = part.text.length
+    } else {
+      line.last = { ...part, ...(line.last.isLossy && { isLossy: true }) }
+      line.texts.push(part.text)
+      line.seqs.push(part.seq)
+      length += part.text.length
+    }
+  }
+  return lines.map(({ first, last, texts, seqs }) => ({
+    ...last,
+    seq: first.seq,
+    at: first.at,
+    text: texts.join(''),
+    seqs,
+  }))
+}
+
+interface OutputProps {
+  readonly lines: readonly PrintedLine[]
+  /** Number of the write that the address names. */
+  readonly linked: number
+  readonly isLater?: boolean
+}
+
+const Output = ({ lines, linked, isLater = false }: OutputProps) => (
+  <ol aria-label={isLater ? 'Later output' : 'Output'} className="font-mono text-sm">
+    {lines.map((part) => (
       <li
         key={part.seq}
         className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
@@ -78,7 +120,7 @@ const Output = (props: { readonly parts: readonly ConsolePart[]; readonly isLate
         <span className="w-18 shrink-0 text-right text-muted">{clock(part.at)}</span>
         <span className="w-6 shrink-0 text-danger">{part.stream === 'stderr' && 'err'}</span>
         <Field
-          path={`console.${part.seq}`}
+          path={`console.${part.seqs.includes(linked) ? linked : part.seq}`}
           className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
         >
           <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />

@@ -1,14 +1,17 @@
 import type { RecordedError } from '@retake/tape'
 import { plural } from '@retake/tape/present'
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { siteInStack } from '../../model/site-in-stack.js'
 import { TextButton } from '../design/button.js'
 import { copyAndSay } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
-import { Field, FieldSection, type TabProps } from './field.js'
+import { Field, FieldSection, StepLink, type TabProps } from './field.js'
 import { rowTextOf } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { SourceView } from './source-tab.js'
+import { Frames, stateQuery } from './state-tab.js'
 import { indexed, type StackFrame, stackFrames } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
@@ -86,20 +89,20 @@ function Stack({ stack }: { stack: string }) {
   const other = frames.filter(({ isOwn }) => !isOwn)
   return (
     <div>
-      <Frames frames={own} />
+      <StackFrames frames={own} />
       {other.length > 0 && (
         <details open={own.length === 0}>
           <summary className="cursor-pointer text-sm text-muted">
             {plural(other.length, 'frame')} of packages and Node
           </summary>
-          <Frames frames={other} />
+          <StackFrames frames={other} />
         </details>
       )}
     </div>
   )
 }
 
-const Frames = ({ frames }: { frames: readonly StackFrame[] }) => (
+const StackFrames = ({ frames }: { frames: readonly StackFrame[] }) => (
   <ol className="font-mono text-sm">
     {indexed(frames).map(({ index, item: { text, isOwn } }) => (
       <li
@@ -111,6 +114,26 @@ const Frames = ({ frames }: { frames: readonly StackFrame[] }) => (
     ))}
   </ol>
 )
+
+/** The variables captured last before a crash; nothing if there are none. */
+function LastVariables({ run, label }: { run: Run; label: string }) {
+  const { data: state } = useQuery(stateQuery(run, label))
+  if (state === undefined || state === null) return null
+  return (
+    <FieldSection
+      title={
+        <>
+          Variables after <StepLink label={state.step}>step {state.step}</StepLink>, the last before
+          the error
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <Frames state={state} />
+      </div>
+    </FieldSection>
+  )
+}
 
 export function ErrorTab({ run, detail }: TabProps) {
   const { show } = useSelection()
@@ -137,6 +160,7 @@ export function ErrorTab({ run, detail }: TabProps) {
           <SourceView run={run} site={thrown ?? site ?? ''} />
         </FieldSection>
       )}
+      {detail.kind === 'crash' && <LastVariables run={run} label={detail.label} />}
     </div>
   )
 }

@@ -76,8 +76,10 @@ const FieldContext = createContext<FieldLinks>({ field: undefined, copyLink: () 
 export const FieldLinksProvider = FieldContext.Provider
 export const useFieldLinks = (): FieldLinks => use(FieldContext)
 
-export const scrollHere = (element: HTMLElement | null): void =>
+/** A ref. Newer browsers return a promise, which is not a clean-up. */
+export function scrollHere(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'center' })
+}
 
 export const MARKED = 'bg-warning-soft outline-2 outline-warning'
 

@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import { classes } from '../design/classes.js'
 import { copyAndSay } from '../design/toast.js'
 import { joinPath, keysWithin } from './field-path.js'
 import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
@@ -305,12 +306,16 @@ interface JsonLineProps {
   readonly onKey: (event: KeyboardEvent) => void
 }
 
+/** The value is below a longer key. */
+const KEY_BESIDE = 32
+
 /** Deeper lines are not indented further. */
 const DEEPEST_INDENT = 24
 
 function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProps) {
   const { depth, key, size, isOpen } = row
   const canOpen = size !== undefined && size > 0
+  const isLong = key !== undefined && key.length > KEY_BESIDE
   return (
     <div
       role="treeitem"
@@ -322,7 +327,10 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
       aria-expanded={canOpen ? isOpen : undefined}
       aria-current={isMarked ? 'location' : undefined}
       aria-selected={isCurrent}
-      className={`group/field relative flex min-h-5 items-start pr-1 hover:bg-sunken ${isMarked ? MARKED : ''}`}
+      className={classes(
+        'group/field relative flex min-h-5 items-start pr-1 hover:bg-sunken',
+        isMarked && MARKED,
+      )}
       style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * 14}px` }}
       onFocus={on.onFocus}
       onKeyDown={on.onKey}
@@ -332,14 +340,26 @@ function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProp
         {canOpen ? (isOpen ? '▾' : '▸') : ''}
       </span>
       {depth > DEEPEST_INDENT && <span className="mr-1.5 text-muted">{depth}</span>}
-      {key !== undefined && leftOutOf(key, row.value) === undefined && (
-        <span className="shrink-0 whitespace-pre text-kind-model">
-          <VisibleText text={shortKey(key)} />
-          <span className="text-muted">: </span>
+      <span className={isLong ? 'flex min-w-0 flex-1 flex-col' : 'contents'}>
+        {key !== undefined && leftOutOf(key, row.value) === undefined && (
+          <span
+            className={classes(
+              'whitespace-pre-wrap text-kind-model wrap-anywhere',
+              !isLong && 'max-w-1/2 shrink-0',
+            )}
+          >
+            <VisibleText text={shortKey(key)} />
+            <span className="text-muted">: </span>
+          </span>
+        )}
+        <span
+          className={classes(
+            'min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere',
+            isLong && 'pl-3.5',
+          )}
+        >
+          <Value row={row} whole={whole} />
         </span>
-      )}
-      <span className="min-w-0 flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]">
-        <Value row={row} whole={whole} />
       </span>
       <span className="absolute top-0 right-0.5 hidden gap-0.5 group-focus-within/field:flex group-hover/field:flex">
         <LineActions row={row} path={path} isCurrent={isCurrent} />
@@ -396,10 +416,10 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
   if (size !== undefined) {
     const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
     if (size === 0) return `${open}${close}`
-    const word = Array.isArray(value) ? plural(size, 'entry', 'entries') : plural(size, 'member')
+    const word = plural(size, Array.isArray(value) ? 'item' : 'key')
     return (
       <span className="text-muted">
-        {isOpen ? open : `${open} … ${close}`} {word}
+        {isOpen ? open : `${open}…${close}`} {word}
       </span>
     )
   }

@@ -9,6 +9,7 @@ import type { FoundResult, ToolPairs } from './chat-tab.js'
 import { Field, Fold, StepLink } from './field.js'
 import { asClipped, jsonIn, rowTextOf } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
+import { Markdown } from './markdown.js'
 import { indexed } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
@@ -19,6 +20,8 @@ export interface ChatLook {
   /** Label of the step that ran a call, by the path of the call. */
   readonly stepOfCall: (path: string) => string | undefined
   readonly sideOf: (path: string) => BodySide
+  /** Index of the first new message; results from there on are marked. */
+  readonly newFrom?: number
 }
 
 const LookContext = createContext<ChatLook | undefined>(undefined)
@@ -56,12 +59,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
     case 'tool_result': {
       const call = pairs.calls.get(part.id)
       const isAbove = pairs.results.get(part.id)?.path === `${path}.content`
-      if (isAbove && call !== undefined)
-        return (
-          <p className="text-sm text-muted">
-            Result of <VisibleText text={call.name} />, shown beside its call above
-          </p>
-        )
+      if (isAbove && call !== undefined) return null
       return (
         <div>
           <div className="mb-0.5 text-xs text-muted">
@@ -107,7 +105,7 @@ function TextPart({ value, path }: { value: unknown; path: string }) {
         text={text}
         length={length}
         whole={<WholeBody path={path} />}
-        look={mono ? 'mono' : 'prose'}
+        {...(mono ? { look: 'mono' } : { render: (shown) => <Markdown text={shown} /> })}
       />
     </Field>
   )
@@ -122,26 +120,38 @@ interface MessageViewProps {
   readonly isAnswer?: boolean
 }
 
-const EDGES: Readonly<Record<Message['role'], string>> = {
-  system: 'border-l-line-strong',
-  developer: 'border-l-line-strong',
-  user: 'border-l-kind-process',
-  assistant: 'border-l-kind-model',
-  tool: 'border-l-kind-tool',
+interface RoleLook {
+  readonly name: string
+  readonly edge: string
+  readonly color: string
 }
 
-/** Off-screen messages are not painted. */
+const QUIET = { edge: 'border-l-line-strong', color: 'text-muted' }
+const ROLES: Readonly<Record<Message['role'], RoleLook>> = {
+  system: { name: 'System', ...QUIET },
+  developer: { name: 'Developer', ...QUIET },
+  user: { name: 'User', edge: 'border-l-kind-process', color: 'text-kind-process' },
+  assistant: { name: 'Assistant', edge: 'border-l-kind-model', color: 'text-kind-model' },
+  tool: { name: 'Tool', edge: 'border-l-kind-tool', color: 'text-kind-tool' },
+}
+
+/** Off-screen messages are not painted. A message of results that are shown at their calls is not repeated. */
 export const MessageView = memo(function MessageView(props: MessageViewProps) {
   const { message, path, pairs, isNew = false, isAnswer = false } = props
   const { role, parts } = message
+  const isShownAbove = (part: MessagePart, index: number): boolean =>
+    part.type === 'tool_result' &&
+    pairs.results.get(part.id)?.path === `${path}.parts.${index}.content`
+  if (parts.length > 0 && parts.every(isShownAbove)) return null
+  const { name, edge, color } = ROLES[role] ?? { name: role, ...QUIET }
   return (
     <li
       data-field={path}
-      className={`border-l-2 py-2 pr-3 pl-3 [contain-intrinsic-size:auto_6rem] [content-visibility:auto] ${EDGES[role] ?? 'border-l-line'} ${isAnswer ? 'bg-raised' : ''}`}
+      className={`border-l-3 px-3 py-2.5 [contain-intrinsic-size:auto_6rem] [content-visibility:auto] ${edge} ${isAnswer ? 'bg-raised' : ''}`}
     >
       <div className="mb-1 flex items-center gap-2 text-sm">
-        <span className="font-medium">{isAnswer ? 'answer' : role}</span>
-        {isAnswer && role !== 'assistant' && <span className="text-muted">{role}</span>}
+        <span className={`font-semibold ${color}`}>{name}</span>
+        {isAnswer && <span className="text-muted">this step</span>}
         {isNew && <Badge tone="accent">new</Badge>}
       </div>
       <div className="flex flex-col gap-1.5">
@@ -161,10 +171,13 @@ interface ToolCallViewProps {
 }
 
 function ToolCallView({ call, path, result }: ToolCallViewProps) {
-  const step = useChatLook()?.stepOfCall(path)
+  const look = useChatLook()
+  const step = look?.stepOfCall(path)
+  const at = Number(/^messages\.(\d+)\./.exec(result?.path ?? '')?.[1] ?? -1)
+  const isNew = (look?.newFrom ?? 0) > 0 && at >= (look?.newFrom ?? 0)
   const isError = result?.part.isError === true
   return (
-    <div className="overflow-hidden rounded border border-line">
+    <div className="@container overflow-hidden rounded border border-line">
       <div className="flex flex-wrap items-center gap-x-2 border-b border-line bg-raised px-2 py-1">
         <span className="text-xs text-kind-tool">tool call</span>
         <Field
@@ -185,15 +198,15 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
           </Field>
         )}
       </div>
-      <div className={result ? 'grid md:grid-cols-2' : ''}>
+      <div className={result ? 'grid @min-[700px]:grid-cols-2' : ''}>
         <div className="min-w-0 px-2 py-1.5">
           <div className="mb-0.5 text-xs text-muted">Arguments</div>
           <ToolContent value={call.args} path={`${path}.args`} />
         </div>
         {result && (
-          <div className="min-w-0 border-t border-line px-2 py-1.5 md:border-t-0 md:border-l">
+          <div className="min-w-0 border-t border-line px-2 py-1.5 @min-[700px]:border-t-0 @min-[700px]:border-l">
             <div className={`mb-0.5 text-xs ${isError ? 'text-danger' : 'text-muted'}`}>
-              {isError ? 'Result, an error' : 'Result'}
+              {isError ? 'Result, an error' : 'Result'} {isNew && <Badge tone="accent">new</Badge>}
             </div>
             <ToolContent value={result.part.content} path={result.path} />
           </div>

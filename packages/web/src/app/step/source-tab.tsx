@@ -2,7 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
 import { copyAndSay } from '../design/toast.js'
+import type { SourceExcerpt } from '../../model/run-source.js'
 import type { Run } from '../run/use-run.js'
+import { useBackend } from '../sources/backend.js'
 import { Field, type TabProps } from './field.js'
 import { VisibleText } from './text.js'
 
@@ -16,6 +18,7 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
       <p className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
         <VisibleText text={site} className="font-mono [overflow-wrap:anywhere]" />
         <TextButton onClick={() => void copyAndSay('the place', site)}>Copy</TextButton>
+        {excerpt.data && <EditorLink excerpt={excerpt.data} />}
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
       {excerpt.data === null && <p className="text-muted">The source is not available.</p>}
@@ -53,6 +56,21 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
         </ol>
       )}
     </div>
+  )
+}
+
+/** Not in reports: the file is on another machine. */
+function EditorLink({ excerpt: { file, line, column } }: { excerpt: SourceExcerpt }) {
+  const { editor } = useBackend()
+  if (editor === undefined) return null
+  const href = editor
+    .replace('{file}', encodeURI(file))
+    .replace('{line}', String(line))
+    .replace('{column}', String(column))
+  return (
+    <a href={href} className="text-accent hover:underline">
+      Open in editor
+    </a>
   )
 }
 

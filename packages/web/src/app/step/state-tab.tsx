@@ -1,7 +1,7 @@
 import type { CapturedVariable } from '@retake/tape'
 import { plural } from '@retake/tape/present'
-import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type ReactNode, useMemo } from 'react'
 import { changedVariables, type StateView } from '../../model/state-view.js'
 import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
@@ -25,16 +25,16 @@ const ProgramState =
 export interface LiveStateProps {
   readonly run: Run
   readonly step: string
+  /** Shown while no program is paused. */
+  readonly note: ReactNode
 }
 
-function LiveState({ run, step }: LiveStateProps) {
+function LiveState(props: LiveStateProps) {
   const { live } = useBackend()
-  if (live === undefined) return null
-  return <ProgramState run={run} step={step} live={live} />
+  return live === undefined ? props.note : <ProgramState {...props} live={live} />
 }
 
 function StateDetail({ state }: { state: StateView }) {
-  const changed = changedVariables(state)
   return (
     <>
       {!state.isDirect && (
@@ -63,32 +63,38 @@ function StateDetail({ state }: { state: StateView }) {
           <Changes changes={state.changes} />
         )}
       </FieldSection>
-      {indexed(state.frames).map(({ index: position, item: frame }) => (
-        <FieldSection
-          key={position}
-          title={
-            <span className="font-mono">
-              <VisibleText text={frame.name} />{' '}
-              <VisibleText
-                text={`${frame.location.file}:${frame.location.line}`}
-                className="font-normal"
-              />
-            </span>
-          }
-        >
-          {frame.variables.length === 0 && <p className="text-muted">No variables.</p>}
-          {indexed(frame.variables).map(({ index, item: variable }) => (
-            <Variable
-              key={index}
-              variable={variable}
-              path={`frames.${position}.variables.${index}`}
-              isChanged={changed.has(variable)}
-            />
-          ))}
-        </FieldSection>
-      ))}
+      <Frames state={state} />
     </>
   )
+}
+
+/** Variables by frame; those that have changed are marked. */
+export function Frames({ state }: { state: StateView }) {
+  const changed = changedVariables(state)
+  return indexed(state.frames).map(({ index: position, item: frame }) => (
+    <FieldSection
+      key={position}
+      title={
+        <span className="font-mono">
+          <VisibleText text={frame.name} />{' '}
+          <VisibleText
+            text={`${frame.location.file}:${frame.location.line}`}
+            className="font-normal"
+          />
+        </span>
+      }
+    >
+      {frame.variables.length === 0 && <p className="text-muted">No variables.</p>}
+      {indexed(frame.variables).map(({ index, item: variable }) => (
+        <Variable
+          key={index}
+          variable={variable}
+          path={`frames.${position}.variables.${index}`}
+          isChanged={changed.has(variable)}
+        />
+      ))}
+    </FieldSection>
+  ))
 }
 
 function Changes({ changes }: Pick<StateView, 'changes'>) {
@@ -160,32 +166,43 @@ const shortLine = (value: unknown): string => {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
-export function StateTab({ run, detail }: TabProps) {
-  const { live } = useBackend()
-  const state = useQuery({
-    queryKey: ['state', run.id, detail.label],
-    queryFn: async () => (await run.source.state(detail.label)) ?? null,
+export const stateQuery = (run: Run, label: string) =>
+  queryOptions({
+    queryKey: ['state', run.id, label],
+    queryFn: async () => (await run.source.state(label)) ?? null,
     staleTime: 0,
   })
-  const command = `retake snapshot ${run.id}`
+
+/** After a crash no program can be paused: the last step before it is next to it. */
+const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
+  kind === 'crash' ? (parent ?? label) : label
+
+export function StateTab({ run, detail }: TabProps) {
+  const state = useQuery(stateQuery(run, detail.label))
   return (
     <div className="flex flex-col gap-3 p-3">
-      {live !== undefined && <LiveState run={run} step={detail.label} />}
+      <LiveState
+        run={run}
+        step={pausedAt(detail)}
+        note={state.data === null && <NoVariables run={run} />}
+      />
       {state.data === undefined && <QueryNote what="the state" error={state.error} />}
-      {state.data === null && (
-        <div className="text-muted">
-          <p>No variables were captured at this step. To capture them at every step, run</p>
-          <p className="mt-1 flex items-center gap-2">
-            <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">
-              {command}
-            </code>
-            <TextButton className="text-sm" onClick={() => void copyAndSay('the command', command)}>
-              Copy
-            </TextButton>
-          </p>
-        </div>
-      )}
       {state.data && <StateDetail state={state.data} />}
+    </div>
+  )
+}
+
+function NoVariables({ run }: { run: Run }) {
+  const command = `retake snapshot ${run.id}`
+  return (
+    <div className="text-muted">
+      <p>No variables were captured at this step. To capture them at every step, run</p>
+      <p className="mt-1 flex items-center gap-2">
+        <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">{command}</code>
+        <TextButton className="text-sm" onClick={() => void copyAndSay('the command', command)}>
+          Copy
+        </TextButton>
+      </p>
     </div>
   )
 }

@@ -22,6 +22,7 @@ import { saveBytes } from './body-panel.js'
 import { CallTab } from './call-tab.js'
 import { ChatTab } from './chat-tab.js'
 import { ConsoleTab } from './console-tab.js'
+import { EditedNote } from './edited-note.js'
 import { ErrorTab } from './error-tab.js'
 import { EventsTab } from './events-tab.js'
 import { RequestTab, ResponseTab } from './exchange-tabs.js'
@@ -96,7 +97,7 @@ function StepActions({ run, detail }: { run: Run; detail: StepDetail }) {
   const copies = useCopies(run, detail)
   return (
     <div className="flex shrink-0 items-center gap-1.5">
-      <ForkButton run={run} step={detail} />
+      {detail.kind !== 'crash' && <ForkButton run={run} step={detail} />}
       <Menu
         trigger={
           <Button>
@@ -165,6 +166,7 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
         ]
       : []),
     kind !== 'mark' &&
+      kind !== 'crash' &&
       !detail.inferred && {
         path: 'latencyMs',
         name: 'took',
@@ -181,7 +183,7 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       value: duration(firstMs),
     },
     kind === 'model' && { path: 'finishReason', name: 'finish', value: detail.finishReason },
-    { path: 'at', name: 'began at', value: clock(detail.at) },
+    { path: 'at', name: 'at', value: `+${clock(detail.at)}` },
     lane !== 0 && { path: 'lane', name: 'lane', value: laneName(head, lane) },
   ]
   return facts.filter((fact) => fact !== false)
@@ -206,7 +208,7 @@ function tokenFacts({ usage }: StepDetail): Fact[] {
 
 const laneName = ({ lanes }: RunHead, id: number): string => {
   const name = lanes.find((lane) => lane.id === id)?.name
-  return name === undefined ? String(id) : `${id}, ${name}`
+  return name ?? String(id)
 }
 
 const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
@@ -215,7 +217,7 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
       <h2 className="min-w-0 flex-1">
         <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
         <span className="mr-2 text-muted">
-          {detail.label} {KIND_NAMES[detail.kind]}
+          {detail.kind !== 'crash' && detail.label} {KIND_NAMES[detail.kind]}
         </span>
         <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
           <VisibleText text={detail.title} />
@@ -224,7 +226,7 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
       <StepActions run={run} detail={detail} />
     </div>
     <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
-      <span className="flex gap-1">
+      <span className="flex gap-1 empty:hidden">
         <StateBadge state={detail.state} />
         {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
           <OriginBadge origin={detail.origin} />
@@ -245,19 +247,22 @@ const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
       <ScopePath detail={detail} />
       {detail.parent !== undefined && (
         <span>
-          <span className="text-muted">called by</span>{' '}
+          <span className="text-muted">{detail.kind === 'crash' ? 'after' : 'called by'}</span>{' '}
           <StepLink label={detail.parent}>step {detail.parent}</StepLink>
         </span>
       )}
     </div>
+    <EditedNote head={run.head} label={detail.label} />
     <BlameLine run={run} label={detail.label} />
-    {detail.error !== undefined && !detail.title.includes(detail.error) && (
-      <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
-        <Field path="error" isInline>
-          <VisibleText text={detail.error} />
-        </Field>
-      </p>
-    )}
+    {detail.error !== undefined &&
+      detail.kind !== 'crash' &&
+      !detail.title.includes(detail.error) && (
+        <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
+          <Field path="error" isInline>
+            <VisibleText text={detail.error} />
+          </Field>
+        </p>
+      )}
   </header>
 )
 
@@ -345,8 +350,9 @@ function OneStep({ run, detail }: { run: Run; detail: StepDetail }) {
 }
 
 /** A new step begins at its top. */
-const showTop = (element: HTMLElement | null): void =>
+function showTop(element: HTMLElement | null): void {
   element?.closest('[role=tabpanel]')?.scrollTo(0, 0)
+}
 
 function LinkedFields(props: {
   readonly label: string
@@ -399,7 +405,7 @@ function useStep(run: Run, label: string | undefined): LoadedStep {
 }
 
 /** A running step is refetched whenever its run has grown. */
-function stepQuery(run: Run, label: string) {
+export function stepQuery(run: Run, label: string) {
   const index = run.rows.indexOf(label)
   const isRunning = index >= 0 && run.rows.at(index).state === 'running'
   return queryOptions({

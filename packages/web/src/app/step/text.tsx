@@ -2,50 +2,13 @@ import { count } from '@retake/tape/present'
 import { Fragment, memo, type ReactNode, useState } from 'react'
 import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
-import {
-  type AnsiTone,
-  foldAt,
-  indexed,
-  readAnsi,
-  splitFences,
-  visibleParts,
-} from './text-parts.js'
+import { type AnsiTone, foldAt, indexed, readAnsi, visibleParts } from './text-parts.js'
 
 export const Lossy = () => (
   <Badge tone="warning" title="Bytes that are not UTF-8 are shown as replacement characters">
     not all of it is text
   </Badge>
 )
-
-const WRAP = 'whitespace-pre-wrap [overflow-wrap:anywhere]'
-
-/** Text with fenced code blocks. No other markup is interpreted. */
-function Prose({ text, mono }: { text: string; mono: boolean }) {
-  if (mono)
-    return (
-      <div dir="auto" className={`font-mono text-sm ${WRAP}`}>
-        <VisibleText text={text} />
-      </div>
-    )
-  return indexed(splitFences(text)).map(({ index, item: block }) =>
-    block.type === 'text' ? (
-      <div key={index} dir="auto" className={WRAP}>
-        <VisibleText text={block.text} />
-      </div>
-    ) : (
-      <figure key={index} className="my-1.5 rounded border border-line bg-sunken">
-        {block.language !== '' && (
-          <figcaption className="border-b border-line px-2 py-0.5 text-xs text-muted">
-            <VisibleText text={block.language} />
-          </figcaption>
-        )}
-        <pre className={`px-2 py-1.5 font-mono text-sm ${WRAP}`}>
-          <VisibleText text={block.text} />
-        </pre>
-      </figure>
-    ),
-  )
-}
 
 const TONES: Readonly<Record<AnsiTone, string>> = {
   danger: 'text-danger',
@@ -94,17 +57,21 @@ interface LongTextProps {
   readonly length?: number
   /** Offered if `text` is cut. */
   readonly whole?: ReactNode
-  /** `prose`: a message. `mono`: monospaced. `terminal`: with ANSI colours. */
-  readonly look?: 'plain' | 'prose' | 'mono' | 'terminal' | 'quoted'
+  /** `mono`: monospaced. `terminal`: with ANSI colours. */
+  readonly look?: 'plain' | 'mono' | 'terminal' | 'quoted'
+  /** Shows the text instead of `look`. */
+  readonly render?: (text: string) => ReactNode
 }
 
 /** Folded if long, with the number of hidden characters. */
-export function LongText({ text, length = text.length, whole, look = 'plain' }: LongTextProps) {
+export function LongText(props: LongTextProps) {
+  const { text, length = text.length, whole, look = 'plain', render } = props
   const [isOpen, setOpen] = useState(false)
   const end = isOpen ? text.length : foldAt(text)
+  const shown = end < text.length ? text.slice(0, end) : text
   return (
     <>
-      <Look look={look} text={end < text.length ? text.slice(0, end) : text} />
+      {render === undefined ? <Look look={look} text={shown} /> : render(shown)}
       {end < text.length && (
         <TextButton className="mt-1 block font-sans text-sm" onClick={() => setOpen(true)}>
           Show {length > text.length ? 'more' : 'all'} of {count(length)} characters
@@ -123,10 +90,12 @@ function Look({ look, text }: Required<Pick<LongTextProps, 'look' | 'text'>>) {
   switch (look) {
     case 'plain':
       return <VisibleText text={text} />
-    case 'prose':
-      return <Prose text={text} mono={false} />
     case 'mono':
-      return <Prose text={text} mono />
+      return (
+        <div dir="auto" className="font-mono text-sm wrap-anywhere whitespace-pre-wrap">
+          <VisibleText text={text} />
+        </div>
+      )
     case 'terminal':
       return <AnsiSpans text={text} />
     case 'quoted':

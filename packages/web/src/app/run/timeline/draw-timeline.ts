@@ -61,7 +61,7 @@ function readColors() {
   const style = getComputedStyle(document.documentElement)
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim()
   return {
-    kinds: KINDS.map((kind) => read(`kind-${kind}`)),
+    kinds: KINDS.map((kind) => read(kind === 'crash' ? 'danger' : `kind-${kind}`)),
     roles: SEEN_ROLES.map((role) => read(ROLE_LOOKS[role].color)),
     surface: read('surface'),
     raised: read('raised'),
@@ -227,13 +227,15 @@ const BLOCK_HEIGHT = 14
 /** Blocks of this width have a label. */
 const NAMED_WIDTH = 44
 
+const CRASH = KINDS.indexOf('crash')
+
 const [FAILED, ABORTED, IN_DOUBT, RUNNING] = (
   ['failed', 'aborted', 'in doubt', 'running'] as const
 ).map((state) => STATES.indexOf(state))
 
 /** States that must stay visible when many steps share a pixel. */
 const rankOf = (state: number): number =>
-  state === FAILED ? 3 : state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
+  state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
 
 /** Blocks smaller than a pixel are drawn once per pixel. */
 function drawBlocks(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -243,7 +245,66 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: Scene): void {
     const rows = scene.data.rows[index]
     if (rows !== undefined) drawLine(context, scene, { rows, top: topOf(scene, index) + 3, hatch })
   }
+  drawFailures(context, scene, hatch)
   for (const position of new Set([scene.hovered, scene.selected])) outline(context, scene, position)
+}
+
+/** Width of a failed step, however short it was. */
+const FAILURE_WIDTH = 4
+
+/** Failures are on top of everything else, and one of several at the same pixels is enough. */
+function drawFailures(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  hatch: CanvasPattern | null,
+): void {
+  const { data, columns, shown } = scene
+  const [first, last] = visibleLines(scene)
+  const drawn = new Map<number, number>()
+  for (const index of data.failed) {
+    const line = data.lineOf.get(columns.lane[index] ?? 0) ?? 0
+    if (line < first || line >= last || columns.kind[index] === CRASH) continue
+    const left = failureX(scene, index)
+    const right = Math.min(xOf(scene, data.to[index] ?? 0) - 1, scene.width + 4)
+    if (left === undefined || (drawn.get(line) ?? -1) >= Math.max(right, left + 1)) continue
+    const width = Math.max(FAILURE_WIDTH, right - left)
+    drawn.set(line, left + width)
+    context.globalAlpha = shown.hidden > 0 && !shown.has(index) ? 0.2 : 1
+    const top = topOf(scene, line) + 3
+    drawBlock(context, scene, { index, state: FAILED ?? 0, left, top, width, hatch })
+  }
+  context.globalAlpha = 1
+}
+
+/** Where a failure begins, so that all of it is within the timeline; undefined if it is out of view. */
+function failureX(scene: Scene, index: number): number | undefined {
+  const x = xOf(scene, scene.data.from[index] ?? 0)
+  const end = xOf(scene, scene.data.to[index] ?? 0)
+  if (end < scene.gutter - 1 || x > scene.width + 1) return undefined
+  return Math.max(scene.gutter - 4, Math.min(x, scene.width - FAILURE_WIDTH))
+}
+
+/** A red tick for each failure, and a flag where the run crashed. */
+function drawFailureTicks(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { data, columns, colors, height } = scene
+  context.fillStyle = colors.danger
+  let lastX = -9
+  for (const index of data.failed) {
+    const left = failureX(scene, index)
+    if (left === undefined) continue
+    const x = Math.round(left)
+    if (columns.kind[index] === CRASH) {
+      context.fillRect(x + 2, AXIS_HEIGHT - 7, 2, height)
+      context.beginPath()
+      context.moveTo(x + 3, AXIS_HEIGHT + 2)
+      context.lineTo(x - 11, AXIS_HEIGHT + 8)
+      context.lineTo(x + 3, AXIS_HEIGHT + 14)
+      context.fill()
+    } else if (Math.abs(x - lastX) >= 2) {
+      context.fillRect(x, AXIS_HEIGHT - 7, 2, 7)
+      lastX = x
+    }
+  }
 }
 
 interface LineToDraw {
@@ -269,6 +330,7 @@ function drawLine(
     const x = scene.gutter + (from - view.from) * scale
     const length = ((data.to[position] ?? 0) - from) * scale
     const state = columns.state[position] ?? 0
+    if (state === FAILED) continue
     const isOut = isFiltered && !shown.has(position)
     if (length < 2) {
       const pixel = Math.round(x / 2)
@@ -321,7 +383,7 @@ function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block
   context.fillStyle = color
   context.fillRect(left, top, width, BLOCK_HEIGHT)
   if (width >= NAMED_WIDTH && state !== FAILED) nameBlock(context, scene, block, colors.surface)
-  if (state === FAILED && block.hatch !== null && width > 3) {
+  if (state === FAILED && block.hatch !== null && width >= 10) {
     context.fillStyle = block.hatch
     context.fillRect(left, top, width, BLOCK_HEIGHT)
   }
@@ -345,7 +407,7 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, index: number)
   const { data, columns, colors } = scene
   const line =
     index < 0 || index >= data.count ? undefined : data.lineOf.get(columns.lane[index] ?? 0)
-  if (line === undefined) return
+  if (line === undefined || columns.kind[index] === CRASH) return
   const x = xOf(scene, data.from[index] ?? 0)
   const length = Math.max(3, xOf(scene, data.to[index] ?? 0) - x)
   context.strokeStyle = index === scene.selected ? colors.accent : colors.text
@@ -429,6 +491,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): v
   if (scene.figures !== undefined) drawOverlay(context, scene, scene.figures)
   drawAxis(context, scene, marks)
   clipped(context, [gutter, 0, width - gutter, height], () => {
+    drawFailureTicks(context, scene)
     drawRange(context, scene)
     drawPlayhead(context, scene)
   })
@@ -468,7 +531,7 @@ function drawPlayhead(context: CanvasRenderingContext2D, scene: Scene): void {
   if (scene.selected < 0 || scene.selected >= scene.data.count) return
   const x = Math.round(xOf(scene, scene.data.from[scene.selected] ?? 0))
   context.fillStyle = scene.colors.accent
-  context.fillRect(x, 0, 1, scene.height)
+  context.fillRect(Math.min(x, scene.width - 1), 0, 1, scene.height)
 }
 
 /** Idle time: two bars and its duration, if that fits. Returns their positions. */

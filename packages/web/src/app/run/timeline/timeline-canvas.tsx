@@ -171,7 +171,7 @@ function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, he
   const names = lines.slice(0, 20).map(({ name }) => name)
   const { length: pauses } = scale.gaps
   const parts = [
-    `${plural(rows.length, 'step')} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
+    `${plural(rows.steps, 'step')} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
     lines.length > 1 && `lanes: ${names.join(', ')}`,
     pauses > 0 && `${plural(pauses, 'pause')} without a step, compressed`,
     heat !== undefined && heatText(heat, rows),

@@ -146,6 +146,8 @@ export interface TimelineData {
   readonly from: Float64Array
   readonly to: Float64Array
   readonly count: number
+  /** Indexes of the rows that failed: drawn last, and marked on the axis. */
+  readonly failed: Int32Array
 }
 
 export function timelineData({ columns }: RowStore, head: RunHead): TimelineData {
@@ -182,7 +184,9 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
     filled[line] = index + 1
   }
   for (const line of rows) reachOut(line, from, to)
-  return { scale, lines, lineOf, rows, from, to, count }
+  const failed: number[] = []
+  for (let row = 0; row < count; row++) if (columns.state[row] === FAILED) failed.push(row)
+  return { scale, lines, lineOf, rows, from, to, count, failed: Int32Array.from(failed) }
 }
 
 /** Sorts the rows of a line (nearly always sorted) and computes how far they reach. */

@@ -1,9 +1,10 @@
-import { useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { RoleLegend } from '../../blame/role-mark.js'
 import { useBlame } from '../../blame/use-blame.js'
 import { useCommands } from '../../commands/commands.js'
-import { Button } from '../../design/button.js'
+import { Button, IconButton } from '../../design/button.js'
 import { classes } from '../../design/classes.js'
+import { ChevronDownIcon, ChevronRightIcon } from '../../design/icons.js'
 import { useRemembered } from '../../design/remembered.js'
 import { Splitter } from '../../design/splitter.js'
 import type { FilteredRows } from '../row-filter.js'
@@ -46,16 +47,15 @@ export interface TimelineProps {
   readonly shown: FilteredRows
   readonly filtering: Filtering
   readonly isNarrow: boolean
+  /** Figures of the run, beside the controls. */
+  readonly facts: ReactNode
   readonly onMove: (by: number | 'first' | 'last') => void
 }
-
-const BAR_HEIGHT = 28
 
 const wantedHeight = (
   lanes: number,
   { overlay, hasHeat, isNarrow }: { overlay: TimelineOverlay; hasHeat: boolean; isNarrow: boolean },
 ): number =>
-  BAR_HEIGHT +
   AXIS_HEIGHT +
   Math.min(Math.max(lanes, 1), isNarrow ? 3 : 8) * LANE_HEIGHT +
   6 +
@@ -125,23 +125,29 @@ export function TimelinePanel(props: TimelineProps) {
     </Button>
   )
   const bar = (
-    <div className="flex h-7 shrink-0 items-center gap-2 border-b border-line bg-raised px-2 text-sm">
-      <Button
-        look="quiet"
-        className="h-6 px-1.5 text-sm"
+    <div className="flex min-h-8 shrink-0 items-center gap-2 border-b border-line px-2 py-1 text-sm">
+      <IconButton
+        label={isFolded ? 'Unfold the timeline' : 'Fold the timeline'}
+        keys="t"
+        className="size-6"
         aria-expanded={!isFolded}
-        title="Fold or unfold the timeline (t)"
+        icon={isFolded ? <ChevronRightIcon /> : <ChevronDownIcon />}
         onClick={fold}
-      >
-        <span aria-hidden="true" className="font-mono">
-          {isFolded ? '▸' : '▾'}
-        </span>
-        Timeline
-      </Button>
+      />
+      {props.facts}
       {!isFolded && (
         <>
-          <fieldset className="flex items-center gap-0.5 max-sm:hidden">
+          {heat && <RoleLegend roles={heat.seen} className="max-xl:hidden" />}
+          {hasSum && (
+            <span className="truncate text-right text-muted max-lg:hidden">
+              {`up to step ${step}: ${sumText(overlay, figures, selected)}`}
+            </span>
+          )}
+          <fieldset className="flex items-center gap-0.5 max-lg:hidden">
             <legend className="sr-only">Overlay of the timeline</legend>
+            <span aria-hidden="true" className="mr-1 text-muted">
+              Overlay
+            </span>
             {OVERLAYS.map((each) => (
               <label
                 key={each}
@@ -161,11 +167,7 @@ export function TimelinePanel(props: TimelineProps) {
               </label>
             ))}
           </fieldset>
-          {heat && <RoleLegend roles={heat.seen} className="max-lg:hidden" />}
-          <span className="min-w-0 flex-1 truncate text-right text-muted">
-            {hasSum && `up to step ${step}: ${sumText(overlay, figures, selected)}`}
-          </span>
-          <span className="flex items-center">
+          <span className="flex shrink-0 items-center max-sm:hidden">
             {zoomButton('Zoom out', '−', wanted === undefined, () => zoom(0.5))}
             {zoomButton('Zoom in', '+', false, () => zoom(2))}
             {zoomButton('Show all of it', 'all', wanted === undefined, showAll)}
@@ -176,12 +178,12 @@ export function TimelinePanel(props: TimelineProps) {
   )
   return (
     <>
+      {bar}
       <section
         aria-label="Timeline"
         className="flex max-h-[60%] shrink-0 flex-col"
         style={isFolded ? undefined : { height }}
       >
-        {bar}
         {!isFolded && (
           <TimelineCanvas
             {...props}
@@ -196,7 +198,7 @@ export function TimelinePanel(props: TimelineProps) {
           label="Height of the timeline"
           orientation="horizontal"
           size={height}
-          min={BAR_HEIGHT + AXIS_HEIGHT + LANE_HEIGHT}
+          min={AXIS_HEIGHT + LANE_HEIGHT}
           max={800}
           onSize={setHeight}
         />

@@ -1,0 +1,75 @@
+import type { BranchEdit } from '@retake/tape'
+import { useQuery } from '@tanstack/react-query'
+import type { RunHead } from '../../model/run-source.js'
+import { useBackend } from '../sources/backend.js'
+import { readFieldPath } from './field-path.js'
+import { rowTextOf } from './json-tree.js'
+import { indexed } from './text-parts.js'
+import { VisibleText } from './text.js'
+
+const SHOWN = 400
+
+/** What a fork changed at its step: before, as the parent recorded it, and after. */
+export function EditedNote({ head, label }: { head: RunHead; label: string }) {
+  const { branch, parent } = head
+  if (branch?.kind !== 'fork' || branch.at !== label || parent === undefined) return null
+  if (branch.edits.length === 0) return <p className="mt-1 text-sm">Sent again, unchanged.</p>
+  return (
+    <ul aria-label="Changed by this fork" className="mt-1 flex flex-col gap-0.5 text-sm">
+      {indexed(branch.edits).map(({ index, item }) => (
+        <Edit key={index} edit={item} parent={parent.run} label={label} />
+      ))}
+    </ul>
+  )
+}
+
+function Edit(props: {
+  readonly edit: BranchEdit
+  readonly parent: string
+  readonly label: string
+}) {
+  const { edit, parent, label } = props
+  const { live } = useBackend()
+  const { data: before } = useQuery({
+    queryKey: ['editable', parent, label],
+    queryFn: async () => (await live?.editable(parent, label)) ?? {},
+    enabled: live !== undefined && edit.target !== 'draw',
+  })
+  const text = edit.target === 'request' ? before?.request?.text : before?.answer?.text
+  const old = text === undefined ? undefined : valueAt(text, edit.path)
+  return (
+    <li className="line-clamp-4 border-l-2 border-accent pl-2 font-mono wrap-anywhere">
+      <span className="text-muted">
+        {edit.target === 'answer' ? '' : `${edit.target} `}
+        {edit.path ?? (edit.target === 'answer' ? 'answer' : '')}{' '}
+      </span>
+      {old !== undefined && (
+        <>
+          <del className="text-danger">
+            <VisibleText text={old.slice(0, SHOWN)} />
+          </del>
+          <span className="text-muted"> → </span>
+        </>
+      )}
+      <ins className="text-good no-underline">
+        <VisibleText text={rowTextOf(edit.value).text.slice(0, SHOWN)} />
+      </ins>
+    </li>
+  )
+}
+
+/** The value at a path of a JSON text, as text; undefined if there is none. */
+export function valueAt(text: string, path: string | undefined): string | undefined {
+  if (path === undefined) return text
+  try {
+    let value: unknown = JSON.parse(text)
+    for (const key of readFieldPath(path.replaceAll(/\[(\d+)\]/g, '.$1'))) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
+        return undefined
+      value = (value as Record<string, unknown>)[key]
+    }
+    return rowTextOf(value).text
+  } catch {
+    return undefined
+  }
+}
