@@ -39,7 +39,8 @@ ${Object.entries(verbs)
   .map(([name, [summary]]) => `  ${name.padEnd(width)}  ${summary}`)
   .join('\n')}
 
-Name a run by its id, the start of it, the path of its tape, or \`last\`.
+Name a run by its id, the start of it, the path of its tape, \`last\`, \`last~1\`
+(the one before) or \`last:failed\`.
 Results go to stdout, everything else to stderr. --json works everywhere.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 something was found,
 4 credentials missing, 130 interrupted.

@@ -90,11 +90,15 @@ export interface RecordedCode {
   readonly packages: Readonly<Record<string, string>>
 }
 
-/** Facts needed to start a process run again. Secret values are masked. */
+/** Facts needed to start a run again, and what people call it. Secret values are masked. */
 export interface RunDetails {
+  /** File of the program. For a function run: module and export that is called, as `src/agent.ts#handle`. */
   readonly entry?: string
   readonly args?: readonly string[]
   readonly cwd?: string
+  /** For a function run: wire value of the input, with which `entry` is called again. */
+  readonly input?: unknown
+  readonly tags?: readonly string[]
   /** For a function run: the project folder, which may be another one on replay. */
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
