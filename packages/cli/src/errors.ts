@@ -61,6 +61,11 @@ export const cliErrors = errorTable({
     `${folder} has ${found} ${status === undefined ? '' : `${status} `}${found === 1 ? 'run' : 'runs'}.`,
     'Run `retake list` to see the runs; `last~1` is the one before the last, `last:failed` the last that failed.',
   ],
+  TAPE_NAME_INVALID: (file: string) => [
+    `A tape cannot be written to ${file}.`,
+    'The name of its file is the id of the run: letters, digits and . _ -, and .tape at the end.',
+    'Choose a name such as refund.tape.',
+  ],
   TAGS_UNREADABLE: (file: string) => [
     `The tags in ${file} cannot be read.`,
     'The file does not contain a list of tags.',
@@ -160,8 +165,8 @@ export const cliErrors = errorTable({
   ],
   NOT_A_PROCESS_RUN: (id: string) => [
     `Run ${id} was recorded inside a program, by \`record()\` or a guard.`,
-    'Its tape covers only a part of that program, so there is no process to start again.',
-    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake. To continue a guarded run, start its program again with `resume: true`.',
+    'Its tape does not say which function to call, and with which input.',
+    "Add both where it is recorded: `record({ name, entry: 'src/agent.ts#handle', input }, handle)`. Run this one again with `await replay(path, () => handle(input))` from the package retake; to continue a guarded run, start its program again with `resume: true`.",
   ],
   NOT_A_PROXY_RUN: (id: string) => [
     `Run ${id} was not recorded through the proxy.`,

@@ -1,12 +1,12 @@
 import { attempt } from '../attempt.js'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { prepareRunsFolder } from '@retake/engine/runs'
+import { newRunId, prepareRunsFolder, RUN_FILE } from '@retake/engine/runs'
 import { isLocked, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
-import type { EndEvent, RunEvent } from '@retake/tape'
+import { type EndEvent, type RunEvent, tapeExists } from '@retake/tape/format'
 import { runStatus, type RunStatus } from '@retake/tape/present'
 import { version } from '../package-root.js'
 import { RunIndexFile } from './run-index.js'
@@ -91,6 +91,21 @@ export class RunStore {
     } catch (error) {
       throw errors.RUNS_FOLDER_NOT_WRITABLE(this.folder, error)
     }
+  }
+
+  /** Id and tape of a new run; `out` is the path that its tape must have. Throws if there is such a tape. */
+  newRun(out?: string): { readonly id: string; readonly tape: string } {
+    if (out === undefined) {
+      this.prepare()
+      const id = newRunId()
+      return { id, tape: this.pathOf(id) }
+    }
+    const tape = path.resolve(out)
+    if (!RUN_FILE.test(path.basename(tape))) throw cliErrors.TAPE_NAME_INVALID(out)
+    if (existsSync(tape)) throw tapeExists(tape)
+    const store = new RunStore(path.dirname(tape))
+    store.prepare()
+    return { id: path.basename(tape, EXTENSION), tape }
   }
 
   /** Names of the files of the folder; none if there is no folder. */

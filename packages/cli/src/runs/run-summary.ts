@@ -132,13 +132,19 @@ function ancestorsOf(
   return { ancestors }
 }
 
+const SAVED_EVERY = 2000
+
 /** Rows of all runs, newest first, each read when it is needed. Call `save` of the index after. */
 export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
   const names = store.fileNames()
   const tagged = new Set(names.filter((name) => name.endsWith('.tags')))
   const ids = store.unsortedIds(names)
+  const all = new Set(ids)
+  let count = 0
   try {
     for (const id of store.newestFirst(ids)) {
+      // An interrupted list of many tapes has not read them in vain.
+      if (++count % SAVED_EVERY === 0) store.index.save(all)
       const isTagged = tagged.has(path.basename(tagsFileOf(store.pathOf(id))))
       const row = indexedSummary(store, id, { isTagged })
       // Another process may remove runs meanwhile.
@@ -146,7 +152,7 @@ export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
       yield row
     }
   } finally {
-    store.index.save(new Set(ids))
+    store.index.save(all)
   }
 }
 

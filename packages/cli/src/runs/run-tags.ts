@@ -7,9 +7,6 @@ import { cliErrors } from '../errors.js'
 /** Runs with this tag are never pruned. */
 export const PIN = 'pin'
 
-/** Tags are words on a command line, too: they start with a letter or digit and have no spaces. */
-export const isTag = (text: string): boolean => /^[\p{L}\p{N}][\p{L}\p{N}._:/@-]{0,99}$/u.test(text)
-
 /** Words that people put on a run. */
 export interface RunTags {
   readonly tags?: readonly string[]

@@ -12,8 +12,6 @@ import {
 } from '../terminal/terminal.js'
 import {
   type CapturedState,
-  decodeBody,
-  type EndEvent,
   originOf,
   type OutputEvent,
   plainJson,
@@ -26,7 +24,6 @@ import {
   type Tape,
 } from '@retake/tape'
 import { branchFacts, branchLines, stepBranchLines } from '../runs/branch-tree.js'
-import { attempt } from '../attempt.js'
 import { checkTape, inputText, statusOf } from '../runs/run-summary.js'
 import { tagsOf } from '../runs/run-tags.js'
 import { cliErrors } from '../errors.js'
@@ -77,7 +74,7 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
     ...headLines(view, tape, { paint, width }),
     '',
     ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare)),
-    ...endLines(view, tape, { paint, width }),
+    ...endLines(view, { paint, width }),
     ...(view.notCaptured.length === 0 ? [] : ['', 'Not captured:']),
     ...view.notCaptured.flatMap((each) => notCapturedDetail(each, width)),
   ]
@@ -159,13 +156,12 @@ const OUTPUT_LINES = 10
 const STACK_LINES = 8
 
 /** The end of its output, its result, and the error that ended it. */
-function endLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
+function endLines(view: RunView, { paint, width }: Look): string[] {
   const output = outputOf(view, ['stdout', 'stderr']).trimEnd()
   const lines = output === '' ? [] : output.split('\n')
   const more = lines.length - OUTPUT_LINES
-  const end = endEventOf(tape)
-  const result = resultOf(tape, end)
-  const error = end?.error
+  const result = view.result()
+  const error = view.exit?.error
   const stack = error?.stack ?? (error && `${error.name}: ${error.message}`)
   const shown = (line: string): string => `  ${cutTo(printableLine(line), width - 2)}`
   return [
@@ -200,17 +196,6 @@ function outputOf(view: RunView, streams: readonly OutputEvent['stream'][]): str
   }
   return Buffer.concat(parts).subarray(-OUTPUT_MAX).toString()
 }
-
-function endEventOf(tape: Tape): EndEvent | undefined {
-  const last = [...tape.events(tape.count - 2)]
-  return last.find((event): event is EndEvent => event.type === 'end')
-}
-
-/** The returned value of a function run. */
-const resultOf = (tape: Tape, end: EndEvent | undefined): unknown =>
-  end?.as === undefined
-    ? undefined
-    : attempt(() => decodeBody(end.as ?? 'json', tape.body(end.seq)))
 
 /** More changes than this are only counted; `--json` has all of them. */
 const CHANGES_MAX = 40
@@ -326,7 +311,7 @@ function runJson(view: RunView, tape: Tape): unknown {
   const { integrity, digest } = checkTape(tape)
   const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
   const { entry, args, command, cwd, input } = tape.details
-  const result = resultOf(tape, endEventOf(tape))
+  const result = view.result()
   return {
     id,
     path: tape.path,

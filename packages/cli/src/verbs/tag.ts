@@ -1,7 +1,8 @@
+import { isTag } from '@retake/engine/runs'
 import { openOwnTape } from '@retake/tape/node'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import { cliErrors } from '../errors.js'
-import { changeTags, isTag, type RunTags, tagsOf } from '../runs/run-tags.js'
+import { changeTags, type RunTags, tagsOf } from '../runs/run-tags.js'
 import { printableLine } from '../terminal/terminal.js'
 
 export default {

@@ -99,6 +99,8 @@ export interface RunDetails {
   /** For a function run: wire value of the input, with which `entry` is called again. */
   readonly input?: unknown
   readonly tags?: readonly string[]
+  /** For a function run with an entry: proves, on the machine that recorded, that it was recorded there. */
+  readonly proof?: string
   /** For a function run: the project folder, which may be another one on replay. */
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
