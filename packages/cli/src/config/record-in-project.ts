@@ -25,8 +25,8 @@ export async function recordInProject<T, O extends RecordOptions>(
   install()
   await (config ??= outsideRuns(readConfig))
   const { runs } = project()
-  const isPlaced = options?.dir !== undefined || options?.file !== undefined
-  return record(runs === undefined || isPlaced ? options : { ...options, dir: runs }, agent)
+  const hasFolder = options?.dir !== undefined || options?.file !== undefined
+  return record(runs === undefined || hasFolder ? options : { ...options, dir: runs }, agent)
 }
 
 /** A mistake in it is reported by every run until the process starts again. */

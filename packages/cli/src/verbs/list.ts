@@ -159,7 +159,7 @@ function nameText({ name, branch, tags = [], failure, lastLine, input }: RunRow)
   const kind = branch === undefined ? '' : ` (${branch.kind})`
   const words = tags.map((tag) => ` #${tag}`).join('')
   const about = failure ?? lastLine ?? input
-  return printableLine(`${name}${kind}${words}${about === undefined ? '' : ` · ${about}`}`)
+  return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)
 }
 
 function statusText({ status, cutOff }: RunRow, paint: Paint): string {
