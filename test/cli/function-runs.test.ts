@@ -56,6 +56,9 @@ test('runs of a server are replayed, inspected, forked and verified on the comma
   const replayed = await retake(['replay', done], { env })
   expect(replayed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^identical/) as string })
   expect(replayed.stdout).toMatch(new RegExp(`^${done} 0?\\.?\\d`))
+  // Another key is not shown to the agent: it gets placeholders, which are equal, too.
+  const rotated = await retake(['replay', done], { env: { SHOP_API_KEY: `${key}-2` } })
+  expect(rotated.stderr).toMatch(/^identical/)
   const again = await retake(['replay', failed], { env })
   expect(again.stderr).toMatch(/RangeError: nothing to sell[^]*\nidentical/)
   const values = await retake(['eval', done, '--at', 'agent.mjs:6', 'order.count', '--json'], {

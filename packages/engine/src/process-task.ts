@@ -27,6 +27,8 @@ export interface FunctionCall {
   readonly file: string
   readonly name: string
   readonly input?: unknown
+  /** `inputProof` of the tape. */
+  readonly proof?: string
 }
 
 export interface RecordTask {

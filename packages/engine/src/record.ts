@@ -8,6 +8,7 @@ import { closestName } from './closest-name.js'
 import { identifySession } from './run-identity.js'
 import { surroundingsOf } from './environment.js'
 import { errors } from './errors.js'
+import { INPUT_PROOF, proofOf } from './machine-key.js'
 import { natives } from './natives.js'
 import { RECORDER_FLAGS } from './recorder-flags.js'
 import { runUntilReturn } from './run-to-end.js'
@@ -277,7 +278,7 @@ function createTape(
     cwd: process.cwd(),
     ...(root !== undefined && { root }),
     ...(tags !== undefined && tags.length > 0 && { tags: [...tags] }),
-    ...(input !== undefined && { input: maskedInput(input) }),
+    ...(input !== undefined && maskedInput(input)),
   }
   return TapeWriter.create(
     file,
@@ -310,10 +311,17 @@ function fromFileUrl(entry: string): string {
   return path.relative(process.cwd(), file) + decodeURIComponent(hash)
 }
 
-function maskedInput(wire: unknown): unknown {
+function maskedInput(wire: unknown): RunDetails {
   const secrets = new SecretMask()
   secrets.addProcessEnvironment()
-  return JSON.parse(secrets.text(JSON.stringify(wire))) as unknown
+  const json = JSON.stringify(wire)
+  const masked = secrets.text(json)
+  if (masked === json) return { input: wire }
+  const inputProof = proofOf(INPUT_PROOF, json, true)
+  return {
+    input: JSON.parse(masked) as unknown,
+    ...(inputProof !== undefined && { inputProof }),
+  }
 }
 
 /** Milliseconds since now, to the microsecond. */

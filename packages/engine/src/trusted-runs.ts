@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
-import { proofOf } from './machine-key.js'
+import { proofOf, START_PROOF } from './machine-key.js'
 import { stateFolder } from './state-folder.js'
 
 // Taken when this module loads: these files must not become part of a recording.
@@ -26,16 +26,13 @@ export const isTrustedRun = (
  * `record()`: a server makes too many for a list. Without a key they are as they were.
  */
 export function withProof(details: RunDetails): RunDetails {
-  const proof = proofOf(PROVEN, JSON.stringify(details), true)
+  const proof = proofOf(START_PROOF, JSON.stringify(details), true)
   return proof === undefined ? details : { ...details, proof }
 }
 
 function hasProof({ proof, ...details }: RunDetails): boolean {
-  return proof !== undefined && proof === proofOf(PROVEN, JSON.stringify(details), false)
+  return proof !== undefined && proof === proofOf(START_PROOF, JSON.stringify(details), false)
 }
-
-/** Told apart from proofs of variables, whose names contain no space. */
-const PROVEN = 'start of a run'
 
 /** Remembers a run as trusted. Throws the system's error if that is not possible. */
 export function trustRun(tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): void {

@@ -165,7 +165,7 @@ export function refuseProxyRun({ run, details }: Tape): void {
 /** How the recorded program was started, if it can and may be started that way again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
-  const { args = [], cwd, execArgv = [], preloads, input } = details
+  const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof } = details
   refuseProxyRun(tape)
   const { file: entry, name } = entryOf({ run: tape.run, details }) ?? {}
   if (entry === undefined || cwd === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
@@ -179,7 +179,8 @@ export function startOf(tape: Tape, root?: MovedRoot): Start {
   const start = { entry, args, cwd, env, nodeArgs }
   if (name === undefined) return { ...start, ...(preloads && { preloads }) }
   // Modules that the program preloaded were loaded before the run: the agent gets no new ones.
-  const call = { file: path.resolve(cwd, entry), name, ...(input !== undefined && { input }) }
+  const file = path.resolve(cwd, entry)
+  const call = { file, name, ...(input !== undefined && { input }), ...(proof && { proof }) }
   return { ...start, preloads: [], call }
 }
 

@@ -58,6 +58,7 @@ export function continueProcess(
   }
   return startAgent(session, {
     call: task.call,
+    isContinued: true,
     ended: ({ exitCode }) => {
       abandon()
       report(exitCode)

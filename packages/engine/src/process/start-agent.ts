@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { fromWire, recordError } from '@retake/tape/format'
 import { errors } from '../errors.js'
+import { INPUT_PROOF, proofOf } from '../machine-key.js'
 import { natives } from '../natives.js'
 import type { FunctionCall } from '../process-task.js'
 import { type EndingSession, runToEnd } from '../run-to-end.js'
@@ -21,10 +22,13 @@ export function startAgent(
   session: EndingSession,
   {
     call,
+    isContinued = false,
     begin = () => {},
     ended,
   }: {
     readonly call: FunctionCall | undefined
+    /** It may go live. */
+    readonly isContinued?: boolean
     /** Called directly before code of the run executes. */
     readonly begin?: (() => void) | undefined
     readonly ended: (end: ProcessEnd) => void
@@ -42,7 +46,7 @@ export function startAgent(
   }
   return async () => {
     const agent = await loadFunction(call)
-    const input = inputOf(call, session)
+    const input = inputOf(call, session, isContinued)
     begin()
     let end: ProcessEnd = { exitCode: 0 }
     try {
@@ -57,15 +61,24 @@ export function startAgent(
   }
 }
 
-/** The recorded input, with the secrets that this process has in place of their placeholders. */
-function inputOf({ input }: FunctionCall, session: EndingSession): unknown {
+/**
+ * The recorded input. Placeholders in it become the secrets that this process has: on replay if
+ * they are provably the recorded ones, in a run that goes live always, because it needs some.
+ */
+function inputOf(
+  { input, proof }: FunctionCall,
+  session: EndingSession,
+  isContinued: boolean,
+): unknown {
   if (input === undefined) return undefined
   const secrets = new SecretMask()
   secrets.addProcessEnvironment()
   const masked = JSON.stringify(input)
   const revealed = secrets.reveal(masked)
+  const isRecorded = proof !== undefined && proofOf(INPUT_PROOF, revealed, false) === proof
+  if (revealed === masked || !(isContinued || isRecorded)) return fromWire(input)
   // What the agent sends is compared, and recorded, with placeholders again.
-  if (revealed !== masked) session.secrets.takeOver(secrets)
+  session.secrets.takeOver(secrets)
   return fromWire(JSON.parse(revealed))
 }
 

@@ -98,6 +98,8 @@ export interface RunDetails {
   readonly cwd?: string
   /** For a function run: wire value of the input, with which `entry` is called again. */
   readonly input?: unknown
+  /** For an input with placeholders: proves, on the machine that recorded, that another input is the recorded one. */
+  readonly inputProof?: string
   readonly tags?: readonly string[]
   /** For a function run with an entry: proves, on the machine that recorded, that it was recorded there. */
   readonly proof?: string
