@@ -104,8 +104,8 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
   const events = Object.values(view.counts).reduce((sum, count) => sum + count, 0)
   return [
     `${paint('bold', view.id)}  ${printableLine(view.name)}`,
-    ...startLines(tape, width),
     ...branchLines(tape, width),
+    ...startLines(tape, width),
     [
       endOf(view, tape),
       localTime(view.startedAt),

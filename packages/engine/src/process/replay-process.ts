@@ -62,6 +62,7 @@ export function replayProcess(task: ReplayTask & CommonTask): StartCall | undefi
   return startAgent(session, {
     call: task.call,
     begin: () => halter?.atStart(session),
+    ending: (agents) => (end = agents),
     ended: (agents) => {
       end = agents
       process.exitCode = exitCodeOf(agents.exitCode)

@@ -24,6 +24,7 @@ export function startAgent(
     call,
     isContinued = false,
     begin = () => {},
+    ending = () => {},
     ended,
   }: {
     readonly call: FunctionCall | undefined
@@ -31,11 +32,14 @@ export function startAgent(
     readonly isContinued?: boolean
     /** Called directly before code of the run executes. */
     readonly begin?: (() => void) | undefined
+    /** Called when a program has ended, before that is compared with the tape. */
+    readonly ending?: (end: ProcessEnd) => void
     readonly ended: (end: ProcessEnd) => void
   },
 ): StartCall | undefined {
   if (call === undefined) {
     onAgentEnd((end) => {
+      ending(end)
       session.finish(end)
       ended(end)
     })
