@@ -67,6 +67,17 @@ test('tags and notes are set, found and removed, and a pinned run stays', async 
   })
 })
 
+test('record chooses name and tags of its tape, and never replaces one', async () => {
+  const { retake, listed } = await folderOfRuns()
+  const recorded = ['record', '--out', 'tapes/refund.tape', '--tag', 'production', 'agent.mjs']
+  expect((await retake(recorded)).stderr).toContain('recorded refund')
+  expect(await listed('--dir', 'tapes', '--tag', 'production')).toEqual(['refund'])
+  expect((await retake(['replay', 'tapes/refund.tape'])).code).toBe(0)
+  expect((await retake(recorded)).stderr).toContain('TAPE_EXISTS')
+  const wrong = await retake(['record', '--out', 'tapes/refund', 'agent.mjs'])
+  expect(wrong.stderr).toContain('TAPE_NAME_INVALID')
+})
+
 test('a parent is not removed without its branches', async () => {
   const { store, listed, retake } = await folderOfRuns()
   tapeIn(store, A)
