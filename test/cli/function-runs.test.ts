@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
@@ -173,6 +174,9 @@ test.skipIf(process.platform === 'win32')(
       run('bash', ['-c', `trap '' XFSZ; ulimit -f 16; exec node server.mjs ${mode}`], folder)
     const stopped = await limited('stop')
     expect(stopped.stderr).toContain('{"code":"TAPE_WRITE_FAILED"}')
+    const locks = () =>
+      readdirSync(join(folder, '.retake', 'runs')).filter((name) => name.endsWith('.lock'))
+    const before = locks()
     const { stderr } = await limited('continue')
     expect(stderr).toMatch(/RECORDING_STOPPED.*The run full continues unrecorded/)
     const results = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { output: string }[]
@@ -181,6 +185,7 @@ test.skipIf(process.platform === 'win32')(
       { output: 'fine', failure: 'TAPE_WRITE_FAILED' },
       { output: 'fine' },
     ])
+    expect(locks()).toEqual(before)
     const listed = await retake(['list', '--json', '-n', '3'])
     const rows = listed.stdout
       .trim()

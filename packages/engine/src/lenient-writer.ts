@@ -1,6 +1,5 @@
 import type { NewEvent } from '@retake/tape/format'
 import { type SealOptions, TapeWriter } from '@retake/tape/node'
-import { natives } from './natives.js'
 import type { EventWriter } from './sessions/background-writer.js'
 
 /**
@@ -103,8 +102,9 @@ export class LenientWriter implements EventWriter {
   #leaveNote(): void {
     if (this.#failure === undefined) return
     this.#writer.close()
+    let again: TapeWriter | undefined
     try {
-      const again = TapeWriter.reopen(this.path, { now: () => natives.performanceNow() })
+      again = TapeWriter.reopen(this.path, { now: () => this.#writer.elapsed() })
       again.append({
         type: 'note',
         kind: 'boundary',
@@ -112,9 +112,10 @@ export class LenientWriter implements EventWriter {
         text: `the tape could not be written: ${this.#failure.message.split('\n')[0]}`,
         consequence: 'a replay ends here, although the run continued',
       })
-      again.close()
     } catch {
       // Still no room. A tape without a seal is reported as cut off.
+    } finally {
+      again?.close()
     }
   }
 }
