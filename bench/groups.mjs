@@ -12,6 +12,7 @@ export const groups = [
   { name: 'start', file: 'start.mjs', timed: true },
   { name: 'size', file: 'size.mjs', timed: false },
   { name: 'reading', file: 'reading.mjs', timed: true },
+  { name: 'runs', file: 'runs.mjs', timed: true },
   { name: 'replay', file: 'replay.mjs', timed: true },
   { name: 'jump', file: 'jump.mjs', timed: true },
   { name: 'continue', file: 'continue.mjs', timed: true },

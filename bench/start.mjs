@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { processTimes } from './measure/process-times.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 
 const root = join(import.meta.dirname, '..')
@@ -29,7 +30,7 @@ export async function measure({ quick }) {
     const least = {}
     for (let round = 0; round < rounds; round++) {
       for (const [name, args] of Object.entries(commands)) {
-        const { cpuMs, wallMs } = timesOf(args, folder)
+        const { cpuMs, wallMs } = processTimes(args, folder)
         const known = least[name] ?? { cpuMs, wallMs }
         least[name] = {
           cpuMs: Math.min(known.cpuMs, cpuMs),
@@ -72,21 +73,6 @@ const importing = (name) => [
   '-e',
   `await import(${JSON.stringify(import.meta.resolve(name))})`,
 ]
-
-/** Times of a process and its children, from the shell. */
-function timesOf(args, cwd) {
-  const started = performance.now()
-  const script = '"$@" > /dev/null 2>&1; times'
-  const { stdout } = spawnSync('bash', ['-c', script, 'bash', process.execPath, ...args], {
-    cwd,
-    encoding: 'utf8',
-  })
-  const wallMs = performance.now() - started
-  const [, children = ''] = stdout.trim().split('\n')
-  const times = [...children.matchAll(/(\d+)m([\d.]+)s/g)]
-  const cpuMs = times.reduce((sum, [, min, s]) => sum + Number(min) * 60_000 + Number(s) * 1000, 0)
-  return { cpuMs, wallMs }
-}
 
 /** Counts what a loader hook is asked for. */
 function countModules(args) {

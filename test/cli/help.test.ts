@@ -45,5 +45,13 @@ test('a mistyped command or option is a wrong usage, with a suggestion', async (
   expect(option.stderr).toContain('Did you mean --observe?')
   const missing = await retake(['show'])
   expect(missing.code).toBe(2)
-  expect((await retake([])).code).toBe(2)
+})
+
+test('without arguments the command says what it is for and how to begin', async () => {
+  const { retake } = await folderWith({})
+  const { stderr, code } = await retake([])
+  expect(code).toBe(2)
+  expect(stderr.split('\n').length).toBeLessThan(20)
+  for (const command of ['demo', 'record agent.ts', 'replay last', '--help'])
+    expect(stderr).toContain(`npx retake ${command}`)
 })

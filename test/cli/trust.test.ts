@@ -75,6 +75,10 @@ const ARGUMENTS: Readonly<Record<string, (run: string) => string[] | undefined>>
   // These only read.
   show: (run) => [run],
   list: () => [],
+  tag: (run) => [run, '+planted'],
+  prune: () => ['--older-than', '1d'],
+  // Checked against its arguments only: the other commands need the run.
+  rm: () => undefined,
   report: (run) => [run],
   diff: (run) => [run, run],
   locate: (run) => [run, 'planted'],

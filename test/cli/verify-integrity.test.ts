@@ -150,7 +150,7 @@ console.log(1)`,
   const all = await retake(['verify', '.retake/runs'])
   expect(all.code).toBe(0)
   expect(all.stderr).toBe(
-    '2 intact, 1 replayed identically, 1 not replayed (recorded by record(): replay it in your test)\n',
+    '2 intact, 1 replayed identically, 1 not replayed (recorded by record() without `entry`: replay it in your test)\n',
   )
   const only = await retake(['verify', '.retake/runs', '--integrity-only'])
   expect(only.stderr).toBe('2 intact, 2 not replayed (--integrity-only)\n')

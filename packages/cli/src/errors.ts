@@ -49,12 +49,48 @@ export const cliErrors = errorTable({
   UNKNOWN_RUN: (name: string, folder: string) => [
     `There is no run "${name}".`,
     `No tape in ${folder} has an id that starts like this, and no file has this path.`,
-    'Run `retake list` to see the runs. Name a run by id, the start of its id, path, or `last`.',
+    'Run `retake list` to see the runs. Name a run by id, the start of its id, path, `last`, `last~1` or `last:failed`.',
   ],
   AMBIGUOUS_RUN: (name: string, ids: readonly string[]) => [
     `"${name}" matches ${ids.length} runs.`,
     `They are ${listed(ids)}.`,
     'Give more letters of the id, or use `last`.',
+  ],
+  NO_SUCH_LAST_RUN: (name: string, status: string | undefined, found: number, folder: string) => [
+    `There is no run \`${name}\`.`,
+    `${folder} has ${found} ${status === undefined ? '' : `${status} `}${found === 1 ? 'run' : 'runs'}.`,
+    'Run `retake list` to see the runs; `last~1` is the one before the last, `last:failed` the last that failed.',
+  ],
+  TAPE_NAME_INVALID: (file: string) => [
+    `A tape cannot be written to ${file}.`,
+    'The name of its file is the id of the run: letters, digits and . _ -, and .tape at the end.',
+    'Choose a name such as refund.tape.',
+  ],
+  TAGS_UNREADABLE: (file: string) => [
+    `The tags in ${file} cannot be read.`,
+    'The file does not contain a list of tags.',
+    'Correct the file, or delete it to get the recorded tags back.',
+  ],
+  TAG_INVALID: (tag: string) => [
+    `"${tag}" is not a tag.`,
+    'A tag has letters, digits and any of . _ : / @ -, at most 100 characters, and starts with a letter or digit.',
+    'Write it as `+tag` to add or `-tag` to remove it.',
+  ],
+  RUN_HAS_BRANCHES: (id: string, branches: readonly string[]) => [
+    `Run ${id} is not removed.`,
+    `Branches begin with its events and cannot be read without it: ${listed(branches)}.`,
+    'Add --branches to remove them, too.',
+  ],
+  RUN_PINNED: (id: string) => [
+    `Run ${id} is not removed.`,
+    'It has the tag `pin`.',
+    `Remove the tag first: retake tag ${id} -pin`,
+  ],
+  RUN_NOT_REMOVED: (id: string, cause: unknown) => [
+    `Run ${id} cannot be removed.`,
+    systemSaid(cause),
+    'Check who owns the folder of the tapes, and remove it again.',
+    { cause },
   ],
   TEXT_NOT_FOUND: (
     run: string,
@@ -129,8 +165,8 @@ export const cliErrors = errorTable({
   ],
   NOT_A_PROCESS_RUN: (id: string) => [
     `Run ${id} was recorded inside a program, by \`record()\` or a guard.`,
-    'Its tape covers only a part of that program, so there is no process to start again.',
-    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake. To continue a guarded run, start its program again with `resume: true`.',
+    'Its tape does not say which function to call, and with which input.',
+    "Add both where it is recorded: `record({ name, entry: 'src/agent.ts#handle', input }, handle)`. Run this one again with `await replay(path, () => handle(input))` from the package retake; to continue a guarded run, start its program again with `resume: true`.",
   ],
   NOT_A_PROXY_RUN: (id: string) => [
     `Run ${id} was not recorded through the proxy.`,

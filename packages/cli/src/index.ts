@@ -12,12 +12,14 @@ export type { BlameConfig, ModelPrice, RetakeConfig } from './config/define-conf
 export type { JudgeOptions } from './oracle/judge.js'
 export type { OracleAnswer, OracleFunction, RunOutcome, Verdict } from './oracle/oracle.js'
 
+export { recordInProject as record } from './config/record-in-project.js'
 export {
   answerFrom,
+  defineAgent,
   eachWithin,
   fork,
+  runIdentity as currentRun,
   scopesFrom,
-  record,
   replay,
   ReplayDiverged,
   rerun,
@@ -25,6 +27,7 @@ export {
   RetakeError,
   runOfError,
   tool,
+  tool as boundary,
   uninstall,
   within,
 } from '@retake/engine'
@@ -44,6 +47,7 @@ export type {
   RecordResult,
   ReplayFunctionOptions,
   ResumeOptions,
+  RunIdentity,
   SettledDoubt,
   ToolOptions,
 } from '@retake/engine'

@@ -16,7 +16,7 @@ export async function main(args: readonly string[]): Promise<void> {
 async function run(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
   if (first === undefined) {
-    console.error(generalHelp())
+    console.error(FIRST_STEPS)
     return WRONG_USAGE
   }
   if (/^(--version|-v|-V)$/.test(first)) console.log(version())
@@ -29,6 +29,23 @@ async function run(args: readonly string[]): Promise<number> {
   return 0
 }
 
+const FIRST_STEPS = `Retake records AI agents, replays them offline, and finds what went wrong.
+
+See it work, without an API key:
+  npx retake demo
+
+Record your own agent:
+  npx retake record agent.ts             TypeScript or JavaScript
+  npx retake record -- python agent.py   any other language
+
+Then:
+  npx retake show last     steps, tokens, cost and output of the run
+  npx retake replay last   run it again, offline and identical
+  npx retake ui            look inside and change a step, in the browser
+
+In a server, record each request: npx retake docs library
+All commands: npx retake --help`
+
 function generalHelp(): string {
   const width = Math.max(...Object.keys(verbs).map((name) => name.length))
   return `Retake: a flight recorder for AI agents
@@ -39,7 +56,8 @@ ${Object.entries(verbs)
   .map(([name, [summary]]) => `  ${name.padEnd(width)}  ${summary}`)
   .join('\n')}
 
-Name a run by its id, the start of it, the path of its tape, or \`last\`.
+Name a run by its id, the start of it, the path of its tape, \`last\`, \`last~1\`
+(the one before) or \`last:failed\`.
 Results go to stdout, everything else to stderr. --json works everywhere.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 something was found,
 4 credentials missing, 130 interrupted.

@@ -105,7 +105,28 @@ export const errors = errorTable({
   RECORD_OPTIONS_INVALID: (why: string) => [
     'record() was called with invalid options.',
     why,
-    "Call it as record({ name: 'my agent' }, agent); `dir`, `root` and `durability` are optional.",
+    "Call it as record({ name: 'my agent', input }, agent); `retake docs library` lists the options.",
+  ],
+  RECORD_OPTION_UNKNOWN: (option: string, close: string | undefined) => [
+    `record() has no option \`${option}\`.`,
+    close === undefined ? 'No option has a similar name.' : `Did you mean \`${close}\`?`,
+    'Correct or remove it; `retake docs library` lists the options.',
+  ],
+  RECORD_INPUT_INVALID: (path: string, what: string) => [
+    `The input of record() cannot be stored: ${path === '' ? 'it' : `\`${path}\``} is a ${what}.`,
+    'A replay calls the agent with the stored input, so it must survive being stored.',
+    'Pass data only: for a request of a server its parsed body and what else the agent needs.',
+  ],
+  ENTRY_NOT_LOADED: (file: string, cause: unknown) => [
+    `The module ${file} of the recorded agent cannot be loaded.`,
+    `It says: ${reason(cause)}`,
+    'Put the agent into a module that can be imported by itself, without starting a server or connecting to a database.',
+    { cause },
+  ],
+  ENTRY_NOT_A_FUNCTION: (file: string, name: string, exported: readonly string[]) => [
+    `The module ${file} has no function \`${name}\`.`,
+    exported.length === 0 ? 'It exports nothing.' : `It exports ${exported.join(', ')}.`,
+    'Export the agent under the name that the `entry` of record() has.',
   ],
   RUNS_FOLDER_NOT_WRITABLE: (folder: string, cause: unknown) => [
     `The folder ${folder} cannot be written to.`,

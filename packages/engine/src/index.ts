@@ -1,6 +1,7 @@
 export { answerFrom, type AnswerFromOptions, type AnsweredResult } from './answer-from.js'
 export { closestName } from './closest-name.js'
 export { currentRun, type CurrentRun } from './current-run.js'
+export { runIdentity, type RunIdentity } from './run-identity.js'
 export type {
   ContinuePlan,
   InDoubtPolicy,
@@ -39,6 +40,7 @@ export {
   type FileChange,
 } from './overlay/overlay-changes.js'
 export { install, installShims, isInstalled, uninstall } from './boundaries/install.js'
+export { declarePureAddons } from './boundaries/native/addons.js'
 export { currentRecording } from './current-recording.js'
 export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
@@ -49,12 +51,14 @@ export type {
   CallSites,
   ChaosReport,
   ContinueReport,
+  FunctionCall,
   MovedRoot,
   ProcessTask,
   ReplayReport,
 } from './process-task.js'
 export { eachWithin, scopesFrom, within } from './framework-scopes.js'
 export {
+  defineAgent,
   record,
   runOfError,
   type RecordedRun,

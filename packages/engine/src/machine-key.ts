@@ -24,6 +24,10 @@ export function proofOf(
   return key && createHmac('sha256', key).update(`${name}\0`).update(value).digest('base64url')
 }
 
+/** Names of proofs that are not about variables, whose names contain no space. */
+export const INPUT_PROOF = 'input of a run'
+export const START_PROOF = 'start of a run'
+
 function machineKey(mayCreate: boolean): Buffer | undefined {
   const folder = outsideRuns(() => stateFolder(natives.env))
   const known = keys.get(folder)

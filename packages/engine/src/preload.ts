@@ -12,6 +12,7 @@ import { install } from './boundaries/install.js'
 import { declarePureAddons } from './boundaries/native/addons.js'
 import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
+import type { StartCall } from './process/start-agent.js'
 import { stopWith } from './process/stop-with.js'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
 import type { DeferredPreloads, ProcessTask } from './process-task.js'
@@ -23,30 +24,30 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   declarePureAddons(task.pureAddons ?? [])
   const preloads = takePreloads()
   try {
-    if (task.mode === 'record') recordProcess(task, preloads)
-    else await play(task)
+    const startCall = task.mode === 'record' ? recordProcess(task, preloads) : await play(task)
+    install()
+    await startCall?.()
   } catch (error) {
     stopWith(error, task.failure)
   }
-  install()
   await loadPreloads(preloads)
 }
 
 /** Loads the player only if it is needed. */
-async function play(task: Exclude<ProcessTask, { readonly mode: 'record' }>): Promise<void> {
+async function play(
+  task: Exclude<ProcessTask, { readonly mode: 'record' }>,
+): Promise<StartCall | undefined> {
   if (task.mode === 'replay') {
     const { replayProcess } = await import('./process/replay-process.js')
-    replayProcess(task)
-    return
+    return replayProcess(task)
   }
   if (task.mode === 'chaos') {
     const { chaosProcess } = await import('./process/chaos-process.js')
-    chaosProcess(task)
-    return
+    return chaosProcess(task)
   }
   const { continueProcess } = await import('./process/continue-process.js')
   const { loadSimulator } = await import('./player/free-answers.js')
-  continueProcess(task, await loadSimulator(task.plan))
+  return continueProcess(task, await loadSimulator(task.plan))
 }
 
 function takeTask(): ProcessTask {

@@ -18,6 +18,17 @@ export interface CommonTask {
   readonly trustedRuns?: string
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
+  /** Set for a run of `record()`: the process makes this call instead of running a program. */
+  readonly call?: FunctionCall
+}
+
+/** The function that was recorded: absolute path of its module, its export, and its input as a wire value. */
+export interface FunctionCall {
+  readonly file: string
+  readonly name: string
+  readonly input?: unknown
+  /** `inputProof` of the tape. */
+  readonly proof?: string
 }
 
 export interface RecordTask {
@@ -28,6 +39,7 @@ export interface RecordTask {
   /** The agent file as the user named it, and its arguments. */
   readonly entry: string
   readonly args: readonly string[]
+  readonly tags?: readonly string[]
   /** File for the `CallSites`, when they are wanted. */
   readonly sites?: string
   /** Folder for copies of the databases that the agent opens; the agent uses the copies. */

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { natives } from './natives.js'
-import { openRecording, record, runOfError } from './record.js'
+import { openTape } from '@retake/tape/node'
+import { runIdentity } from './run-identity.js'
+import { defineAgent, openRecording, record, runOfError } from './record.js'
+import { replay } from './replay.js'
 import { tool } from './tool.js'
 
 test('of two runs that draw the same id at once the second draws again', () => {
@@ -40,8 +43,12 @@ test.each([
   [{}, /`name` is missing/],
   [{ name: '' }, /`name` is ""/],
   [{ name: 7 }, /`name` is number/],
-  [{ name: 'x', folder: 'y' }, /no option `folder`/],
-  [{ name: 'x', Dir: 'y' }, /Did you mean `dir`/],
+  [{ name: 'x', tags: 'production' }, /`tags` is "production", not a list/],
+  [{ name: 'x', tags: ['a b'] }, /not a list of tags/],
+  [{ name: 'x', entry: 'agent.ts#' }, /such as 'src\/agent.ts#handle'/],
+  [{ name: 'x', file: 'tapes/refund' }, /ends with .tape/],
+  [{ name: 'x', file: 'a.tape', dir: 'b' }, /`dir` and `file`/],
+  [{ name: 'x', onError: 'ignore' }, /not 'stop' or 'continue'/],
 ])(
   'options that record() does not understand are refused before the agent runs: %j',
   async (options, why) => {
@@ -53,6 +60,64 @@ test.each([
     expect(agent).not.toHaveBeenCalled()
   },
 )
+
+test.each([
+  [{ name: 'x', folder: 'y' }, 'No option has a similar name.'],
+  [{ name: 'x', Dir: 'y' }, 'Did you mean `dir`?'],
+  [{ name: 'x', tag: ['y'] }, 'Did you mean `tags`?'],
+])('an unknown option is an error that suggests another one: %j', async (options, why) => {
+  await expect(record(options, () => 1)).rejects.toMatchObject({
+    code: 'RECORD_OPTION_UNKNOWN',
+    why,
+  })
+})
+
+test('an input that cannot be stored is refused before the agent runs', async () => {
+  const agent = vi.fn<() => void>()
+  const input = { order: { pay: () => 1 } }
+  await expect(record({ name: 'x', input }, agent)).rejects.toMatchObject({
+    code: 'RECORD_INPUT_INVALID',
+    what: expect.stringContaining('`order.pay` is a function pay') as string,
+  })
+  expect(agent).not.toHaveBeenCalled()
+})
+
+test('the agent gets a copy of its input, and the tape has it with tags and entry', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const input = { at: new Date(0), list: [1] }
+  const agent = defineAgent('src/agent.ts#handle', (given: typeof input) => {
+    given.list.push(2)
+    return { given, id: runIdentity()?.id }
+  })
+  const file = path.join(dir, 'refund.tape')
+  const { output, run } = await record({ name: 'x', input, tags: ['production'], file }, agent)
+  expect(input.list).toEqual([1])
+  expect(output).toEqual({ given: { at: new Date(0), list: [1, 2] }, id: 'refund' })
+  expect(run).toEqual({ id: 'refund', name: 'x', path: file })
+  expect(openTape(file).details).toMatchObject({
+    input: { at: { $: 'Date', v: 0 }, list: [1] },
+    tags: ['production'],
+    entry: 'src/agent.ts#handle',
+  })
+  await expect(record({ name: 'x', file }, () => 1)).rejects.toMatchObject({ code: 'TAPE_EXISTS' })
+  expect((await replay(file, () => agent({ at: new Date(0), list: [1] }))).output).toEqual(output)
+})
+
+test('a run without a place for its tape continues unrecorded if it may', async () => {
+  const dir = path.join(mkdtempSync(path.join(tmpdir(), 'retake-record-')), 'file')
+  onTestFinished(() => rmSync(path.dirname(dir), { recursive: true, force: true }))
+  writeFileSync(dir, '')
+  const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  onTestFinished(() => warn.mockRestore())
+  const { output, run } = await record(
+    { name: 'x', input: 4, dir, onError: 'continue' },
+    (n) => n + 1,
+  )
+  expect(output).toBe(5)
+  expect(run.failure).toMatchObject({ code: 'RUNS_FOLDER_NOT_WRITABLE' })
+  expect(warn).toHaveBeenCalledOnce()
+})
 
 test('the default folder of tapes is kept out of version control', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-record-'))

@@ -1,23 +1,46 @@
+import { statSync, unlinkSync } from 'node:fs'
 import path from 'node:path'
-import { type Durability, TapeError } from '@retake/tape/format'
+import { fileURLToPath } from 'node:url'
+import { type Durability, fromWire, type RunDetails, TapeError, toWire } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { closestName } from './closest-name.js'
+import { identifySession } from './run-identity.js'
+import { surroundingsOf } from './environment.js'
 import { errors } from './errors.js'
+import { INPUT_PROOF, proofOf } from './machine-key.js'
 import { natives } from './natives.js'
 import { RECORDER_FLAGS } from './recorder-flags.js'
 import { runUntilReturn } from './run-to-end.js'
-import { newRunId } from './run-id.js'
+import { isTag, newRunId, RUN_FILE } from './run-id.js'
 import { prepareRunsFolder } from './runs-folder.js'
 import { currentSession, outsideRuns } from './scope.js'
+import { SecretMask } from './secrets.js'
+import { LenientWriter } from './lenient-writer.js'
+import { withProof } from './trusted-runs.js'
 import type { EventWriter } from './sessions/background-writer.js'
 import { RecordSession, type RecordSessionOptions } from './sessions/record-session.js'
 
 export interface RecordOptions {
   /** What the run is called in lists. */
   readonly name: string
+  /**
+   * Argument of the agent. It is stored, so that the command line can call `entry` with it. The
+   * agent gets a copy, as a replay does; functions and cycles in it are an error.
+   */
+  readonly input?: unknown
+  /** Words by which `retake list --tag` finds the run; runs with the tag `pin` are never pruned. */
+  readonly tags?: readonly string[]
+  /**
+   * Module and export that the command line calls to run the agent again: `src/agent.ts#handle`,
+   * from the working directory, or a file URL. Without `#`, the default export. Not needed for
+   * an agent that `defineAgent` has registered.
+   */
+  readonly entry?: string
   /** Folder for the tape; `.retake/runs` under the working directory unless set. */
   readonly dir?: string
+  /** Path of the tape, which must not exist; its name without `.tape` is the id of the run. */
+  readonly file?: string
   /** The project's folder. With the one of `replay`, it makes paths on the tape hold on other machines. */
   readonly root?: string
   /**
@@ -26,6 +49,11 @@ export interface RecordOptions {
    * death of the process only; nothing waits for the disk.
    */
   readonly durability?: Durability
+  /**
+   * `stop` (default): if the tape cannot be written, as on a full disk, the agent gets the error.
+   * `continue`: the agent runs on unrecorded, the tape ends early, and `run.failure` says why.
+   */
+  readonly onError?: 'stop' | 'continue'
 }
 
 /** A recording. Its tape exists from the start of the run. */
@@ -34,6 +62,8 @@ export interface RecordedRun {
   readonly name: string
   /** Path of the tape. */
   readonly path: string
+  /** With `onError: 'continue'`: why the tape is missing or incomplete. */
+  readonly failure?: Error
 }
 
 export interface RecordResult<T> {
@@ -56,20 +86,52 @@ export interface RecordResult<T> {
  * iterator in what it returns is replaced by one of the same type, and everything
  * that reading it causes belongs to the run.
  */
-export async function record<T>(
-  options: RecordOptions,
-  agent: () => T | Promise<T>,
+export async function record<T, O extends RecordOptions>(
+  options: O,
+  agent: (input: O['input']) => T | Promise<T>,
 ): Promise<RecordResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   checkRecordOptions(options)
-  const { session, run } = outsideRuns(() => openRecording(options))
+  const entry = options.entry ?? registeredEntry(agent)
+  const wire = outsideRuns(() => inputWire(options))
+  const call = (): T | Promise<T> => agent(wire === undefined ? undefined : fromWire(wire))
+  const opened = openOrContinue({ ...options, ...(entry !== undefined && { entry }) }, wire)
+  const { run } = opened
+  if (opened.session === undefined) return { output: await call(), run, done: Promise.resolve() }
   try {
-    const { output, done } = await runUntilReturn(session, agent)
+    const { output, done } = await runUntilReturn(opened.session, call)
     return { output, run, done }
   } catch (error) {
     if (typeof error === 'object' && error !== null) failedRuns.set(error, run)
     throw error
+  }
+}
+
+/** With `onError: 'continue'`, a tape that cannot be created leaves the run without a session. */
+function openOrContinue(
+  options: RecordOptions,
+  wire: unknown,
+): { readonly session?: RecordSession; readonly run: RecordedRun } {
+  if (options.onError !== 'continue') return outsideRuns(() => openRecording(options, {}, wire))
+  const watch: { failure?: Error } = {}
+  const onFailure = (failure: Error): void => {
+    watch.failure = failure
+    process.emitWarning(`The run ${options.name} continues unrecorded. ${failure.message}`, {
+      type: 'RetakeWarning',
+      code: 'RECORDING_STOPPED',
+    })
+  }
+  const withFailure = (run: RecordedRun): RecordedRun =>
+    Object.defineProperty({ ...run }, 'failure', { enumerable: true, get: () => watch.failure })
+  try {
+    const through = (writer: TapeWriter): EventWriter => new LenientWriter(writer, onFailure)
+    const { session, run } = outsideRuns(() => openRecording(options, { through }, wire))
+    return { session, run: withFailure(run) }
+  } catch (error) {
+    onFailure(error as Error)
+    const id = newRunId()
+    return { run: withFailure({ id, name: options.name, path: '' }) }
   }
 }
 
@@ -79,32 +141,81 @@ const failedRuns = new WeakMap<object, RecordedRun>()
 export const runOfError = (error: unknown): RecordedRun | undefined =>
   typeof error === 'object' && error !== null ? failedRuns.get(error) : undefined
 
-const OPTIONS: readonly string[] = [
-  'name',
-  'dir',
-  'root',
-  'durability',
-] satisfies (keyof RecordOptions)[]
+const entries = new WeakMap<object, string>()
+
+/**
+ * Registers the module and export of an agent, as `src/agent.ts#handle` or a file URL with the
+ * export after `#`, and returns the agent. `record()` stores it as the `entry` of the agent's runs.
+ */
+export function defineAgent<F extends (input: never) => unknown>(entry: string, agent: F): F {
+  const problem = entryProblem(entry)
+  if (problem !== undefined) throw errors.RECORD_OPTIONS_INVALID(problem)
+  entries.set(agent, entry)
+  return agent
+}
+
+const registeredEntry = (agent: object): string | undefined => entries.get(agent)
+
+/** Wire value of the input; undefined without one. */
+function inputWire({ input }: RecordOptions): unknown {
+  if (input === undefined) return undefined
+  return toWire(input, {
+    onLoss: (path, what) => {
+      throw errors.RECORD_INPUT_INVALID(path, what)
+    },
+  })
+}
+
+const CHECKS: {
+  readonly [K in keyof Required<RecordOptions>]: (value: unknown) => string | undefined
+} = {
+  name: (name) =>
+    typeof name === 'string' && name.trim() !== '' ? undefined : 'not the name of a run',
+  input: () => undefined,
+  tags: (tags) =>
+    tags === undefined || (Array.isArray(tags) && tags.every(isTag))
+      ? undefined
+      : 'not a list of tags, which are words of letters, digits and . _ : / @ -',
+  entry: (entry) => (entry === undefined ? undefined : entryProblem(entry)),
+  dir: () => undefined,
+  file: (file) =>
+    file === undefined || (typeof file === 'string' && RUN_FILE.test(path.basename(file)))
+      ? undefined
+      : 'not the path of a tape; its name has letters, digits and . _ - and ends with .tape',
+  root: () => undefined,
+  durability: (durability) =>
+    [undefined, 'machine', 'process'].includes(durability as string)
+      ? undefined
+      : "not 'machine' or 'process'",
+  onError: (onError) =>
+    [undefined, 'stop', 'continue'].includes(onError as string)
+      ? undefined
+      : "not 'stop' or 'continue'",
+}
+
+function entryProblem(entry: unknown): string | undefined {
+  return typeof entry === 'string' && /^[^#]+(#[\p{ID_Start}$_][\p{ID_Continue}$]*)?$/u.test(entry)
+    ? undefined
+    : "not a module and its export, such as 'src/agent.ts#handle'"
+}
 
 /** Validates before anything is written, because JavaScript callers have no type checker. */
 function checkRecordOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw errors.RECORD_OPTIONS_INVALID(`The options are ${describeValue(options)}, not an object.`)
-  const { name, durability } = options as Partial<Record<keyof RecordOptions, unknown>>
-  if (typeof name !== 'string' || name.trim() === '')
-    throw errors.RECORD_OPTIONS_INVALID(
-      `\`name\` is ${describeValue(name)}, not the name of a run.`,
-    )
-  if (durability !== undefined && durability !== 'machine' && durability !== 'process')
-    throw errors.RECORD_OPTIONS_INVALID(
-      `\`durability\` is ${describeValue(durability)}, not 'machine' or 'process'.`,
-    )
-  const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key))
-  if (unknown === undefined) return
-  const close = closestName(unknown, OPTIONS)
-  throw errors.RECORD_OPTIONS_INVALID(
-    `There is no option \`${unknown}\`.${close === undefined ? '' : ` Did you mean \`${close}\`?`}`,
-  )
+  const given = options as Readonly<Record<string, unknown>>
+  for (const [option, check] of Object.entries(CHECKS)) {
+    const problem = check(given[option])
+    if (problem !== undefined)
+      throw errors.RECORD_OPTIONS_INVALID(
+        `\`${option}\` is ${describeValue(given[option])}, ${problem}.`,
+      )
+  }
+  if (given['dir'] !== undefined && given['file'] !== undefined)
+    throw errors.RECORD_OPTIONS_INVALID('`dir` and `file` both say where the tape goes.')
+  const unknown = Object.keys(options).find((key) => !(key in CHECKS))
+  if (unknown !== undefined)
+    throw errors.RECORD_OPTION_UNKNOWN(unknown, closestName(unknown, Object.keys(CHECKS)))
 }
 
 const describeValue = (value: unknown): string =>
@@ -113,24 +224,39 @@ const describeValue = (value: unknown): string =>
 /** Ids hold a second and a few letters: of many runs that begin at once two may draw the same. */
 const DRAWS_MAX = 20
 
-/** A new tape, and the session that writes it. */
+/** A new tape, and the session that writes it. `input` is a wire value. */
 export function openRecording(
   options: RecordOptions,
   {
     through = (writer) => writer,
     ...sessionOptions
   }: RecordSessionOptions & { readonly through?: (writer: TapeWriter) => EventWriter } = {},
+  input?: unknown,
 ): { session: RecordSession; run: RecordedRun } {
-  const dir = runsFolder(options.dir)
+  const { name, file } = options
+  const dir = runsFolder(file === undefined ? options.dir : path.dirname(file))
   for (let draw = 1; ; draw += 1) {
-    const id = newRunId()
-    const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
+    const id = file === undefined ? newRunId() : path.basename(file, '.tape')
+    const run = { id, name, path: path.join(dir, `${id}.tape`) }
     try {
-      return { session: new RecordSession(through(createTape(run, options)), sessionOptions), run }
+      const writer = through(createTape(run, options, input))
+      const session = new RecordSession(writer, sessionOptions)
+      identifySession(session, run)
+      return { session, run }
     } catch (error) {
+      if (error instanceof TapeError && error.code === 'TAPE_WRITE_FAILED') removeEmpty(run.path)
       const isTaken = error instanceof TapeError && error.code === 'TAPE_EXISTS'
-      if (!isTaken || draw >= DRAWS_MAX) throw error
+      if (!isTaken || file !== undefined || draw >= DRAWS_MAX) throw error
     }
+  }
+}
+
+/** A tape without its first record, as on a full disk, says nothing. */
+function removeEmpty(file: string): void {
+  try {
+    if (statSync(file).size === 0) unlinkSync(file)
+  } catch {
+    // It was not created.
   }
 }
 
@@ -144,8 +270,16 @@ function runsFolder(given: string | undefined): string {
 
 function createTape(
   { id, name, path: file }: RecordedRun,
-  { root, durability = 'machine' }: RecordOptions,
+  { root, durability = 'machine', tags, entry }: RecordOptions,
+  input: unknown,
 ): TapeWriter {
+  const details: RunDetails = {
+    platform: `${process.platform} ${process.arch}`,
+    cwd: process.cwd(),
+    ...(root !== undefined && { root }),
+    ...(tags !== undefined && tags.length > 0 && { tags: [...tags] }),
+    ...(input !== undefined && maskedInput(input)),
+  }
   return TapeWriter.create(
     file,
     {
@@ -158,13 +292,36 @@ function createTape(
       flags: RECORDER_FLAGS,
       durability,
     },
-    {
-      platform: `${process.platform} ${process.arch}`,
-      cwd: process.cwd(),
-      ...(root !== undefined && { root }),
-    },
+    entry === undefined ? details : withProof({ ...details, ...startOf(entry) }),
     { now: elapsed() },
   )
+}
+
+/** Needed to call the function again in a process of its own. */
+const startOf = (entry: string): RunDetails => ({
+  entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
+  execArgv: [...process.execArgv],
+  env: surroundingsOf(natives.env),
+})
+
+/** From the working directory, so that it is found in another checkout. */
+function fromFileUrl(entry: string): string {
+  const { hash } = new URL(entry)
+  const file = fileURLToPath(entry)
+  return path.relative(process.cwd(), file) + decodeURIComponent(hash)
+}
+
+function maskedInput(wire: unknown): RunDetails {
+  const secrets = new SecretMask()
+  secrets.addProcessEnvironment()
+  const json = JSON.stringify(wire)
+  const masked = secrets.text(json)
+  if (masked === json) return { input: wire }
+  const inputProof = proofOf(INPUT_PROOF, json, true)
+  return {
+    input: JSON.parse(masked) as unknown,
+    ...(inputProof !== undefined && { inputProof }),
+  }
 }
 
 /** Milliseconds since now, to the microsecond. */

@@ -13,3 +13,10 @@ export function newRunId(): string {
   const letters = letter(0) + letter(2) + letter(4) + letter(6)
   return `${time.slice(0, 8)}-${time.slice(9, 15)}-${letters}`
 }
+
+/** Name of a tape's file: ids contain nothing that could leave the folder. */
+export const RUN_FILE = /^[\w-][\w.-]*\.tape$/
+
+/** Tags are words on a command line, too: they start with a letter or digit and have no spaces. */
+export const isTag = (text: unknown): boolean =>
+  typeof text === 'string' && /^[\p{L}\p{N}][\p{L}\p{N}._:/@-]{0,99}$/u.test(text)

@@ -4,6 +4,6 @@
  */
 export { isSurrounding, loadsCode, withSurroundings } from './environment.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
-export { newRunId } from './run-id.js'
+export { isTag, newRunId, RUN_FILE } from './run-id.js'
 export { prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'

@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Tape } from '@retake/tape/format'
+import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
+import { proofOf, START_PROOF } from './machine-key.js'
 import { stateFolder } from './state-folder.js'
 
 // Taken when this module loads: these files must not become part of a recording.
@@ -15,8 +16,23 @@ export const trustedRunsFile = (): string => path.join(stateFolder(), 'trusted-r
  * The mark covers what would be started: program, arguments, folder, flags and environment.
  * Not promised: the rest of the tape may have been changed by somebody who got a copy.
  */
-export const isTrustedRun = (tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): boolean =>
-  marksIn(file).has(tape.startDigest)
+export const isTrustedRun = (
+  tape: Pick<Tape, 'startDigest' | 'details'>,
+  file = trustedRunsFile(),
+): boolean => hasProof(tape.details) || marksIn(file).has(tape.startDigest)
+
+/**
+ * The details of a run with a proof that this user recorded it on this machine. For runs of
+ * `record()`: a server makes too many for a list. Without a key they are as they were.
+ */
+export function withProof(details: RunDetails): RunDetails {
+  const proof = proofOf(START_PROOF, JSON.stringify(details), true)
+  return proof === undefined ? details : { ...details, proof }
+}
+
+function hasProof({ proof, ...details }: RunDetails): boolean {
+  return proof !== undefined && proof === proofOf(START_PROOF, JSON.stringify(details), false)
+}
 
 /** Remembers a run as trusted. Throws the system's error if that is not possible. */
 export function trustRun(tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): void {

@@ -8,7 +8,7 @@ import module from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isatty } from 'node:tty'
-import type { DeferredPreloads, ProcessTask } from '@retake/engine'
+import type { DeferredPreloads, FunctionCall, ProcessTask } from '@retake/engine'
 import { RetakeError } from '@retake/engine/errors'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from '@retake/engine/runs'
 import type { Preload } from '@retake/tape'
@@ -121,6 +121,8 @@ export interface Start {
   readonly nodeArgs: readonly string[]
   /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
   readonly preloads?: readonly Preload[]
+  /** For a run of `record()`: the function that is called instead of running the file. */
+  readonly call?: FunctionCall
 }
 
 export interface AgentOptions {
@@ -169,7 +171,9 @@ function preloadFlags({ entry, nodeArgs, env }: Start): string[] {
 /** Systems take at most 128 kB in one variable. */
 const VARIABLE_LENGTH = 30_000
 
-type OwnTask<T> = T extends ProcessTask ? Omit<T, 'failure' | 'flagCount' | 'pureAddons'> : never
+type OwnTask<T> = T extends ProcessTask
+  ? Omit<T, 'failure' | 'flagCount' | 'pureAddons' | 'call'>
+  : never
 
 /**
  * A process that runs an agent under Retake, and a temporary folder for what it reports.
@@ -207,6 +211,7 @@ export class TaskProcess {
       failure: inside('failure.json'),
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
+      ...(start.call && { call: start.call }),
     }
     const { args, env } = nodeCommand(start, [...(options.nodeArgs ?? []), ...retakeFlags])
     this.#args = args

@@ -178,7 +178,7 @@ export async function continueAgent(
 ): Promise<Continued> {
   const start = { ...startOf(tape), env: liveEnvironment(tape, options.env ?? {}, plan) }
   const target = plan.branch?.path ?? plan.source
-  const unmark = markRecording(target)
+  const unmark = markRecording(target, plan.branch && tape.run.id)
   const child = new TaskProcess(
     start,
     (inside) => ({

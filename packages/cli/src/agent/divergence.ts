@@ -108,8 +108,9 @@ export interface AdviceOptions {
 }
 
 /** The command line that records a run again. */
-function recordCommand({ details }: Tape): string {
+function recordCommand({ details, run }: Tape): string {
   const { entry = '', args = [], command, proxy } = details
+  if (run.scope === 'function') return 'call record() in your program'
   if (command === undefined) return ['retake record', entry, ...args].join(' ')
   const matchers = (proxy?.matchers ?? []).flatMap((matcher) => ['--matcher', matcher])
   return [
@@ -158,8 +159,8 @@ export function divergenceAdvice(
   ]
 }
 
-const lookFor = ({ details: { entry } }: Tape): string =>
-  entry === undefined
+const lookFor = ({ details: { entry }, run: { scope } }: Tape): string =>
+  entry === undefined || scope === 'function'
     ? 'Wrap what it depends on in tool(), so that its result is recorded.'
     : `\`retake doctor ${entry}\` looks for it.`
 

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
 import type { CallSites } from '@retake/engine'
-import { newRunId, trustedRunsFile } from '@retake/engine/runs'
+import { trustedRunsFile } from '@retake/engine/runs'
 import { openOwnTape } from '@retake/tape/node'
 import { Interrupted } from '../command-line/exit-codes.js'
 import { type AgentEnd, takeFromNodeOptions, takePreloads, TaskProcess } from './agent-process.js'
@@ -33,6 +33,9 @@ export interface RecordingOptions {
   readonly databases?: string
   /** Wants the call sites of values and timers, too. */
   readonly withSites?: boolean
+  readonly tags?: readonly string[]
+  /** Path of the tape, whose name is the id of the run; a new name in the store unless set. */
+  readonly out?: string
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
 }
@@ -41,9 +44,7 @@ export interface RecordingOptions {
 export async function recordAgent(options: RecordingOptions): Promise<AgentRecording> {
   const { store, entry, args, nodeArgs = [], databases, strict, withSites = false } = options
   checkEntry(entry)
-  store.prepare()
-  const id = newRunId()
-  const tape = store.pathOf(id)
+  const { id, tape } = store.newRun(options.out)
   const unmark = markRecording(tape)
   const env = { ...process.env, ...options.env }
   const preloads = [
@@ -63,6 +64,7 @@ export async function recordAgent(options: RecordingOptions): Promise<AgentRecor
       ...(withSites && { sites: inside('sites.json') }),
       ...(databases !== undefined && { databases }),
       code: codeOf(path.resolve(entry)),
+      ...(options.tags && { tags: options.tags }),
       ...(strict === true && { strict }),
       ...(options.durability && { durability: options.durability }),
     }),

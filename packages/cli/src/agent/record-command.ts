@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { isatty } from 'node:tty'
-import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine/runs'
+import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import {
   CertificateAuthority,
   ClientProcess,
@@ -68,6 +68,9 @@ export interface CommandRecordingOptions {
   readonly store: RunStore
   readonly command: readonly string[]
   readonly name?: string
+  readonly tags?: readonly string[]
+  /** Path of the tape; a new name in the store unless set. */
+  readonly out?: string
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
   /** As `name=url`. */
@@ -105,9 +108,10 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     const recorded = await recordThroughProxy(
       {
         store,
+        ...(options.out !== undefined && { out: options.out }),
         port: options.port ?? 0,
         matchers,
-        run: { name: options.name ?? nameOf(command), command, durability },
+        run: { name: options.name ?? nameOf(command), command, durability, tags: options.tags },
         proxy: { routes, variables, ...(authority && { tls: true }) },
         connections: { client, wayOut, ...(authority && { authority }) },
         beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
@@ -136,9 +140,10 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
 export async function recordThroughProxy(
   options: {
     readonly store: RunStore
+    readonly out?: string
     readonly port: number
     readonly matchers: readonly string[]
-    readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability'>
+    readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability' | 'tags'>
     readonly proxy: Omit<ProxyTape['proxy'], 'port'>
     readonly connections: Pick<RecordingProxyOptions, 'client' | 'wayOut' | 'authority'>
     readonly beforeEnd?: (writer: TapeWriter) => void
@@ -153,10 +158,8 @@ export async function recordThroughProxy(
   const { store, matchers } = options
   const { routes } = options.proxy
   await loadMatchers(matchers, process.cwd())
-  store.prepare()
+  const { id, tape } = store.newRun(options.out)
   const server = await ProxyServer.listen(options.port)
-  const id = newRunId()
-  const tape = store.pathOf(id)
   const unmark = markRecording(tape)
   try {
     const proxied = {

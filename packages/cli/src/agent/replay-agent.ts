@@ -8,7 +8,7 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { duration, plural } from '@retake/tape/present'
 import { divergenceReport } from './divergence.js'
-import { movedHere } from './source-code.js'
+import { entryOf, movedHere } from './source-code.js'
 import { type Look, printable } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
 import { requireTrust } from './trust.js'
@@ -165,8 +165,9 @@ export function refuseProxyRun({ run, details }: Tape): void {
 /** How the recorded program was started, if it can and may be started that way again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
-  const { entry, args = [], cwd, execArgv = [], preloads } = details
+  const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof } = details
   refuseProxyRun(tape)
+  const { file: entry, name } = entryOf({ run: tape.run, details }) ?? {}
   if (entry === undefined || cwd === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw cliErrors.RECORDED_FOLDER_MISSING(cwd)
@@ -175,7 +176,12 @@ export function startOf(tape: Tape, root?: MovedRoot): Start {
   requireTrust(tape)
   const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
   const env = environmentFor(tape, details)
-  return { entry, args, cwd, env, nodeArgs, ...(preloads && { preloads }) }
+  const start = { entry, args, cwd, env, nodeArgs }
+  if (name === undefined) return { ...start, ...(preloads && { preloads }) }
+  // Modules that the program preloaded were loaded before the run: the agent gets no new ones.
+  const file = path.resolve(cwd, entry)
+  const call = { file, name, ...(input !== undefined && { input }), ...(proof && { proof }) }
+  return { ...start, preloads: [], call }
 }
 
 function environmentFor(tape: Tape, { env }: RunDetails): NodeJS.ProcessEnv {

@@ -88,10 +88,25 @@ const contentOf = (file: string): Buffer | undefined =>
     return found?.isFile() && found.size <= BYTES_MAX ? readFileSync(file) : undefined
   })
 
+/**
+ * The file that a run was started with, from its working directory; for a run of `record()`, the
+ * module of its entry, and the export that is called.
+ */
+export function entryOf({
+  run,
+  details: { entry },
+}: Pick<Tape, 'run' | 'details'>): { readonly file: string; readonly name?: string } | undefined {
+  if (entry === undefined) return undefined
+  if (run.scope === 'process') return { file: entry }
+  const [, file = entry, name = 'default'] = /^(.*?)(?:#(.*))?$/s.exec(entry) ?? []
+  return { file, name }
+}
+
 /** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
 export function sourceFiles(tape: Tape): string[] {
-  const { entry, cwd = '.' } = tape.details
-  const files = new Set(entry === undefined ? [] : [path.resolve(cwd, entry)])
+  const { cwd = '.' } = tape.details
+  const entry = entryOf(tape)
+  const files = new Set(entry === undefined ? [] : [path.resolve(cwd, entry.file)])
   for (const event of tape.events()) {
     const site = 'site' in event ? event.site : undefined
     const file = site?.replace(/:\d+:\d+$/, '')
@@ -120,9 +135,10 @@ export function changedSources(tape: Tape, root = movedHere(tape)): string[] {
 
 /** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
 export function changedPackages(tape: Tape, root = movedHere(tape)): string[] {
-  const { code, cwd = '.', entry } = tape.details
+  const { code, cwd = '.' } = tape.details
+  const entry = entryOf(tape)
   if (code === undefined || entry === undefined) return []
-  const file = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry)))
+  const file = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry.file)))
   return Object.entries(code.packages).flatMap(([name, recorded]) => {
     const now = versionOf(name, file) ?? 'not installed'
     return now === recorded ? [] : [`${name} ${recorded} → ${now}`]
@@ -146,9 +162,11 @@ export function warnOfChangedSources(tape: Tape): void {
  * not have the recorded folder and the recorded program is here. So a tape from another
  * machine replays in a checkout at any path.
  */
-export function movedHere({ details: { cwd, entry } }: Tape): MovedRoot | undefined {
+export function movedHere(tape: Tape): MovedRoot | undefined {
+  const { cwd } = tape.details
+  const entry = entryOf(tape)
   if (cwd === undefined || entry === undefined || existsSync(cwd)) return undefined
   const current = process.cwd()
-  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry)))
+  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry.file)))
   return existsSync(here) ? { recorded: cwd, current } : undefined
 }

@@ -16,6 +16,8 @@ export interface Verb {
   readonly examples: readonly string[]
   /** Everything after the first argument belongs to the agent. */
   readonly agentFollows?: boolean
+  /** `-word` is an argument, not an option; only `-h` is. */
+  readonly minusIsArgument?: boolean
   /** stdout belongs to the agent: `--json` goes to stderr. */
   readonly stdoutIsAgents?: boolean
   /** Resolves with the exit code. */
@@ -64,6 +66,9 @@ function parseSpec(spec: string) {
   return { name, short, value, multiple: more !== undefined }
 }
 
+/** Hides the minus of an argument from the parser; no argument can contain it. */
+const QUOTE = '\0'
+
 /** The command that runs, for the texts of usage errors. */
 let current = ''
 
@@ -93,9 +98,13 @@ export function parseVerb(
   const bare = new Set(
     specs.filter(({ value }) => value?.startsWith('[')).map((each) => `--${each.name}`),
   )
+  const isMinusArgument = (arg: string): boolean =>
+    verb.minusIsArgument === true && /^-[^-]/.test(arg) && arg !== '-h'
   try {
     const { values, positionals, tokens } = parseArgs({
-      args: args.slice(0, cut).map((arg) => (bare.has(arg) ? `${arg}=` : arg)),
+      args: args
+        .slice(0, cut)
+        .map((arg) => (bare.has(arg) ? `${arg}=` : isMinusArgument(arg) ? QUOTE + arg : arg)),
       options,
       allowPositionals: true,
       tokens: true,
@@ -108,14 +117,22 @@ export function parseVerb(
     // `parseArgs` takes the last value and drops the others silently.
     if (twice !== undefined)
       throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
-    const all = [...positionals, ...args.slice(cut)]
+    const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
     if (values['help'] !== true) checkArguments(verb, values, all)
-    return { options: new Options(values), positionals: all }
+    return { options: new Options(unquoted(values)), positionals: all }
   } catch (error) {
     if (error instanceof RetakeError) throw error
     throw unparsed(verb, Object.keys(options), error as NodeJS.ErrnoException)
   }
 }
+
+const unquoted = (values: OptionValues): OptionValues =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.replace(QUOTE, '') : value,
+    ]),
+  )
 
 /** Compares the arguments with the forms that a verb takes. Required options say so in their help. */
 function checkArguments(verb: Verb, values: OptionValues, given: readonly string[]): void {

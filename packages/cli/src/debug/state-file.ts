@@ -13,7 +13,7 @@ interface Header {
   readonly events: number
 }
 
-export const stateFileOf = (tape: Tape): string => `${tape.path}.state`
+export const stateFileOf = (tape: Pick<Tape, 'path'>): string => `${tape.path}.state`
 
 /** A state of a step without library frames and code. */
 export function capturedState(

@@ -81,6 +81,18 @@ export interface OracleCheck {
   readonly timeoutMs?: number
 }
 
+/** Exit code of a run; a function that returns ends like a program with 0, one that throws with 1. */
+export const codeOfEnd = ({
+  exitCode,
+  signal,
+  error,
+}: {
+  readonly exitCode?: number | undefined
+  readonly signal?: string
+  readonly error?: object
+}): number | undefined =>
+  exitCode ?? (signal === undefined ? Number(error !== undefined) : undefined)
+
 /** Reads the outcome of a run from its tape. */
 export function readOutcome(tape: Tape): RunOutcome {
   const view = viewRun(tape)
@@ -93,12 +105,13 @@ export function readOutcome(tape: Tape): RunOutcome {
     )
   const stdoutBytes = written('stdout')
   const result = view.result()
+  const exitCode = exit && codeOfEnd({ exitCode: exit.code, ...exit })
   return {
     stdout: stdoutBytes.toString(),
     stdoutBytes,
     stderr: written('stderr').toString(),
     ended: exit !== undefined && exit.signal === undefined,
-    ...(exit?.code !== undefined && { exitCode: exit.code }),
+    ...(exitCode !== undefined && { exitCode }),
     ...(exit?.signal !== undefined && { signal: exit.signal }),
     ...(exit?.error && { error: { class: exit.error.class, message: exit.error.message } }),
     ...(result !== undefined && { result }),

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
+import { entryOf } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { requireTrust } from '../agent/trust.js'
 import { viewRun } from '../runs/view-run.js'
@@ -55,14 +56,14 @@ export async function bisectRun(tape: Tape, options: BisectOptions) {
 }
 
 function checkTape(tape: Tape, top: string): void {
-  const { command, cwd, entry, proxy } = tape.details
+  const { command, cwd, proxy } = tape.details
+  const entry = entryOf(tape)
   if (proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(tape.run.id, command)
-  if (tape.run.scope === 'function' || cwd === undefined || entry === undefined)
-    throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
+  if (cwd === undefined || entry === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
   if (tape.status === 'truncated' || viewRun(tape).exit?.signal !== undefined)
     throw cliErrors.BISECT_CUT_OFF(tape.run.id)
   if (!isInside(top, cwd)) throw cliErrors.OUTSIDE_REPOSITORY(`in the folder ${cwd}`, top)
-  const agent = path.resolve(cwd, entry)
+  const agent = path.resolve(cwd, entry.file)
   if (!isInside(top, agent)) throw cliErrors.OUTSIDE_REPOSITORY(`the agent is ${agent}`, top)
 }
 

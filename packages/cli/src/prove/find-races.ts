@@ -1,7 +1,7 @@
 import type { ChaosReport, Divergence, Swap } from '@retake/engine'
 import { newRunId } from '@retake/engine/runs'
 import { type Tape, defined } from '@retake/tape'
-import type { Judgement, Oracle, RunOutcome } from '../oracle/oracle.js'
+import { codeOfEnd, type Judgement, type Oracle, type RunOutcome } from '../oracle/oracle.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
@@ -81,6 +81,8 @@ export interface RaceOutcome {
   readonly signal?: string
   /** The error that ended it. */
   readonly error?: { readonly class: string; readonly message: string }
+  /** The value that `record()` returned, as it is on the tape. */
+  readonly result?: string
   /** Its writes to stdout. */
   readonly stdout: readonly string[]
 }
@@ -92,9 +94,10 @@ export function outcomeOf(tape: Tape): RaceOutcome {
     if (event.type === 'output' && event.stream === 'stdout')
       stdout.push(Buffer.from(tape.body(event.seq)).toString())
     else if (event.type === 'end') {
-      const { exitCode, signal, error } = event
+      const { signal, error } = event
       outcome = {
-        ...defined({ exitCode, signal }),
+        ...defined({ exitCode: codeOfEnd(event), signal }),
+        ...(event.as && { result: Buffer.from(tape.body(event.seq)).toString() }),
         ...(error && { error: { class: error.class, message: error.message } }),
       }
     }
@@ -104,7 +107,7 @@ export function outcomeOf(tape: Tape): RaceOutcome {
 
 /** One way in which an outcome differs from the recorded one. */
 export interface OutcomeDifference {
-  /** `exit code`, `error`, `stdout`, `asks`, `does not ask`, or `oracle`. */
+  /** `exit code`, `error`, `result`, `stdout`, `asks`, `does not ask`, or `oracle`. */
   readonly what: string
   readonly recorded: string
   readonly now: string
@@ -120,6 +123,7 @@ function compareOutcomes(
   }
   compare('exit code', recorded.exitCode ?? recorded.signal, now.exitCode ?? now.signal)
   compare('error', errorText(recorded), errorText(now))
+  compare('result', recorded.result, now.result)
   const before = linesOf(recorded)
   const after = linesOf(now)
   const isSame = before.join('\n') === after.join('\n')

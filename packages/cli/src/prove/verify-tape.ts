@@ -108,8 +108,11 @@ const WHY_NOT = { damaged: 'damaged', recording: 'still being recorded' } as con
 
 async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   const tape = openTape(file)
-  if (tape.run.scope === 'function')
-    return { ...checked, notReplayed: 'recorded by record(): replay it in your test' }
+  if (tape.run.scope === 'function' && tape.details.entry === undefined)
+    return {
+      ...checked,
+      notReplayed: 'recorded by record() without `entry`: replay it in your test',
+    }
   const { command, proxy } = tape.details
   if (proxy !== undefined && command === undefined)
     return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }

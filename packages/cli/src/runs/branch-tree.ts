@@ -158,23 +158,8 @@ export function readNode(id: string, file: string, run: RunEvent | undefined): O
     startedAt: summary.startedAt,
     durationMs: summary.durationMs,
     ...(summary.costUsd !== undefined && { costUsd: summary.costUsd }),
-    ...lastLineOf(view),
+    ...(summary.lastLine !== undefined && { lastLine: summary.lastLine }),
   }
-}
-
-const LINE_MAX = 200
-
-/** Of both streams together; lines without a letter or digit say nothing. */
-function lastLineOf(view: RunView): { lastLine?: string } {
-  let text = ''
-  for (const event of view.outputs.toReversed()) {
-    text = Buffer.from(view.outputBytes(event)).toString() + text
-    const line = text.split('\n').findLast((each) => /[\p{L}\p{N}]/u.test(each))
-    const isWhole = text.trimEnd().includes('\n') || event === view.outputs[0]
-    if (line !== undefined && (isWhole || text.length > LINE_MAX))
-      return { lastLine: line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line }
-  }
-  return {}
 }
 
 /** Savings of a branch: what it got from its parent instead of going live. */

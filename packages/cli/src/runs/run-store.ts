@@ -1,12 +1,16 @@
 import { attempt } from '../attempt.js'
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { prepareRunsFolder } from '@retake/engine/runs'
-import { isLocked, openTape } from '@retake/tape/node'
+import { newRunId, prepareRunsFolder, RUN_FILE } from '@retake/engine/runs'
+import { isLocked, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { errors } from '@retake/engine/errors'
-import type { RunEvent } from '@retake/tape'
+import { type EndEvent, type RunEvent, tapeExists } from '@retake/tape/format'
+import { runStatus, type RunStatus } from '@retake/tape/present'
+import { version } from '../package-root.js'
+import { RunIndexFile } from './run-index.js'
+import type { StoredSummary } from './run-summary.js'
 
 /** A run inside a program has no mark: it counts as going on while its tape is locked, or grows. */
 const FRESH_MS = 5000
@@ -14,12 +18,12 @@ const FRESH_MS = 5000
 const markOf = (tape: string): string => `${tape}.pid`
 
 /**
- * Leaves a note beside the tape that this process is recording it; the answer
- * removes it. Throws where the folder cannot be written to, before anything ran.
+ * Leaves a note beside the tape that this process is recording it, and which run it continues;
+ * the answer removes it. Throws where the folder cannot be written to, before anything ran.
  */
-export function markRecording(tape: string): () => void {
+export function markRecording(tape: string, parent = ''): () => void {
   try {
-    writeFileSync(markOf(tape), String(process.pid))
+    writeFileSync(markOf(tape), `${process.pid} ${parent}`.trimEnd())
   } catch (error) {
     throw errors.RUNS_FOLDER_NOT_WRITABLE(path.dirname(tape), error)
   }
@@ -38,7 +42,14 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
 
 /** Undefined without a mark. */
 const markedAlive = (tape: string): boolean | undefined =>
-  attempt(() => isAlive(Number(readFileSync(markOf(tape), 'utf8'))))
+  attempt(() => isAlive(Number.parseInt(readFileSync(markOf(tape), 'utf8'), 10)))
+
+/** True if a living process has marked the tape as its own. */
+export const isMarkedAlive = (tape: string): boolean => markedAlive(tape) === true
+
+/** The run that a marked tape continues; the tape itself need not exist yet. */
+export const markedParent = (tape: string): string | undefined =>
+  attempt(() => readFileSync(markOf(tape), 'utf8').split(' ')[1])
 
 export function isAlive(pid: number): boolean {
   try {
@@ -53,12 +64,20 @@ const EXTENSION = '.tape'
 /** The folder of the tapes of a project. */
 export class RunStore {
   readonly folder: string
+  /** Rows of lists. */
+  readonly index: RunIndexFile<StoredSummary>
   readonly #isDefault: boolean
 
   /** `.retake/runs` under the working directory, unless `folder` or the project's configuration says otherwise. */
   constructor(folder: string | undefined = project().runs) {
     this.#isDefault = folder === undefined
     this.folder = path.resolve(folder ?? path.join('.retake', 'runs'))
+    // Costs depend on the prices of the project.
+    this.index = new RunIndexFile(
+      this.folder,
+      EXTENSION,
+      () => `${version()} ${JSON.stringify(project().prices)}`,
+    )
   }
 
   pathOf(id: string): string {
@@ -74,53 +93,118 @@ export class RunStore {
     }
   }
 
-  unsortedIds(): string[] {
+  /** Id and tape of a new run; `out` is the path that its tape must have. Throws if there is such a tape. */
+  newRun(out?: string): { readonly id: string; readonly tape: string } {
+    if (out === undefined) {
+      this.prepare()
+      const id = newRunId()
+      return { id, tape: this.pathOf(id) }
+    }
+    const tape = path.resolve(out)
+    if (!RUN_FILE.test(path.basename(tape))) throw cliErrors.TAPE_NAME_INVALID(out)
+    if (existsSync(tape)) throw tapeExists(tape)
+    const store = new RunStore(path.dirname(tape))
+    store.prepare()
+    return { id: path.basename(tape, EXTENSION), tape }
+  }
+
+  /** Names of the files of the folder; none if there is no folder. */
+  fileNames(): string[] {
     return attempt(() => readdirSync(this.folder), [])
+  }
+
+  unsortedIds(names = this.fileNames()): string[] {
+    return names
       .filter((name) => name.endsWith(EXTENSION))
       .map((name) => name.slice(0, -EXTENSION.length))
   }
 
   /** Ids of all runs, newest first. */
   ids(): string[] {
-    const started = new Map<string, number>()
-    const startOf = (id: string): number => {
-      const known = started.get(id) ?? startedAt(this.pathOf(id))
-      started.set(id, known)
-      return known
-    }
-    // An id begins with its date and second; within one second the tape knows.
-    return this.unsortedIds().toSorted(
-      (a, b) =>
-        compareText(secondOf(b), secondOf(a)) || startOf(b) - startOf(a) || compareText(b, a),
-    )
+    return [...this.newestFirst(this.unsortedIds())]
   }
 
-  /** Path of the tape that `name` means: an id, the start of one, a path, or `last`. */
+  /**
+   * Sorts runs as they are needed. An id begins with its date and second; only for runs of one
+   * second, and for tapes with names of their own, the tape is read.
+   */
+  *newestFirst(ids: readonly string[]): Generator<string> {
+    const bySecond = new Map<string, string[]>()
+    const starts = new Map<string, number>()
+    const startOf = (id: string): number => {
+      const known =
+        starts.get(id) ?? this.index.lastRowOf(id)?.startedAt ?? startedAt(this.pathOf(id))
+      starts.set(id, known)
+      return known
+    }
+    for (const id of ids) {
+      const second = SECOND.exec(id)?.[0] ?? secondText(startOf(id))
+      const others = bySecond.get(second)
+      if (others === undefined) bySecond.set(second, [id])
+      else others.push(id)
+    }
+    for (const second of [...bySecond.keys()].toSorted((a, b) => compareText(b, a))) {
+      const group = bySecond.get(second) ?? []
+      yield* group.length === 1
+        ? group
+        : group.toSorted((a, b) => startOf(b) - startOf(a) || compareText(b, a))
+    }
+  }
+
+  /** Path of the tape that `name` means: an id, the start of one, a path, `last`, `last~1` or `last:failed`. */
   find(name: string): string {
     if (name === '') throw cliErrors.UNKNOWN_RUN(name, this.folder)
-    if (name === 'last') return this.#last()
+    const { status, back } = LAST.exec(name)?.groups ?? {}
+    if (LAST.test(name)) return this.#last(name, status as RunStatus | undefined, Number(back ?? 0))
     if (/[\\/]/.test(name) || name.endsWith(EXTENSION) || isFile(name)) return name
-    const ids = this.ids()
+    const ids = this.unsortedIds()
     const matches = ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name))
     const [match] = matches
     if (match === undefined) throw cliErrors.UNKNOWN_RUN(name, this.folder)
-    if (matches.length > 1) throw cliErrors.AMBIGUOUS_RUN(name, matches)
+    if (matches.length > 1) throw cliErrors.AMBIGUOUS_RUN(name, [...this.newestFirst(matches)])
     return this.pathOf(match)
   }
 
-  #last(): string {
-    const [id] = this.ids()
-    if (id === undefined) throw cliErrors.NO_RUNS(this.folder)
-    return this.pathOf(id)
+  #last(name: string, status: RunStatus | undefined, back: number): string {
+    const ids = this.unsortedIds()
+    if (ids.length === 0) throw cliErrors.NO_RUNS(this.folder)
+    let left = back
+    for (const id of this.newestFirst(ids)) {
+      if (status !== undefined && endedAs(this.pathOf(id)) !== status) continue
+      if (left === 0) return this.pathOf(id)
+      left -= 1
+    }
+    throw cliErrors.NO_SUCH_LAST_RUN(name, status, back - left, this.folder)
   }
 }
 
-const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
+const LAST = /^last(?::(?<status>done|failed|killed|recording))?(?:~(?<back>\d{1,9}))?$/
+/** The part of an id that says when the run started, as in `20261115-093012-kqzt`. */
+const SECOND = /^\d{8}-\d{6}/
+const secondText = (epochMs: number): string =>
+  new Date(epochMs)
+    .toISOString()
+    .replaceAll(/[-:]|\..*/g, '')
+    .replace('T', '-')
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const isFile = (name: string): boolean =>
   statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
 
-const startedAt = (file: string): number => attempt(() => openTape(file).run.startedAt, 0)
+const startedAt = (file: string): number => attempt(() => openOwnTape(file).run.startedAt, 0)
+
+/** Events after the end of a run: at most its seal. */
+const AFTER_END = 2
+
+/** Status of a run, read from the end of its tape; undefined if it cannot be read. */
+function endedAs(file: string): RunStatus | undefined {
+  return attempt(() => {
+    const tape = openOwnTape(file)
+    const events = [...tape.events(tape.count - AFTER_END)]
+    const end = events.find((event): event is EndEvent => event.type === 'end')
+    const exit = end && { ...end, ...(end.exitCode !== undefined && { code: end.exitCode }) }
+    return runStatus(exit, exit === undefined && isRecording(file, tape.run.scope))
+  })
+}
 
 /** Reads a file that need not exist. Throws `unreadable` if it cannot be read or parsed. */
 export function readIfPresent<T>(

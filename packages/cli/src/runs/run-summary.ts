@@ -1,67 +1,209 @@
-import { isBeingWritten, openTape } from '@retake/tape/node'
+import { isBeingWritten, openOwnTape, openTape } from '@retake/tape/node'
 import {
+  type BranchDetails,
   type Durability,
+  messageText,
+  plainJson,
   type RunView,
   type SignatureState,
   type Tape,
   tapeUnreadable,
 } from '@retake/tape'
 import { runEnd, runStatus, type RunStatus } from '@retake/tape/present'
-import { explain } from '../command-line/print-error.js'
-import { isRecording } from './run-store.js'
+import { attempt } from '../attempt.js'
+import { explain, type ExplainedError } from '../command-line/print-error.js'
+import { isRecording, type RunStore } from './run-store.js'
+import { changedTags, type RunTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'
+import path from 'node:path'
 
-/** One line of `retake list`. */
-export type RunSummary = ReturnType<typeof summarizeRun>
+/** What a list shows of a run. */
+export interface RunRow extends RunTags {
+  readonly id: string
+  readonly path: string
+  readonly name: string
+  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+  readonly startedAt: number
+  readonly status: RunStatus
+  /** The end of the tape is missing, and no process is writing it. */
+  readonly cutOff?: true
+  readonly steps: number
+  readonly durationMs: number
+  /** Missing if there is no model call, or a price is unknown. */
+  readonly costUsd?: number
+  readonly models?: readonly string[]
+  readonly tokens?: number
+  /** The input of the run, its arguments, or what the user said first; shortened, as are the next two. */
+  readonly input?: string
+  /** The error that ended it. */
+  readonly failure?: string
+  /** The last line that it printed: often its result. */
+  readonly lastLine?: string
+}
 
-/** Reads what a list shows of a run; a tape that cannot be read says why. */
-export function summarizeRun(id: string, path: string) {
+/** A run whose tape cannot be read, and why. */
+interface UnreadableRow {
+  readonly id: string
+  readonly path: string
+  readonly error: ExplainedError
+}
+
+export type RunSummary = RunRow | UnreadableRow
+/** A row in the index, which moves with its folder and has the tags of the recording. */
+export type StoredSummary = Omit<RunRow, 'path'>
+
+/** Reads what a list shows of a run. */
+export const summarizeRun = (id: string, file: string): RunSummary =>
+  withChangedTags(readSummary(id, file))
+
+function readSummary(id: string, file: string): RunSummary {
   try {
-    const tape = openTape(path)
+    const tape = openTape(file)
     const view = viewRun(tape)
     const { run, details } = tape
+    const { branch, tags } = details
+    const status = statusOf(view, tape)
+    const failure = status === 'failed' ? runEnd({ status, exit: view.exit }) : undefined
+    const lastLine = lastLineOf(view)
+    const input = inputOf(tape, view)
     return {
-      id: view.id,
-      path,
+      id,
+      path: file,
       name: view.name,
-      ...(details.branch &&
-        run.parent && { branch: { kind: details.branch.kind, parent: run.parent.run } }),
+      ...(branch && run.parent && { branch: { kind: branch.kind, parent: run.parent.run } }),
       startedAt: view.startedAt,
-      status: statusOf(view, tape),
-      /** The end of the tape is missing, and no process is writing it. */
-      ...(isCutOff(tape) && { cutOff: true as const }),
+      status,
+      ...(isCutOff(tape) && { cutOff: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
-      /** Undefined when the price of one of its models is not known. */
-      costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
       ...modelsOf(view),
-      ...endOf(view),
+      ...(input !== undefined && { input: cutLine(input) }),
+      ...(failure !== undefined && { failure: cutLine(failure) }),
+      ...(lastLine !== undefined && { lastLine: cutLine(lastLine) }),
+      ...(tags && { tags }),
     }
   } catch (error) {
     // A tape that breaks the reader must not hide the others.
-    return { id, path, error: explain(error) ?? explain(tapeUnreadable(path, error)) }
+    return { id, path: file, error: explain(error) ?? explain(tapeUnreadable(file, error)) }
   }
 }
 
-function modelsOf({ totals, recordedSteps }: RunView): { models?: string[]; tokens?: number } {
-  if (totals.modelCalls === 0) return {}
-  const { input, cachedInput, cacheWrite, output } = totals.usage
-  const models = new Set(recordedSteps.flatMap(({ model }) => model ?? []))
-  const tokens = input + cachedInput + cacheWrite + output
-  // None at all means that no answer reported them.
-  return { models: [...models], ...(tokens > 0 && { tokens }) }
+/** Tags of a run may have been changed since it was recorded. */
+function withChangedTags(summary: RunSummary): RunSummary {
+  if ('error' in summary) return summary
+  const changed = attempt(() => changedTags(summary.path))
+  if (changed === undefined) return summary
+  const { tags: _, ...rest } = summary
+  return { ...rest, ...changed }
+}
+
+/** Row of a run whose tape is read only if it has changed since the last time. */
+export function indexedSummary(
+  store: RunStore,
+  id: string,
+  { isTagged }: { readonly isTagged: boolean },
+): RunSummary {
+  const file = store.pathOf(id)
+  let unreadable: RunSummary | undefined
+  const row = store.index.rowOf(id, () => {
+    const read = readSummary(id, file)
+    if ('error' in read) unreadable = read
+    const { path: _, ...summary } = read
+    const isFinal = 'status' in read && read.status !== 'recording' && !isBeingWritten(file)
+    return { row: summary as StoredSummary, isFinal, ...(isFinal && ancestorsOf(store, read)) }
+  })
+  if (unreadable !== undefined) return unreadable
+  const summary = { ...row, path: file }
+  return isTagged ? withChangedTags(summary) : summary
+}
+
+/** The runs that a branch continues: its row depends on their tapes. */
+function ancestorsOf(
+  store: RunStore,
+  { branch }: { readonly branch?: { readonly parent: string } },
+): { readonly ancestors?: readonly string[] } {
+  if (branch === undefined) return {}
+  const ancestors: string[] = []
+  let parent: string | undefined = branch.parent
+  while (parent !== undefined && !ancestors.includes(parent)) {
+    ancestors.push(parent)
+    parent = openOwnTape(store.pathOf(parent)).run.parent?.run
+  }
+  return { ancestors }
+}
+
+const SAVED_EVERY = 2000
+
+/** Rows of all runs, newest first, each read when it is needed. Call `save` of the index after. */
+export function* summarizeRuns(store: RunStore): Generator<RunSummary> {
+  const names = store.fileNames()
+  const tagged = new Set(names.filter((name) => name.endsWith('.tags')))
+  const ids = store.unsortedIds(names)
+  const all = new Set(ids)
+  let count = 0
+  try {
+    for (const id of store.newestFirst(ids)) {
+      // An interrupted list of many tapes has not read them in vain.
+      if (++count % SAVED_EVERY === 0) store.index.save(all)
+      const isTagged = tagged.has(path.basename(tagsFileOf(store.pathOf(id))))
+      const row = indexedSummary(store, id, { isTagged })
+      // Another process may remove runs meanwhile.
+      if ('error' in row && row.error.code === 'TAPE_MISSING') continue
+      yield row
+    }
+  } finally {
+    store.index.save(all)
+  }
+}
+
+function modelsOf(view: RunView): Pick<RunRow, 'costUsd' | 'models' | 'tokens'> {
+  const { modelCalls, costUsd } = view.totals
+  if (modelCalls === 0) return {}
+  const models = new Set(view.recordedSteps.flatMap(({ model }) => model ?? []))
+  const { input, cachedInput, cacheWrite, output } = view.totals.usage
+  return {
+    ...(costUsd !== undefined && { costUsd }),
+    models: [...models],
+    tokens: input + cachedInput + cacheWrite + output,
+  }
+}
+
+/** Input of a run as text. Runs without one are known by the prompt that began them. */
+function inputOf({ details }: Tape, view: RunView): string | undefined {
+  const { input, args = [], command } = details
+  if (input !== undefined) return inputText(input)
+  if (args.length > 0) return args.join(' ')
+  if (command !== undefined) return command.join(' ')
+  const first = view.recordedSteps.find(({ kind }) => kind === 'model')
+  const prompt = first?.messages().findLast(({ role }) => role === 'user')
+  return prompt && messageText(prompt)
+}
+
+/** The recorded input of a function run: text as it is, everything else as JSON. */
+export function inputText(wire: unknown): string {
+  const plain = plainJson(wire)
+  return typeof plain === 'string' ? plain : (JSON.stringify(plain) ?? '')
 }
 
 const LINE_MAX = 200
+const cutLine = (text: string): string => {
+  const line = text
+    .slice(0, 4 * LINE_MAX)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line
+}
 
-/** The error that ended it, or else its last line of output. */
-function endOf(view: RunView): { failure?: string; lastLine?: string } {
-  const status = runStatus(view.exit, false)
-  const failure = status === 'failed' ? runEnd({ status, exit: view.exit }) : undefined
-  if (failure !== undefined) return { failure: failure.slice(0, LINE_MAX) }
-  const last = view.outputs.at(-1)
-  const text = last && Buffer.from(view.outputBytes(last)).toString().trim().split('\n').at(-1)
-  return text ? { lastLine: text.slice(0, LINE_MAX) } : {}
+/** Of both streams together; lines without a letter or digit say nothing. */
+function lastLineOf(view: RunView): string | undefined {
+  let text = ''
+  for (const event of view.outputs.toReversed()) {
+    text = Buffer.from(view.outputBytes(event)).toString() + text
+    const line = text.split('\n').findLast((each) => /[\p{L}\p{N}]/u.test(each))
+    const isWhole = text.trimEnd().includes('\n') || event === view.outputs[0]
+    if (line !== undefined && (isWhole || text.length > LINE_MAX)) return line
+  }
+  return undefined
 }
 
 const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)

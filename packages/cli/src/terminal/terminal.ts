@@ -64,6 +64,7 @@ export function table(
   rows: readonly (readonly string[])[],
   width: number,
   spare: readonly number[] = [],
+  lastMin = LAST_MIN,
 ): string[] {
   const flat = rows.map((row) => row.map((cell) => cell.replaceAll('\n', String.raw`\n`)))
   const last = Math.max(0, ...flat.map((row) => row.length)) - 1
@@ -74,7 +75,7 @@ export function table(
   for (const column of spare) {
     const shown = widths.filter((_, index) => index < last && !hidden.has(index))
     const room = width - shown.reduce((sum, each) => sum + each + 2, 0)
-    if (room >= Math.min(widths[last] ?? 0, LAST_MIN)) break
+    if (room >= Math.min(widths[last] ?? 0, lastMin)) break
     hidden.add(column)
   }
   return flat.map((row) => {

@@ -9,6 +9,7 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   record: ['Run an agent and record everything it touches', () => import('./record.js')],
   list: ['List the runs of this folder, newest first', () => import('./list.js')],
   show: ['Show the steps of a run, or one step in full', () => import('./show.js')],
+  tag: ['Add and remove tags and the note of a run', () => import('./tag.js')],
   ui: ['Open the viewer to inspect and change a run', () => import('./ui.js')],
   report: ['Write a run and the viewer into one HTML file', () => import('./report.js')],
   diff: ['Compare two runs step by step', () => import('./diff.js')],
@@ -34,6 +35,8 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   proxy: ['Record and replay any language over HTTP', () => import('./proxy.js')],
   doctor: ['Find every source of nondeterminism', () => import('./doctor.js')],
   docs: ['Read the documentation, or look up an error', () => import('./docs.js')],
+  rm: ['Remove runs and what belongs to them', () => import('./rm.js')],
+  prune: ['Remove old runs, except pinned ones', () => import('./prune.js')],
   export: ['Write a run in another format', () => import('./export.js')],
   bench: ['Measure how well blame finds known causes', () => import('./bench.js')],
 }

@@ -1,60 +1,169 @@
-import { DIR_OPTION, type Verb } from '../command-line/verb.js'
+import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
 import {
   type Paint,
   painter,
+  printableLine,
   printJson,
   Progress,
   table,
   TONE_STYLES,
   widthOf,
 } from '../terminal/terminal.js'
-import { type RunSummary, summarizeRun } from '../runs/run-summary.js'
-import { RUN_STATUS_WORDS, cost, duration, localTime, type RunStatus } from '@retake/tape/present'
+import { type RunRow, type RunSummary, summarizeRuns } from '../runs/run-summary.js'
+import { RUN_STATUS_WORDS, cost, count, duration, localTime } from '@retake/tape/present'
+
+/** Rows without `-n`; with `--json` all of them are printed. */
+const SHOWN = 50
+const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
 
 export default {
   arguments: '',
   description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged if the
-tape is incomplete or was changed.`,
-  options: { ...DIR_OPTION, '--json': 'print one run per line as JSON' },
-  examples: ['retake list', `retake list --json | jq -r 'select(.status == "failed") | .id'`],
+tape is incomplete or was changed. The last column has the name of a run and, with it, its error,
+the last line it printed, or its input.
+Rows come from \`index.jsonl\` beside the tapes. Retake writes this file when it is worth it and
+rebuilds it if it is missing or out of date.`,
+  options: {
+    '-n, --count <n>': `number of runs to show (default: ${SHOWN}; with --json, all)`,
+    '--since <when>':
+      'runs that started since then: 30m, 12h, 7d, 2w, or a date such as 2026-11-15',
+    '--status <status>...': `runs with this status: ${STATUSES.join(', ')}; repeatable`,
+    '--name <glob>': 'runs with this name; * stands for any text, ? for one character',
+    '--tag <tag>...': 'runs with this tag; repeatable, a run must have all of them',
+    '--search <text>':
+      'runs with this text in id, name, input, error, last output line, tags or note',
+    ...DIR_OPTION,
+    '--json': 'print one run per line as JSON',
+  },
+  examples: [
+    'retake list',
+    'retake list --status failed --since 7d',
+    "retake list --name 'refund*' --tag production --search 1182",
+    `retake list --json | jq -r 'select(.costUsd > 0.1) | .id'`,
+  ],
   run(options) {
-    const store = options.store
+    const limit = options.number('count', { least: 1 }) ?? (options.json ? Infinity : SHOWN)
+    const isWanted = filterOf(options)
+    const since = sinceOf(options, 'since') ?? -Infinity
     const progress = new Progress('reading tapes')
-    const runs = store.ids().map((id, index, all) => {
-      progress.say(`reading tape ${index + 1} of ${all.length}`)
-      return summarizeRun(id, store.pathOf(id))
-    })
+    const runs: RunSummary[] = []
+    let isMore = false
+    let read = 0
+    for (const run of summarizeRuns(options.store)) {
+      progress.say(`reading tape ${(read += 1)}`)
+      // Runs come newest first.
+      if ('startedAt' in run && run.startedAt < since) break
+      if (!isWanted(run)) continue
+      isMore = runs.length >= limit
+      if (isMore) break
+      runs.push(run)
+    }
     progress.stop()
     if (options.json) for (const run of runs) printJson(run)
-    else if (runs.length === 0)
-      process.stderr.write('No runs yet. Record one with: retake record <file>\n')
-    else print(runs)
+    else if (runs.length > 0) print(runs)
+    else
+      process.stderr.write(
+        read === 0 ? NOTHING : 'No run matches. Run `retake list` without filters.\n',
+      )
+    if (isMore && !options.json)
+      process.stderr.write(`${count(limit)} newest runs; -n shows more, filters find others\n`)
     return 0
   },
 } satisfies Verb
+
+const NOTHING = 'No runs yet. Record one with: retake record <file>\n'
+
+function filterOf(options: Options): (run: RunSummary) => boolean {
+  const statuses = options.texts('status')
+  const tags = options.texts('tag')
+  const name = options.text('name')
+  const text = options.text('search')?.toLowerCase()
+  const unknown = statuses.find((status) => !STATUSES.includes(status))
+  if (unknown !== undefined)
+    throw usageError(`There is no status "${unknown}".`, `There are ${STATUSES.join(', ')}.`)
+  const pattern = name === undefined ? undefined : globPattern(name)
+  return (run) => {
+    if (statuses.length > 0 && !statuses.includes('error' in run ? 'damaged' : run.status))
+      return false
+    if ('error' in run)
+      return (
+        pattern === undefined && tags.length === 0 && (text === undefined || run.id.includes(text))
+      )
+    if (pattern?.test(run.name) === false) return false
+    if (!tags.every((tag) => run.tags?.includes(tag))) return false
+    return text === undefined || searchable(run).some((each) => each.toLowerCase().includes(text))
+  }
+}
+
+const searchable = ({ id, name, input, failure, lastLine, tags, note }: RunRow): string[] =>
+  [id, name, input, failure, lastLine, note, ...(tags ?? [])].filter((each) => each !== undefined)
+
+/** A text with `*` and `?` as a pattern for all of a name. */
+function globPattern(glob: string): RegExp {
+  const source = glob
+    .replaceAll(/[\\^$.+()[\]{}|]/g, String.raw`\$&`)
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+  return new RegExp(`^${source}$`, 's')
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** The moment that an option names, as an age or a date, in epoch milliseconds. Throws `WRONG_USAGE`. */
+export function sinceOf(options: Options, option: string, now = Date.now()): number | undefined {
+  const given = options.text(option)
+  if (given === undefined) return undefined
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(given) ?? []
+  if (unit !== undefined) return now - Number(amount) * (UNITS[unit] ?? 0)
+  const date = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : NaN
+  if (!Number.isNaN(date)) return date
+  throw usageError(
+    `"${given}" is not a time for --${option}.`,
+    'Write an age such as 30m, 12h, 7d or 2w, or a date such as 2026-11-15.',
+  )
+}
 
 const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
 /** Columns that a narrow terminal leaves out, the first of them first. */
 const SPARE = ['when', 'took', 'steps', 'cost'].map((name) => HEADER.indexOf(name))
 
+/** Room for the name of a run and what tells it from others. */
+const NAME_MIN = 36
+
 function print(runs: readonly RunSummary[]): void {
   const paint = painter(process.stdout)
   const rows = runs.map((run) => {
     if ('error' in run) return [run.id, '', paint('red', 'damaged'), '', '', '', run.error.code]
-    const { id, startedAt, status, cutOff, steps, durationMs, costUsd, name, branch } = run
-    const isShort = cutOff === true && (status === 'done' || status === 'failed')
+    const { id, startedAt, steps, durationMs, costUsd } = run
     return [
       id,
       localTime(startedAt),
-      isShort ? paint('red', 'cut off') : painted(status, paint),
+      statusText(run, paint),
       String(steps),
       duration(durationMs),
       cost(costUsd),
-      branch === undefined ? name : `${name} (${branch.kind})`,
+      nameText(run),
     ]
   })
-  console.log(table([HEADER, ...rows], widthOf(process.stdout), SPARE).join('\n'))
+  console.log(table([HEADER, ...rows], widthOf(process.stdout), SPARE, NAME_MIN).join('\n'))
 }
 
-const painted = (status: RunStatus, paint: Paint): string =>
-  paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)
+/** Name and kind of a run, and what tells it from others of that name. */
+function nameText({ name, branch, tags = [], failure, lastLine, input }: RunRow): string {
+  const kind = branch === undefined ? '' : ` (${branch.kind})`
+  const words = tags.map((tag) => ` #${tag}`).join('')
+  const about = failure ?? lastLine ?? input
+  return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)
+}
+
+function statusText({ status, cutOff }: RunRow, paint: Paint): string {
+  const isShort = cutOff === true && (status === 'done' || status === 'failed')
+  if (isShort) return paint('red', 'cut off')
+  return paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)
+}

@@ -6,6 +6,8 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import path from 'node:path'
+import { isTag } from '@retake/engine/runs'
+import { cliErrors } from '../errors.js'
 import { recordedMatchers } from '../config/define-config.js'
 import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
 import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
@@ -26,7 +28,9 @@ requests, its output and its exit code; HTTPS to hosts other than providers only
 Options go before the file.`,
   options: {
     '--name <name>': 'name of the run in lists (default: the name of the file)',
+    '--tag <tag>...': 'tag of the run, for `retake list --tag`; repeatable',
     ...DIR_OPTION,
+    '--out <file>': 'path of the tape, such as tapes/refund.tape; its name is the id of the run',
     '--node-arg <flag>...':
       'flag for Node itself, as --node-arg=--flag; modules that it preloads are part of the run; repeatable',
     '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',
@@ -78,9 +82,17 @@ async function startCommand(options: CommandRecordingOptions): Promise<CommandRe
   return recordCommand(options)
 }
 
-function commonOf(options: Options): Pick<RecordingOptions, 'store' | 'name' | 'durability'> {
+function commonOf(
+  options: Options,
+): Pick<RecordingOptions, 'store' | 'name' | 'tags' | 'out' | 'durability'> {
   const name = options.text('name')
+  const out = options.text('out')
+  const tags = options.texts('tag')
+  const invalid = tags.find((tag) => !isTag(tag))
+  if (invalid !== undefined) throw cliErrors.TAG_INVALID(invalid)
   return {
+    ...(tags.length > 0 && { tags }),
+    ...(out !== undefined && { out }),
     store: options.store,
     ...(name !== undefined && { name }),
     ...options.durability(),

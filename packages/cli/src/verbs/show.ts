@@ -3,6 +3,8 @@ import {
   cutTo,
   type Look,
   type Paint,
+  plainText,
+  plainValue,
   printable,
   printableLine,
   table,
@@ -11,6 +13,9 @@ import {
 import {
   type CapturedState,
   originOf,
+  type OutputEvent,
+  plainJson,
+  type RunDetails,
   type RunView,
   type StateChanges,
   stateDifference,
@@ -19,7 +24,8 @@ import {
   type Tape,
 } from '@retake/tape'
 import { branchFacts, branchLines, stepBranchLines } from '../runs/branch-tree.js'
-import { checkTape, statusOf } from '../runs/run-summary.js'
+import { checkTape, inputText, statusOf } from '../runs/run-summary.js'
+import { tagsOf } from '../runs/run-tags.js'
 import { cliErrors } from '../errors.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { readStates } from '../debug/state-file.js'
@@ -68,6 +74,7 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
     ...headLines(view, tape, { paint, width }),
     '',
     ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare)),
+    ...endLines(view, { paint, width }),
     ...(view.notCaptured.length === 0 ? [] : ['', 'Not captured:']),
     ...view.notCaptured.flatMap((each) => notCapturedDetail(each, width)),
   ]
@@ -98,6 +105,7 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
   return [
     `${paint('bold', view.id)}  ${printableLine(view.name)}`,
     ...branchLines(tape, width),
+    ...startLines(tape, width),
     [
       endOf(view, tape),
       localTime(view.startedAt),
@@ -124,6 +132,69 @@ function endOf(view: RunView, tape: Tape): string {
   const status = statusOf(view, tape)
   const reason = runEnd({ status, exit: view.exit })
   return reason === undefined ? status : `${status}: ${printable(reason)}`
+}
+
+/** How the run was started, and what people wrote on it. */
+function startLines(tape: Tape, width: number): string[] {
+  const { input, cwd } = tape.details
+  const { tags = [], note } = tagsOf(tape.path, tape.details)
+  const program = programOf(tape.details)
+  return [
+    ...(program === undefined ? [] : [`started as ${program}`]),
+    ...(cwd === undefined ? [] : [`in ${cwd}`]),
+    ...(input === undefined ? [] : [`input ${inputText(input)}`]),
+    ...(tags.length === 0 ? [] : [`tags ${tags.join(', ')}`]),
+    ...(note === undefined ? [] : [`note ${note}`]),
+  ].map((line) => cutTo(printableLine(line), width))
+}
+
+const programOf = ({ command, entry, args = [] }: RunDetails): string | undefined =>
+  command?.join(' ') ?? (entry === undefined ? undefined : [entry, ...args].join(' '))
+
+/** Lines of output and of a stack that are shown; `--json` has more. */
+const OUTPUT_LINES = 10
+const STACK_LINES = 8
+
+/** The end of its output, its result, and the error that ended it. */
+function endLines(view: RunView, { paint, width }: Look): string[] {
+  const output = outputOf(view, ['stdout', 'stderr']).trimEnd()
+  const lines = output === '' ? [] : output.split('\n')
+  const more = lines.length - OUTPUT_LINES
+  const result = view.result()
+  const error = view.exit?.error
+  const stack = error?.stack ?? (error && `${error.name}: ${error.message}`)
+  const shown = (line: string): string => `  ${cutTo(printableLine(line), width - 2)}`
+  return [
+    ...(lines.length === 0
+      ? []
+      : [
+          '',
+          more > 0
+            ? `Output, the last ${OUTPUT_LINES} of ${plural(lines.length, 'line')}:`
+            : 'Output:',
+        ]),
+    ...lines.slice(-OUTPUT_LINES).map(shown),
+    ...(result === undefined ? [] : ['', 'Result:', shown(plainText(result))]),
+    ...(stack === undefined ? [] : ['', paint('red', 'Error:')]),
+    ...(stack?.split('\n').slice(0, STACK_LINES).map(shown) ?? []),
+  ]
+}
+
+/** Bytes of output that are read for it: programs may print without end. */
+const OUTPUT_MAX = 64 << 10
+
+/** The last part of what a run printed to these streams. */
+function outputOf(view: RunView, streams: readonly OutputEvent['stream'][]): string {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for (const event of view.outputs.toReversed()) {
+    if (!streams.includes(event.stream)) continue
+    if (bytes > OUTPUT_MAX) break
+    const part = view.outputBytes(event)
+    bytes += part.length
+    parts.unshift(part)
+  }
+  return Buffer.concat(parts).subarray(-OUTPUT_MAX).toString()
 }
 
 /** More changes than this are only counted; `--json` has all of them. */
@@ -239,10 +310,18 @@ function runJson(view: RunView, tape: Tape): unknown {
   const status = statusOf(view, tape)
   const { integrity, digest } = checkTape(tape)
   const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
+  const { entry, args, command, cwd, input } = tape.details
+  const result = view.result()
   return {
     id,
     path: tape.path,
     name,
+    ...tagsOf(tape.path, tape.details),
+    start: { entry, args, command, cwd },
+    ...(input !== undefined && { input: plainJson(input) }),
+    /** The last part of each stream. */
+    output: { stdout: outputOf(view, ['stdout']), stderr: outputOf(view, ['stderr']) },
+    ...(result !== undefined && { result: plainValue(result) }),
     durability: tape.run.durability ?? 'machine',
     ...(tape.run.parent && { parent: tape.run.parent }),
     ...(tape.details.branch && { branch: tape.details.branch, facts: branchFacts(tape, view) }),

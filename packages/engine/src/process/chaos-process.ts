@@ -4,14 +4,13 @@ import { environmentFrom } from '../environment.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
-import type { ChaosReport, ChaosTask } from '../process-task.js'
+import type { ChaosReport, ChaosTask, CommonTask } from '../process-task.js'
 import { elapsed } from '../record.js'
-import { adoptProcess } from '../scope.js'
 import { describe } from '../player/divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { exitNow, onAgentEnd } from './process-exit.js'
+import { exitNow } from './process-exit.js'
 import { DIVERGED, restoreSurroundings } from './replay-process.js'
-import { captureSignals } from './signals.js'
+import { startAgent, type StartCall } from './start-agent.js'
 import { stopOnFailure } from './stop-with.js'
 import { writeJson } from './write-json.js'
 
@@ -20,7 +19,7 @@ import { writeJson } from './write-json.js'
  * another order that could have been. What it does is recorded on a tape of its
  * own, the only file that is written; nothing reaches the outside.
  */
-export function chaosProcess(task: ChaosTask & { readonly failure?: string }): void {
+export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefined {
   const source = openForReplay(task.source)
   restoreSurroundings(source)
   forbidContact()
@@ -33,7 +32,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
       id,
       name,
       startedAt: natives.dateNow(),
-      scope: 'process',
+      scope: source.run.scope,
       node: process.version,
       flags: source.run.flags,
       // For one look only; and under the permission model, on which a replay runs, nothing can be synced.
@@ -48,6 +47,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     order,
     session: () => session,
     onStopped: () => stop(),
+    keepAlive: task.call !== undefined,
   })
   const session: RecordSession = new RecordSession(writer, {
     answers,
@@ -73,12 +73,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     report(DIVERGED)
     exitNow(DIVERGED)
   }
-  onAgentEnd((end) => {
-    session.finish(end)
-    report(end.exitCode)
-  })
-  captureSignals(session)
-  adoptProcess(session)
+  return startAgent(session, { call: task.call, ended: ({ exitCode }) => report(exitCode) })
 }
 
 /** Operations that were open at its end and whose outcome is unknown. */

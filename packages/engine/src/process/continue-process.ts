@@ -1,19 +1,22 @@
+import { identifySession } from '../run-identity.js'
 import { continueRun } from '../player/play.js'
 import type { Simulator } from '../player/plan.js'
 import { natives } from '../natives.js'
 import { forbidContact } from '../outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'
-import { adoptProcess } from '../scope.js'
 import { trustRecording } from '../trusted-runs.js'
-import { exitNow, onAgentEnd } from './process-exit.js'
+import { exitNow } from './process-exit.js'
 import { DIVERGED } from './replay-process.js'
-import { captureSignals } from './signals.js'
+import { startAgent, type StartCall } from './start-agent.js'
 import { stopOnFailure, stopWith } from './stop-with.js'
 import { imitateTerminal } from './terminal-facts.js'
 import { writeJson } from './write-json.js'
 
 /** Serves this process from a tape, then lets it go live and records it, as the plan says. */
-export function continueProcess(task: ContinueTask & CommonTask, simulator?: Simulator): void {
+export function continueProcess(
+  task: ContinueTask & CommonTask,
+  simulator?: Simulator,
+): StartCall | undefined {
   const start = natives.performanceNow()
   // A second lock: with an offline tail there is no way from the session to the outside.
   if (task.plan.tail === 'offline') forbidContact()
@@ -21,11 +24,13 @@ export function continueProcess(task: ContinueTask & CommonTask, simulator?: Sim
     onStopped: () => stop(),
     onFailed: (error) => (pinned()?.broken === undefined ? stopWith(error, task.failure) : stop()),
     simulator,
+    keepAlive: task.call !== undefined,
     onWriter: (writer) => {
       stopOnFailure(writer, task.failure)
       if (task.trustedRuns !== undefined) trustRecording(writer.path, task.trustedRuns)
     },
   })
+  identifySession(session, task.plan.branch ?? tape.run)
   if (tape.details.stdio) imitateTerminal(tape.details.stdio)
   const report = (exitCode: number): void => {
     const result: ContinueReport = {
@@ -51,11 +56,12 @@ export function continueProcess(task: ContinueTask & CommonTask, simulator?: Sim
     report(DIVERGED)
     exitNow(DIVERGED)
   }
-  onAgentEnd((end) => {
-    session.finish(end)
-    abandon()
-    report(end.exitCode)
+  return startAgent(session, {
+    call: task.call,
+    isContinued: true,
+    ended: ({ exitCode }) => {
+      abandon()
+      report(exitCode)
+    },
   })
-  captureSignals(session)
-  adoptProcess(session)
 }

@@ -1,25 +1,28 @@
 import type { Preload } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
+import { identifySession } from '../run-identity.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import type { CallSites, CommonTask, RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
 import { RECORDER_FLAGS } from '../recorder-flags.js'
-import { adoptProcess } from '../scope.js'
 import { surroundingsOf } from '../environment.js'
 import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { trustRecording } from '../trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
-import { onAgentEnd, onProcessExit } from './process-exit.js'
-import { captureSignals } from './signals.js'
+import { onProcessExit } from './process-exit.js'
+import { startAgent } from './start-agent.js'
 import { stopOnFailure } from './stop-with.js'
 import { callSite } from '../call-site.js'
 import { writeJson } from './write-json.js'
 
 /** Records this whole process on a new tape, until it exits. */
-export function recordProcess(task: RecordTask & CommonTask, preloads: readonly Preload[]): void {
+export function recordProcess(
+  task: RecordTask & CommonTask,
+  preloads: readonly Preload[],
+): undefined {
   const writer = TapeWriter.create(
     task.tape,
     {
@@ -39,6 +42,7 @@ export function recordProcess(task: RecordTask & CommonTask, preloads: readonly 
       execArgv: [...process.execArgv],
       preloads,
       ...(task.code && { code: task.code }),
+      ...(task.tags && { tags: task.tags }),
       env: surroundingsOf(natives.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,
@@ -52,9 +56,8 @@ export function recordProcess(task: RecordTask & CommonTask, preloads: readonly 
   const session = new RecordSession(writer, {
     ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
   })
-  onAgentEnd((end) => session.finish(end))
-  captureSignals(session)
-  adoptProcess(session)
+  identifySession(session, task)
+  startAgent(session, { call: undefined, ended: () => {} })
 }
 
 /** Exit code of a strict recording that was stopped; the code for all findings. */

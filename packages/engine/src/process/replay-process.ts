@@ -4,19 +4,18 @@ import { ThreadHalter } from '../inspect/thread-halter.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
-import type { ReplayReport, ReplayTask } from '../process-task.js'
-import { adoptProcess } from '../scope.js'
+import type { CommonTask, ReplayReport, ReplayTask } from '../process-task.js'
 import { Playback } from '../player/playback.js'
 import { movedTape } from './moved-tape.js'
-import { exitNow, onAgentEnd } from './process-exit.js'
-import { captureSignals } from './signals.js'
+import { exitNow } from './process-exit.js'
+import { startAgent, type StartCall } from './start-agent.js'
 import { imitateTerminal } from './terminal-facts.js'
 import { writeJson } from './write-json.js'
 
 export const DIVERGED = 3
 
-/** Serves this whole process from the tape and writes a report when it ends. */
-export function replayProcess(task: ReplayTask): void {
+/** Serves the agent of this process from the tape and writes a report when it ends. */
+export function replayProcess(task: ReplayTask & CommonTask): StartCall | undefined {
   const recorded = openForReplay(task.tape)
   const tape = task.root ? movedTape(recorded, task.root) : recorded
   restoreSurroundings(tape)
@@ -26,6 +25,8 @@ export function replayProcess(task: ReplayTask): void {
   const session = new Playback(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
+    // A function that waits keeps no process alive.
+    keepAlive: task.call !== undefined,
     onStopped: () => stop(),
     ...(halter && {
       afterInitiation: (event) => halter.atInitiation(event, session),
@@ -58,15 +59,16 @@ export function replayProcess(task: ReplayTask): void {
     report(exitCode)
     exitNow(exitCode)
   }
-  onAgentEnd((agents) => {
-    end = agents
-    session.finish(agents)
-    process.exitCode = exitCodeOf(agents.exitCode)
-    report(process.exitCode)
+  return startAgent(session, {
+    call: task.call,
+    begin: () => halter?.atStart(session),
+    ending: (agents) => (end = agents),
+    ended: (agents) => {
+      end = agents
+      process.exitCode = exitCodeOf(agents.exitCode)
+      report(process.exitCode)
+    },
   })
-  captureSignals(session)
-  adoptProcess(session)
-  halter?.atStart(session)
 }
 
 /** Environment, terminal and zone as they were; secrets stay placeholders. */

@@ -13,13 +13,14 @@ export interface ProxyTapeOptions {
   readonly proxy: ProxyDetails
   /** The command that runs with the proxy, so that a replay can run it again. */
   readonly command?: readonly string[]
+  readonly tags?: readonly string[] | undefined
   /** `machine` unless set. */
   readonly durability?: Durability | undefined
 }
 
 /** A new tape for what a program asks through a proxy. */
 export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
-  const { tape, id, name, proxy, command, durability = 'machine' } = options
+  const { tape, id, name, proxy, command, tags, durability = 'machine' } = options
   return TapeWriter.create(
     tape,
     {
@@ -38,6 +39,7 @@ export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
         env: maskedEnvironment(withoutSession(process.env)),
       }),
       cwd: process.cwd(),
+      ...(tags && { tags }),
       platform: `${process.platform} ${process.arch}`,
       proxy: { ...proxy, routes: proxy.routes.map(withoutPassword) },
     },

@@ -90,11 +90,19 @@ export interface RecordedCode {
   readonly packages: Readonly<Record<string, string>>
 }
 
-/** Facts needed to start a process run again. Secret values are masked. */
+/** Facts needed to start a run again, and what people call it. Secret values are masked. */
 export interface RunDetails {
+  /** File of the program. For a function run: module and export that is called, as `src/agent.ts#handle`. */
   readonly entry?: string
   readonly args?: readonly string[]
   readonly cwd?: string
+  /** For a function run: wire value of the input, with which `entry` is called again. */
+  readonly input?: unknown
+  /** For an input with placeholders: proves, on the machine that recorded, that another input is the recorded one. */
+  readonly inputProof?: string
+  readonly tags?: readonly string[]
+  /** For a function run with an entry: proves, on the machine that recorded, that it was recorded there. */
+  readonly proof?: string
   /** For a function run: the project folder, which may be another one on replay. */
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */

@@ -23,6 +23,7 @@ export {
   tapeUnreadable,
   valueTooLarge,
   type TapeErrorCode,
+  tapeExists,
 } from './errors.js'
 export * from './events.js'
 export { hasKeyShape, keyShapes, maskKeys } from './key-shapes.js'

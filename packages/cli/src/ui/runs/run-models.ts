@@ -2,10 +2,13 @@ import { openOwnTape, openTape } from '@retake/tape/node'
 import { RunModel } from '@retake/web'
 import { cliErrors } from '../../errors.js'
 import type { RunStatus } from '@retake/tape/present'
+import { stampOf, type TapeStamp } from '../../runs/run-index.js'
 import { isRecording, type RunStore } from '../../runs/run-store.js'
 import { statusOf } from '../../runs/run-summary.js'
 import { readOptions } from '../../runs/view-run.js'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { tagsFileOf } from '../../runs/run-tags.js'
 import type { Tape } from '@retake/tape'
 
 /** Tells whether files were saved, replaced or removed since it was made. Reads no content. */
@@ -176,27 +179,19 @@ const isResting = (run: ReadRun): boolean =>
 
 const restUntil = ({ readAt, tookMs }: ReadRun): number => readAt + 4 * tookMs
 
-/** Size and time of a file: as long as they are the same, cached content is valid. */
-export interface TapeStamp {
-  readonly text: string
-  readonly bytes: number
-  readonly modifiedAt: number
-}
-
-/** Returns undefined if the tape does not exist. */
-export function stampOf(file: string): TapeStamp | undefined {
-  const found = statSync(file, { throwIfNoEntry: false })
-  if (found === undefined || !found.isFile()) return undefined
-  const { ino, size, mtimeMs } = found
-  return { text: `${ino} ${size} ${mtimeMs}`, bytes: size, modifiedAt: mtimeMs }
-}
-
 /** Every run of a folder, by id, without reading any. No folder is one without runs. */
-export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp> {
-  const stamps = new Map<string, TapeStamp>()
-  for (const id of store.unsortedIds()) {
-    const stamp = stampOf(store.pathOf(id))
-    if (stamp !== undefined) stamps.set(id, stamp)
+export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp & { isTagged: boolean }> {
+  const stamps = new Map<string, TapeStamp & { isTagged: boolean }>()
+  const names = store.fileNames()
+  const others = new Set(names.filter((name) => name.endsWith('.tags')))
+  for (const id of store.unsortedIds(names)) {
+    const tape = store.pathOf(id)
+    const stamp = stampOf(tape)
+    if (stamp === undefined) continue
+    const tags = tagsFileOf(tape)
+    const isTagged = others.has(path.basename(tags))
+    const text = isTagged ? `${stamp.text}, ${stampText(tags)}` : stamp.text
+    stamps.set(id, { ...stamp, text, isTagged })
   }
   return stamps
 }

@@ -1,8 +1,9 @@
 import { type FSWatcher, watch } from 'node:fs'
 import type { RepositoryChange, RunCard, UnreadableRun } from '@retake/web'
 import { isRecording, type RunStore } from '../../runs/run-store.js'
-import { type RunModels, stampsOf, type TapeStamp } from './run-models.js'
-import { summarizeRun } from '../../runs/run-summary.js'
+import type { TapeStamp } from '../../runs/run-index.js'
+import { indexedSummary } from '../../runs/run-summary.js'
+import { type RunModels, stampsOf } from './run-models.js'
 
 type Card = RunCard | UnreadableRun
 
@@ -17,7 +18,7 @@ interface Entry {
 const SLICE_MS = 20
 
 /**
- * The list of runs. A tape is read in full for its line, once: after that only when
+ * The list of runs, from the index of the folder. A tape is read for its row only when
  * it has changed. One that is being recorded may be a moment behind.
  */
 export class RunCards {
@@ -58,6 +59,7 @@ export class RunCards {
       await new Promise((resolve) => setImmediate(resolve))
       sliceStart = performance.now()
     }
+    this.store.index.save(new Set(stamps.keys()))
     const cards = [...this.#entries.values()].map(({ card }) => card)
     return cards.toSorted((a, b) => startOf(b) - startOf(a) || (a.id < b.id ? 1 : -1))
   }
@@ -72,13 +74,11 @@ export class RunCards {
     return isOpen && performance.now() < entry.restUntil
   }
 
-  #summarize(id: string, stamp: TapeStamp): Entry {
+  #summarize(id: string, stamp: TapeStamp & { readonly isTagged: boolean }): Entry {
     const start = performance.now()
-    const { path: _path, ...summary } = summarizeRun(id, this.store.pathOf(id))
+    const { path: _path, ...summary } = indexedSummary(this.store, id, stamp)
     const now = performance.now()
-    // The file's name is its address; a copy of a tape still says the name it had.
-    const card = { ...summary, id } as Card
-    return { stamp: stamp.text, card, restUntil: now + 10 * (now - start) }
+    return { stamp: stamp.text, card: summary, restUntil: now + 10 * (now - start) }
   }
 }
 

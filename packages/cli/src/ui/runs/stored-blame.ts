@@ -6,7 +6,8 @@ import type { CapturedState, Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings.js'
 import { cliErrors } from '../../errors.js'
-import { stampOf, stampText } from './run-models.js'
+import { stampOf } from '../../runs/run-index.js'
+import { stampText } from './run-models.js'
 import { readStates, stateFileOf } from '../../debug/state-file.js'
 
 /** The states that `retake snapshot` wrote beside tapes. Caches those of the last requested run. */

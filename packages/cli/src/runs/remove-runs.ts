@@ -1,0 +1,171 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { planOverlay } from '@retake/engine'
+import { TapeError } from '@retake/tape'
+import { TapeLock } from '@retake/tape/node'
+import { attempt } from '../attempt.js'
+import { findingsPath } from '../blame/findings.js'
+import { stateFileOf } from '../debug/state-file.js'
+import { cliErrors } from '../errors.js'
+import { readBranchRun } from './branch-tree.js'
+import { isMarkedAlive, markedParent, type RunStore } from './run-store.js'
+import { type RunSummary, summarizeRuns } from './run-summary.js'
+import { PIN, tagsFileOf } from './run-tags.js'
+
+/** A run that stays, and why. */
+export interface RetainedRun {
+  readonly id: string
+  readonly why: 'recording' | 'pinned' | 'branches' | 'gone'
+  /** Branches that need it. */
+  readonly branches?: readonly string[]
+}
+
+/** The runs of a folder, newest first, and which of them continue which. */
+export class RunFamily {
+  readonly runs: ReadonlyMap<string, RunSummary>
+  readonly #branches = new Map<string, Set<string>>()
+  readonly #store: RunStore
+  #seen: ReadonlySet<string>
+
+  constructor(store: RunStore) {
+    this.#store = store
+    const runs = new Map<string, RunSummary>()
+    for (const run of summarizeRuns(store)) runs.set(run.id, run)
+    this.runs = runs
+    this.#seen = new Set()
+    for (const run of runs.values()) {
+      // A branch whose tape breaks the reader may still say what it continues.
+      const parent = 'error' in run ? readBranchRun(run.path)?.parent?.run : run.branch?.parent
+      if (parent !== undefined) this.#add(parent, run.id)
+    }
+    this.lookAgain()
+  }
+
+  /** Learns branches that were begun since: their tapes, and marks of those that have no tape yet. */
+  lookAgain(): void {
+    const names = this.#store.fileNames()
+    const seen = this.#seen
+    this.#seen = new Set(names)
+    for (const name of names) {
+      if (seen.has(name)) continue
+      const tape = path.join(this.#store.folder, name.replace(/\.pid$/, ''))
+      const id = path.basename(tape, '.tape')
+      if (name.endsWith('.pid') && isMarkedAlive(tape)) {
+        const parent = markedParent(tape)
+        if (parent !== undefined) this.#add(parent, id)
+      } else if (name.endsWith('.tape') && !this.runs.has(id)) {
+        const parent = attempt(() => readBranchRun(tape)?.parent?.run)
+        if (parent !== undefined) this.#add(parent, id)
+      }
+    }
+  }
+
+  /** Direct branches of a run that exist. */
+  branchesOf(id: string): readonly string[] {
+    return [...(this.#branches.get(id) ?? [])]
+  }
+
+  /** A run and everything that continues it, branches before what they continue. */
+  descendants(id: string, seen = new Set<string>()): string[] {
+    if (seen.has(id)) return []
+    seen.add(id)
+    return [...this.branchesOf(id).flatMap((branch) => this.descendants(branch, seen)), id]
+  }
+
+  removed(id: string): void {
+    for (const branches of this.#branches.values()) branches.delete(id)
+  }
+
+  #add(parent: string, branch: string): void {
+    const branches = this.#branches.get(parent)
+    if (branches === undefined) this.#branches.set(parent, new Set([branch]))
+    else branches.add(branch)
+  }
+}
+
+/** Runs among these that must stay whatever happens to the others, and why. */
+export function refusedRuns(family: RunFamily, ids: readonly string[]): RetainedRun[] {
+  const refused = new Map<string, RetainedRun>()
+  const going = new Set(ids)
+  const refuse = (run: RetainedRun): void => {
+    if (!going.delete(run.id)) return
+    refused.set(run.id, run)
+  }
+  for (const id of ids) {
+    const run = family.runs.get(id)
+    if (run === undefined) refuse({ id, why: 'gone' })
+    else if ('tags' in run && run.tags?.includes(PIN)) refuse({ id, why: 'pinned' })
+    else if ('status' in run && run.status === 'recording') refuse({ id, why: 'recording' })
+  }
+  // Branches are decided before what they continue.
+  const seen = new Set<string>()
+  for (const id of ids.flatMap((each) => family.descendants(each, seen))) {
+    const branches = family.branchesOf(id).filter((branch) => !going.has(branch))
+    if (branches.length > 0) refuse({ id, why: 'branches', branches })
+  }
+  return [...refused.values()]
+}
+
+/** Runs that are removed between two looks for new branches. */
+const LOOK_EVERY = 500
+
+/**
+ * Removes runs with everything that belongs to them. A run stays if a process is writing it, or if
+ * a branch that stays begins with its events. Several processes may do this at the same time.
+ *
+ * Not promised: a fork by the library that begins while its parent is being removed finds no tape.
+ */
+export function removeRuns(
+  store: RunStore,
+  family: RunFamily,
+  ids: readonly string[],
+): { readonly removed: readonly string[]; readonly kept: readonly RetainedRun[] } {
+  const removed: string[] = []
+  const kept: RetainedRun[] = []
+  const wanted = new Set(ids)
+  // Branches first: then their parents are free.
+  const seen = new Set<string>()
+  const ordered = ids.flatMap((id) => family.descendants(id, seen)).filter((id) => wanted.has(id))
+  for (const [index, id] of ordered.entries()) {
+    if (index % LOOK_EVERY === 0) family.lookAgain()
+    const branches = family.branchesOf(id)
+    if (branches.length > 0) kept.push({ id, why: 'branches', branches })
+    else if (!removeRun(store.pathOf(id), id)) kept.push({ id, why: 'recording' })
+    else {
+      family.removed(id)
+      removed.push(id)
+    }
+  }
+  store.index.save(new Set(store.unsortedIds()))
+  return { removed, kept }
+}
+
+/** False if a process is writing the tape. */
+function removeRun(tape: string, id: string): boolean {
+  if (isMarkedAlive(tape)) return false
+  let lock: TapeLock
+  try {
+    // As long as it is locked, nobody can resume the run.
+    lock = TapeLock.take(tape)
+  } catch (error) {
+    if (error instanceof TapeError && error.code === 'TAPE_IN_USE') return false
+    throw error
+  }
+  try {
+    // The tape goes first: without it, the rest belongs to no run.
+    const others = [
+      `${tape}.pid`,
+      stateFileOf({ path: tape }),
+      tagsFileOf(tape),
+      planOverlay(tape),
+      tape.replace(/\.tape$/, '.approvals'),
+      findingsPath(tape, id),
+    ]
+    for (const file of [tape, ...others]) rmSync(file, { recursive: true, force: true })
+    return true
+  } catch (error) {
+    throw cliErrors.RUN_NOT_REMOVED(id, error)
+  } finally {
+    lock.release()
+  }
+}

@@ -1,0 +1,174 @@
+import { attempt } from '../attempt.js'
+import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Inode, size and time of a tape: as long as they are the same, what was read from it is valid. */
+export interface TapeStamp {
+  readonly text: string
+  readonly bytes: number
+  readonly modifiedAt: number
+}
+
+/** Returns undefined if the tape does not exist. */
+export function stampOf(file: string): TapeStamp | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile()) return undefined
+  const { ino, size, mtimeMs } = found
+  return { text: `${ino} ${size} ${mtimeMs}`, bytes: size, modifiedAt: mtimeMs }
+}
+
+/** A row that was read from a tape. */
+export interface TapeReading<Row> {
+  readonly row: Row
+  /** Runs whose tapes were read with it: those that a branch continues. */
+  readonly ancestors?: readonly string[]
+  /** False while the row may change although the tape does not: it is read again next time. */
+  readonly isFinal: boolean
+}
+
+/** One line of the file. */
+interface IndexLine<Row> {
+  readonly id: string
+  /** Stamps of the tape and of its ancestors. */
+  readonly stamp: string
+  readonly ancestors?: readonly string[]
+  readonly row: Row
+}
+
+/** Layout of the lines. Raise it when rows get other fields or another meaning. */
+const LAYOUT = 1
+/** Reading fewer bytes than this takes a moment: no file is left for it. */
+const WORTH_BYTES = 1 << 20
+/** Lines that may be outdated before the file is rewritten, besides as many as are current. */
+const OUTDATED_MAX = 200
+
+/**
+ * What lists show of the runs of a folder, in a file beside the tapes, so that each tape is read
+ * once. The first line says which reader made the rows; every other line is a row, and a later
+ * row of a run replaces an earlier one.
+ *
+ * The tapes are the truth, and the file can be deleted at any time. A row counts only while the
+ * tape and its ancestors have the stamps that they were read with. Lines that are torn or are not
+ * rows are ignored. Processes may add rows at the same time; one that rewrites the file may drop
+ * rows of another, whose tapes are then read again.
+ */
+export class RunIndexFile<Row extends object> {
+  readonly #folder: string
+  readonly #extension: string
+  readonly #reader: () => string
+  #lines: Map<string, IndexLine<Row>> | undefined
+  /** The file has rows of this reader. */
+  #isThere = false
+  /** Lines of the file; undefined if none can be appended. */
+  #written: number | undefined
+  readonly #added = new Map<string, IndexLine<Row>>()
+  #bytesRead = 0
+
+  /** `reader` names everything besides the tape that a row depends on. */
+  constructor(folder: string, extension: string, reader: () => string) {
+    this.#folder = folder
+    this.#extension = extension
+    this.#reader = reader
+  }
+
+  get path(): string {
+    return path.join(this.#folder, 'index.jsonl')
+  }
+
+  /** The row of a run: from the file if it is current, else through `read`. */
+  rowOf(id: string, read: () => TapeReading<Row>): Row {
+    const known = this.#load().get(id)
+    const own = stampOf(this.#tapeOf(id))
+    if (known !== undefined && known.stamp === this.#stampText(own, known.ancestors))
+      return known.row
+    // Stamped before it is read: what is written meanwhile makes the row outdated.
+    const { row, ancestors, isFinal } = read()
+    if (own === undefined || !isFinal) return row
+    const stamp = this.#stampText(own, ancestors)
+    const line = { id, stamp, ...(ancestors && { ancestors }), row }
+    this.#load().set(id, line)
+    this.#added.set(id, line)
+    this.#bytesRead += own.bytes
+    return row
+  }
+
+  /** The row as it was when it was last read; the tape may have changed since. */
+  lastRowOf(id: string): Row | undefined {
+    return this.#load().get(id)?.row
+  }
+
+  /** Writes the rows that were read. `ids` are the runs that exist. A folder that is read-only stays without a file. */
+  save(ids: ReadonlySet<string>): void {
+    const lines = this.#load()
+    for (const id of lines.keys()) if (!ids.has(id)) lines.delete(id)
+    const lineCount = (this.#written ?? 0) + this.#added.size
+    const isFresh = this.#written !== undefined && lineCount <= 2 * lines.size + OUTDATED_MAX
+    if (isFresh && this.#added.size === 0) return
+    if (!this.#isThere && this.#bytesRead < WORTH_BYTES) return
+    const isSaved = attempt(() => {
+      if (isFresh) appendFileSync(this.path, textOf(this.#added.values()))
+      else this.#rewrite(lines)
+      return true
+    })
+    if (isSaved !== true) return
+    this.#written = isFresh ? lineCount : lines.size
+    this.#isThere = true
+    this.#added.clear()
+    this.#bytesRead = 0
+  }
+
+  #rewrite(lines: ReadonlyMap<string, IndexLine<Row>>): void {
+    const draft = `${this.path}.${process.pid}.tmp`
+    try {
+      writeFileSync(draft, this.#header() + textOf(lines.values()), { mode: 0o600 })
+      renameSync(draft, this.path)
+    } finally {
+      rmSync(draft, { force: true })
+    }
+  }
+
+  #load(): Map<string, IndexLine<Row>> {
+    if (this.#lines !== undefined) return this.#lines
+    const lines = (this.#lines = new Map<string, IndexLine<Row>>())
+    const text = attempt(() => readFileSync(this.path, 'utf8'), '')
+    const header = this.#header()
+    if (!text.startsWith(header)) return lines
+    this.#isThere = true
+    const rows = text.slice(header.length).split('\n')
+    // Nothing can be appended to a line that is torn.
+    if (text.endsWith('\n')) this.#written = rows.length - 1
+    for (const each of rows) {
+      const line = parseLine<Row>(each)
+      if (line !== undefined) lines.set(line.id, line)
+    }
+    return lines
+  }
+
+  #header(): string {
+    return `${JSON.stringify({ layout: LAYOUT, reader: this.#reader() })}\n`
+  }
+
+  #tapeOf(id: string): string {
+    return path.join(this.#folder, id + this.#extension)
+  }
+
+  #stampText(own: TapeStamp | undefined, ancestors: readonly string[] = []): string {
+    const above = ancestors.map((id) => stampOf(this.#tapeOf(id))?.text ?? 'gone')
+    return [own?.text ?? 'gone', ...above].join(', ')
+  }
+}
+
+const textOf = (lines: Iterable<unknown>): string => {
+  let text = ''
+  for (const line of lines) text += `${JSON.stringify(line)}\n`
+  return text
+}
+
+function parseLine<Row extends object>(text: string): IndexLine<Row> | undefined {
+  if (text === '') return undefined
+  const line = attempt(() => JSON.parse(text) as Partial<IndexLine<Row>> | null)
+  if (typeof line?.id !== 'string' || typeof line.stamp !== 'string') return undefined
+  if (typeof line.row !== 'object' || line.row === null) return undefined
+  if (line.ancestors !== undefined && !Array.isArray(line.ancestors)) return undefined
+  return line as IndexLine<Row>
+}

@@ -1,0 +1,69 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import type { RunDetails } from '@retake/tape'
+import { TapeLock } from '@retake/tape/node'
+import { attempt } from '../attempt.js'
+import { cliErrors } from '../errors.js'
+
+/** Runs with this tag are never pruned. */
+export const PIN = 'pin'
+
+/** Words that people put on a run. */
+export interface RunTags {
+  readonly tags?: readonly string[]
+  readonly note?: string
+}
+
+/** Tags that were changed after the recording are in a file beside the tape, because a tape never changes. */
+export const tagsFileOf = (tape: string): string => `${tape}.tags`
+
+/** Tags and note of a run: as recorded, or as they were changed since. Throws if they cannot be read. */
+export function tagsOf(tape: string, details: Pick<RunDetails, 'tags'>): RunTags {
+  return changedTags(tape) ?? (details.tags === undefined ? {} : { tags: details.tags })
+}
+
+/** Tags as they were changed after the recording; undefined if they were not. */
+export function changedTags(tape: string): RunTags | undefined {
+  const file = tagsFileOf(tape)
+  const text = attempt(() => readFileSync(file, 'utf8'))
+  if (text === undefined) return undefined
+  const read = attempt(() => JSON.parse(text) as { tags?: unknown; note?: unknown } | null)
+  const tags = read?.tags
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string'))
+    throw cliErrors.TAGS_UNREADABLE(file)
+  return {
+    ...(tags.length > 0 && { tags }),
+    ...(typeof read?.note === 'string' && { note: read.note }),
+  }
+}
+
+export interface TagChange {
+  readonly add: readonly string[]
+  readonly remove: readonly string[]
+  /** An empty text removes the note. */
+  readonly note?: string | undefined
+}
+
+/** Changes tags and note of a run; returns the result. Concurrent changes wait for each other. */
+export function changeTags(
+  tape: string,
+  details: Pick<RunDetails, 'tags'>,
+  { add, remove, note }: TagChange,
+): RunTags {
+  const file = tagsFileOf(tape)
+  const lock = TapeLock.take(file)
+  try {
+    const before = tagsOf(tape, details)
+    const tags = [...new Set([...(before.tags ?? []), ...add])].filter(
+      (tag) => !remove.includes(tag),
+    )
+    const said = note ?? before.note ?? ''
+    const draft = `${file}.${process.pid}.tmp`
+    writeFileSync(draft, `${JSON.stringify({ tags, ...(said !== '' && { note: said }) })}\n`, {
+      mode: 0o600,
+    })
+    renameSync(draft, file)
+    return { ...(tags.length > 0 && { tags }), ...(said !== '' && { note: said }) }
+  } finally {
+    lock.release()
+  }
+}

@@ -1,0 +1,100 @@
+import { pathToFileURL } from 'node:url'
+import { fromWire, recordError } from '@retake/tape/format'
+import { errors } from '../errors.js'
+import { INPUT_PROOF, proofOf } from '../machine-key.js'
+import { natives } from '../natives.js'
+import type { FunctionCall } from '../process-task.js'
+import { type EndingSession, runToEnd } from '../run-to-end.js'
+import { adoptProcess } from '../scope.js'
+import { SecretMask } from '../secrets.js'
+import { exitNow, onAgentEnd, type ProcessEnd } from './process-exit.js'
+import { captureSignals } from './signals.js'
+
+/** Makes the recorded call and ends the process. To be called when all boundaries are installed. */
+export type StartCall = () => Promise<void>
+
+/**
+ * Runs the agent of this process in a session, and calls `ended` after its end, which may set
+ * the exit code. Without a call, the agent is the program, which begins after the preload.
+ * With one, the module is loaded outside of the run, as it was when the run was recorded.
+ */
+export function startAgent(
+  session: EndingSession,
+  {
+    call,
+    isContinued = false,
+    begin = () => {},
+    ending = () => {},
+    ended,
+  }: {
+    readonly call: FunctionCall | undefined
+    /** It may go live. */
+    readonly isContinued?: boolean
+    /** Called directly before code of the run executes. */
+    readonly begin?: (() => void) | undefined
+    /** Called when a program has ended, before that is compared with the tape. */
+    readonly ending?: (end: ProcessEnd) => void
+    readonly ended: (end: ProcessEnd) => void
+  },
+): StartCall | undefined {
+  if (call === undefined) {
+    onAgentEnd((end) => {
+      ending(end)
+      session.finish(end)
+      ended(end)
+    })
+    captureSignals(session)
+    adoptProcess(session)
+    begin()
+    return undefined
+  }
+  return async () => {
+    const agent = await loadFunction(call)
+    const input = inputOf(call, session, isContinued)
+    begin()
+    let end: ProcessEnd = { exitCode: 0 }
+    try {
+      await runToEnd(session, () => agent(input))
+    } catch (error) {
+      end = { exitCode: 1, error: recordError(error) }
+      const text = error instanceof Error ? (error.stack ?? String(error)) : String(error)
+      natives.stderrWrite(Buffer.from(`${text}\n`))
+    }
+    ended(end)
+    exitNow(Number(process.exitCode ?? end.exitCode))
+  }
+}
+
+/**
+ * The recorded input. Placeholders in it become the secrets that this process has: on replay if
+ * they are provably the recorded ones, in a run that goes live always, because it needs some.
+ */
+function inputOf(
+  { input, proof }: FunctionCall,
+  session: EndingSession,
+  isContinued: boolean,
+): unknown {
+  if (input === undefined) return undefined
+  const secrets = new SecretMask()
+  secrets.addProcessEnvironment()
+  const masked = JSON.stringify(input)
+  const revealed = secrets.reveal(masked)
+  const isRecorded = proof !== undefined && proofOf(INPUT_PROOF, revealed, false) === proof
+  if (revealed === masked || !(isContinued || isRecorded)) return fromWire(input)
+  // What the agent sends is compared, and recorded, with placeholders again.
+  session.secrets.takeOver(secrets)
+  return fromWire(JSON.parse(revealed))
+}
+
+async function loadFunction({ file, name }: FunctionCall): Promise<(input: unknown) => unknown> {
+  let module: Readonly<Record<string, unknown>>
+  try {
+    module = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    throw errors.ENTRY_NOT_LOADED(file, error)
+  }
+  const found = module[name]
+  if (typeof found !== 'function')
+    throw errors.ENTRY_NOT_A_FUNCTION(file, name, Object.keys(module))
+  return found as (input: unknown) => unknown
+}

@@ -1,0 +1,19 @@
+import { currentSession } from './scope.js'
+import type { Session } from './sessions/session.js'
+
+const identities = new WeakMap<Session, RunIdentity>()
+
+/** A run as its own code may know it. */
+export interface RunIdentity {
+  readonly id: string
+  readonly name: string
+}
+
+export const identifySession = (session: Session, { id, name }: RunIdentity): void =>
+  void identities.set(session, { id, name })
+
+/** Id and name of the run that the caller belongs to, if there is one. A replay gets the recorded ones. */
+export function runIdentity(): RunIdentity | undefined {
+  const session = currentSession()
+  return session?.draw('retake.run', () => identities.get(session) ?? { id: '', name: '' })
+}

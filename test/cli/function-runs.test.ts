@@ -1,0 +1,198 @@
+import { readdirSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openTape } from '@retake/tape/node'
+import { expect, test } from 'vitest'
+import { rewriteTape } from '../support/rewrite-tape.js'
+import { run } from '../support/run-retake.mjs'
+import { folderWith, tapesOf } from './workspace.js'
+
+const library = new URL('../../packages/cli/bundle/index.js', import.meta.url).href
+
+/** Loads nothing but itself, as the module of an agent should. */
+const agent = `
+import { boundary, currentRun, defineAgent } from '${library}'
+const price = boundary('price', async ({ sku }) => ({ sku, price: Math.random() }))
+export const handle = defineAgent('agent.mjs#handle', async (order) => {
+  const found = await price({ sku: order.sku })
+  const total = found.price * order.count
+  console.log(currentRun().id, total)
+  if (order.count < 0) throw new RangeError('nothing to sell')
+  return { total, at: new Date(), key: process.env.SHOP_API_KEY === order.key }
+})
+`
+
+/** Records the runs of a server: one that returns, one that throws, and one without an entry. */
+const server = `
+import { record, runOfError } from '${library}'
+import { handle } from './agent.mjs'
+const input = (count) => ({ sku: 'lamp', count, when: new Date(0), key: process.env.SHOP_API_KEY })
+const done = await record({ name: 'order', input: input(2), tags: ['production'] }, handle)
+const failed = await record({ name: 'order', input: input(-1) }, handle).catch(runOfError)
+const bare = await record({ name: 'bare' }, () => handle(input(1)))
+console.log(JSON.stringify([done.run, failed, bare.run].map(({ id }) => id)))
+`
+
+/** A workspace in which the server has run, and the ids of its runs. */
+async function served() {
+  const workspace = await folderWith({ 'agent.mjs': agent, 'server.mjs': server })
+  const { folder } = workspace
+  // Put together here, so that no key is in the repository.
+  const env = { SHOP_API_KEY: ['shop', 'key', 'of', 'the', 'test'].join('-') }
+  const { stdout } = await run(process.execPath, ['server.mjs'], folder, { env })
+  const ids = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as [string, string, string]
+  return { ...workspace, env, ids, key: env.SHOP_API_KEY }
+}
+
+test('runs of a server are replayed, inspected, forked and verified on the command line', async () => {
+  const { retake, ids, env, key, folder } = await served()
+  const [done, failed] = ids
+  const tape = openTape(join(folder, '.retake', 'runs', `${done}.tape`))
+  expect(tape.details).toMatchObject({
+    entry: 'agent.mjs#handle',
+    tags: ['production'],
+    input: { sku: 'lamp', count: 2, when: { $: 'Date' } },
+  })
+  expect(await readFile(tape.path, 'latin1')).not.toContain(key)
+  const replayed = await retake(['replay', done], { env })
+  expect(replayed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^identical/) as string })
+  expect(replayed.stdout).toMatch(new RegExp(`^${done} 0?\\.?\\d`))
+  // Another key is not shown to the agent: it gets placeholders, which are equal, too.
+  const rotated = await retake(['replay', done], { env: { SHOP_API_KEY: `${key}-2` } })
+  expect(rotated.stderr).toMatch(/^identical/)
+  const again = await retake(['replay', failed], { env })
+  expect(again.stderr).toMatch(/RangeError: nothing to sell[^]*\nidentical/)
+  const values = await retake(['eval', done, '--at', 'agent.mjs:6', 'order.count', '--json'], {
+    env,
+  })
+  expect(values.stdout).toContain('2')
+  const forked = await retake(['fork', done, '--at', '1', '--set', 'price=21'], { env })
+  expect(forked).toMatchObject({ code: 0, stdout: expect.stringMatching(/ 42\n$/) as string })
+  const shown = JSON.parse((await retake(['show', 'last', '--json'])).stdout) as object
+  expect(shown).toMatchObject({ result: { total: 42, key: true }, input: { count: 2 } })
+  const rerun = await retake(['rerun', done], { env })
+  expect(rerun.stderr).toMatch(/^identical/)
+  const verified = await retake(['verify', done, 'last', '--json'], { env })
+  expect(verified.stdout.match(/"replay": ?"identical"/g)).toHaveLength(2)
+})
+
+test('chaos and blame run the function of a server again', async () => {
+  const { retake, ids, env } = await served()
+  const races = await retake(['chaos', ids[0], '--seeds', '2', '--json'], { env })
+  expect(JSON.parse(races.stdout)).toMatchObject({ orders: 2, changed: [] })
+  const search = ['--oracle', 'exit:0', '--free', 'tool=neutral', '--max-forks', '4', '--yes']
+  const blamed = await retake(['blame', ids[1], ...search, '--json'], { env })
+  // Not the tool made it fail, but the input.
+  expect(JSON.parse(blamed.stdout)).toMatchObject({ findings: { causes: [] } })
+})
+
+test('without an entry the error says what to add', async () => {
+  const { retake, ids } = await served()
+  for (const verb of ['replay', 'rerun', 'step'])
+    expect((await retake([verb, ids[2]])).stderr).toMatch(
+      /fix {2}Add both where it is recorded: `record\(\{ name, entry: 'src\/agent\.ts#handle', input \}, handle\)`[^]*NOT_A_PROCESS_RUN/,
+    )
+})
+
+test('an entry that cannot be called is reported', async () => {
+  const { retake, ids, folder, env } = await served()
+  await writeFile(join(folder, 'agent.mjs'), 'export const other = 1')
+  expect((await retake(['replay', ids[0]], { env })).stderr).toMatch(
+    /no function `handle`[^]*It exports other[^]*ENTRY_NOT_A_FUNCTION/,
+  )
+  await writeFile(join(folder, 'agent.mjs'), `throw new Error('no database')`)
+  expect((await retake(['replay', ids[0]], { env })).stderr).toMatch(
+    /no database[^]*ENTRY_NOT_LOADED/,
+  )
+})
+
+test('a tape with another input is not trusted', async () => {
+  const workspace = await served()
+  const [file = ''] = await tapesOf(workspace)
+  const changed = join(workspace.folder, 'changed.tape')
+  const { details, run: recorded } = openTape(file)
+  rewriteTape(file, changed, (entry) => entry, { ...recorded, id: 'changed' })
+  expect((await workspace.retake(['replay', changed], workspace)).code).toBe(0)
+  const { TapeWriter } = await import('@retake/tape/node')
+  const planted = join(workspace.folder, 'planted.tape')
+  const writer = TapeWriter.create(
+    planted,
+    { ...recorded, id: 'planted' },
+    { ...details, input: 'another' },
+  )
+  writer.append({ type: 'end' })
+  writer.seal()
+  expect((await workspace.retake(['replay', planted])).stderr).toContain('RUN_NOT_TRUSTED')
+})
+
+test('retake.config says where record() writes its tapes', async () => {
+  const { folder, retake } = await folderWith({
+    'agent.mjs': agent,
+    'server.mjs': server,
+    'retake.config.mjs': `import { defineConfig } from '${library}'\nexport default defineConfig({ runs: 'tapes' })`,
+    'package.json': '{}',
+  })
+  const { code } = await run(process.execPath, ['server.mjs'], folder)
+  expect(code).toBe(0)
+  expect((await retake(['list'])).stdout.trim().split('\n')).toHaveLength(4)
+  expect((await retake(['list', '--dir', 'tapes'])).stdout.trim().split('\n')).toHaveLength(4)
+  await writeFile(join(folder, 'retake.config.mjs'), `export default { run: 'tapes' }`)
+  expect((await run(process.execPath, ['server.mjs'], folder)).stderr).toContain(
+    'did you mean runs?',
+  )
+})
+
+/** Serves requests that write more than fits into the file of a tape. */
+const full = `
+import { record } from '${library}'
+import { createServer } from 'node:http'
+const agent = async (size) => {
+  console.log('x'.repeat(size))
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  const answer = await fetch(address)
+  return answer.text()
+}
+const outside = createServer((_, response) => response.end('fine')).listen(0, '127.0.0.1')
+await new Promise((resolve) => outside.once('listening', resolve))
+const address = 'http://127.0.0.1:' + outside.address().port
+const results = []
+for (const size of [10, 50_000, 10])
+  await record({ name: 'full', input: size, onError: process.argv[2] }, agent).then(
+    ({ output, run }) => results.push({ output, failure: run.failure?.code, path: run.path }),
+    ({ code }) => results.push({ code }),
+  )
+console.error(JSON.stringify(results))
+outside.close()
+`
+
+test.skipIf(process.platform === 'win32')(
+  'requests are served unrecorded when the tape cannot be written, and the tape says so',
+  async () => {
+    const { folder, retake } = await folderWith({ 'server.mjs': full })
+    // A file of more than 16 kB fails as one on a full disk does.
+    const limited = (mode: string) =>
+      run('bash', ['-c', `trap '' XFSZ; ulimit -f 16; exec node server.mjs ${mode}`], folder)
+    const stopped = await limited('stop')
+    expect(stopped.stderr).toContain('{"code":"TAPE_WRITE_FAILED"}')
+    const locks = () =>
+      readdirSync(join(folder, '.retake', 'runs')).filter((name) => name.endsWith('.lock'))
+    const before = locks()
+    const { stderr } = await limited('continue')
+    expect(stderr).toMatch(/RECORDING_STOPPED.*The run full continues unrecorded/)
+    const results = JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as { output: string }[]
+    expect(results).toMatchObject([
+      { output: 'fine' },
+      { output: 'fine', failure: 'TAPE_WRITE_FAILED' },
+      { output: 'fine' },
+    ])
+    expect(locks()).toEqual(before)
+    const listed = await retake(['list', '--json', '-n', '3'])
+    const rows = listed.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object)
+    expect(rows).toMatchObject([{ status: 'done' }, { cutOff: true }, { status: 'done' }])
+    const shown = await retake(['show', 'last~1'])
+    expect(shown.stdout).toMatch(/cut off[^]*end of the recording[^]*could not be written/)
+  },
+)
