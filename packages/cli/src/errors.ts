@@ -365,6 +365,27 @@ export const cliErrors = errorTable({
     'It runs the agent itself, with the tape in place of the outside world.',
     "Pass a function that starts the agent, expect(() => agent('order 1182')), or the path of a program.",
   ],
+  TEST_FILE_EXISTS: (file: string) => [
+    `${file} exists.`,
+    '`retake test` does not overwrite files.',
+    'Add --force to replace it, or choose another file with --out.',
+  ],
+  TEST_FILE_NOT_WRITABLE: (file: string, cause: unknown) => [
+    `The test ${file} cannot be written.`,
+    systemSaid(cause),
+    'Choose a writable file with --out.',
+    { cause },
+  ],
+  TEST_NEEDS_ENTRY: (run: string) => [
+    `Run ${run} was recorded by record(), not from a program.`,
+    'A test has to call the same function, and the tape does not name it.',
+    `Name it and its input: retake test ${run} --entry src/agent.ts#handle --input '"order 1182"'`,
+  ],
+  TEST_WOULD_FAIL: (run: string, why: string) => [
+    `A test of run ${run} would fail now.`,
+    why,
+    'Write the test from a run that passes: record or fork one. To pin a failure, negate the oracle with not:.',
+  ],
   VITEST_POOL_UNSUPPORTED: () => [
     'Retake cannot work in the Vitest pools vmThreads and vmForks.',
     "They give test files copies of Node's own modules, which are neither recorded nor replayed.",
