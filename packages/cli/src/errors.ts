@@ -107,6 +107,11 @@ export const cliErrors = errorTable({
     'Check that the program is installed and on the PATH.',
     { cause },
   ],
+  REPLAYS_ANOTHER_PROGRAM: (run: string, recorded: string, entry: string) => [
+    `RETAKE_REPLAY names run ${run}, which is not a run of ${entry}.`,
+    `It was recorded from ${recorded}. Another program would not be served and could reach the outside.`,
+    'Name a run of this program, or unset RETAKE_REPLAY.',
+  ],
   NOTHING_RECORDED: (how: string) => [
     'Nothing was recorded.',
     `Node ${how} before the agent started.`,

@@ -10,6 +10,8 @@ export type {
   PinnedReport,
   SimulatedStep,
   Simulator,
+  LiveReport,
+  LiveRules,
 } from './player/plan.js'
 export { findInDoubt, type InDoubt } from './player/in-doubt.js'
 export {
@@ -44,6 +46,7 @@ export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { movedTape } from './process/moved-tape.js'
+export { replayProcess } from './process/replay-process.js'
 export type {
   DeferredPreloads,
   CallSites,

@@ -13,6 +13,7 @@ import { declarePureAddons } from './boundaries/native/addons.js'
 import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
 import { stopWith } from './process/stop-with.js'
+import { writeJson } from './process/write-json.js'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
 import type { DeferredPreloads, ProcessTask } from './process-task.js'
 
@@ -36,7 +37,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
 async function play(task: Exclude<ProcessTask, { readonly mode: 'record' }>): Promise<void> {
   if (task.mode === 'replay') {
     const { replayProcess } = await import('./process/replay-process.js')
-    replayProcess(task)
+    replayProcess(task, (report) => writeJson(task.report, report))
     return
   }
   if (task.mode === 'chaos') {

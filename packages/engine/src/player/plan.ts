@@ -43,6 +43,36 @@ export interface ContinuePlan {
   readonly served?: readonly string[]
   /** Pinned steps, and how the others are answered, once the tape is left. */
   readonly pinned?: PinnedPlan
+  /** The branch is deleted when it was read: it need not survive a crash, and nobody trusts it later. */
+  readonly isDiscarded?: boolean
+  /** Rules for everything that leaves the process once the tape is left. */
+  readonly live?: LiveRules
+}
+
+/** Rules for requests, tools, processes and connections that would go live. */
+export interface LiveRules {
+  /** Changes in the body of every live request to a model, by path; one without that path is sent unchanged. */
+  readonly edits?: Readonly<Record<string, unknown>>
+  /**
+   * Ends the run before something leaves: `effects` are tools, processes, databases, and
+   * requests other than those to models and GET.
+   */
+  readonly refuse?: 'effects' | 'everything'
+}
+
+/** Report about live requests under rules. */
+export interface LiveReport {
+  /** Live requests to models, and those of them whose body was changed. */
+  readonly requests: number
+  readonly edited: number
+  /** Ended the run. */
+  readonly refused?: RefusedRequest
+}
+
+/** Something that would have left the process. */
+export interface RefusedRequest {
+  readonly what: string
+  readonly site?: string
 }
 
 /** One part of an answer, its body as base64. */

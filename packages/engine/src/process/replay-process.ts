@@ -11,12 +11,14 @@ import { movedTape } from './moved-tape.js'
 import { exitNow, onAgentEnd } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { imitateTerminal } from './terminal-facts.js'
-import { writeJson } from './write-json.js'
 
 export const DIVERGED = 3
 
 /** Serves this whole process from the tape and writes a report when it ends. */
-export function replayProcess(task: ReplayTask): void {
+export function replayProcess(
+  task: Omit<ReplayTask, 'report'>,
+  onReport: (report: ReplayReport) => void,
+): void {
   const recorded = openForReplay(task.tape)
   const tape = task.root ? movedTape(recorded, task.root) : recorded
   restoreSurroundings(tape)
@@ -47,7 +49,7 @@ export function replayProcess(task: ReplayTask): void {
       placeholders: session.placeholders,
       ...(end && { end }),
     }
-    writeJson(task.report, result)
+    onReport(result)
     halter?.atEnd()
   }
   let end: ReplayReport['end']
