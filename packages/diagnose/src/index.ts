@@ -18,6 +18,7 @@ export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './
 export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
 export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'
 export { confidenceSequence } from './blame/stats.js'
+export { mapConcurrent } from './blame/ledger.js'
 export type { Interval } from './blame/stats.js'
 export { wilson } from './blame/stats.js'
 export {

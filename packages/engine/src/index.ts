@@ -21,6 +21,7 @@ export {
   planOverlay,
   planResume,
   type PinnedForkOptions,
+  type RerunPlanOptions,
 } from './player/make-plan.js'
 export { searchableSteps } from './player/pinned-matcher.js'
 export {

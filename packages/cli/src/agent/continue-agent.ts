@@ -50,7 +50,7 @@ export async function continueVerb(
   if (continued.divergences.length > 0) return FOUND
   const isUsed =
     !continued.isLive || unusedChanges(continued, openTape(continued.tape)).length === 0
-  if (!isUsed || (continued.live !== undefined && continued.live.edited === 0)) return FOUND
+  if (!isUsed || (plan.live?.edits !== undefined && continued.live?.edited === 0)) return FOUND
   return continued.signal ? signalExitCode(continued.signal) : continued.code
 }
 

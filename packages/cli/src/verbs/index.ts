@@ -18,6 +18,7 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   eval: ['Print an expression each time a line ran', () => import('./eval.js')],
   snapshot: ["Capture the program's state at every step", () => import('./snapshot.js')],
   fork: ['Run again from a step, with a change', () => import('./fork.js')],
+  compare: ['Compare models and prompts from a step on', () => import('./compare.js')],
   rerun: ["Run today's code, and pay only for what changed", () => import('./rerun.js')],
   resume: ['Continue a run that was killed or failed', () => import('./resume.js')],
   branches: ['Show the forks, reruns and resumes of a run', () => import('./branches.js')],

@@ -116,15 +116,50 @@ export class LiveRequests {
 
   /** The body with the edits of the rules; undefined if it is sent as it is. */
   #changed(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): Uint8Array | undefined {
-    const edits = Object.entries(this.rules.edits ?? {})
-    if (edits.length === 0 || !isModelRequest(event, body)) return undefined
+    const { edits: given = {}, system } = this.rules
+    const isNothing = system === undefined && Object.keys(given).length === 0
+    if (isNothing || !isModelRequest(event, body)) return undefined
     this.#requests += 1
     const before = jsonOf(body)
+    const prompt = system === undefined ? undefined : systemPath(before)
+    const edits = Object.entries({ ...given, ...(prompt && { [prompt]: system }) })
     let data = before
     for (const [path, value] of edits) data = withPath(data, path, value)
     if (data === before) return undefined
     this.#edited += 1
     return Buffer.from(JSON.stringify(data))
+  }
+}
+
+/** Where a request to a model has its system prompt, in the form of any provider; undefined without one. */
+function systemPath(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const fixed = [
+    'system',
+    'system.0.text',
+    'instructions',
+    'systemInstruction.parts.0.text',
+    'system_instruction.parts.0.text',
+  ].find((path) => typeof valueAt(body, path) === 'string')
+  if (fixed !== undefined) return fixed
+  for (const list of ['messages', 'input']) {
+    const messages = valueAt(body, list)
+    if (!Array.isArray(messages)) continue
+    const index = messages.findIndex((each: unknown) =>
+      ['system', 'developer'].includes(String(valueAt(each, 'role'))),
+    )
+    const paths = [`${list}.${index}.content`, `${list}.${index}.content.0.text`]
+    const found = paths.find((path) => typeof valueAt(body, path) === 'string')
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function valueAt(data: unknown, path: string): unknown {
+  try {
+    return getPath(data, path)
+  } catch {
+    return undefined
   }
 }
 

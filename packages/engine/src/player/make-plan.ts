@@ -24,7 +24,7 @@ import {
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
-import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'
+import type { ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
 import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
@@ -53,6 +53,13 @@ export interface ForkPlanOptions extends ForkChange {
    * request without that path is sent unchanged.
    */
   readonly everyRequest?: Readonly<Record<string, unknown>>
+  /** Replaces the system prompt of every live request to a model that has one. */
+  readonly systemPrompt?: string
+  /**
+   * `served`: after the fork, tools, processes and requests that may have an effect get the
+   * recorded answer if they are identical; any other one ends the run. `live` unless set.
+   */
+  readonly effects?: 'live' | 'served'
   /** `offline`: after the fork, too, only answers of the parent are used. */
   readonly tail?: 'live' | 'offline'
   /** Name of the branch; that of its parent unless set. */
@@ -74,7 +81,18 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
     path: where,
     value,
   }))
-  const live = everywhere.length > 0 && { live: { edits: everyRequest } }
+  const { systemPrompt, effects = 'live' } = options
+  if (systemPrompt !== undefined)
+    everywhere.push({ target: 'every request', path: 'system prompt', value: systemPrompt })
+  const rules: LiveRules = {
+    ...(everywhere.length > 0 && { edits: everyRequest }),
+    ...(systemPrompt !== undefined && { system: systemPrompt }),
+    ...(effects === 'served' && { refuse: 'effects' }),
+  }
+  const live = Object.keys(rules).length > 0 && {
+    live: rules,
+    ...(effects === 'served' && { served: effectSteps(tape) }),
+  }
   if (live && tail === 'offline')
     throw errors.CHANGE_DOES_NOT_FIT('Every request', 'An offline tail sends none.')
   if (further.length > 0) return { ...planChanges(tape, options, everywhere), ...live }
@@ -400,18 +418,41 @@ export const planOverlay = (tape: string): string => tape.replace(/\.tape$/, '.f
  * first difference on, except for requests to models that are on the tape. Nothing that is in doubt at the end of a killed run is
  * repeated: to have that, resume it.
  */
-export function planRerun(tape: Tape, { name }: { readonly name?: string } = {}): ContinuePlan {
+export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
+  const { name, until, effects = 'live' } = options
   const branch = newBranch(tape, { kind: 'rerun', edits: [] }, name)
   return {
     source: path.resolve(tape.path),
     branch,
     overlay: planOverlay(branch.path),
     leave: 'on mismatch',
+    ...(until !== undefined && { until }),
     inDoubt: 'skip',
     tail: 'live',
-    served: servedByContent(tape),
+    served: [...servedByContent(tape), ...(effects === 'live' ? [] : effectSteps(tape))],
+    ...(effects !== 'live' && {
+      live: { refuse: effects === 'served' ? 'effects' : 'everything' },
+    }),
   }
 }
+
+export interface RerunPlanOptions {
+  readonly name?: string
+  /** The first event that is not served, although the code may do the same: a file has changed there. */
+  readonly until?: number
+  /**
+   * After the first difference, `served`: tools, processes and requests that may have an effect
+   * get the recorded answer if they are identical; any other one ends the run. `refused`: every
+   * request that is not on the tape ends it.
+   */
+  readonly effects?: 'live' | 'served' | 'refused'
+}
+
+/** Labels of the steps that are not requests to models. */
+const effectSteps = (tape: Tape): string[] =>
+  searchableSteps(tape)
+    .filter(({ kind }) => kind !== 'model')
+    .map(({ label }) => label)
 
 export interface PinnedForkOptions extends PinnedPlan {
   /** Folder for the tape of the fork; beside its parent unless set. */

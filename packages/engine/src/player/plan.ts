@@ -53,6 +53,8 @@ export interface ContinuePlan {
 export interface LiveRules {
   /** Changes in the body of every live request to a model, by path; one without that path is sent unchanged. */
   readonly edits?: Readonly<Record<string, unknown>>
+  /** Replaces the system prompt of every live request to a model that has one. */
+  readonly system?: string
   /**
    * Ends the run before something leaves: `effects` are tools, processes, databases, and
    * requests other than those to models and GET.
