@@ -206,7 +206,7 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
-  const start = { ...startOf(tape), env: liveEnvironment(tape, options.env ?? {}, plan) }
+  const start = { ...startOf(tape, plan.root), env: liveEnvironment(tape, options.env ?? {}, plan) }
   const target = plan.branch?.path ?? plan.source
   const unmark = markRecording(target)
   const child = new TaskProcess(
@@ -238,7 +238,7 @@ export function checkContinuable(
   plan: ContinuePlan,
   env: Readonly<Record<string, string>> = {},
 ): void {
-  startOf(tape)
+  startOf(tape, plan.root)
   liveEnvironment(tape, env, plan)
 }
 
@@ -271,8 +271,9 @@ function liveEnvironment(
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)
   }
-  // A simulator needs no keys.
-  const needsKeys = plan.tail === 'live' && plan.pinned?.simulator === undefined
+  // A simulator needs no keys, and neither does a run that may send nothing.
+  const sends = plan.tail === 'live' && plan.live?.refuse !== 'everything'
+  const needsKeys = sends && plan.pinned?.simulator === undefined
   if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)
   return { ...env, ...changes }
 }

@@ -15,7 +15,7 @@ import { viewRun } from '../runs/view-run.js'
 import { attempt } from '../attempt.js'
 
 /** One live continuation of a run, judged. */
-export interface Trial {
+export interface LiveTrial {
   readonly verdict: Judgement['verdict']
   readonly reason: string
   /** Its outcome says nothing about the agent: a provider did not answer, or it was too slow. */
@@ -36,7 +36,7 @@ export interface Trial {
   readonly difference?: string
 }
 
-export interface TrialOptions {
+export interface LiveTrialOptions {
   readonly oracle: Oracle
   readonly signal: AbortSignal
   readonly timeoutMs: number
@@ -56,8 +56,8 @@ export function inFolder(plan: ContinuePlan, folder: string): ContinuePlan {
 export async function runTrial(
   recorded: Tape,
   plan: ContinuePlan,
-  options: TrialOptions,
-): Promise<Trial> {
+  options: LiveTrialOptions,
+): Promise<LiveTrial> {
   const { oracle, signal, timeoutMs, env = {}, nodeArgs = [] } = options
   const timeout = AbortSignal.timeout(timeoutMs)
   if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true })
@@ -80,10 +80,12 @@ export async function runTrial(
       ...undecided(''),
       broke: `it differs before the change: ${divergence.summary}`,
     }
-  const tape = openTape(continued.tape)
+  const tape = continued.isLive ? openTape(continued.tape) : recorded
   const { live } = continued
   const refused = live?.refused
-  const facts = branchFacts(tape, viewRun(tape))
+  const facts = continued.isLive
+    ? branchFacts(tape, viewRun(tape))
+    : { paidUsd: 0, paidTokens: 0, live: 0 }
   const broke = late ?? (refused ? undefined : unanswered(tape, recorded))
   const judgement =
     refused !== undefined || broke !== undefined
@@ -100,7 +102,7 @@ export async function runTrial(
     tokens: facts.paidTokens,
     live: facts.live,
     ms: Math.round(continued.wallMs - continued.servedMs),
-    tape: continued.tape,
+    tape: tape.path,
     ...(difference !== undefined && { difference }),
   }
 }
@@ -139,7 +141,7 @@ function differenceText(first: FirstDivergence): string {
 /** Results of trials, kept beside the tape, so that a command that was stopped can continue. */
 export class StoredTrials {
   readonly #file: string
-  readonly #trials: Record<string, Trial>
+  readonly #trials: Record<string, LiveTrial>
 
   constructor(
     readonly folder: string,
@@ -149,12 +151,12 @@ export class StoredTrials {
     this.#trials = options.fresh ? {} : readTrials(this.#file)
   }
 
-  get(key: readonly unknown[]): Trial | undefined {
+  get(key: readonly unknown[]): LiveTrial | undefined {
     return this.#trials[hashOf(key)]
   }
 
   /** Trials that say nothing about the agent are made again by the next command. */
-  add(key: readonly unknown[], trial: Trial): void {
+  add(key: readonly unknown[], trial: LiveTrial): void {
     if (trial.broke !== undefined) return
     this.#trials[hashOf(key)] = trial
     mkdirSync(this.folder, { recursive: true })
@@ -168,13 +170,13 @@ const hashOf = (key: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32)
 
 /** A file that cannot be read is one of another version: the trials are made again. */
-const readTrials = (file: string): Record<string, Trial> =>
+const readTrials = (file: string): Record<string, LiveTrial> =>
   attempt(
     () =>
       readIfPresent(
         file,
         (text) => {
-          const read = JSON.parse(text) as { version?: number; trials?: Record<string, Trial> }
+          const read = JSON.parse(text) as { version?: number; trials?: Record<string, LiveTrial> }
           return read.version === 1 ? (read.trials ?? {}) : {}
         },
         (_, cause) => new Error('unreadable', { cause }),
@@ -183,7 +185,7 @@ const readTrials = (file: string): Record<string, Trial> =>
   )
 
 /** Trials in figures. Those without a verdict count for neither. */
-export function trialFigures(trials: readonly Trial[]) {
+export function trialFigures(trials: readonly LiveTrial[]) {
   const judgedTrials = trials.filter(({ verdict }) => verdict !== 'undefined')
   const passed = judgedTrials.filter(({ verdict }) => verdict === 'pass').length
   const costs = trials.map((trial) => trial.costUsd)

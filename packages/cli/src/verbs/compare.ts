@@ -22,9 +22,9 @@ import {
   runTrial,
   StoredTrials,
   tailCost,
-  type Trial,
+  type LiveTrial,
   trialFigures,
-  type TrialOptions,
+  type LiveTrialOptions,
 } from '../compare/live-trials.js'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
@@ -137,7 +137,7 @@ Results are stored beside the tape: a command that was stopped continues where i
     const failures = new Map<string, { count: number; why: string }>()
     let [done, spentUsd] = [0, 0]
     let isOutOfBudget = false
-    const trialOptions: TrialOptions = {
+    const trialOptions: LiveTrialOptions = {
       oracle,
       signal: interruption.signal,
       timeoutMs,
@@ -235,7 +235,7 @@ function estimateOf(costs: readonly (ReturnType<typeof tailCost> | undefined)[])
 
 function rowOf(
   { name, model, prompt }: Variant,
-  trials: readonly Trial[],
+  trials: readonly LiveTrial[],
   times: number,
   why: { readonly failure: string | undefined; readonly isOutOfBudget: boolean },
 ): ComparedRow {

@@ -27,6 +27,7 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   chaos: ['Find races by replaying other event orders', () => import('./chaos.js')],
   verify: ['Check that tapes are intact and still replay', () => import('./verify.js')],
   test: ['Write a test that replays a run', () => import('./test.js')],
+  ci: ["Check recorded runs against today's code", () => import('./ci.js')],
   trust: ['Allow a run from elsewhere to start here', () => import('./trust.js')],
   bisect: ['Find the commit that changed the behavior', () => import('./bisect.js')],
   sample: ['See guarded tools: policy, contract, replay', () => import('./sample.js')],

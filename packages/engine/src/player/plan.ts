@@ -1,6 +1,7 @@
 import type { BranchDetails } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
+import type { MovedRoot } from '../process-task.js'
 
 /** Policy for a step whose request left and whose answer is not on the tape. */
 export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
@@ -43,6 +44,8 @@ export interface ContinuePlan {
   readonly served?: readonly string[]
   /** Pinned steps, and how the others are answered, once the tape is left. */
   readonly pinned?: PinnedPlan
+  /** Set where the program is elsewhere than it was when recorded; for branches that are discarded. */
+  readonly root?: MovedRoot
   /** The branch is deleted when it was read: it need not survive a crash, and nobody trusts it later. */
   readonly isDiscarded?: boolean
   /** Rules for everything that leaves the process once the tape is left. */

@@ -9,6 +9,7 @@ import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../open-for-replay.js'
+import { movedTape } from '../process/moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
 import type { ContinuePlan, LiveReport, PinnedReport, SettledDoubt, Simulator } from './plan.js'
 import { LiveRequests } from './live-requests.js'
@@ -132,7 +133,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   // Locked before it is read: nobody may add to it in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
-    const tape = openForReplay(plan.source)
+    const recorded = openForReplay(plan.source)
+    const tape = plan.root ? movedTape(recorded, plan.root) : recorded
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
     let pinned: PinnedSource | undefined
@@ -185,6 +187,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         return { recorder, tail }
       },
     })
+    if (plan.root) session.secrets.nameAsRecorded(plan.root)
     return {
       session,
       tape,
