@@ -109,7 +109,7 @@ export async function checkCorpus(
     )
     const base = await trials.ofBase(changed)
     return await Promise.all(
-      found.map((each) =>
+      found.map(async (each) =>
         'cost' in each
           ? concluded(each, judged.get(each.tape), base.get(each.tape), options)
           : each,
@@ -369,7 +369,7 @@ async function concluded(
   const today = trialFigures(now?.trials ?? [])
   const old = base && trialFigures(base.trials)
   const status = statusOf(recorded.verdict, today, old)
-  const [failed] = (now?.trials ?? []).filter((trial) => trial.verdict === 'fail')
+  const failed = now?.trials.find((trial) => trial.verdict === 'fail')
   const missing = [
     ...(now?.missing === undefined ? [] : [`; ${now.missing}`]),
     ...(base?.missing === undefined ? [] : [`; the old code: ${base.missing}`]),
