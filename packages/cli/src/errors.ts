@@ -67,6 +67,11 @@ export const cliErrors = errorTable({
       ? 'Search for a shorter part of it; `retake show` prints the steps.'
       : `Did you mean ${near.map(({ text: each, count }) => `"${printable(each)}" (${count})`).join(', ')}?`,
   ],
+  NOTHING_TO_SEPARATE: (runs: number, missing: string) => [
+    `None of the ${runs} runs ${missing}.`,
+    'Failed runs are compared with passed ones, so both are needed.',
+    'Record more runs, choose others with --since and --dir, or say with --oracle what passing means.',
+  ],
   RUN_STILL_RECORDING: (id: string) => [
     `Run ${id} is still being recorded.`,
     'Its tape grows, so it cannot be run again yet.',

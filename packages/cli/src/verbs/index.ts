@@ -16,6 +16,7 @@ export const verbs: Readonly<Record<string, VerbEntry>> = {
   replay: ['Run a recorded program again, offline', () => import('./replay.js')],
   step: ['Step through a run, forward and back', () => import('./step.js')],
   eval: ['Print an expression each time a line ran', () => import('./eval.js')],
+  separate: ['Rank what separates failed from passed runs', () => import('./separate.js')],
   snapshot: ["Capture the program's state at every step", () => import('./snapshot.js')],
   fork: ['Run again from a step, with a change', () => import('./fork.js')],
   compare: ['Compare models and prompts from a step on', () => import('./compare.js')],
