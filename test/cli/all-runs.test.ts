@@ -119,7 +119,7 @@ test(
   },
 )
 
-test('mistakes and runs that cannot be replayed are told apart', async () => {
+test('mistakes are errors, and runs that cannot be replayed are listed', async () => {
   const folder = await makeProject({ 'agent.mjs': "console.log('x')\n" })
   const retake = (...args: string[]) => run(process.execPath, [cli, ...args], folder)
   expect((await retake('separate')).stderr).toContain('NO_RUNS')

@@ -128,7 +128,7 @@ test('unchanged requests are proved for nothing; a regression is found with the 
   expect(down).toMatchObject({ code: 1, counts: { undecided: 2 } })
 })
 
-test('a changed prompt file is read as it is today; the same outcome and effects that would change are told apart', async () => {
+test('a changed prompt file is read as it is today; the same outcome is not confused with a failure or an effect', async () => {
   soakOnly()
   const { ci, edit, effects, folder } = await corpus(['1'])
   await writeFile(join(folder, 'prompt.txt'), 'Be very kind.')

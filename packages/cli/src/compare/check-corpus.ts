@@ -47,6 +47,8 @@ export interface CorpusVerdict {
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly changedFiles?: readonly ChangedFile[]
+  /** Every request was served, so the verdict is certain and has no interval. */
+  readonly isExact?: boolean
   readonly recorded?: Judgement['verdict']
   readonly now?: ReturnType<typeof trialFigures>
   readonly base?: ReturnType<typeof trialFigures>
@@ -273,6 +275,7 @@ async function judgeServed(
     ...common,
     status,
     reason,
+    isExact: true,
     recorded: recorded.verdict,
     now: trialFigures([trial]),
     costUsd: 0,

@@ -144,10 +144,14 @@ function summarize(verdicts: readonly CorpusVerdict[], wallMs: number) {
   const count = (status: CorpusStatus): number =>
     verdicts.filter((verdict) => verdict.status === status).length
   const failing = verdicts.filter(({ status }) => status === 'fails')
+  const sampled = failing.filter(({ isExact }) => isExact !== true)
   const sum = (read: (verdict: CorpusVerdict) => number): number =>
-    failing.reduce((total, verdict) => total + read(verdict), 0)
+    sampled.reduce((total, verdict) => total + read(verdict), 0)
   const judged = sum(({ now }) => now?.judged ?? 0)
-  const interval = confidenceSequence(judged - sum(({ now }) => now?.passed ?? 0), judged)
+  const interval =
+    judged === 0
+      ? undefined
+      : confidenceSequence(judged - sum(({ now }) => now?.passed ?? 0), judged)
   const isPriced = verdicts.every(
     ({ status, costUsd }) => status === 'skipped' || costUsd !== undefined,
   )
@@ -158,7 +162,11 @@ function summarize(verdicts: readonly CorpusVerdict[], wallMs: number) {
     `${count('unchanged')} of ${verdicts.length} unchanged (proved)`,
     ...some('same', (n) => `${n} changed, same outcome`),
     ...some('fixed', (n) => `${n} now ${n === 1 ? 'passes' : 'pass'}`),
-    ...some('fails', (n) => `${n} now ${n === 1 ? 'fails' : 'fail'} ${intervalText(interval)}`),
+    ...some(
+      'fails',
+      (n) =>
+        `${n} now ${n === 1 ? 'fails' : 'fail'}${interval ? ` ${intervalText(interval)}` : ''}`,
+    ),
     ...some('undecided', (n) => `${n} not judged`),
     ...some('skipped', (n) => `${n} not checked`),
     isPriced ? cost(costUsd) || '$0' : 'cost unknown',
@@ -169,7 +177,7 @@ function summarize(verdicts: readonly CorpusVerdict[], wallMs: number) {
     line,
     exitCode,
     counts: Object.fromEntries(STATUSES.map((status) => [status, count(status)])),
-    ...(failing.length > 0 && { failureRate: interval }),
+    ...(interval && { failureRate: interval }),
     ...(isPriced && { costUsd }),
     wallMs,
   }

@@ -50,7 +50,7 @@ const RUNS_MIN = 2
 /**
  * Ranks what separates failed from passed runs: equality with a value, a bound on a number, a
  * line that ran. A correlation, not a cause; predicates that hold of the same runs cannot be
- * told apart, and are grouped.
+ * distinguished, and are grouped.
  */
 export function separateRuns(runs: readonly ObservedRun[], most = 20): SeparatedRuns {
   const failedIn = runs.map(({ failed }) => failed)
@@ -72,7 +72,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     if (group === undefined) groups.set(key, [candidate])
     else group.push(candidate)
   }
-  const predicates = [...groups.values()].flatMap((group): SeparatingPredicate[] => {
+  const tested = [...groups.values()].flatMap((group): TestedPredicate[] => {
     // Of a predicate and its opposite, the one that goes with failure.
     const withFailure = group.filter(
       ({ holds }) => failedAmong(holds) * runs.length >= total.failed * holds.size,
@@ -86,14 +86,20 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     const p = fisherExact(failed, passed, total.failed, total.runs - total.failed)
     const alike = others.map(({ site, text }) => nameOf(site, text))
     const adjustedP = Math.min(1, p * groups.size)
-    return [{ site: first.site, text: first.text, failed, passed, p, adjustedP, alike }]
+    const { site, path, text } = first
+    return [{ path, predicate: { site, text, failed, passed, p, adjustedP, alike } }]
   })
+  // Other bounds on the same value say less, and nothing new.
+  const shown = new Set<string>()
   return {
     failed: total.failed,
     passed: total.runs - total.failed,
     tested: groups.size,
-    predicates: predicates
-      .toSorted((a, b) => a.p - b.p || a.text.length - b.text.length)
+    predicates: tested
+      .map(({ path, predicate }) => ({ key: `${predicate.site} ${path}`, predicate }))
+      .toSorted(({ predicate: a }, { predicate: b }) => a.p - b.p || a.text.length - b.text.length)
+      .filter(({ key }) => !shown.has(key) && shown.add(key))
+      .map(({ predicate }) => predicate)
       .slice(0, most),
   }
 }
@@ -106,9 +112,15 @@ function keyOf(holds: ReadonlySet<number>, runs: number): string {
   return key
 }
 
+interface TestedPredicate {
+  readonly path: string
+  readonly predicate: SeparatingPredicate
+}
+
 /** A predicate before it is tested. */
 interface Candidate {
   readonly site: string
+  readonly path: string
   readonly text: string
   /** Simpler ones first: a value, then a bound, then that a line ran. */
   readonly rank: number
@@ -136,7 +148,8 @@ function* candidatesIn(runs: readonly ObservedRun[]): Generator<Candidate> {
       entry.byRun.set(index, inRun)
       inRun.add(value)
     }
-  for (const [site, { order, ran }] of sites) yield { site, text: '', rank: 2, order, holds: ran }
+  for (const [site, { order, ran }] of sites)
+    yield { site, path: '', text: '', rank: 2, order, holds: ran }
   for (const { site, path, byRun } of seen.values()) {
     const order = sites.get(site)?.order ?? 0
     const holdsWhere = (fits: (value: unknown) => boolean): Set<number> => {
@@ -149,7 +162,7 @@ function* candidatesIn(runs: readonly ObservedRun[]): Generator<Candidate> {
       if (typeof value === 'string' && value.length > TEXT_MAX) continue
       const text = `${path} === ${JSON.stringify(value) ?? 'undefined'}`
       const holds = holdsWhere((each) => Object.is(each, value))
-      yield { site, text, rank: 0, order, holds }
+      yield { site, path, text, rank: 0, order, holds }
     }
     const lengths = (value: unknown): unknown => (typeof value === 'string' ? value.length : value)
     const isText = distinct(byRun).some((value) => typeof value === 'string')
@@ -158,8 +171,8 @@ function* candidatesIn(runs: readonly ObservedRun[]): Generator<Candidate> {
     for (const cut of cutsIn(distinct(byRun).map(read))) {
       const above = holdsWhere((value) => (read(value) as number) > cut)
       const below = holdsWhere((value) => (read(value) as number) < cut)
-      yield { site, text: `${name} > ${rounded(cut)}`, rank: 1, order, holds: above }
-      yield { site, text: `${name} < ${rounded(cut)}`, rank: 1, order, holds: below }
+      yield { site, path, text: `${name} > ${rounded(cut)}`, rank: 1, order, holds: above }
+      yield { site, path, text: `${name} < ${rounded(cut)}`, rank: 1, order, holds: below }
     }
   }
 }
