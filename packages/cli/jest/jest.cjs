@@ -1,6 +1,6 @@
 /** Replay in Jest: requiring this adds `expect(agent).toReplay(tape)`; `tape` replays a function. */
 const { expect } = require('@jest/globals')
-const { tapeFunction, toReplay } = require('./door.cjs')
+const { replayProgram, tapeFunction, toReplay } = require('./door.cjs')
 
 const running = () => {
   const { testPath, currentTestName } = expect.getState()
@@ -15,3 +15,4 @@ expect.extend({
 
 exports.expect = expect
 exports.tape = tapeFunction(running)
+exports.replayProgram = replayProgram

@@ -1,20 +1,22 @@
 import type { expect as jestExpect } from '@jest/globals'
-import type { TapeMode, TapeOptions } from '../dist/test-runners/use-tape.js' with {
+import type { TapeMode, UseTapeOptions } from '../dist/test-runners/use-tape.js' with {
   'resolution-mode': 'import',
 }
-import type { UseTape } from '../dist/test-runners/to-replay.js' with {
+import type { replayProgram as replay, UseTape } from '../dist/test-runners/to-replay.js' with {
   'resolution-mode': 'import',
 }
 
-export type { TapeMode, TapeOptions, UseTape }
+export type { TapeMode, UseTapeOptions, UseTape }
 
 /** Replays a function against its tape, or records it, and gives its output. */
 export const tape: UseTape
 export const expect: typeof jestExpect
+/** Replays a program against its tape, offline, and gives its outcome. */
+export const replayProgram: typeof replay
 
 interface ReplayMatchers<R> {
   /** Runs the agent against its tape and fails where it does something else. */
-  toReplay(tape: string | URL, options?: TapeOptions): Promise<R>
+  toReplay(tape: string | URL, options?: UseTapeOptions): Promise<R>
 }
 
 declare module 'expect' {

@@ -103,6 +103,11 @@ export const cliErrors = errorTable({
       ? 'Search for a shorter part of it; `retake show` prints the steps.'
       : `Did you mean ${near.map(({ text: each, count }) => `"${printable(each)}" (${count})`).join(', ')}?`,
   ],
+  NOTHING_TO_SEPARATE: (runs: number, missing: string) => [
+    `None of the ${runs} runs ${missing}.`,
+    'Failed runs are compared with passed ones, so both are needed.',
+    'Record more runs, choose others with --since and --dir, or say with --oracle what passing means.',
+  ],
   RUN_STILL_RECORDING: (id: string) => [
     `Run ${id} is still being recorded.`,
     'Its tape grows, so it cannot be run again yet.',
@@ -142,6 +147,11 @@ export const cliErrors = errorTable({
     systemSaid(cause),
     'Check that the program is installed and on the PATH.',
     { cause },
+  ],
+  REPLAYS_ANOTHER_PROGRAM: (run: string, recorded: string, entry: string) => [
+    `RETAKE_REPLAY names run ${run}, which is not a run of ${entry}.`,
+    `It was recorded from ${recorded}. Another program would not be served and could reach the outside.`,
+    'Name a run of this program, or unset RETAKE_REPLAY.',
   ],
   NOTHING_RECORDED: (how: string) => [
     'Nothing was recorded.',
@@ -400,6 +410,27 @@ export const cliErrors = errorTable({
     `toReplay was given ${what}.`,
     'It runs the agent itself, with the tape in place of the outside world.',
     "Pass a function that starts the agent, expect(() => agent('order 1182')), or the path of a program.",
+  ],
+  TEST_FILE_EXISTS: (file: string) => [
+    `${file} exists.`,
+    '`retake test` does not overwrite files.',
+    'Add --force to replace it, or choose another file with --out.',
+  ],
+  TEST_FILE_NOT_WRITABLE: (file: string, cause: unknown) => [
+    `The test ${file} cannot be written.`,
+    systemSaid(cause),
+    'Choose a writable file with --out.',
+    { cause },
+  ],
+  TEST_NEEDS_ENTRY: (run: string) => [
+    `Run ${run} was recorded by record(), not from a program.`,
+    'A test has to call the same function, and the tape does not name it.',
+    `Name it and its input: retake test ${run} --entry src/agent.ts#handle --input '"order 1182"'`,
+  ],
+  TEST_WOULD_FAIL: (run: string, why: string) => [
+    `A test of run ${run} would fail now.`,
+    why,
+    'Write the test from a run that passes: record or fork one. To pin a failure, negate the oracle with not:.',
   ],
   VITEST_POOL_UNSUPPORTED: () => [
     'Retake cannot work in the Vitest pools vmThreads and vmForks.',

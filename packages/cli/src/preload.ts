@@ -1,7 +1,13 @@
 /**
  * For `node --import retake/preload`: installs Retake before the program and its packages load, so
- * that functions they copy are captured, whatever they import first.
+ * that functions they copy are captured, whatever they import first. With `RETAKE_REPLAY=<run>`
+ * the program is replayed from that run, whoever started it.
  */
 import { install } from '@retake/engine'
 
+const run = process.env['RETAKE_REPLAY']
+if (run !== undefined && run !== '') {
+  const { replayHere } = await import('./agent/replay-here.js')
+  replayHere(run)
+}
 install()

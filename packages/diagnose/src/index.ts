@@ -14,10 +14,18 @@ export type { SharedPart } from './diff/run-diff.js'
 export type { FieldDiff } from './diff/step-content.js'
 export type { ChangedTool, ToolListDiff } from './diff/tool-list-diff.js'
 export { locate } from './locate/locate.js'
+export { separateRuns } from './separate/separate-runs.js'
+export type {
+  ObservedRun,
+  ObservedValue,
+  SeparatedRuns,
+  SeparatingPredicate,
+} from './separate/separate-runs.js'
 export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './locate/locate.js'
 export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
 export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'
 export { confidenceSequence } from './blame/stats.js'
+export { mapConcurrent } from './blame/ledger.js'
 export type { Interval } from './blame/stats.js'
 export { wilson } from './blame/stats.js'
 export {

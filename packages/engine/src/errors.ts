@@ -92,6 +92,11 @@ export const errors = errorTable({
     'A replay serves the stored result instead of running the tool.',
     'Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.',
   ],
+  LIVE_REQUEST_REFUSED: (what: string) => [
+    `The run would send a live request: ${what}.`,
+    'Its plan does not allow that.',
+    'Allow it, or change the agent so that it makes the recorded request.',
+  ],
   RUN_INSIDE_RUN: () => [
     'record() or replay() was called inside another run.',
     'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',

@@ -11,6 +11,8 @@ export type {
   PinnedReport,
   SimulatedStep,
   Simulator,
+  LiveReport,
+  LiveRules,
 } from './player/plan.js'
 export { findInDoubt, type InDoubt } from './player/in-doubt.js'
 export {
@@ -20,6 +22,7 @@ export {
   planOverlay,
   planResume,
   type PinnedForkOptions,
+  type RerunPlanOptions,
 } from './player/make-plan.js'
 export { searchableSteps } from './player/pinned-matcher.js'
 export {
@@ -46,6 +49,7 @@ export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { movedTape } from './process/moved-tape.js'
+export { replayProcess } from './process/replay-process.js'
 export type {
   DeferredPreloads,
   CallSites,

@@ -14,6 +14,7 @@ import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
 import type { StartCall } from './process/start-agent.js'
 import { stopWith } from './process/stop-with.js'
+import { writeJson } from './process/write-json.js'
 import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
 import type { DeferredPreloads, ProcessTask } from './process-task.js'
 
@@ -39,7 +40,7 @@ async function play(
 ): Promise<StartCall | undefined> {
   if (task.mode === 'replay') {
     const { replayProcess } = await import('./process/replay-process.js')
-    return replayProcess(task)
+    return replayProcess(task, (report) => writeJson(task.report, report))
   }
   if (task.mode === 'chaos') {
     const { chaosProcess } = await import('./process/chaos-process.js')

@@ -1,6 +1,6 @@
 import type { Durability, Preload, RecordedCode, RecordedError } from '@retake/tape/format'
 import type { OrderOptions, Swap } from './player/turns.js'
-import type { ContinuePlan, SettledDoubt, PinnedReport } from './player/plan.js'
+import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from './player/plan.js'
 
 /**
  * Task of an agent process, which the command line passes in the variable
@@ -105,7 +105,9 @@ export interface ContinueReport {
   readonly reexecuted: number
   readonly settled: readonly SettledDoubt[]
   /** Set where steps were held at what was recorded. */
-  readonly pinned?: PinnedReport
+  readonly pinned?: PinnedReport | undefined
+  /** Set where the plan has rules for live requests. */
+  readonly live?: LiveReport | undefined
   /** From opening the tape to going live, or to the end when it never did. */
   readonly servedMs: number
   readonly wallMs: number

@@ -41,6 +41,17 @@ export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[]
   return found
 }
 
+/** The first event at which the run touches one of these files: from there on, today's files can be read. */
+export function firstTouchOf(tape: Tape, files: readonly ChangedFile[]): number | undefined {
+  const { cwd } = tape.details
+  if (cwd === undefined || files.length === 0) return undefined
+  const root = rootOf(tape, cwd)
+  const changed = new Set(files.map((file) => path.join(root, file.path)))
+  return viewRun(tape).fileCalls.find(({ call }) =>
+    pathsOf(call.title ?? '', cwd).some((file) => changed.has(file)),
+  )?.call.seq
+}
+
 /** One line per changed file, for stderr. */
 export const changedFileLines = (files: readonly ChangedFile[]): string[] =>
   files.map(

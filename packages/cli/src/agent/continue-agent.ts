@@ -4,6 +4,7 @@ import {
   type ContinueReport,
   type Divergence,
   containsSecret,
+  RetakeError,
 } from '@retake/engine'
 import { isSurrounding, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
 import { environmentOnTape, hasReadsOnly, type Tape } from '@retake/tape'
@@ -39,12 +40,17 @@ export async function continueVerb(
     nodeArgs: options.texts('node-arg'),
     env: options.variables(),
   })
+  const broken = continued.pinned?.broken
+  if (broken) throw new RetakeError(broken.code, broken.what, broken.why, broken.fix)
   const look = lookOf(process.stderr)
   const said = options.json
     ? JSON.stringify(resultJson(tape, continued))
     : continuedLines(tape, continued, did, look).join('\n')
   process.stderr.write(`${said}\n`)
   if (continued.divergences.length > 0) return FOUND
+  const isUsed =
+    !continued.isLive || unusedChanges(continued, openTape(continued.tape)).length === 0
+  if (!isUsed || (plan.live?.edits !== undefined && continued.live?.edited === 0)) return FOUND
   return continued.signal ? signalExitCode(continued.signal) : continued.code
 }
 
@@ -86,10 +92,34 @@ export function continuedLines(
       ({ what, decision, seq }) =>
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
+    ...unusedLines(continued, tape, paint),
     ...factLines(facts, paint),
     tape.run.parent === undefined
       ? `  next     retake show ${tape.run.id}`
       : `  next     retake diff ${tape.run.parent.run} ${tape.run.id}`,
+  ]
+}
+
+/** Labels of steps with a change that the branch did not come to. */
+const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): string[] =>
+  pinned === undefined
+    ? []
+    : [...new Set((branch?.edits ?? []).flatMap(({ at }) => at ?? []))].filter(
+        (label) => !(label in pinned.matched),
+      )
+
+function unusedLines(continued: Continued, tape: Tape, paint: Paint): string[] {
+  const { live } = continued
+  return [
+    ...unusedChanges(continued, tape).map(
+      (label) =>
+        `  ${paint('yellow', 'not used')} the change at step ${label}: the branch has no such step`,
+    ),
+    ...(live === undefined || live.edited === live.requests
+      ? []
+      : [
+          `  ${paint('yellow', 'not used')} --every-request changed ${live.edited} of ${plural(live.requests, 'live request')}; the others do not have the path`,
+        ]),
   ]
 }
 
@@ -176,7 +206,7 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
-  const start = { ...startOf(tape), env: liveEnvironment(tape, options.env ?? {}, plan) }
+  const start = { ...startOf(tape, plan.root), env: liveEnvironment(tape, options.env ?? {}, plan) }
   const target = plan.branch?.path ?? plan.source
   const unmark = markRecording(target, plan.branch && tape.run.id)
   const child = new TaskProcess(
@@ -185,8 +215,7 @@ export async function continueAgent(
       mode: 'continue',
       plan,
       report: inside('report.json'),
-      // The forks of a search for causes are thrown away.
-      ...(plan.pinned === undefined && { trustedRuns: trustedRunsFile() }),
+      ...(plan.isDiscarded !== true && { trustedRuns: trustedRunsFile() }),
     }),
     { nodeArgs: options.nodeArgs },
   )
@@ -209,7 +238,7 @@ export function checkContinuable(
   plan: ContinuePlan,
   env: Readonly<Record<string, string>> = {},
 ): void {
-  startOf(tape)
+  startOf(tape, plan.root)
   liveEnvironment(tape, env, plan)
 }
 
@@ -242,8 +271,9 @@ function liveEnvironment(
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)
   }
-  // A simulator needs no keys.
-  const needsKeys = plan.tail === 'live' && plan.pinned?.simulator === undefined
+  // A simulator needs no keys, and neither does a run that may send nothing.
+  const sends = plan.tail === 'live' && plan.live?.refuse !== 'everything'
+  const needsKeys = sends && plan.pinned?.simulator === undefined
   if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)
   return { ...env, ...changes }
 }

@@ -82,6 +82,8 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   readonly nodeArgs?: readonly string[]
   /** Replays in a copy of the recorded folder; what is reported names the recorded one. Default: this checkout, if the folder is gone. */
   readonly root?: MovedRoot
+  /** Starts this file in place of the recorded program. */
+  readonly entry?: string | undefined
   /** Descriptor of the pipe through which the process is looked into. */
   readonly inspectFd?: number
 }
@@ -133,7 +135,7 @@ export class ReplayProcess extends TaskProcess {
     const { observe = false, pace = false, nodeArgs, inspectFd } = options
     const root = options.root ?? movedHere(tape)
     super(
-      startOf(tape, root),
+      startOf(tape, root, options.entry),
       (inside) => ({
         mode: 'replay',
         tape: path.resolve(tape.path),
@@ -162,12 +164,14 @@ export function refuseProxyRun({ run, details }: Tape): void {
   if (details.proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(run.id, details.command)
 }
 
-/** How the recorded program was started, if it can and may be started that way again. */
-export function startOf(tape: Tape, root?: MovedRoot): Start {
+/** How the recorded program was started, if it can and may be started that way again; `other` replaces its file. */
+export function startOf(tape: Tape, root?: MovedRoot, other?: string): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { args = [], cwd, execArgv = [], preloads, input, inputProof: proof } = details
   refuseProxyRun(tape)
-  const { file: entry, name } = entryOf({ run: tape.run, details }) ?? {}
+  const recorded = entryOf({ run: tape.run, details })
+  const entry = other === undefined ? recorded?.file : path.resolve(other)
+  const name = recorded?.name
   if (entry === undefined || cwd === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw cliErrors.RECORDED_FOLDER_MISSING(cwd)

@@ -69,7 +69,7 @@ const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
  * answers in it. A successful retry of the agent is fine; so is what had
  * failed in the same way when the run was recorded.
  */
-function unanswered(tape: Tape, recorded: Tape): string | undefined {
+export function unanswered(tape: Tape, recorded: Tape): string | undefined {
   const known = new Set(
     viewRun(recorded).recordedSteps.flatMap((step) => {
       const why = whyNot(step)

@@ -1,23 +1,32 @@
 import { expect, test } from 'vitest'
-import { Options, parseVerb } from './verb.js'
+import { parseVerb } from './verb.js'
 import fork from '../verbs/fork.js'
+import rerun from '../verbs/rerun.js'
 
 test('an option with one value refuses a second one instead of dropping the first', () => {
-  const args = ['last', '--at', '2', '--set', 'a=1', '--at', '4', '--set', 'b=2']
-  expect(() => parseVerb('fork', fork, args)).toThrow(
-    expect.objectContaining({ code: 'WRONG_USAGE', what: '--at is given twice.' }),
+  expect(() => parseVerb('rerun', rerun, ['last', '--dir', 'a', '--dir', 'b'])).toThrow(
+    expect.objectContaining({ code: 'WRONG_USAGE', what: '--dir is given twice.' }),
   )
   const once = parseVerb('fork', fork, ['last', '--at', '2', '--set', 'a=1', '--set', 'b=2'])
-  expect(once.options.values).toMatchObject({ at: '2', set: ['a=1', 'b=2'] })
+  expect(once.options.values).toMatchObject({ at: ['2'], set: ['a=1', 'b=2'] })
+})
+
+test('changes belong to the --at before them, and those before the first to the first', () => {
+  const args = ['--set', 'a=1', '--at', '2', '--set', 'b=2', '--at', '4', '--status', '500']
+  const { options } = parseVerb('fork', fork, ['last', ...args])
+  const groups = options.groups('at', { set: 'many', status: 'one' })
+  expect(groups.map(({ values }) => values)).toEqual([
+    { at: '2', set: ['a=1', 'b=2'] },
+    { at: '4', status: '500' },
+  ])
 })
 
 test.each([
-  [{ at: '2', set: ['a.b=1', 'a.b=2'] }, '--set changes a.b twice.'],
-  [{ at: '2', request: ['model="x"', 'model="y"'] }, '--request changes model twice.'],
-  [{ at: '2', edit: true, response: 'a.json' }, '--edit and --response exclude each other.'],
-])('fork refuses %j: only one of the two edits could be made', async (values, what) => {
-  await expect(fork.run(new Options(values), ['last'])).rejects.toMatchObject({
-    code: 'WRONG_USAGE',
-    what,
-  })
+  [['--set', 'a.b=1', '--set', 'a.b=2'], '--set changes a.b twice.'],
+  [['--request', 'model="x"', '--request', 'model="y"'], '--request changes model twice.'],
+  [['--status', '500', '--status', '501'], '--status is given twice.'],
+  [['--edit', '--response', 'a.json'], '--edit takes one step, without --response.'],
+])('fork refuses %j: only one of the two edits could be made', async (args, what) => {
+  const { options, positionals } = parseVerb('fork', fork, ['last', '--at', '2', ...args])
+  await expect(fork.run(options, positionals)).rejects.toMatchObject({ code: 'WRONG_USAGE', what })
 })

@@ -119,7 +119,12 @@ export function parseVerb(
       throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
     const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
     if (values['help'] !== true) checkArguments(verb, values, all)
-    return { options: new Options(unquoted(values)), positionals: all }
+    const order = tokens.flatMap((token) =>
+      token.kind === 'option' && token.value !== undefined
+        ? [{ name: token.name, value: token.value.replace(QUOTE, '') }]
+        : [],
+    )
+    return { options: new Options(unquoted(values), order), positionals: all }
   } catch (error) {
     if (error instanceof RetakeError) throw error
     throw unparsed(verb, Object.keys(options), error as NodeJS.ErrnoException)
@@ -197,7 +202,11 @@ export const PORT = { most: 65_535 }
 
 /** The options that a command was given, and where its result goes. */
 export class Options {
-  constructor(readonly values: OptionValues) {}
+  constructor(
+    readonly values: OptionValues,
+    /** Options with a value, in the order in which they were typed. */
+    readonly order: readonly { readonly name: string; readonly value: string }[] = [],
+  ) {}
 
   get json(): boolean {
     return this.flag('json')
@@ -209,7 +218,27 @@ export class Options {
 
   /** The same options, with others in addition. */
   with(values: OptionValues): Options {
-    return new Options({ ...this.values, ...values })
+    return new Options({ ...this.values, ...values }, this.order)
+  }
+
+  /**
+   * Options that belong to the `name` before them, as in `--at 3 --set … --at 7 --set …`; those
+   * before the first `name` belong to it. `members` says which of them may be repeated in a group.
+   */
+  groups(name: string, members: Readonly<Record<string, 'one' | 'many'>>): Options[] {
+    const groups: Record<string, string | string[]>[] = [{}]
+    for (const { name: option, value } of this.order) {
+      if (option === name && groups.at(-1)?.[name] !== undefined) groups.push({})
+      const group = groups.at(-1) ?? {}
+      const before = group[option]
+      if (option === name) group[name] = value
+      else if (members[option] === 'many')
+        group[option] = [...(Array.isArray(before) ? before : []), value]
+      else if (members[option] === 'one' && before === undefined) group[option] = value
+      else if (members[option] === 'one')
+        throw usageError(`--${option} is given twice.`, `Each --${name} takes one value for it.`)
+    }
+    return groups.map((group) => new Options(group))
   }
 
   flag(name: string): boolean {

@@ -24,6 +24,9 @@ class DivergedOnTheWay extends Error {
   }
 }
 
+/** True for an error that says that today's program is not the recorded one. */
+export const isDivergence = (error: unknown): boolean => error instanceof DivergedOnTheWay
+
 /** Lets a probe run to the moment a step's answer reached the agent, and stops at the line it woke. */
 export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promise<Stop> {
   const paused = await probe.runTo(momentOf(step))

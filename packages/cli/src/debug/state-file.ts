@@ -1,7 +1,9 @@
 import { readIfPresent } from '../runs/run-store.js'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
-import type { Stop } from '@retake/engine/inspect'
-import type { CapturedState, Tape } from '@retake/tape'
+import type { Probe, Stop } from '@retake/engine/inspect'
+import type { CapturedState, RunView, Step, Tape } from '@retake/tape'
+import { momentOf } from '../runs/view-run.js'
+import { checkEnd } from './probe-agent.js'
 import { cliErrors } from '../errors.js'
 import { sourceLine } from './stop-lines.js'
 
@@ -71,4 +73,48 @@ export function readStates(tape: Tape): readonly CapturedState[] | undefined {
     },
     cliErrors.STATE_UNREADABLE,
   )
+}
+
+/**
+ * The state at every k-th step, in one replay. Steps after whose answer no code of
+ * the user's ran have none. Afterwards the replay has run to its end.
+ */
+export async function captureStates(
+  probe: Probe,
+  view: RunView,
+  every: number,
+): Promise<CapturedState[]> {
+  const wanted = view.recordedSteps
+    .filter(({ number }) => number % every === 0 || number === view.recordedSteps.length)
+    .toSorted((a, b) => momentOf(a) - momentOf(b))
+  const states: (CapturedState & { readonly number: number })[] = []
+  let last: Stop | undefined
+  for (const step of wanted) {
+    const stop = await stopAt(probe, step, last)
+    if (stop === undefined) break
+    const isUsers = ({ isUser }: { readonly isUser: boolean }): boolean => isUser
+    const state = capturedState(stop, {
+      step: step.label,
+      seq: momentOf(step),
+      frames: stop.frames.filter(isUsers),
+      asyncFrames: stop.asyncFrames.filter(isUsers),
+    })
+    states.push({ number: step.number, ...state })
+    last = stop
+  }
+  if (probe.position.kind !== 'ended') await probe.resume()
+  if (probe.position.kind === 'ended') checkEnd(probe.position)
+  return states
+    .toSorted((a, b) => a.number - b.number)
+    .map(({ number: _number, ...state }) => state)
+}
+
+async function stopAt(probe: Probe, step: Step, last: Stop | undefined): Promise<Stop | undefined> {
+  const moment = momentOf(step)
+  // The first code after an earlier answer ran only after this one had come too.
+  if (last && last.position > moment) return { ...last, isDirect: last.position === moment + 1 }
+  const paused = await probe.runTo(moment, { staysAttached: true })
+  if (paused.kind === 'ended') return undefined
+  const stop = await probe.stopAtUserCode()
+  return stop.kind === 'stop' ? stop : undefined
 }

@@ -161,14 +161,24 @@ export interface Tried extends CommitVerdict {
   readonly replayed?: Replayed
 }
 
-/** Replays the tape with the code of one commit. */
-export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
-  const { repository, build, tape, interruption } = trial
-  return withWorktree(repository, commit, async (folder) => {
-    interruption.throwIfAny()
+/** Checks a commit out in a temporary folder, with the modules of the checkout linked in, and removes it afterwards. */
+export const withCheckout = <T>(
+  repository: GitRepository,
+  commit: string,
+  use: (folder: string, modules: LinkedModules) => Promise<T>,
+): Promise<T> =>
+  withWorktree(repository, commit, async (folder) => {
     const manifests = ['ls-files', '-z', '--', ':(glob)**/package.json']
     const list = await repository.run('-C', folder, ...manifests)
     const modules = linkModules(repository.top, folder, list.split('\0').filter(Boolean))
+    return use(folder, modules)
+  })
+
+/** Replays the tape with the code of one commit. */
+export function tryCommit(commit: string, trial: Trial): Promise<Tried> {
+  const { repository, build, tape, interruption } = trial
+  return withCheckout(repository, commit, async (folder, modules) => {
+    interruption.throwIfAny()
     const failed = build === undefined ? undefined : await runBuild(build, folder, trial)
     interruption.throwIfAny()
     const tried = failed ?? (await replayIn(folder, commit, trial))

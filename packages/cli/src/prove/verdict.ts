@@ -26,11 +26,24 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 }
 
+/** One tape in a JUnit report. */
+export interface JunitCase {
+  readonly tape: string
+  readonly name: string
+  readonly seconds: number
+  readonly properties: Readonly<Record<string, string | number | undefined>>
+  readonly outcome: 'passed' | 'failed' | 'error' | 'skipped'
+  /** One line. */
+  readonly message: string
+  readonly type: string
+  readonly text: string
+}
+
 /** JUnit XML for CI systems: a test case for each tape, a suite for each folder. */
-export function junitReport(verdicts: readonly ProofVerdict[], startedAt: Date): string {
-  const folders = [...new Set(verdicts.map(({ tape }) => path.dirname(tape)))]
+export function junitReport(name: string, cases: readonly JunitCase[], startedAt: Date): string {
+  const folders = [...new Set(cases.map(({ tape }) => path.dirname(tape)))]
   const suites = folders.flatMap((folder) => {
-    const members = verdicts.filter(({ tape }) => path.dirname(tape) === folder)
+    const members = cases.filter(({ tape }) => path.dirname(tape) === folder)
     const timestamp = startedAt.toISOString().replace(/\.\d+Z$/, '')
     return [
       `  <testsuite${attributes({ name: folder, timestamp, ...countsOf(members) })}>`,
@@ -38,28 +51,41 @@ export function junitReport(verdicts: readonly ProofVerdict[], startedAt: Date):
       '  </testsuite>',
     ]
   })
-  const head = { name: 'retake verify', ...countsOf(verdicts) }
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites${attributes(head)}>`,
+    `<testsuites${attributes({ name, ...countsOf(cases) })}>`,
     ...suites,
     '</testsuites>',
     '',
   ].join('\n')
 }
 
-function testCase(verdict: ProofVerdict): string[] {
-  const { tape, name, seconds, verified } = verdict
-  const file = path.basename(tape)
-  const properties = {
+/** A verified tape as a test case. */
+export function proofCase(verdict: ProofVerdict): JunitCase {
+  const { tape, name, seconds, verified, outcome, summary, text } = verdict
+  return {
     tape,
-    run: verified.run,
-    integrity: verified.integrity,
-    replay: verified.replay,
-    events: verified.events,
-    served: verified.replayed?.served,
-    site: verdict.site,
+    name,
+    seconds,
+    properties: {
+      tape,
+      run: verified.run,
+      integrity: verified.integrity,
+      replay: verified.replay,
+      events: verified.events,
+      served: verified.replayed?.served,
+      site: verdict.site,
+    },
+    outcome,
+    message: outcome === 'skipped' ? (verified.notReplayed ?? summary) : summary,
+    type:
+      verified.error?.code ?? (verified.replay === 'diverged' ? 'diverged' : verified.integrity),
+    text,
   }
+}
+
+function testCase({ tape, name, seconds, properties, ...outcome }: JunitCase): string[] {
+  const file = path.basename(tape)
   return [
     `    <testcase${attributes({
       name: name === file ? file : `${name} (${file})`,
@@ -74,30 +100,32 @@ function testCase(verdict: ProofVerdict): string[] {
         ([key, value]) => `        <property${attributes({ name: key, value: String(value) })}/>`,
       ),
     '      </properties>',
-    ...outcomeLines(verdict),
+    ...outcomeLines(outcome),
     '    </testcase>',
   ]
 }
 
-function outcomeLines({ outcome, summary, text, verified }: ProofVerdict): string[] {
+function outcomeLines({
+  outcome,
+  message,
+  type,
+  text,
+}: Pick<JunitCase, 'outcome' | 'message' | 'type' | 'text'>): string[] {
   if (outcome === 'passed') return []
-  if (outcome === 'skipped')
-    return [`      <skipped${attributes({ message: verified.notReplayed ?? summary })}/>`]
+  if (outcome === 'skipped') return [`      <skipped${attributes({ message })}/>`]
   const tag = outcome === 'failed' ? 'failure' : 'error'
-  const type =
-    verified.error?.code ?? (verified.replay === 'diverged' ? 'diverged' : verified.integrity)
-  return [`      <${tag}${attributes({ message: summary, type })}>${xmlText(text)}</${tag}>`]
+  return [`      <${tag}${attributes({ message, type })}>${xmlText(text)}</${tag}>`]
 }
 
-function countsOf(verdicts: readonly ProofVerdict[]): Record<string, string> {
-  const count = (outcome: ProofVerdict['outcome']): string =>
-    String(verdicts.filter((verdict) => verdict.outcome === outcome).length)
+function countsOf(cases: readonly JunitCase[]): Record<string, string> {
+  const count = (outcome: JunitCase['outcome']): string =>
+    String(cases.filter((each) => each.outcome === outcome).length)
   return {
-    tests: String(verdicts.length),
+    tests: String(cases.length),
     failures: count('failed'),
     errors: count('error'),
     skipped: count('skipped'),
-    time: verdicts.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3),
+    time: cases.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3),
   }
 }
 

@@ -34,7 +34,10 @@ export function stepBranchLines(tape: Tape, step: Step, width: number): string[]
   const origin = originOf(tape, step)
   if (origin === undefined) return []
   const { branch } = tape.details
-  const edits = branch?.at === step.label ? branch.edits : []
+  const edits = (branch?.edits ?? []).filter(
+    ({ target, at = branch?.at }) =>
+      at === step.label || (target === 'every request' && origin === 'live'),
+  )
   return [
     `${origin}${ORIGINS[origin]}`,
     ...edits.map((edit) => `changed ${editText(edit, width - 8)}`),

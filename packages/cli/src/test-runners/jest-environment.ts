@@ -17,7 +17,7 @@ import {
 } from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
 import * as retake from '../index.js'
-import { tapeFunction, toReplay } from './to-replay.js'
+import { replayProgram, tapeFunction, toReplay } from './to-replay.js'
 
 /**
  * Importing the library has put it into this realm. Here it belongs around Jest's realms: Jest's
@@ -78,6 +78,7 @@ const bridge = (realm: typeof globalThis): object => ({
   engine: { ...engine, tool: toolOf(realm) },
   toReplay,
   tapeFunction,
+  replayProgram,
 })
 
 export default class RetakeEnvironment extends TestEnvironment {

@@ -13,7 +13,7 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
   const tape = openTape(file)
   const advice = keyAdvice(divergence)
   const lines = divergenceReport(tape, divergence, PLAIN_LOOK, {
-    again: recordAgain(test),
+    again: test.again ?? recordAgain(test),
     withTitle: true,
     ...(advice && { fix: advice }),
   })
@@ -34,6 +34,8 @@ export interface RunningTest {
   readonly testPath?: string
   /** With the names of the groups it is in. */
   readonly currentTestName?: string
+  /** How its tape is recorded again, if not by running the test in the mode `record`. */
+  readonly again?: string
 }
 
 /** The whole command that records the tape of this test again. */

@@ -22,6 +22,8 @@ import { movedHere } from '../agent/source-code.js'
 import { recordAgent } from '../agent/record-agent.js'
 import { RunStore } from '../runs/run-store.js'
 import { trustInThisProcess } from '../agent/trust.js'
+import { makeOracle } from '../oracle/make-oracle.js'
+import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
 
 /** State of the matcher that both runners provide. */
 export interface MatcherState extends RunningTest {
@@ -97,14 +99,14 @@ const describe = (value: unknown): string => {
 }
 
 /** A whole program, in a process of its own, as `retake record` and `replay` run it. */
-const programRunner = (program: string): TapeRunner<void> => ({
+const programRunner = (program: string): TapeRunner<RunOutcome | undefined> => ({
   record(file, { throws = false }) {
-    const make = async (folder: string): Promise<void> => {
+    const make = async (folder: string): Promise<undefined> => {
       const store = new RunStore(folder)
       const name = nameOfTape(file)
       const entry = path.relative(process.cwd(), program)
       const end = await recordAgent({ store, entry, args: [], name, stdio: 'ignore' })
-      if (throws || (end.code === 0 && end.signal === undefined)) return
+      if (throws || (end.code === 0 && end.signal === undefined)) return undefined
       const how = end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`
       throw cliErrors.TEST_RECORDING_THREW(file, `it ${how}.`)
     }
@@ -116,11 +118,50 @@ const programRunner = (program: string): TapeRunner<void> => ({
     if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
     // The test itself names the program.
     trustInThisProcess(tape)
-    const [divergence] = (await replayAgent(tape, { stdio: 'ignore' })).divergences
+    const output: Buffer[] = []
+    const replayed = await replayAgent(tape, {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      onOutput: (chunk) => output.push(chunk),
+    })
+    const [divergence] = replayed.divergences
     if (divergence !== undefined) throw new ReplayDiverged(divergence)
     checkFiles(tape, movedHere(tape), options)
+    const stdoutBytes = Buffer.concat(output)
+    return { ...readOutcome(tape), stdout: stdoutBytes.toString(), stdoutBytes }
   },
 })
+
+export interface ReplayProgramOptions extends Pick<UseTapeOptions, 'strictFiles'> {
+  /** Judges the outcome, as `--oracle` does: `stdout:/refunded/`, a file, a command. */
+  readonly oracle?: string
+}
+
+/** Outcome of a replayed program; `judgement` is that of the oracle. */
+export interface ReplayedProgram extends RunOutcome {
+  readonly judgement?: Judgement
+}
+
+/**
+ * Replays a program against its tape, offline, in a process of its own. Works in any test
+ * runner: paths are URLs, or relative to the working directory. Never records. Throws a
+ * `TapeFailure` where the program does something else.
+ */
+export async function replayProgram(
+  program: string | URL,
+  tape: string | URL,
+  { oracle, ...options }: ReplayProgramOptions = {},
+): Promise<ReplayedProgram> {
+  const file = pathFrom(tape, undefined)
+  try {
+    const outcome = await programRunner(pathFrom(program, undefined)).replay(file, options)
+    if (outcome === undefined || oracle === undefined) return outcome ?? readOutcome(openTape(file))
+    const judge = await makeOracle(oracle)
+    return { ...outcome, judgement: await judge(outcome, new AbortController().signal) }
+  } catch (error) {
+    const again = `retake record ${fromHere(pathFrom(program, undefined))}, then retake test last --force`
+    throw TapeFailure.from(error, file, { again })
+  }
+}
 
 function isRunOf(tape: Tape, program: string): boolean {
   const { cwd, entry } = tape.details

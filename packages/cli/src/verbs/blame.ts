@@ -1,16 +1,7 @@
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
-import {
-  promptOnTerminal,
-  printable,
-  printJson,
-  Progress,
-  widthOf,
-  wrap,
-  wrapFacts,
-} from '../terminal/terminal.js'
+import { printable, printJson, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
 import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
-import { cost } from '@retake/tape/present'
 import { blameLines } from '../blame/blame-lines.js'
 import {
   type Estimate,
@@ -23,7 +14,8 @@ import {
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
 import { FORKS, readSearch } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
-import { FOUND, Interrupted, Interruption } from '../command-line/exit-codes.js'
+import { confirmCost } from '../command-line/confirm-cost.js'
+import { FOUND, Interruption } from '../command-line/exit-codes.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { requireTrust } from '../agent/trust.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
@@ -184,16 +176,4 @@ function sayPassing(tape: Tape, reason: string, options: Options): number {
     `nothing to blame: the run passes (${printable(reason)}). No fork was run.`,
   ])
   return 0
-}
-
-/** Confirms on a terminal before money is spent; elsewhere only the limits apply. */
-async function confirmCost({ costUsd, tokens }: Estimate): Promise<void> {
-  const isFree = costUsd === undefined ? tokens === 0 : costUsd === 0
-  if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return
-  const price =
-    costUsd === undefined
-      ? 'This may cost money; how much is not known.'
-      : `This may cost about ${cost(costUsd)} or more.`
-  const said = await promptOnTerminal((prompt) => prompt(`${price} Go on? [y/N] `))
-  if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
 }

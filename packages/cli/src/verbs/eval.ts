@@ -1,21 +1,47 @@
-import { usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
-import { IN_FULL, type LineHit, type WatchedLine } from '@retake/engine/inspect'
+import { type Options, usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
+import { mapConcurrent } from '@retake/diagnose'
+import { availableParallelism } from 'node:os'
+import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun } from '../debug/all-runs.js'
+import { Interrupted } from '../command-line/exit-codes.js'
+import { explain } from '../command-line/print-error.js'
+import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import {
+  IN_FULL,
+  type LineHit,
+  type WatchedLine,
+  type WatchLineOptions,
+} from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { warnOfChangedSources } from '../agent/source-code.js'
 import { checkExpression } from '../debug/step-prompt.js'
 import { cliErrors } from '../errors.js'
-import { fromHere, painter, printable, printJson } from '../terminal/terminal.js'
-import { checkEnd, explainingDivergence, withProbe } from '../debug/probe-agent.js'
+import {
+  fromHere,
+  type Look,
+  painter,
+  printable,
+  printJson,
+  Progress,
+  table,
+} from '../terminal/terminal.js'
+import { checkEnd, explainingDivergence, isDivergence, withProbe } from '../debug/probe-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 export default {
-  arguments: '<run> <expression>',
+  arguments: '<run> [expression]',
   description: `Replays the program, offline, and evaluates the expression each time the line is about to
 run, like a log statement added afterwards. The run is not affected: an expression with side
-effects fails, and its error is printed for that hit.`,
+effects fails, and its error is printed for that hit.
+
+With --all, the same over every recorded run, in parallel; the argument is the expression alone.
+--by outcome counts in how many failed and passed runs each value occurred.`,
   options: {
+    '--all': 'every run of the folder instead of one',
+    '--by <outcome>': 'with --all: count values by the outcome of the run',
+    ...ALL_RUNS_OPTIONS,
+    ...ORACLE_OPTIONS,
     '--at <file:line>': 'the line; the file is relative to the folder of the recording (required)',
     '--allow-side-effects': 'let the expression change things; the replay may diverge',
     ...NODE_PROGRAM_OPTIONS,
@@ -24,8 +50,21 @@ effects fails, and its error is printed for that hit.`,
   examples: [
     `retake eval last --at src/agent.ts:42 'messages.length'`,
     `retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
+    `retake eval --all --since 7d --at src/agent.ts:42 'cart.total' --by outcome`,
   ],
-  async run(options, [name = '', expression = '']) {
+  async run(options, [name = '', expression]) {
+    if (options.flag('all')) {
+      if (expression !== undefined)
+        throw usageError(
+          `Unexpected argument "${expression}".`,
+          '--all takes the expression alone.',
+        )
+      return evalAll(name, options)
+    }
+    if (options.has('by') || options.has('since') || options.has('jobs') || options.has('oracle'))
+      throw usageError('--by, --since, --jobs and --oracle need --all.', 'They choose among runs.')
+    if (expression === undefined)
+      throw usageError('Missing argument <expression>.', "For example: 'messages.length'.")
     const at = options.text('at') ?? ''
     const json = options.json
     const checked = checkExpression(expression)
@@ -34,25 +73,132 @@ effects fails, and its error is printed for that hit.`,
     warnOfChangedSources(tape)
     const print = printer(tape, json)
     return explainingDivergence(tape, json, async () => {
-      const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
-        withProbe(tape, { nodeArgs: options.texts('node-arg') }, (probe) =>
-          probe.watchLine({
-            ...line,
-            expression: checked,
-            allowSideEffects: options.flag('allow-side-effects'),
-            onHit: print,
-            ...(json && { limits: IN_FULL }),
-            ...(known && { known }),
-          }),
-        )
-      let watched = await watch()
-      if (watched.hits === 0 && watched.known) watched = await watch(watched.known)
-      checkEnd(watched.end)
+      const watched = await watchRun(tape, { ...line, expression: checked, onHit: print }, options)
       if (watched.hits === 0) throw neverRan(line, watched)
       return 0
     })
   },
 } satisfies Verb
+
+/** Replays a run to its end and evaluates the expression each time the line runs. */
+async function watchRun(
+  tape: Tape,
+  watching: Pick<WatchLineOptions, 'file' | 'line' | 'expression' | 'onHit'>,
+  options: Options,
+): Promise<WatchedLine> {
+  const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
+    withProbe(tape, { nodeArgs: options.texts('node-arg') }, (probe) =>
+      probe.watchLine({
+        ...watching,
+        allowSideEffects: options.flag('allow-side-effects'),
+        ...(options.json && { limits: IN_FULL }),
+        ...(known && { known }),
+      }),
+    )
+  let watched = await watch()
+  if (watched.hits === 0 && watched.known) watched = await watch(watched.known)
+  checkEnd(watched.end)
+  return watched
+}
+
+/** Values of one run, in the order of the hits. */
+interface EvaluatedRun extends Pick<ChosenRun, 'outcome'> {
+  readonly run: string
+  readonly values: readonly { readonly text: string; readonly json: unknown }[]
+}
+
+async function evalAll(expression: string, options: Options): Promise<number> {
+  const by = options.text('by')
+  if (by !== undefined && by !== 'outcome')
+    throw usageError(`"${by}" is not a valid --by.`, 'It takes outcome.')
+  const checked = checkExpression(expression)
+  const at = options.text('at') ?? ''
+  const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+  const { runs, skipped } = await chooseRuns(options)
+  const progress = new Progress('')
+  let done = 0
+  try {
+    const evaluated = await mapConcurrent(runs, jobs, async ({ tape, outcome }) => {
+      const values: { text: string; json: unknown }[] = []
+      const onHit = ({ evaluation }: LineHit): void => {
+        values.push(
+          evaluation.ok
+            ? { text: evaluation.value.text, json: evaluation.value.json }
+            : { text: `threw ${evaluation.message}`, json: { error: evaluation.message } },
+        )
+      }
+      try {
+        const line = findSourceLine(at, tape.details.cwd)
+        await watchRun(tape, { ...line, expression: checked, onHit }, options)
+        return [{ run: tape.run.id, outcome, values }]
+      } catch (error) {
+        if (error instanceof Interrupted) throw error
+        skipped.push({ run: tape.run.id, reason: whyNotWatched(error) })
+        return []
+      } finally {
+        progress.say(`${++done} of ${runs.length} runs`)
+      }
+    })
+    progress.stop()
+    const found = evaluated.flat()
+    const counts = countByValue(found)
+    options.print(
+      { at, expression, runs: found, ...(by && { values: counts }), skipped },
+      (look) => [
+        ...(by === undefined ? runLines(found) : countLines(counts, look)),
+        ...skipped.map(({ run, reason }) => `skipped ${run}: ${printable(reason)}`),
+      ],
+    )
+    return found.some(({ values }) => values.length > 0) ? 0 : 1
+  } finally {
+    progress.stop()
+  }
+}
+
+/** Divergences and the like: the run is left out, with the reason. */
+function whyNotWatched(error: unknown): string {
+  const explained = explain(error)
+  if (explained !== undefined) return `${explained.what} (${explained.code})`
+  if (isDivergence(error)) return "today's code differs from the recording"
+  throw error
+}
+
+const runLines = (runs: readonly EvaluatedRun[]): string[] =>
+  runs.flatMap(({ run, outcome, values }) =>
+    values.length === 0
+      ? [`${run}  ${outcome}  (never ran)`]
+      : values.map(({ text }) => `${run}  ${outcome}  ${printable(text)}`),
+  )
+
+/** In how many runs of each outcome a value occurred at least once; the most frequent first. */
+function countByValue(runs: readonly EvaluatedRun[]) {
+  const counts = new Map<string, Record<ChosenRun['outcome'], number>>()
+  for (const { outcome, values } of runs) {
+    const texts = values.length === 0 ? ['(never ran)'] : values.map(({ text }) => text)
+    for (const text of new Set(texts)) {
+      const count = counts.get(text) ?? { failed: 0, passed: 0, undecided: 0 }
+      counts.set(text, count)
+      count[outcome] += 1
+    }
+  }
+  return [...counts]
+    .map(([value, count]) => ({ value, ...count }))
+    .toSorted((a, b) => b.failed - a.failed || b.passed - a.passed)
+}
+
+const countLines = (counts: ReturnType<typeof countByValue>, { width }: Look): string[] =>
+  table(
+    [
+      ['failed', 'passed', 'undecided', 'value'],
+      ...counts.map(({ value, failed, passed, undecided }) => [
+        String(failed),
+        String(passed),
+        String(undecided),
+        printable(value),
+      ]),
+    ],
+    width,
+  )
 
 /** One line a hit, as soon as it is known. */
 function printer(tape: Tape, json: boolean): (hit: LineHit) => void {

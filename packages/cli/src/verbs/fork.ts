@@ -87,15 +87,21 @@ export default {
   arguments: '<run>',
   description: `Serves everything before step N from the tape, at no cost. Step N gets the answer you
 give it, or is requested again; everything after it is live and recorded as a branch. The tape
-of the parent never changes.`,
+of the parent never changes.
+
+With several --at, each followed by its own changes, the branch is live after the first; a later
+step that corresponds to one of the others gets its change there.`,
   options: {
-    '--at <N>': 'the step; e17 is event 17, for a clock or random value (required)',
+    '--at <N>...':
+      'the step; e17 is event 17, for a clock or random value or a read of a file; repeatable (required)',
     '--set <path=json>...': 'change the parsed answer or tool result; repeatable',
-    '--response <file>': 'replace the whole answer by a file',
+    '--response <file>...': 'replace the whole answer, or the content of a file, by this file',
     '--edit': 'open the answer in $EDITOR',
     '--request <path=json>...':
       'change the request (model, prompt, tools) or the arguments of the tool, and get a live answer; repeatable',
-    '--status <code>': 'change the HTTP status of the answer',
+    '--every-request <path=json>...':
+      'change every live request to a model, such as model="x"; path=@file takes a text from a file; repeatable',
+    '--status <code>...': 'change the HTTP status of the answer',
     '--force': 'accept an answer that the provider would never give',
     '--tail <offline>':
       "offline: after the fork, too, serve the parent's answers to identical requests, and stop at the first other one",
@@ -107,16 +113,17 @@ of the parent never changes.`,
     `retake fork last --at 3 --set 'price=49' --tail offline`,
     `retake fork last --at 2 --request 'model="gpt-5-mini"'`,
     'retake fork last --at e17 --set value=0.5',
+    `retake fork last --at 1 --every-request 'messages.0.content=@system.md'`,
+    `retake fork last --at 3 --set 'price=49' --at 7 --set 'stock=0'`,
   ],
   stdoutIsAgents: true,
   async run(options, [name = '']) {
-    const at = options.text('at') ?? ''
-    if (options.flag('edit') && options.text('response') !== undefined)
+    if (options.flag('edit') && (options.has('response') || options.texts('at').length > 1))
       throw usageError(
-        '--edit and --response exclude each other.',
+        '--edit takes one step, without --response.',
         'Each of them replaces the whole answer of the step.',
       )
-    const wanted = readOptions(options, at)
+    const wanted = readOptions(options)
     const tape = options.openRun(name)
     refuseProxyRun(tape)
     requireTrust(tape)
@@ -125,25 +132,49 @@ of the parent never changes.`,
   },
 } satisfies Verb
 
-function readOptions(options: Options, at: string): ForkOptions {
-  const file = options.text('response')
-  const status = options.text('status')
+function readOptions(options: Options): ForkOptions {
   const tail = options.text('tail') ?? 'live'
   const branchName = options.text('name')
   if (tail !== 'live' && tail !== 'offline')
     throw usageError(`"${tail}" is not a valid --tail.`, 'Use live or offline.')
+  const [first, ...further] = options
+    .groups('at', { set: 'many', request: 'many', response: 'one', status: 'one' })
+    .map((group) => readChange(group, options.flag('force')))
+  return {
+    at: '',
+    ...first,
+    ...(further.length > 0 && { further }),
+    everyRequest: readEveryRequest(options.texts('every-request')),
+    tail,
+    ...(branchName !== undefined && { name: branchName }),
+  }
+}
+
+function readChange(options: Options, force: boolean): ForkOptions {
+  const file = options.text('response')
+  const status = options.text('status')
   if (status !== undefined && !/^[1-5]\d\d$/.test(status))
     throw usageError(`"${status}" is not an HTTP status.`, 'Use a number from 100 to 599.')
   return {
-    at,
+    at: options.text('at') ?? '',
     set: readSets('set', options.texts('set')),
     request: readSets('request', options.texts('request')),
     ...(file !== undefined && { response: readResponse(file) }),
     ...(status !== undefined && { status: Number(status) }),
-    force: options.flag('force'),
-    tail,
-    ...(branchName !== undefined && { name: branchName }),
+    force,
   }
+}
+
+/** Changes of every live request; `path=@file` reads a text from a file. */
+export function readEveryRequest(given: readonly string[]): Record<string, unknown> {
+  return readSets(
+    'every-request',
+    given.map((text) => {
+      const [, where, file] = /^([^=]+)=@(.+)$/s.exec(text) ?? []
+      if (where === undefined || file === undefined) return text
+      return `${where}=${JSON.stringify(Buffer.from(readResponse(file)).toString())}`
+    }),
+  )
 }
 
 /** Two values for one path contradict each other, and neither can be preferred. */

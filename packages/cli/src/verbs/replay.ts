@@ -12,6 +12,7 @@ import { findStep, viewRun } from '../runs/view-run.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
 import { cliErrors } from '../errors.js'
+import { statSync } from 'node:fs'
 
 async function openInspector(probe: Probe, port: number): Promise<URL> {
   const url = await probe.openInspector(port)
@@ -118,6 +119,7 @@ your code that ran next, the call stack and the variables.`,
     '--observe': 'report all differences instead of stopping at the first',
     '--strict-files':
       'exit with 3 if a project file that the run read has changed (default: a warning; the recorded content is served)',
+    '--entry <file>': 'run this file in place of the recorded program, with the recorded arguments',
     '--pace': 'replay with the recorded pauses (default: full speed)',
     '--node-arg <flag>...':
       'flag for Node itself, as --node-arg=--flag; modules that it preloads are not part of the run, they really run; repeatable',
@@ -129,6 +131,7 @@ your code that ran next, the call stack and the variables.`,
     'retake replay last --step 3',
     'retake replay last --step 3 --inspect',
     'retake replay 20261115-0930 --observe',
+    'retake replay last --entry dist/agent.js',
     'retake replay last --json 2>/dev/null | jq .identical',
   ],
   async run(options, [name = '']) {
@@ -147,12 +150,21 @@ your code that ran next, the call stack and the variables.`,
         '--step cannot be combined with --observe or --pace.',
         'A replay to a step is strict, and as fast as it can be.',
       )
+    const entry = options.text('entry')
+    if (entry !== undefined && !statSync(entry, { throwIfNoEntry: false })?.isFile())
+      throw cliErrors.AGENT_MISSING(entry, process.cwd())
     const tape = options.openRun(name)
+    if (entry !== undefined && (step !== undefined || tape.details.command !== undefined))
+      throw usageError(
+        '--entry replays a Node program to its end.',
+        'Leave out --step; a recorded command has no entry file.',
+      )
     if (step !== undefined) return replayToStep(tape, step, port, options)
     if (tape.details.command !== undefined) return replayCommandRun(tape, options)
     const replayed = await replayAgent(tape, {
       observe: options.flag('observe'),
       pace: options.flag('pace'),
+      entry,
       nodeArgs: options.texts('node-arg'),
       ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
     })

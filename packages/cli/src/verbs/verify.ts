@@ -24,6 +24,7 @@ import {
   appendSummary,
   isGithub,
   junitReport,
+  proofCase,
   summaryOf,
   type ProofVerdict,
   verdictOf,
@@ -85,7 +86,9 @@ job gets a table of all tapes.`,
       progress.stop()
     }
     if (junit !== undefined)
-      writing(junit, () => writeFileSync(junit, junitReport(verdicts, startedAt)))
+      writing(junit, () =>
+        writeFileSync(junit, junitReport('retake verify', verdicts.map(proofCase), startedAt)),
+      )
     if (!options.json) print(verdicts.map(({ verified }) => verified))
     if (isGithub(process.env)) {
       // With --json, stdout contains only JSON, so annotations are left out.
@@ -108,7 +111,8 @@ function checkTrust(file: string): void {
   requireTrust(tape)
 }
 
-function writing(file: string, write: () => void): void {
+/** Throws `REPORT_NOT_WRITABLE`. */
+export function writing(file: string, write: () => void): void {
   try {
     write()
   } catch (error) {
@@ -116,7 +120,8 @@ function writing(file: string, write: () => void): void {
   }
 }
 
-function tapesOf(name: string, store: RunStore): string[] {
+/** The tape that a name means, or those in a folder. */
+export function tapesOf(name: string, store: RunStore): string[] {
   if (!statSync(name, { throwIfNoEntry: false })?.isDirectory()) return [store.find(name)]
   const files = readdirSync(name)
     .filter((file) => file.endsWith('.tape'))

@@ -4,7 +4,9 @@ import {
   drawPayload,
   editedAnswer,
   editedDraw,
+  editedFile,
   type EditOptions,
+  filePayload,
   getPath,
   type Payload,
   payloadBytes,
@@ -22,13 +24,14 @@ import {
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
-import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'
+import type { ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
 import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
-import { servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
+import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
-export interface ForkPlanOptions extends EditOptions {
-  /** Number or label of a step; `e123` means event 123, to change a clock or random value. */
+/** A change at one step or event. */
+export interface ForkChange extends EditOptions {
+  /** Number or label of a step; `e123` means event 123, to change a clock or random value, or a read of a file. */
   readonly at: number | string
   /** Changes in the parsed answer, by path: `{ 'choices.0.message.content': 'No.' }`. */
   readonly set?: Readonly<Record<string, unknown>>
@@ -40,6 +43,23 @@ export interface ForkPlanOptions extends EditOptions {
   readonly request?: Readonly<Record<string, unknown>>
   /** Replaces the whole request: an edited payload, as `requestPayload` gives it. */
   readonly requestPayload?: Payload
+}
+
+export interface ForkPlanOptions extends ForkChange {
+  /** Changes at later steps of the parent, used where the branch comes to them. */
+  readonly further?: readonly ForkChange[]
+  /**
+   * Changes in the body of every live request to a model, by path: `{ model: 'gpt-5-mini' }`. A
+   * request without that path is sent unchanged.
+   */
+  readonly everyRequest?: Readonly<Record<string, unknown>>
+  /** Replaces the system prompt of every live request to a model that has one. */
+  readonly systemPrompt?: string
+  /**
+   * `served`: after the fork, tools, processes and requests that may have an effect get the
+   * recorded answer if they are identical; any other one ends the run. `live` unless set.
+   */
+  readonly effects?: 'live' | 'served'
   /** `offline`: after the fork, too, only answers of the parent are used. */
   readonly tail?: 'live' | 'offline'
   /** Name of the branch; that of its parent unless set. */
@@ -55,24 +75,122 @@ type Change = Pick<ContinuePlan, 'until' | 'answers' | 'again' | 'draw'> & {
  * before it; without one its request is sent again.
  */
 export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
-  const { tail = 'live', name } = options
+  const { tail = 'live', name, further = [], everyRequest = {} } = options
+  const everywhere = Object.entries(everyRequest).map(([where, value]): BranchEdit => ({
+    target: 'every request',
+    path: where,
+    value,
+  }))
+  const { systemPrompt, effects = 'live' } = options
+  if (systemPrompt !== undefined)
+    everywhere.push({ target: 'every request', path: 'system prompt', value: systemPrompt })
+  const rules: LiveRules = {
+    ...(everywhere.length > 0 && { edits: everyRequest }),
+    ...(systemPrompt !== undefined && { system: systemPrompt }),
+    ...(effects === 'served' && { refuse: 'effects' }),
+  }
+  const live = Object.keys(rules).length > 0 && {
+    live: rules,
+    ...(effects === 'served' && { served: effectSteps(tape) }),
+  }
+  if (live && tail === 'offline')
+    throw errors.CHANGE_DOES_NOT_FIT('Every request', 'An offline tail sends none.')
+  if (further.length > 0) return { ...planChanges(tape, options, everywhere), ...live }
   const at = String(options.at)
   const event = /^e(\d+)$/.exec(at)?.[1]
   const change =
     event === undefined
       ? changeStep(tape, findStep(tape, at), options)
-      : changeDraw(tape, Number(event), options)
+      : changeEvent(tape, Number(event), options)
   const { edits, ...plan } = change
-  const branch = newBranch(tape, { kind: 'fork', at, edits, tail }, name)
+  const branch = newBranch(tape, { kind: 'fork', at, edits: [...edits, ...everywhere], tail }, name)
   return {
     source: path.resolve(tape.path),
     branch,
     overlay: planOverlay(branch.path),
     leave: 'at the end',
     ...plan,
+    ...live,
     inDoubt: 'skip',
     tail,
   }
+}
+
+/**
+ * A plan with changes at several steps. Everything before the first is served. After it the
+ * branch is live, and a step that corresponds to one of the others gets its change.
+ */
+function planChanges(
+  tape: Tape,
+  { further = [], tail, name, ...first }: ForkPlanOptions,
+  everywhere: readonly BranchEdit[],
+): ContinuePlan {
+  if (tail === 'offline')
+    throw errors.CHANGE_DOES_NOT_FIT(
+      'A fork with several changes',
+      'It is live after the first one. Leave out --tail offline.',
+    )
+  const answers: Record<string, { payload: unknown }> = {}
+  const requests: Record<string, unknown> = {}
+  const edits: BranchEdit[] = []
+  let earliest: Step | undefined
+  for (const change of [first, ...further]) {
+    const at = String(change.at)
+    if (/^e\d+$/.test(at))
+      throw errors.CHANGE_DOES_NOT_FIT(
+        `Event ${at.slice(1)}`,
+        'A fork with several changes takes steps only.',
+      )
+    const step = findStep(tape, at)
+    if (step.label in answers || step.label in requests)
+      throw errors.CHANGE_DOES_NOT_FIT(`Step ${step.label}`, 'It is named twice.')
+    const { target, data, made } = changedData(tape, step, change)
+    if (target === 'answer') answers[step.label] = { payload: data }
+    else requests[step.label] = data
+    edits.push(...made.map((edit) => ({ ...edit, at: step.label })))
+    if (earliest === undefined || step.seq < earliest.seq) earliest = step
+  }
+  const before = searchableSteps(tape).filter(({ seq }) => seq < (earliest?.seq ?? 0))
+  const pinned = before.map(({ label }) => label)
+  const plan = planPinned(tape, { pinned, mode: 'free', answers, requests, seed: 0 })
+  const at = earliest?.label ?? String(first.at)
+  const details = {
+    kind: 'fork' as const,
+    at,
+    edits: [...edits, ...everywhere],
+    tail: 'live' as const,
+  }
+  const branch = newBranch(tape, details, name)
+  return { ...plan, branch, overlay: planOverlay(branch.path), isDiscarded: false }
+}
+
+/** The changed answer or request of a step, parsed. */
+function changedData(tape: Tape, step: Step, change: ForkChange) {
+  const { set, request, response, status } = change
+  if (status !== undefined)
+    throw errors.CHANGE_DOES_NOT_FIT(
+      `Step ${step.label}`,
+      'A status can be changed in a fork with one change only.',
+    )
+  const whole = change.payload ?? (response && wholePayload(step, response))
+  const changesAnswer = whole !== undefined || hasKeys(set)
+  const changesRequest = hasKeys(request) || change.requestPayload !== undefined
+  if (changesAnswer && changesRequest) throw errors.ANSWER_AND_REQUEST_EDITED()
+  if (!changesAnswer && !changesRequest)
+    throw errors.CHANGE_DOES_NOT_FIT(
+      `Step ${step.label}`,
+      'A fork with several changes needs one at each step: --set, --response or --request.',
+    )
+  const target = changesAnswer ? ('answer' as const) : ('request' as const)
+  const original = changesAnswer
+    ? (whole ?? answerPayload(tape, step))
+    : (change.requestPayload ?? requestPayload(tape, step))
+  const { payload, edits } = applySets(original, target, changesAnswer ? set : request, change)
+  // Refuses an answer that the provider would never give.
+  if (changesAnswer) editedAnswer(tape, step, payload, change)
+  const isReplaced = whole !== undefined || change.requestPayload !== undefined
+  const replaced: BranchEdit[] = isReplaced ? [{ target, value: original.data }] : []
+  return { target, data: payload.data, made: [...replaced, ...edits] }
 }
 
 function findStep(tape: Tape, label: string): Step {
@@ -84,18 +202,23 @@ function findStep(tape: Tape, label: string): Step {
   return step
 }
 
-function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
+/** A value of clock or random, or the answer of a file call. */
+function changeEvent(tape: Tape, seq: number, options: ForkPlanOptions): Change {
   const { set, request, response, status } = options
+  const isRead = seq < tape.count && ['call', 'result'].includes(tape.event(seq).type)
   if (
     hasKeys(request) ||
     options.requestPayload !== undefined ||
-    response !== undefined ||
-    status !== undefined
+    status !== undefined ||
+    (response !== undefined && !isRead)
   )
     throw errors.CHANGE_DOES_NOT_FIT(
       `Event ${seq}`,
-      'A value of clock or random is changed with --set.',
+      isRead
+        ? 'A read of a file is changed with --set or --response.'
+        : 'A value of clock or random is changed with --set.',
     )
+  if (isRead) return changeRead(tape, seq, options)
   // Without another value it is drawn again.
   if (!hasKeys(set)) {
     drawPayload(tape, seq)
@@ -104,6 +227,28 @@ function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
   const { payload, edits } = applySets(drawPayload(tape, seq), 'draw', options.set, options)
   return { until: seq, draw: { value: editedDraw(tape, seq, payload, options).value }, edits }
 }
+
+function changeRead(tape: Tape, seq: number, options: ForkPlanOptions): Change {
+  const { set, response } = options
+  // Without another content it is read again.
+  if (!hasKeys(set) && response === undefined) {
+    const { op } = editedFile(tape, seq, filePayload(tape, seq))
+    return { until: op, edits: [] }
+  }
+  const bytes = response instanceof Uint8Array ? response : undefined
+  const { payload, edits } =
+    bytes === undefined
+      ? applySets(filePayload(tape, seq), 'answer', set, options)
+      : { payload: undefined, edits: [wholeFile(bytes)] }
+  const { op, answerSeq, delivery } = editedFile(tape, seq, payload ?? bytes ?? new Uint8Array())
+  const { event, body } = delivery
+  return { until: answerSeq, answers: { op, parts: [{ event, body: base64(body) }] }, edits }
+}
+
+const wholeFile = (bytes: Uint8Array): BranchEdit => ({
+  target: 'answer',
+  value: Buffer.from(bytes).toString(),
+})
 
 function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { set, response, request } = options
@@ -273,18 +418,41 @@ export const planOverlay = (tape: string): string => tape.replace(/\.tape$/, '.f
  * first difference on, except for requests to models that are on the tape. Nothing that is in doubt at the end of a killed run is
  * repeated: to have that, resume it.
  */
-export function planRerun(tape: Tape, { name }: { readonly name?: string } = {}): ContinuePlan {
+export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
+  const { name, until, effects = 'live' } = options
   const branch = newBranch(tape, { kind: 'rerun', edits: [] }, name)
   return {
     source: path.resolve(tape.path),
     branch,
     overlay: planOverlay(branch.path),
     leave: 'on mismatch',
+    ...(until !== undefined && { until }),
     inDoubt: 'skip',
     tail: 'live',
-    served: servedByContent(tape),
+    served: [...servedByContent(tape), ...(effects === 'live' ? [] : effectSteps(tape))],
+    ...(effects !== 'live' && {
+      live: { refuse: effects === 'served' ? 'effects' : 'everything' },
+    }),
   }
 }
+
+export interface RerunPlanOptions {
+  readonly name?: string
+  /** The first event that is not served, although the code may do the same: a file has changed there. */
+  readonly until?: number
+  /**
+   * After the first difference, `served`: tools, processes and requests that may have an effect
+   * get the recorded answer if they are identical; any other one ends the run. `refused`: every
+   * request that is not on the tape ends it.
+   */
+  readonly effects?: 'live' | 'served' | 'refused'
+}
+
+/** Labels of the steps that are not requests to models. */
+const effectSteps = (tape: Tape): string[] =>
+  searchableSteps(tape)
+    .filter(({ kind }) => kind !== 'model')
+    .map(({ label }) => label)
 
 export interface PinnedForkOptions extends PinnedPlan {
   /** Folder for the tape of the fork; beside its parent unless set. */
@@ -327,6 +495,7 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
     overlay: planOverlay(branch.path),
     leave: 'at the end',
     ...(free && { until: free.seq + 1, pinned: plan }),
+    isDiscarded: true,
     inDoubt: 'skip',
     tail: details.tail,
   }

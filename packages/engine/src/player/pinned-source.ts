@@ -454,6 +454,7 @@ export interface PinnedSourceOptions {
    * which an answer takes its recorded time; all that is under way is handed over.
    */
   readonly match: PinnedMatcherOptions['match']
+  readonly isDiscarded: boolean
   /** The first event that was not served. */
   readonly at: number
   readonly owner: Pick<Session, 'secrets'>
@@ -579,9 +580,11 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.delivering(operation)
   }
 
-  /** Killed forks of blame are discarded, so nothing waits for the disk. */
+  /** Nothing waits for the disk in a fork that is discarded. */
   through(writer: TapeWriter): EventWriter {
-    return this.#isRerun ? this.options.handOver.through(writer) : new BackgroundWriter(writer)
+    return this.options.isDiscarded
+      ? new BackgroundWriter(writer)
+      : this.options.handOver.through(writer)
   }
 
   takeOver(operation: Operation, recorder: RecordSession): void {

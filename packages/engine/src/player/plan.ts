@@ -1,6 +1,7 @@
 import type { BranchDetails } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
+import type { MovedRoot } from '../process-task.js'
 
 /** Policy for a step whose request left and whose answer is not on the tape. */
 export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
@@ -43,6 +44,40 @@ export interface ContinuePlan {
   readonly served?: readonly string[]
   /** Pinned steps, and how the others are answered, once the tape is left. */
   readonly pinned?: PinnedPlan
+  /** Set where the program is elsewhere than it was when recorded; for branches that are discarded. */
+  readonly root?: MovedRoot
+  /** The branch is deleted when it was read: it need not survive a crash, and nobody trusts it later. */
+  readonly isDiscarded?: boolean
+  /** Rules for everything that leaves the process once the tape is left. */
+  readonly live?: LiveRules
+}
+
+/** Rules for requests, tools, processes and connections that would go live. */
+export interface LiveRules {
+  /** Changes in the body of every live request to a model, by path; one without that path is sent unchanged. */
+  readonly edits?: Readonly<Record<string, unknown>>
+  /** Replaces the system prompt of every live request to a model that has one. */
+  readonly system?: string
+  /**
+   * Ends the run before something leaves: `effects` are tools, processes, databases, and
+   * requests other than those to models and GET.
+   */
+  readonly refuse?: 'effects' | 'everything'
+}
+
+/** Report about live requests under rules. */
+export interface LiveReport {
+  /** Live requests to models, and those of them whose body was changed. */
+  readonly requests: number
+  readonly edited: number
+  /** Ended the run. */
+  readonly refused?: RefusedRequest
+}
+
+/** Something that would have left the process. */
+export interface RefusedRequest {
+  readonly what: string
+  readonly site?: string
 }
 
 /** One part of an answer, its body as base64. */

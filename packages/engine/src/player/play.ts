@@ -2,14 +2,17 @@ import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { TapeSource } from './tape-source.js'
+import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { hasOwnFiles } from '../overlay/has-own-files.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../open-for-replay.js'
+import { movedTape } from '../process/moved-tape.js'
 import { PinnedSource } from './pinned-source.js'
-import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from './plan.js'
+import type { ContinuePlan, LiveReport, PinnedReport, SettledDoubt, Simulator } from './plan.js'
+import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../scope.js'
 import type { AnswerSource } from './source.js'
 import { type PlayerOptions, Player, type Tail } from './player.js'
@@ -111,6 +114,8 @@ export interface ContinuedRun {
   readonly settled: readonly SettledDoubt[]
   /** Report about pinned steps; undefined unless the plan pins some and the tape was left. */
   readonly pinned: () => PinnedReport | undefined
+  /** Report about live requests; undefined unless the plan has rules for them. */
+  readonly live: () => LiveReport | undefined
   /** Stops without an end: the recorded part stays, and can be resumed. */
   readonly abandon: () => void
 }
@@ -128,10 +133,16 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   // Locked before it is read: nobody may add to it in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
-    const tape = openForReplay(plan.source)
+    const recorded = openForReplay(plan.source)
+    const tape = plan.root ? movedTape(recorded, plan.root) : recorded
     const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
     let pinned: PinnedSource | undefined
+    const live =
+      plan.live &&
+      new LiveRequests(tape, plan.live, {
+        onRefused: ({ what }) => callbacks.onFailed(errors.LIVE_REQUEST_REFUSED(what)),
+      })
     const tailAt = (at: number, owner: Session): Tail => {
       const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
@@ -143,6 +154,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         plannedPins ?? { pinned: served ?? [], mode: 'free', seed: 0 },
         {
           match: plannedPins === undefined ? 'identical' : 'judged',
+          isDiscarded: plan.isDiscarded === true,
           at,
           handOver,
           owner,
@@ -155,6 +167,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const session = new Player(tape, {
       ...callbacks,
       leave: plan.leave,
+      live,
       isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
       overlay,
       ...(plan.until !== undefined && { until: plan.until }),
@@ -174,11 +187,13 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         return { recorder, tail }
       },
     })
+    if (plan.root) session.secrets.nameAsRecorded(plan.root)
     return {
       session,
       tape,
       settled,
       pinned: () => plan.pinned && pinned?.report,
+      live: () => live?.report,
       abandon: () =>
         outsideRuns(() => {
           session.close()

@@ -14,6 +14,7 @@ import { LeftTape } from './divergence.js'
 import type { Leave } from './divergence.js'
 import type { RecordSession, RunEnd } from '../sessions/record-session.js'
 import type { Recording } from '../sessions/recording.js'
+import type { LiveRequests } from './live-requests.js'
 import { Playback } from './playback.js'
 import type { PlaybackOptions } from './playback.js'
 import type {
@@ -41,6 +42,8 @@ export interface PlayerOptions extends Pick<
    * events served.
    */
   readonly goLive: (at: number, owner: Session) => Live
+  /** Rules for what goes live. */
+  readonly live?: LiveRequests | undefined
   /** It could not go live: nothing must happen any more. */
   readonly onFailed: (error: unknown) => void
 }
@@ -168,10 +171,15 @@ export class Player implements Session {
   }
 
   perform(action: Action): Operation {
-    return this.#either((session) => session.perform(action))
+    const { live } = this.options
+    if (live === undefined) return this.#either((session) => session.perform(action))
+    const operation = this.#either((session) => session.perform(live.watched(action)))
+    live.performed(operation)
+    return operation
   }
 
-  performSync(call: SyncCall): Delivery {
+  performSync(given: SyncCall): Delivery {
+    const call = this.options.live?.watchedCall(given) ?? given
     return this.#either(
       (session) => session.performSync(call),
       ({ tail, recorder }, op) => tail.answerSync(op, call, recorder),

@@ -19,10 +19,13 @@ export function continueProcess(
 ): StartCall | undefined {
   const start = natives.performanceNow()
   // A second lock: with an offline tail there is no way from the session to the outside.
-  if (task.plan.tail === 'offline') forbidContact()
-  const { session, tape, settled, pinned, abandon } = continueRun(task.plan, {
+  if (task.plan.tail === 'offline' || task.plan.live?.refuse === 'everything') forbidContact()
+  const { session, tape, settled, pinned, live, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
-    onFailed: (error) => (pinned()?.broken === undefined ? stopWith(error, task.failure) : stop()),
+    onFailed: (error) =>
+      pinned()?.broken === undefined && live()?.refused === undefined
+        ? stopWith(error, task.failure)
+        : stop(),
     simulator,
     keepAlive: task.call !== undefined,
     onWriter: (writer) => {
@@ -43,13 +46,10 @@ export function continueProcess(
       servedMs: (session.liveSinceMs ?? natives.performanceNow()) - start,
       wallMs: natives.performanceNow() - start,
       exitCode,
-      ...pinnedReport(),
+      ...(pinned() && { pinned: pinned() }),
+      ...(live() && { live: live() }),
     }
     writeJson(task.report, result)
-  }
-  const pinnedReport = (): Pick<ContinueReport, 'pinned'> => {
-    const found = pinned()
-    return found === undefined ? {} : { pinned: found }
   }
   const stop = (): void => {
     abandon()

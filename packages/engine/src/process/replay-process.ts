@@ -10,12 +10,14 @@ import { movedTape } from './moved-tape.js'
 import { exitNow } from './process-exit.js'
 import { startAgent, type StartCall } from './start-agent.js'
 import { imitateTerminal } from './terminal-facts.js'
-import { writeJson } from './write-json.js'
 
 export const DIVERGED = 3
 
-/** Serves the agent of this process from the tape and writes a report when it ends. */
-export function replayProcess(task: ReplayTask & CommonTask): StartCall | undefined {
+/** Serves the agent of this process from the tape and reports when it ends. */
+export function replayProcess(
+  task: Omit<ReplayTask, 'report'> & Pick<CommonTask, 'call'>,
+  onReport: (report: ReplayReport) => void,
+): StartCall | undefined {
   const recorded = openForReplay(task.tape)
   const tape = task.root ? movedTape(recorded, task.root) : recorded
   restoreSurroundings(tape)
@@ -48,7 +50,7 @@ export function replayProcess(task: ReplayTask & CommonTask): StartCall | undefi
       placeholders: session.placeholders,
       ...(end && { end }),
     }
-    writeJson(task.report, result)
+    onReport(result)
     halter?.atEnd()
   }
   let end: ReplayReport['end']

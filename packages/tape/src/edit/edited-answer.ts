@@ -1,4 +1,4 @@
-import { encodeBody } from '../format/event-body.js'
+import { decodeBody, encodeBody } from '../format/event-body.js'
 import { invalidAnswer, noSuchEvent, nothingToEdit } from '../format/errors.js'
 import type {
   DeliveryEvent,
@@ -7,8 +7,11 @@ import type {
   NewEvent,
   RecordedError,
   RequestEvent,
+  ResultEvent,
+  TapeEvent,
 } from '../format/events.js'
 import { fromWire } from '../values/from-wire.js'
+import { toWire } from '../values/to-wire.js'
 import { defined, isRecord } from '../values/json-shape.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
@@ -16,7 +19,7 @@ import { type Payload, whyNothing } from './answer-payload.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
-import { joinBytes } from '../format/bytes.js'
+import { joinBytes, utf8 } from '../format/bytes.js'
 
 /** Value of a draw: a time, a random number, an id. */
 export const drawPayload = (tape: TapeLike, seq: number): Payload => ({
@@ -37,10 +40,64 @@ export const editedDraw = (
   return { type: 'draw', kind, value: data }
 }
 
-const drawAt = (tape: TapeLike, seq: number): DrawEvent => {
+/** Answer of a file call, by the number of the call or of its answer: the content, or the value it gave. */
+export const filePayload = (tape: TapeLike, seq: number): Payload => {
+  const { answer, body } = fileAnswerAt(tape, seq)
+  if (answer.as !== 'text' && answer.as !== 'bytes')
+    return { kind: 'value', data: toWire(decodeBody(answer.as ?? 'json', body)) }
+  const text = utf8(body)
+  if (text === undefined)
+    throw nothingToEdit(`Event ${seq}`, 'Its content is not text. Replace it with --response.')
+  return { kind: 'value', data: text }
+}
+
+/** The answer of a file call with another content or value: of the same form, text where it was text. */
+export const editedFile = (
+  tape: TapeLike,
+  seq: number,
+  content: Payload | Uint8Array,
+): { readonly op: number; readonly answerSeq: number; readonly delivery: EditedDelivery } => {
+  const { answer } = fileAnswerAt(tape, seq)
+  const { seq: answerSeq, at: _at, op, proof: _proof, ...event } = answer
+  const isContent = answer.as === 'text' || answer.as === 'bytes'
+  if (isContent) {
+    if (!(content instanceof Uint8Array) && typeof content.data !== 'string')
+      throw invalidAnswer([`the content of a file is text, not a ${typeOf(content.data)}`])
+    const body = content instanceof Uint8Array ? content : encode(content.data as string)
+    return { op, answerSeq, delivery: { event, body } }
+  }
+  if (content instanceof Uint8Array)
+    throw nothingToEdit(`Event ${seq}`, 'It gave a value, not the content of a file. Use --set.')
+  const { as, body } = encodeBody(fromWire(content.data))
+  return { op, answerSeq, delivery: { event: { ...event, as }, body } }
+}
+
+const fileAnswerAt = (
+  tape: TapeLike,
+  seq: number,
+): { readonly answer: ResultEvent; readonly body: Uint8Array } => {
+  const event = eventAt(tape, seq)
+  const op = event.type === 'result' ? event.op : seq
+  const call = tape.event(op)
+  for (let at = op + 1; call.type === 'call' && call.kind === 'file' && at < tape.count; at++) {
+    const answer = tape.event(at)
+    if (answer.type === 'result' && answer.op === op && answer.error === undefined)
+      return { answer, body: tape.body(at) }
+  }
+  throw nothingToEdit(
+    `Event ${seq}`,
+    `It is a ${event.type}, neither a value of clock or random nor a read of a file.`,
+  )
+}
+
+const eventAt = (tape: TapeLike, seq: number): TapeEvent => {
   if (!(Number.isInteger(seq) && seq >= 0 && seq < tape.count))
     throw noSuchEvent(tape.run.name, seq, tape.count)
-  const event = tape.event(seq)
+  return tape.event(seq)
+}
+
+const drawAt = (tape: TapeLike, seq: number): DrawEvent => {
+  const event = eventAt(tape, seq)
   if (event.type !== 'draw')
     throw nothingToEdit(`Event ${seq}`, `It is a ${event.type}, not a draw of clock or random.`)
   return event

@@ -11,7 +11,7 @@ export {
   type EditedDelivery,
   type EditOptions,
 } from './edited-answer.js'
-export { drawPayload, editedDraw } from './edited-answer.js'
+export { drawPayload, editedDraw, editedFile, filePayload } from './edited-answer.js'
 export { payloadBytes, type Payload } from './answer-payload.js'
 export { parsePath, pathText, readPath, type PathKey } from './set-path.js'
 export { getPath, parseSet, setPath } from './set-path.js'

@@ -72,7 +72,9 @@ export interface BranchDetails {
 
 /** One change that was made to what the parent holds. */
 export interface BranchEdit {
-  readonly target: 'answer' | 'request' | 'draw'
+  readonly target: 'answer' | 'request' | 'draw' | 'every request'
+  /** Label of the step, where that is not the one of the fork. */
+  readonly at?: string
   /** Where in the payload; missing when all of it was replaced. */
   readonly path?: string
   readonly value: unknown

@@ -1,0 +1,60 @@
+import { attempt } from '../attempt.js'
+import { realpathSync } from 'node:fs'
+import path from 'node:path'
+import { type Divergence, outsideRuns, replayProcess } from '@retake/engine'
+import { openTape } from '@retake/tape/node'
+import { errorLines, explain } from '../command-line/print-error.js'
+import { cliErrors } from '../errors.js'
+import { RunStore } from '../runs/run-store.js'
+import { lookOf } from '../terminal/terminal.js'
+import { replayReceipt } from './replay-agent.js'
+import { movedHere } from './source-code.js'
+
+/** Package managers start programs and are not what was recorded. */
+const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/
+
+/**
+ * Serves this process from a run, as `RETAKE_REPLAY=<run>` asks, and prints the receipt at its
+ * end. Any other program than the recorded one is refused: it would reach the outside.
+ */
+export function replayHere(name: string): void {
+  const entry = process.argv[1] ?? ''
+  if (LAUNCHER.test(realPath(entry))) return
+  // The program and its children must not see it.
+  delete process.env['RETAKE_REPLAY']
+  try {
+    const tape = openTape(new RunStore().find(name))
+    const root = movedHere(tape)
+    const { cwd = '.', entry: recorded } = tape.details
+    if (recorded === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
+    const program = path.resolve(
+      root?.current ?? cwd,
+      path.relative(cwd, path.resolve(cwd, recorded)),
+    )
+    if (realPath(program) !== realPath(entry))
+      throw cliErrors.REPLAYS_ANOTHER_PROGRAM(tape.run.id, program, entry)
+    replayProcess(
+      {
+        mode: 'replay',
+        tape: path.resolve(tape.path),
+        observe: false,
+        pace: 'full',
+        ...(root && { root }),
+      },
+      (report) => {
+        const replayed = { ...report, divergences: report.divergences as readonly Divergence[] }
+        outsideRuns(() => {
+          const lines = replayReceipt(tape, replayed, lookOf(process.stderr))
+          process.stderr.write(`${lines.join('\n')}\n`)
+        })
+      },
+    )
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    process.stderr.write(errorLines(explained))
+    process.exit(1)
+  }
+}
+
+const realPath = (file: string): string => attempt(() => realpathSync(file), path.resolve(file))

@@ -1,0 +1,20 @@
+import { cost } from '@retake/tape/present'
+import { promptOnTerminal } from '../terminal/terminal.js'
+import { Interrupted } from './exit-codes.js'
+
+/** Confirms on a terminal before money is spent; elsewhere only the limits apply. */
+export async function confirmCost(estimate: {
+  /** Missing if it is not known. */
+  readonly costUsd?: number
+  readonly tokens: number
+}): Promise<void> {
+  const { costUsd, tokens } = estimate
+  const isFree = costUsd === undefined ? tokens === 0 : costUsd === 0
+  if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return
+  const price =
+    costUsd === undefined
+      ? 'This may cost money; how much is not known.'
+      : `This may cost about ${cost(costUsd)} or more.`
+  const said = await promptOnTerminal((prompt) => prompt(`${price} Go on? [y/N] `))
+  if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
+}

@@ -1,0 +1,413 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { diffRuns, mapConcurrent, type StepDiff } from '@retake/diagnose'
+import { type MovedRoot, planFork, planRerun } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { type ChangedFile, changedFiles, firstTouchOf } from '../agent/changed-files.js'
+import { continueAgent, type Continued } from '../agent/continue-agent.js'
+import { movedHere } from '../agent/source-code.js'
+import { requireTrust } from '../agent/trust.js'
+import { explain } from '../command-line/print-error.js'
+import { type Judgement, readOutcome } from '../oracle/oracle.js'
+import type { GitRepository } from '../prove/git-repository.js'
+import { withCheckout } from '../prove/try-commit.js'
+import { checkTape } from '../runs/run-summary.js'
+import { viewRun } from '../runs/view-run.js'
+import { PLAIN_LOOK } from '../terminal/terminal.js'
+import { stepDiffLines } from './diff-lines.js'
+import {
+  inFolder,
+  judgeTape,
+  type LiveTrial,
+  type LiveTrialOptions,
+  runTrial,
+  tailCost,
+  trialFigures,
+} from './live-trials.js'
+
+/**
+ * Verdict on one tape. `unchanged`: today's code makes exactly the recorded requests and ends
+ * in the same way, which is a proof and costs nothing. `same`, `fails`, `fixed`: it makes another
+ * request, and live continuations were judged. `undecided`: they could not be. `skipped`: the
+ * tape cannot be checked here.
+ */
+export type CorpusStatus = 'unchanged' | 'same' | 'fails' | 'fixed' | 'undecided' | 'skipped'
+
+export interface CorpusVerdict {
+  readonly tape: string
+  readonly run?: string
+  readonly name: string
+  readonly status: CorpusStatus
+  /** One line. */
+  readonly reason: string
+  /** Difference that started it, as lines. */
+  readonly diff?: readonly string[]
+  /** Where in the agent's code, as `file:line:column`. */
+  readonly site?: string
+  readonly changedFiles?: readonly ChangedFile[]
+  /** Every request was served, so the verdict is certain and has no interval. */
+  readonly isExact?: boolean
+  readonly recorded?: Judgement['verdict']
+  readonly now?: ReturnType<typeof trialFigures>
+  readonly base?: ReturnType<typeof trialFigures>
+  readonly costUsd?: number
+  readonly ms: number
+}
+
+export interface CheckCorpusOptions extends LiveTrialOptions {
+  readonly times: number
+  readonly jobs: number
+  readonly liveTools: boolean
+  readonly maxUsd: number | undefined
+  /** Commit of the old code. */
+  readonly base?: { readonly repository: GitRepository; readonly commit: string } | undefined
+  /** Called when it is known what would go live, before it does. */
+  readonly confirm: (estimate: CorpusEstimate) => Promise<void>
+  readonly onProgress: (text: string) => void
+}
+
+export interface CorpusEstimate {
+  readonly tapes: number
+  readonly trials: number
+  readonly tokens: number
+  /** Missing if a price is not known. */
+  readonly costUsd?: number
+}
+
+/** A tape whose requests changed, before anything is sent. */
+interface ChangedTape {
+  readonly tape: Tape
+  readonly root: MovedRoot | undefined
+  readonly until: number | undefined
+  /** First recorded step that is not served any more; missing if today's code only adds steps at the end. */
+  readonly at: string | undefined
+  readonly verdict: Omit<CorpusVerdict, 'status'>
+  readonly cost: ReturnType<typeof tailCost>
+}
+
+/** Runs today's code against every tape, and judges live continuations where it differs. */
+export async function checkCorpus(
+  files: readonly string[],
+  options: CheckCorpusOptions,
+): Promise<CorpusVerdict[]> {
+  const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-ci-'))
+  try {
+    let done = 0
+    const found = await mapConcurrent(files, options.jobs, async (file) => {
+      const proved = await proveTape(file, folder, options)
+      options.onProgress(`${++done} of ${files.length} tapes: ${path.basename(file)}`)
+      return proved
+    })
+    const changed = found.filter((each) => 'cost' in each)
+    if (changed.length > 0) await options.confirm(estimateOf(changed, options))
+    const trials = new CorpusTrials(folder, options)
+    const judged = new Map(
+      await mapConcurrent(changed, options.jobs, async (each): Promise<[Tape, NewTrials]> => {
+        options.onProgress(`${each.verdict.name}: today's code, live`)
+        return [each.tape, await trials.ofToday(each)]
+      }),
+    )
+    const base = await trials.ofBase(changed)
+    return await Promise.all(
+      found.map(async (each) =>
+        'cost' in each
+          ? concluded(each, judged.get(each.tape), base.get(each.tape), options)
+          : each,
+      ),
+    )
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function estimateOf(
+  changed: readonly ChangedTape[],
+  { times, base }: CheckCorpusOptions,
+): CorpusEstimate {
+  const trials = times * (base === undefined ? 1 : 2)
+  const usd = changed.map(({ cost }) => cost.costUsd)
+  return {
+    tapes: changed.length,
+    trials: changed.length * trials,
+    tokens: changed.reduce((sum, { cost }) => sum + trials * cost.tokens, 0),
+    ...(!usd.includes(undefined) && {
+      costUsd: usd.reduce<number>((sum, each) => sum + trials * (each ?? 0), 0),
+    }),
+  }
+}
+
+/** Runs today's code with nothing but the tape to answer it. */
+async function proveTape(
+  file: string,
+  folder: string,
+  options: CheckCorpusOptions,
+): Promise<CorpusVerdict | ChangedTape> {
+  const startedMs = performance.now()
+  const ms = (): number => Math.round(performance.now() - startedMs)
+  let facts: Pick<CorpusVerdict, 'tape' | 'name' | 'run'> = {
+    tape: file,
+    name: path.basename(file),
+  }
+  try {
+    const tape = openTape(file)
+    facts = { tape: file, name: tape.run.name, run: tape.run.id }
+    const why = whyNotChecked(tape)
+    if (why !== undefined) return { ...facts, status: 'skipped', reason: why, ms: ms() }
+    requireTrust(tape)
+    const root = movedHere(tape)
+    const changed = changedFiles(tape, root)
+    const until = firstTouchOf(tape, changed)
+    const rerun = planRerun(tape, { effects: 'refused', ...(until !== undefined && { until }) })
+    const plan = { ...inFolder(rerun, folder), isDiscarded: true, ...(root && { root }) }
+    const timeout = AbortSignal.timeout(options.timeoutMs)
+    const continued = await continueAgent(tape, plan, {
+      stdio: 'ignore',
+      env: options.env ?? {},
+      nodeArgs: options.nodeArgs ?? [],
+      stopped: AbortSignal.any([options.signal, timeout]),
+    })
+    options.signal.throwIfAborted()
+    const common = { ...facts, ...(changed.length > 0 && { changedFiles: changed }) }
+    if (timeout.aborted) {
+      const reason = `it took longer than ${options.timeoutMs / 1000} s`
+      return { ...common, status: 'undecided', reason, ms: ms() }
+    }
+    if (!continued.isLive)
+      return { ...common, status: 'unchanged', reason: 'identical', costUsd: 0, ms: ms() }
+    const compared = compareRequests(tape, continued)
+    if (compared === undefined) return await judgeServed(tape, continued, common, options, ms)
+    return {
+      tape,
+      root,
+      until,
+      at: compared.at,
+      verdict: { ...common, ...compared.difference, ms: ms() },
+      cost: tailCost(tape, compared.from),
+    }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    const reason = `${explained.what} (${explained.code})`
+    return { ...facts, status: 'skipped', reason, ms: ms() }
+  }
+}
+
+function whyNotChecked(tape: Tape): string | undefined {
+  const { integrity } = checkTape(tape)
+  if (integrity === 'damaged') return 'the tape is damaged'
+  if (integrity === 'recording') return 'it is still being recorded'
+  const inDoubt = viewRun(tape).recordedSteps.filter(({ state }) => state === 'in doubt')
+  if (inDoubt.length > 0)
+    return `in doubt: ${inDoubt.map(({ label, title }) => `step ${label} ${title}`).join(', ')}`
+  if (!tape.isComplete) return 'the recording was cut off'
+  if (tape.run.scope === 'function') return 'recorded by record(): replay it in your test'
+  if (tape.details.entry === undefined)
+    return 'not a Node program: its code cannot be run from here'
+  return undefined
+}
+
+/** Undefined if every recorded request was made again and no other one. */
+function compareRequests(tape: Tape, continued: Continued) {
+  const branch = openTape(continued.tape)
+  const refused = continued.live?.refused
+  const [before, now] = [tape, branch].map((each) =>
+    viewRun(each).recordedSteps.filter(({ kind }) => kind !== 'mark'),
+  )
+  const isSame = refused === undefined && before?.length === now?.length
+  if (isSame) return undefined
+  const diff = diffRuns(viewRun(tape), viewRun(branch), { only: ['messages', 'tools', 'requests'] })
+  const first = diff.steps.find(isOfRequest)
+  const at = first?.a?.label
+  const site = refused?.site ?? first?.b?.site
+  return {
+    at,
+    from: first?.a?.seq ?? tape.count,
+    difference: {
+      reason: refused === undefined ? 'it makes other requests' : `it would send: ${refused.what}`,
+      diff:
+        first === undefined
+          ? []
+          : stepDiffLines(requestOnly(first), { ...PLAIN_LOOK, full: false }),
+      ...(site !== undefined && { site }),
+    },
+  }
+}
+
+/** A refused request has no answer: that alone is not a difference. */
+const isOfRequest = (step: StepDiff): boolean =>
+  step.change !== 'changed' || requestOnly(step).fields.length > 0
+
+function requestOnly(step: StepDiff): StepDiff {
+  const { a, b, fields } = step
+  return {
+    ...step,
+    ...(a && { a: { ...a, latencyMs: undefined } }),
+    ...(b && { b: { ...b, latencyMs: undefined } }),
+    fields: fields.filter(({ b: now, path: field }) => now !== undefined && field !== 'state'),
+  }
+}
+
+/** All requests are on the tape, so the outcome is exact: one run decides, at no cost. */
+async function judgeServed(
+  tape: Tape,
+  { tape: file, exitCode }: Continued,
+  common: Pick<CorpusVerdict, 'tape' | 'name' | 'run'>,
+  { oracle, signal }: CheckCorpusOptions,
+  ms: () => number,
+): Promise<CorpusVerdict> {
+  const branch = openTape(file)
+  const [then, now] = [readOutcome(tape), readOutcome(branch)]
+  if (then.stdout === now.stdout && then.exitCode === now.exitCode)
+    return { ...common, status: 'unchanged', reason: 'the same requests', costUsd: 0, ms: ms() }
+  const [recorded, judgement] = [
+    await oracle(then, signal),
+    await judgeTape(tape, branch, oracle, signal),
+  ]
+  const trial: LiveTrial = { ...judgement, tokens: 0, live: 0, ms: 0, costUsd: 0 }
+  const status = statusOf(recorded.verdict, trialFigures([trial]), undefined)
+  const reason =
+    status === 'fails' || status === 'undecided'
+      ? `the same requests, another outcome: ${judgement.reason}`
+      : `the same requests, another output (exit code ${exitCode})`
+  return {
+    ...common,
+    status,
+    reason,
+    isExact: true,
+    recorded: recorded.verdict,
+    now: trialFigures([trial]),
+    costUsd: 0,
+    ms: ms(),
+  }
+}
+
+interface NewTrials {
+  readonly trials: readonly LiveTrial[]
+  /** Why trials are missing. */
+  readonly missing?: string
+}
+
+/** Live continuations of all changed tapes, within one budget. */
+class CorpusTrials {
+  #spentUsd = 0
+
+  constructor(
+    readonly folder: string,
+    readonly options: CheckCorpusOptions,
+  ) {}
+
+  ofToday(changed: ChangedTape): Promise<NewTrials> {
+    const { tape, until, root } = changed
+    const effects = this.options.liveTools ? 'live' : 'served'
+    return this.#run(changed, () => ({
+      ...inFolder(planRerun(tape, { effects, ...(until !== undefined && { until }) }), this.folder),
+      isDiscarded: true,
+      ...(root && { root }),
+    }))
+  }
+
+  /** The old code, from the step at which today's code first differs. */
+  async ofBase(changed: readonly ChangedTape[]): Promise<Map<Tape, NewTrials>> {
+    const { base, liveTools, jobs } = this.options
+    if (base === undefined || changed.length === 0) return new Map()
+    const { repository, commit } = base
+    return withCheckout(repository, commit, async (checkout) => {
+      const made = await mapConcurrent(changed, jobs, async (each): Promise<[Tape, NewTrials]> => {
+        const { tape, at, root } = each
+        if (at === undefined) return [tape, { trials: [] }]
+        this.options.onProgress(`${each.verdict.name}: the old code, live`)
+        const recorded = root?.recorded ?? repository.top
+        const inside = path.relative(repository.top, root?.current ?? repository.top)
+        const trials = await this.#run(each, () => ({
+          ...inFolder(planFork(tape, { at, effects: liveTools ? 'live' : 'served' }), this.folder),
+          isDiscarded: true,
+          root: { recorded, current: path.join(checkout, inside) },
+        }))
+        return [tape, trials]
+      })
+      return new Map(made)
+    })
+  }
+
+  async #run(
+    { tape, cost }: ChangedTape,
+    plan: () => Parameters<typeof runTrial>[1],
+  ): Promise<NewTrials> {
+    const { times, maxUsd } = this.options
+    const trials: LiveTrial[] = []
+    for (let index = 0; index < times; index++) {
+      const nextUsd = cost.costUsd ?? 0
+      if (maxUsd !== undefined && this.#spentUsd + nextUsd > maxUsd)
+        return { trials, missing: 'out of budget' }
+      this.#spentUsd += nextUsd
+      try {
+        const trial = await runTrial(tape, plan(), this.options)
+        this.#spentUsd += (trial.costUsd ?? nextUsd) - nextUsd
+        // A provider that does not answer, or an effect, would be the same the next time.
+        if (trial.broke !== undefined) return { trials, missing: trial.broke }
+        if (trial.refused !== undefined)
+          return { trials, missing: `would run ${trial.refused} (--live-tools)` }
+        trials.push(trial)
+        // Nothing was sent: the next one would be the same.
+        if (trial.live === 0) return { trials }
+      } catch (error) {
+        const explained = explain(error)
+        if (explained === undefined || this.options.signal.aborted) throw error
+        return { trials, missing: `${explained.what} (${explained.code})` }
+      }
+    }
+    return { trials }
+  }
+}
+
+async function concluded(
+  { tape, verdict }: ChangedTape,
+  now: NewTrials | undefined,
+  base: NewTrials | undefined,
+  { oracle, signal }: CheckCorpusOptions,
+): Promise<CorpusVerdict> {
+  const recorded = await oracle(readOutcome(tape), signal)
+  const today = trialFigures(now?.trials ?? [])
+  const old = base && trialFigures(base.trials)
+  const status = statusOf(recorded.verdict, today, old)
+  const failed = now?.trials.find((trial) => trial.verdict === 'fail')
+  const missing = [
+    ...(now?.missing === undefined ? [] : [`; ${now.missing}`]),
+    ...(base?.missing === undefined ? [] : [`; the old code: ${base.missing}`]),
+  ].join('')
+  const said =
+    today.judged === 0
+      ? (now?.missing ?? now?.trials[0]?.reason ?? recorded.reason)
+      : `${today.passed} of ${today.judged} pass${failed ? `: ${failed.reason}` : ''}${missing}`
+  const spent = [...(now?.trials ?? []), ...(base?.trials ?? [])]
+  const { costUsd } = trialFigures(spent)
+  const ms = spent.reduce((sum, trial) => sum + trial.ms, verdict.ms)
+  return {
+    ...verdict,
+    status,
+    reason: `${verdict.reason} · ${said}`,
+    recorded: recorded.verdict,
+    now: today,
+    ...(old && { base: old }),
+    ...(costUsd !== undefined && { costUsd }),
+    ms,
+  }
+}
+
+/** The majority of the continuations against that of the old code, the recorded run included. */
+function statusOf(
+  recorded: Judgement['verdict'],
+  now: ReturnType<typeof trialFigures>,
+  base: ReturnType<typeof trialFigures> | undefined,
+): CorpusStatus {
+  const before = {
+    judged: (base?.judged ?? 0) + (recorded === 'undefined' ? 0 : 1),
+    passed: (base?.passed ?? 0) + (recorded === 'pass' ? 1 : 0),
+  }
+  if (now.judged === 0 || before.judged === 0) return 'undecided'
+  const passes = ({ passed, judged }: typeof before): boolean => 2 * passed > judged
+  if (passes(before) === passes(now)) return 'same'
+  return passes(now) ? 'fixed' : 'fails'
+}

@@ -1,0 +1,248 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { confidenceSequence, diffRuns, type FirstDivergence } from '@retake/diagnose'
+import { type ContinuePlan, planOverlay, RetakeError } from '@retake/engine'
+import { costUsd, type Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { continueAgent } from '../agent/continue-agent.js'
+import { unanswered } from '../blame/fork-run.js'
+import { project } from '../config/define-config.js'
+import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../oracle/oracle.js'
+import { branchFacts } from '../runs/branch-tree.js'
+import { readIfPresent } from '../runs/run-store.js'
+import { viewRun } from '../runs/view-run.js'
+import { attempt } from '../attempt.js'
+
+/** One live continuation of a run, judged. */
+export interface LiveTrial {
+  readonly verdict: Judgement['verdict']
+  readonly reason: string
+  /** Its outcome says nothing about the agent: a provider did not answer, or it was too slow. */
+  readonly broke?: string
+  /** It would have had an effect, and was ended before. */
+  readonly refused?: string
+  /** Live requests to models, and those changed by the rules of the plan. */
+  readonly changed?: { readonly requests: number; readonly edited: number }
+  /** Missing if a price is not known. */
+  readonly costUsd?: number
+  readonly tokens: number
+  /** Steps that went live. */
+  readonly live: number
+  /** Duration of the live part. */
+  readonly ms: number
+  readonly tape?: string
+  /** First difference from the recorded run, in words. */
+  readonly difference?: string
+}
+
+export interface LiveTrialOptions {
+  readonly oracle: Oracle
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly nodeArgs?: readonly string[]
+}
+
+/** A plan whose branch and files are in another folder than its parent's. */
+export function inFolder(plan: ContinuePlan, folder: string): ContinuePlan {
+  const { branch } = plan
+  if (branch === undefined) return plan
+  const file = path.join(path.resolve(folder), path.basename(branch.path))
+  return { ...plan, branch: { ...branch, path: file }, overlay: planOverlay(file) }
+}
+
+/** Runs a plan, reads the branch and judges its outcome. Throws only for mistakes of the user. */
+export async function runTrial(
+  recorded: Tape,
+  plan: ContinuePlan,
+  options: LiveTrialOptions,
+): Promise<LiveTrial> {
+  const { oracle, signal, timeoutMs, env = {}, nodeArgs = [] } = options
+  const timeout = AbortSignal.timeout(timeoutMs)
+  if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true })
+  const continued = await continueAgent(recorded, plan, {
+    stdio: 'ignore',
+    env,
+    nodeArgs,
+    stopped: AbortSignal.any([signal, timeout]),
+  }).catch((error: unknown) => {
+    if (error instanceof RetakeError && error.code === 'REPLAY_WITHOUT_REPORT') return undefined
+    throw error
+  })
+  signal.throwIfAborted()
+  const late = timeout.aborted ? `it took longer than ${timeoutMs / 1000} s` : undefined
+  if (continued === undefined) return { ...NOTHING, ...undecided(''), broke: late ?? 'it crashed' }
+  const [divergence] = continued.divergences
+  if (divergence !== undefined)
+    return {
+      ...NOTHING,
+      ...undecided(''),
+      broke: `it differs before the change: ${divergence.summary}`,
+    }
+  const tape = continued.isLive ? openTape(continued.tape) : recorded
+  const { live } = continued
+  const refused = live?.refused
+  const facts = continued.isLive
+    ? branchFacts(tape, viewRun(tape))
+    : { paidUsd: 0, paidTokens: 0, live: 0 }
+  const broke = late ?? (refused ? undefined : unanswered(tape, recorded))
+  const judgement =
+    refused !== undefined || broke !== undefined
+      ? undecided(broke ?? `it would do: ${refused?.what}`)
+      : await judgeTape(recorded, tape, oracle, signal)
+  const difference = firstDifference(recorded, tape)
+  return {
+    verdict: judgement.verdict,
+    reason: judgement.reason,
+    ...(broke !== undefined && { broke }),
+    ...(refused && { refused: refused.what }),
+    ...(live && { changed: { requests: live.requests, edited: live.edited } }),
+    ...(facts.paidUsd !== undefined && { costUsd: facts.paidUsd }),
+    tokens: facts.paidTokens,
+    live: facts.live,
+    ms: Math.round(continued.wallMs - continued.servedMs),
+    tape: tape.path,
+    ...(difference !== undefined && { difference }),
+  }
+}
+
+const NOTHING = { tokens: 0, live: 0, ms: 0, costUsd: 0 }
+
+/** Judges a branch. One that breaks with an error that its parent did not have has failed. */
+export async function judgeTape(
+  recorded: Tape,
+  branch: Tape,
+  oracle: Oracle,
+  signal: AbortSignal,
+): Promise<Judgement> {
+  const outcome = readOutcome(branch)
+  const judgement = await oracle(outcome, signal)
+  const { error } = outcome
+  const isNew = error !== undefined && readOutcome(recorded).error?.class !== error.class
+  if (judgement.verdict !== 'undefined' || !isNew) return judgement
+  return judged(false, `it broke: ${error.class}: ${error.message.split('\n')[0]}`)
+}
+
+/** Where two runs first differ: `step 3 choices.0.message.content`. */
+export function firstDifference(a: Tape, b: Tape): string | undefined {
+  const first = attempt(() => diffRuns(viewRun(a), viewRun(b)).first)
+  return first && differenceText(first)
+}
+
+function differenceText(first: FirstDivergence): string {
+  if (first.in === 'outcome') return first.path
+  if (first.in === 'output') return `line of ${first.in}`
+  const label = first.a ?? first.b ?? ''
+  const where = first.path === undefined ? '' : ` ${first.path}`
+  return `step ${label} ${first.change}${where}`
+}
+
+/** Results of trials, kept beside the tape, so that a command that was stopped can continue. */
+export class StoredTrials {
+  readonly #file: string
+  readonly #trials: Record<string, LiveTrial>
+
+  constructor(
+    readonly folder: string,
+    options: { readonly fresh: boolean },
+  ) {
+    this.#file = path.join(folder, 'results.json')
+    this.#trials = options.fresh ? {} : readTrials(this.#file)
+  }
+
+  get(key: readonly unknown[]): LiveTrial | undefined {
+    return this.#trials[hashOf(key)]
+  }
+
+  /** Trials that say nothing about the agent are made again by the next command. */
+  add(key: readonly unknown[], trial: LiveTrial): void {
+    if (trial.broke !== undefined) return
+    this.#trials[hashOf(key)] = trial
+    mkdirSync(this.folder, { recursive: true })
+    const aside = `${this.#file}.${process.pid}`
+    writeFileSync(aside, JSON.stringify({ version: 1, trials: this.#trials }))
+    renameSync(aside, this.#file)
+  }
+}
+
+const hashOf = (key: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32)
+
+/** A file that cannot be read is one of another version: the trials are made again. */
+const readTrials = (file: string): Record<string, LiveTrial> =>
+  attempt(
+    () =>
+      readIfPresent(
+        file,
+        (text) => {
+          const read = JSON.parse(text) as { version?: number; trials?: Record<string, LiveTrial> }
+          return read.version === 1 ? (read.trials ?? {}) : {}
+        },
+        (_, cause) => new Error('unreadable', { cause }),
+      ) ?? {},
+    {},
+  )
+
+/** Trials in figures. Those without a verdict count for neither. */
+export function trialFigures(trials: readonly LiveTrial[]) {
+  const judgedTrials = trials.filter(({ verdict }) => verdict !== 'undefined')
+  const passed = judgedTrials.filter(({ verdict }) => verdict === 'pass').length
+  const costs = trials.map((trial) => trial.costUsd)
+  const times = trials
+    .filter(({ broke, refused }) => broke === undefined && refused === undefined)
+    .map(({ ms }) => ms)
+    .toSorted((a, b) => a - b)
+  const isPriced = !costs.includes(undefined)
+  return {
+    trials: trials.length,
+    judged: judgedTrials.length,
+    passed,
+    ...(judgedTrials.length > 0 && { interval: confidenceSequence(passed, judgedTrials.length) }),
+    ...(isPriced && { costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0) }),
+    ...(times.length > 0 && { medianMs: times[Math.floor((times.length - 1) / 2)] }),
+  }
+}
+
+/** `[.36–1]` */
+export const intervalText = ({
+  low,
+  high,
+}: {
+  readonly low: number
+  readonly high: number
+}): string => `[${shareText(low)}–${shareText(high)}]`
+
+const shareText = (share: number): string =>
+  share
+    .toFixed(2)
+    .replace(/^0(?=\.)/, '')
+    .replace(/\.?0+$/, '') || '0'
+
+/** Cost of the model steps of a run from an event on, if all of them were asked of one model. */
+export function tailCost(
+  tape: Tape,
+  from: number,
+  model?: string,
+): { readonly costUsd?: number; readonly tokens: number; readonly steps: number } {
+  const steps = viewRun(tape).recordedSteps.filter(
+    ({ kind, seq }) => kind === 'model' && seq >= from,
+  )
+  const costs = steps.map(({ usage, costUsd: recorded, provider }) =>
+    model === undefined || usage === undefined
+      ? recorded
+      : costUsd(model, usage, project().prices, provider),
+  )
+  const tokens = steps.reduce(
+    (sum, { usage }) =>
+      sum + (usage ? usage.input + usage.cachedInput + usage.cacheWrite + usage.output : 0),
+    0,
+  )
+  return {
+    steps: steps.length,
+    tokens,
+    ...(!costs.includes(undefined) && {
+      costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),
+    }),
+  }
+}

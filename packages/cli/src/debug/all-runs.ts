@@ -1,0 +1,88 @@
+import { attempt } from '../attempt.js'
+import { type Options, usageError, type Verb } from '../command-line/verb.js'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { requireTrust } from '../agent/trust.js'
+import { explain } from '../command-line/print-error.js'
+import { cliErrors } from '../errors.js'
+import { givenOracle } from '../oracle/make-oracle.js'
+import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
+
+/** Options of commands that look into many runs. */
+export const ALL_RUNS_OPTIONS: Verb['options'] = {
+  '--since <time>': 'only runs since then: 30m, 12h, 7d, or a date',
+  '--jobs <n>': 'number of replays at a time (default: one per core)',
+}
+
+/** A run to look into, and how it ended. */
+export interface ChosenRun {
+  readonly tape: Tape
+  readonly outcome: 'failed' | 'passed' | 'undecided'
+}
+
+export interface SkippedRun {
+  readonly run: string
+  readonly reason: string
+}
+
+/**
+ * The runs of the folder that can be replayed here, oldest first. By the oracle, or without one
+ * by their end: an error, a signal or an exit code other than 0 is a failure.
+ */
+export async function chooseRuns(
+  options: Options,
+): Promise<{ readonly runs: readonly ChosenRun[]; readonly skipped: SkippedRun[] }> {
+  const since = sinceMs(options.text('since'), Date.now())
+  const oracle = await givenOracle(options)
+  const { store } = options
+  const ids = store.ids().toReversed()
+  const runs: ChosenRun[] = []
+  const skipped: SkippedRun[] = []
+  for (const id of ids) {
+    try {
+      const tape = openTape(store.pathOf(id))
+      if (tape.run.startedAt < since) continue
+      const why = whyNotReplayed(tape)
+      if (why !== undefined) {
+        skipped.push({ run: id, reason: why })
+        continue
+      }
+      requireTrust(tape)
+      const outcome = readOutcome(tape)
+      const { verdict } = oracle
+        ? await oracle(outcome, new AbortController().signal)
+        : { verdict: endOf(outcome) }
+      runs.push({ tape, outcome: OUTCOMES[verdict] })
+    } catch (error) {
+      const explained = explain(error)
+      if (explained === undefined || explained.code === 'WRONG_USAGE') throw error
+      skipped.push({ run: id, reason: `${explained.what} (${explained.code})` })
+    }
+  }
+  if (runs.length === 0 && skipped.length === 0) throw cliErrors.NO_RUNS(store.folder)
+  return { runs, skipped }
+}
+
+const OUTCOMES = { pass: 'passed', fail: 'failed', undefined: 'undecided' } as const
+
+function endOf({ ended, exitCode, signal, error }: RunOutcome): keyof typeof OUTCOMES {
+  if (!ended && signal === undefined) return 'undefined'
+  return signal === undefined && error === undefined && (exitCode ?? 0) === 0 ? 'pass' : 'fail'
+}
+
+function whyNotReplayed(tape: Tape): string | undefined {
+  if (tape.run.scope === 'function') return 'recorded by record()'
+  return tape.details.entry === undefined ? 'not a Node program' : undefined
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function sinceMs(text: string | undefined, nowMs: number): number {
+  if (text === undefined) return 0
+  const [, count, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
+  if (count !== undefined) return nowMs - Number(count) * (UNITS[unit] ?? 0)
+  const date = attempt(() => Date.parse(text), Number.NaN)
+  if (Number.isNaN(date))
+    throw usageError(`"${text}" is not a valid --since.`, 'Write 30m, 12h, 7d or a date.')
+  return date
+}

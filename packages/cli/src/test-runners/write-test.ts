@@ -1,0 +1,297 @@
+import { attempt } from '../attempt.js'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import { openOwnTape } from '@retake/tape/node'
+import { projectRoot } from '../agent/changed-files.js'
+import { shellWord } from '../agent/mount-script.js'
+import { movedHere } from '../agent/source-code.js'
+import { cliErrors } from '../errors.js'
+import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
+import { fromHere } from '../terminal/terminal.js'
+
+export const RUNNERS = ['vitest', 'jest', 'node'] as const
+export type TestRunner = (typeof RUNNERS)[number]
+
+export const isRunner = (name: string): name is TestRunner =>
+  (RUNNERS as readonly string[]).includes(name)
+
+interface PackageJson {
+  readonly type?: string
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly dependencies?: object
+  readonly devDependencies?: object
+}
+
+const packageOf = (root: string): PackageJson =>
+  attempt(
+    () => JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as PackageJson,
+    {},
+  )
+
+/** The runner that the project in this folder uses; `node:test` if it names no other. */
+export function runnerOfProject(folder: string): TestRunner {
+  const { dependencies, devDependencies, scripts } = packageOf(
+    projectRoot(path.join(folder, 'package.json')),
+  )
+  const installed = { ...dependencies, ...devDependencies }
+  const script = scripts?.['test'] ?? ''
+  const named = RUNNERS.find((each) => new RegExp(String.raw`\b${each}\b`).test(script))
+  return named ?? RUNNERS.find((each) => each in installed) ?? 'node'
+}
+
+export interface WriteTestOptions {
+  readonly runner: TestRunner
+  readonly out: string | undefined
+  readonly name: string | undefined
+  readonly force: boolean
+  /** As `--oracle` takes it; without one, the assertions are drawn from the outcome. */
+  readonly oracle: string | undefined
+  /** The function that a run of `record()` called: `file#export`, and its argument. */
+  readonly call?: {
+    readonly entry: string
+    readonly input: { readonly json: string } | undefined
+  }
+}
+
+interface WrittenTest {
+  readonly test: string
+  /** The tape, and those of its parents if it is a branch. */
+  readonly tapes: readonly string[]
+  /** Shell command that runs the test. */
+  readonly command: string
+}
+
+/** Writes a test file and copies the tape beside it. Nothing is written if one of the files exists. */
+export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
+  const { runner, force } = options
+  const root = projectRoot(path.join(process.cwd(), 'package.json'))
+  const title = options.name ?? tape.run.name
+  const slug = slugOf(title)
+  const isModule = packageOf(root).type === 'module'
+  // Jest loads ES modules only with a flag of Node, which a function of one needs anyway.
+  const isCommonJs = runner === 'jest' && !(isModule && options.call !== undefined)
+  const extension = isCommonJs ? 'cjs' : 'mjs'
+  const test = path.resolve(options.out ?? path.join(testFolder(root), `${slug}.test.${extension}`))
+  const folder = path.join(path.dirname(test), 'tapes')
+  const copies = tapeCopies(tape, path.join(folder, `${slug}.tape`))
+  const taken = [test, ...copies.keys()].find((file) => existsSync(file))
+  if (taken !== undefined && !force) throw cliErrors.TEST_FILE_EXISTS(fromHere(taken))
+  const text = testText(tape, {
+    ...options,
+    title,
+    isCommonJs,
+    test,
+    tape: path.join(folder, `${slug}.tape`),
+  })
+  try {
+    mkdirSync(folder, { recursive: true })
+    for (const [to, from] of copies) if (path.resolve(from) !== to) copyFileSync(from, to)
+    writeFileSync(test, text)
+  } catch (error) {
+    throw cliErrors.TEST_FILE_NOT_WRITABLE(fromHere(test), error)
+  }
+  return { test, tapes: [...copies.keys()], command: commandFor(runner, test, isCommonJs) }
+}
+
+const slugOf = (name: string): string =>
+  path
+    .basename(name)
+    .replace(/\.[cm]?[jt]sx?$/, '')
+    .replaceAll(/[^\w-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '') || 'run'
+
+const testFolder = (root: string): string =>
+  ['test', 'tests', '__tests__']
+    .map((name) => path.join(root, name))
+    .find((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory()) ??
+  path.join(root, 'test')
+
+/** Copies by target. A branch needs its parents, under their ids, in the same folder. */
+function tapeCopies(tape: Tape, target: string): Map<string, string> {
+  const copies = new Map([[target, tape.path]])
+  const folder = path.dirname(path.resolve(tape.path))
+  for (let parent = tape.run.parent?.run; parent !== undefined;) {
+    const file = path.join(folder, `${parent}.tape`)
+    copies.set(path.join(path.dirname(target), `${parent}.tape`), file)
+    parent = openOwnTape(file).run.parent?.run
+  }
+  return copies
+}
+
+interface TestTextOptions extends WriteTestOptions {
+  readonly title: string
+  readonly isCommonJs: boolean
+  readonly test: string
+  readonly tape: string
+}
+
+function testText(tape: Tape, options: TestTextOptions): string {
+  const { runner, isCommonJs, call, title } = options
+  const head = [
+    ...(runner === 'jest' ? ['/** @jest-environment retake/jest-environment */'] : []),
+    `// Written by \`retake test ${tape.run.id}\`. Replays the recorded run offline; fails when the`,
+    '// agent sends another request or ends differently. Edit it freely.',
+  ]
+  const body = call === undefined ? programTest(tape, options) : functionTest(tape, options, call)
+  const imports = isCommonJs ? body.imports.map(required) : body.imports.map(imported)
+  return [
+    ...head,
+    ...imports,
+    '',
+    `test(${JSON.stringify(title)}, async (${body.fixtures}) => {`,
+    ...body.lines.map((line) => `  ${line}`),
+    // A replay starts a process: the default of five seconds is short on a busy machine.
+    runner === 'node' ? '})' : '}, 60_000)',
+    '',
+  ].join('\n')
+}
+
+type Import = readonly [names: string, from: string]
+
+const imported = ([names, from]: Import): string => `import ${names} from '${from}'`
+const required = ([names, from]: Import): string =>
+  `const ${names.replaceAll(' as ', ': ')} = require('${from}')`
+
+interface TestBody {
+  readonly imports: readonly Import[]
+  readonly fixtures: string
+  readonly lines: readonly string[]
+}
+
+function programTest(tape: Tape, options: TestTextOptions): TestBody {
+  const { runner, isCommonJs, oracle } = options
+  const from = (file: string): string => {
+    const relative = relativeFrom(options.test, file)
+    return isCommonJs
+      ? `require('node:path').join(__dirname, ${quote(relative)})`
+      : `new URL(${quote(relative)}, import.meta.url)`
+  }
+  const { cwd = '.', entry = '' } = tape.details
+  const program = path.resolve(
+    movedHere(tape)?.current ?? cwd,
+    path.relative(cwd, path.resolve(cwd, entry)),
+  )
+  const args = tape.details.args ?? []
+  const judge = oracle === undefined ? '' : `, { oracle: ${quote(oracle)} }`
+  const outcome = readOutcome(tape)
+  return {
+    imports: IMPORTS[runner],
+    fixtures: '',
+    lines: [
+      ...(args.length > 0 ? [`// Arguments, from the tape: ${JSON.stringify(args)}`] : []),
+      `const program = ${from(program)}`,
+      `const tape = ${from(options.tape)}`,
+      `const run = await replayProgram(program, tape${judge})`,
+      ...(oracle === undefined
+        ? outcomeAssertions(runner, outcome)
+        : [equal(runner, 'run.judgement?.verdict', quote('pass'), 'run.judgement?.reason')]),
+    ],
+  }
+}
+
+const IMPORTS: Readonly<Record<TestRunner, readonly Import[]>> = {
+  vitest: [
+    ['{ expect, test }', 'vitest'],
+    ['{ replayProgram }', 'retake/testing'],
+  ],
+  jest: [
+    ['{ expect, test }', '@jest/globals'],
+    ['{ replayProgram }', 'retake/jest'],
+  ],
+  node: [
+    ['assert', 'node:assert/strict'],
+    ['test', 'node:test'],
+    ['{ replayProgram }', 'retake/testing'],
+  ],
+}
+
+/** Longer values are not asserted word for word: the replay compares them anyway. */
+const ASSERTED_MAX = 500
+
+function outcomeAssertions(runner: TestRunner, { exitCode, stdout }: RunOutcome): string[] {
+  const last = stdout.trimEnd().split('\n').at(-1) ?? ''
+  return [
+    ...(exitCode === undefined ? [] : [equal(runner, 'run.exitCode', String(exitCode))]),
+    ...(last === '' || last.length > ASSERTED_MAX ? [] : [includes(runner, 'run.stdout', last)]),
+  ]
+}
+
+function functionTest(
+  tape: Tape,
+  options: TestTextOptions,
+  call: NonNullable<WriteTestOptions['call']>,
+): TestBody {
+  const { runner } = options
+  const [file = '', member = 'default'] = call.entry.split('#')
+  const name = member === 'default' ? 'agent' : member
+  const module = relativeFrom(options.test, path.resolve(file))
+  const names = member === 'default' ? name : `{ ${name} }`
+  const relative = `./${path.relative(path.dirname(options.test), options.tape).replaceAll('\\', '/')}`
+  const run = `() => ${name}(${call.input?.json ?? ''})`
+  const where =
+    runner === 'node'
+      ? `fileURLToPath(new URL(${quote(relative)}, import.meta.url))`
+      : quote(relative)
+  const started = `${runner === 'node' ? 'replay' : 'tape'}(${where}, ${run})`
+  const { error, result } = readOutcome(tape)
+  return {
+    imports: [...FUNCTION_IMPORTS[runner], [names, module]],
+    fixtures: runner === 'vitest' ? '{ tape }' : '',
+    lines:
+      error === undefined
+        ? [`const { output } = await ${started}`, ...resultAssertion(runner, result)]
+        : [rejects(runner, started, error.message)],
+  }
+}
+
+const FUNCTION_IMPORTS: Readonly<Record<TestRunner, readonly Import[]>> = {
+  vitest: [['{ expect, test }', 'retake/vitest']],
+  jest: [
+    ['{ test }', '@jest/globals'],
+    ['{ expect, tape }', 'retake/jest'],
+  ],
+  node: [
+    ['assert', 'node:assert/strict'],
+    ['test', 'node:test'],
+    ['{ fileURLToPath }', 'node:url'],
+    ['{ replay }', 'retake'],
+  ],
+}
+
+function resultAssertion(runner: TestRunner, result: unknown): string[] {
+  const json = JSON.stringify(result)
+  if (json === undefined || json.length > ASSERTED_MAX) return []
+  return [
+    runner === 'node' ? `assert.deepEqual(output, ${json})` : `expect(output).toEqual(${json})`,
+  ]
+}
+
+const equal = (runner: TestRunner, actual: string, expected: string, message?: string): string =>
+  runner === 'node'
+    ? `assert.equal(${actual}, ${expected}${message === undefined ? '' : `, ${message}`})`
+    : `expect(${actual}${message === undefined || runner === 'jest' ? '' : `, ${message}`}).toBe(${expected})`
+
+const includes = (runner: TestRunner, actual: string, text: string): string =>
+  runner === 'node'
+    ? `assert.ok(${actual}.includes(${quote(text)}))`
+    : `expect(${actual}).toContain(${quote(text)})`
+
+const rejects = (runner: TestRunner, started: string, message: string): string =>
+  runner === 'node'
+    ? `await assert.rejects(${started}, { message: ${quote(message)} })`
+    : `await expect(${started}).rejects.toThrow(${quote(message)})`
+
+const quote = (text: string): string => JSON.stringify(text)
+
+function relativeFrom(test: string, file: string): string {
+  const relative = path.relative(path.dirname(test), file).replaceAll('\\', '/')
+  return relative.startsWith('.') ? relative : `./${relative}`
+}
+
+function commandFor(runner: TestRunner, test: string, isCommonJs: boolean): string {
+  const file = shellWord(fromHere(test))
+  if (runner === 'vitest') return `npx vitest run ${file}`
+  if (runner === 'node') return `node --test ${file}`
+  return `${isCommonJs ? '' : 'NODE_OPTIONS=--experimental-vm-modules '}npx jest ${file}`
+}

@@ -1,0 +1,299 @@
+import {
+  NODE_PROGRAM_OPTIONS,
+  type Options,
+  SECONDS,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { mapConcurrent } from '@retake/diagnose'
+import { planFork } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { cost, duration, plural } from '@retake/tape/present'
+import { checkContinuable } from '../agent/continue-agent.js'
+import { refuseProxyRun } from '../agent/replay-agent.js'
+import { confirmCost } from '../command-line/confirm-cost.js'
+import { Interruption } from '../command-line/exit-codes.js'
+import {
+  inFolder,
+  intervalText,
+  runTrial,
+  StoredTrials,
+  tailCost,
+  type LiveTrial,
+  trialFigures,
+  type LiveTrialOptions,
+} from '../compare/live-trials.js'
+import { project } from '../config/define-config.js'
+import { cliErrors } from '../errors.js'
+import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { readOutcome } from '../oracle/oracle.js'
+import { fromHere, type Look, printable, Progress, table } from '../terminal/terminal.js'
+import { findStep, viewRun } from '../runs/view-run.js'
+
+const TIMES = 5
+const TIMEOUT_S = 300
+/** A variant that the provider refuses this often in a row is given up. */
+const FAILURES_MAX = 2
+
+/** One row of the table: what is changed in every live request. */
+interface Variant {
+  readonly name: string
+  readonly model?: string
+  /** Text of the system prompt. */
+  readonly prompt?: string
+}
+
+interface ComparedRow extends ReturnType<typeof trialFigures> {
+  readonly name: string
+  /** Why trials are missing. */
+  readonly note?: string
+  readonly difference?: string
+  readonly tapes: readonly string[]
+}
+
+export default {
+  arguments: '<run>',
+  description: `Forks the run at step N with each model or system prompt, several times, and prints a table:
+how many passed, with a 95 % interval that stays valid however often you look, cost, time, and
+the first difference from the recorded run. Everything before step N is served.
+
+Tools and requests that may have an effect get their recorded answer if they are identical;
+a fork that would do anything else is ended there. --live-tools lets it.
+
+Results are stored beside the tape: a command that was stopped continues where it was.`,
+  options: {
+    '--at <N>': 'the first step that is sent again (required)',
+    '--models <a,b,c>': 'models to compare, by the names that the provider knows',
+    '--prompt <file>...': 'system prompt to compare; repeatable',
+    '--times <n>': `forks for each row (default: ${TIMES})`,
+    ...ORACLE_OPTIONS,
+    '--max-usd <n>': 'start no fork that would exceed this cost',
+    '--yes': 'spend money without confirmation',
+    '--live-tools': 'run tools and send requests that may have an effect',
+    '--fresh': 'ignore stored results',
+    '--timeout <s>': `maximum time for one fork (default: ${TIMEOUT_S})`,
+    '--jobs <n>': 'number of forks at a time (default: one per core)',
+    '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
+    ...NODE_PROGRAM_OPTIONS,
+    '--json': 'print the table as JSON',
+  },
+  examples: [
+    "retake compare last --at 2 --models gpt-5-mini,gpt-5-nano --oracle 'stdout:/DENIED/'",
+    'retake compare last --at 1 --prompt old.md --prompt new.md --times 10 --oracle exit:0',
+  ],
+  async run(options, [name = '']) {
+    const variants = readVariants(options)
+    const times = options.number('times', { least: 1, most: 10_000 }) ?? TIMES
+    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const maxUsd = options.number('max-usd', { fraction: true })
+    const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S)
+    const tape = options.openRun(name)
+    refuseProxyRun(tape)
+    const oracle = await givenOracle(options, undefined, project().oracle)
+    if (oracle === undefined)
+      throw usageError('Missing option --oracle <check>.', 'It says what passing means.')
+    const step = findStep(viewRun(tape), options.text('at') ?? '')
+    const env = options.variables()
+    checkContinuable(tape, planFor(tape, step.label, variants[0], options), env)
+    const stored = new StoredTrials(path.join(path.dirname(tape.path), `${tape.run.id}.compare`), {
+      fresh: options.flag('fresh'),
+    })
+    const keyOf = (variant: Variant, index: number): readonly unknown[] => [
+      step.label,
+      { ...variant, name: undefined },
+      options.flag('live-tools'),
+      oracle.key,
+      index,
+    ]
+    const cells = variants.flatMap((variant) =>
+      Array.from({ length: times }, (_, index) => ({ variant, index })),
+    )
+    const missing = cells.filter(({ variant, index }) => !stored.get(keyOf(variant, index)))
+    const costs = new Map(
+      variants.map((variant) => [variant.name, tailCost(tape, step.seq, variant.model)]),
+    )
+    const estimate = estimateOf(missing.map(({ variant }) => costs.get(variant.name)))
+    if (maxUsd !== undefined && estimate.costUsd === undefined)
+      throw usageError(
+        '--max-usd cannot be guaranteed: the price of a model is not known.',
+        'Give its price in retake.config.ts (`retake docs config`), or leave out --max-usd.',
+      )
+    process.stderr.write(
+      `${[
+        plural(variants.length, 'row'),
+        plural(missing.length, 'fork'),
+        ...(missing.length < cells.length ? [`${cells.length - missing.length} stored`] : []),
+        `about ${estimate.tokens} tokens`,
+        estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd)}`,
+        ...(maxUsd === undefined ? [] : [`at most $${maxUsd}`]),
+      ].join(' · ')}\n`,
+    )
+    if (missing.length > 0 && !options.flag('yes')) await confirmCost(estimate)
+    const interruption = new Interruption()
+    const progress = new Progress('')
+    const failures = new Map<string, { count: number; why: string }>()
+    let [done, spentUsd] = [0, 0]
+    let isOutOfBudget = false
+    const trialOptions: LiveTrialOptions = {
+      oracle,
+      signal: interruption.signal,
+      timeoutMs,
+      env,
+      nodeArgs: options.texts('node-arg'),
+    }
+    const runCell = async ({ variant, index }: (typeof cells)[number]): Promise<void> => {
+      const failed = failures.get(variant.name)
+      const next = costs.get(variant.name)?.costUsd ?? 0
+      if (maxUsd !== undefined && spentUsd + next > maxUsd) isOutOfBudget = true
+      if (isOutOfBudget || (failed?.count ?? 0) >= FAILURES_MAX) return
+      // Reserved before it starts, because others start meanwhile.
+      spentUsd += next
+      const plan = inFolder(planFor(tape, step.label, variant, options), stored.folder)
+      const trial = await runTrial(tape, plan, trialOptions)
+      spentUsd += (trial.costUsd ?? next) - next
+      if (trial.broke === undefined) failures.delete(variant.name)
+      else failures.set(variant.name, { count: (failed?.count ?? 0) + 1, why: trial.broke })
+      stored.add(keyOf(variant, index), trial)
+      progress.say(`${++done} of ${missing.length} forks · ${cost(spentUsd)}`)
+    }
+    try {
+      await mapConcurrent(missing, jobs, runCell)
+    } catch (error) {
+      if (!interruption.signal.aborted) throw error
+    } finally {
+      progress.stop()
+      interruption.stop()
+    }
+    const rows = variants.map((variant): ComparedRow => {
+      const trials = Array.from({ length: times }, (_, index) =>
+        stored.get(keyOf(variant, index)),
+      ).filter((trial) => trial !== undefined)
+      return rowOf(variant, trials, times, {
+        failure: failures.get(variant.name)?.why,
+        isOutOfBudget,
+      })
+    })
+    const recorded = await oracle(readOutcome(tape), new AbortController().signal)
+    options.print(
+      { run: tape.run.id, at: step.label, oracle: oracle.text, recorded, times, spentUsd, rows },
+      (look) => comparedLines(tape, rows, { recorded: recorded.verdict, spentUsd }, look),
+      2,
+    )
+    interruption.throwIfAny()
+    return rows.some(({ judged }) => judged > 0) ? 0 : 1
+  },
+} satisfies Verb
+
+function planFor(tape: Tape, at: string, variant: Variant | undefined, options: Options) {
+  return planFork(tape, {
+    at,
+    ...(variant?.model !== undefined && { everyRequest: { model: variant.model } }),
+    ...(variant?.prompt !== undefined && { systemPrompt: variant.prompt }),
+    effects: options.flag('live-tools') ? 'live' : 'served',
+  })
+}
+
+function readVariants(options: Options): Variant[] {
+  const models = (options.text('models') ?? '').split(',').flatMap((each) => each.trim() || [])
+  const prompts = options.texts('prompt').map((file) => ({
+    file: fromHere(path.resolve(file)),
+    text: readPrompt(file),
+  }))
+  if (models.length === 0 && prompts.length === 0)
+    throw usageError('Nothing to compare.', 'Give --models a,b,c or --prompt <file>.')
+  const twice = [...models, ...prompts.map(({ file }) => file)].find(
+    (each, index, all) => all.indexOf(each) < index,
+  )
+  if (twice !== undefined) throw usageError(`${twice} is given twice.`, 'Each row is one of them.')
+  if (prompts.length === 0) return models.map((model) => ({ name: model, model }))
+  if (models.length === 0) return prompts.map(({ file, text }) => ({ name: file, prompt: text }))
+  return models.flatMap((model) =>
+    prompts.map(({ file, text }) => ({ name: `${model} ${file}`, model, prompt: text })),
+  )
+}
+
+function readPrompt(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw cliErrors.RESPONSE_UNREADABLE(file, error)
+  }
+}
+
+function estimateOf(costs: readonly (ReturnType<typeof tailCost> | undefined)[]) {
+  const usd = costs.map((each) => each?.costUsd)
+  return {
+    tokens: costs.reduce((sum, each) => sum + (each?.tokens ?? 0), 0),
+    ...(!usd.includes(undefined) && {
+      costUsd: usd.reduce<number>((sum, each) => sum + (each ?? 0), 0),
+    }),
+  }
+}
+
+function rowOf(
+  { name, model, prompt }: Variant,
+  trials: readonly LiveTrial[],
+  times: number,
+  why: { readonly failure: string | undefined; readonly isOutOfBudget: boolean },
+): ComparedRow {
+  const missing = times - trials.length
+  const refused = trials.find((trial) => trial.refused !== undefined)?.refused
+  const undecided = trials.find(({ verdict }) => verdict === 'undefined')?.reason
+  const unchanged = trials.some(({ changed }) => changed && changed.edited < changed.requests)
+  const what =
+    prompt === undefined
+      ? 'model in its body'
+      : model === undefined
+        ? 'system prompt'
+        : 'model and system prompt in its body'
+  const notes = [
+    ...(missing > 0
+      ? [`${missing} missing: ${why.failure ?? (why.isOutOfBudget ? 'out of budget' : 'stopped')}`]
+      : []),
+    ...(refused === undefined ? [] : [`would do: ${refused} (--live-tools)`]),
+    ...(refused === undefined && undecided !== undefined ? [`undecided: ${undecided}`] : []),
+    ...(unchanged ? [`not every request has a ${what}`] : []),
+  ]
+  const [difference] = mostFrequent(trials.flatMap((trial) => trial.difference ?? []))
+  return {
+    name,
+    ...trialFigures(trials),
+    ...(notes.length > 0 && { note: notes.join('; ') }),
+    ...(difference !== undefined && { difference }),
+    tapes: trials.flatMap(({ tape }) => tape ?? []),
+  }
+}
+
+function mostFrequent(items: readonly string[]): string[] {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
+  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([item]) => item)
+}
+
+function comparedLines(
+  tape: Tape,
+  rows: readonly ComparedRow[],
+  { recorded, spentUsd }: { readonly recorded: string; readonly spentUsd: number },
+  { paint, width }: Look,
+): string[] {
+  const head = ['', 'passed', '95 %', 'cost', 'time', 'first difference']
+  const cells = rows.map((row) => [
+    printable(row.name),
+    row.judged === 0 ? '–' : `${row.passed} of ${row.judged}`,
+    row.interval === undefined ? '' : intervalText(row.interval),
+    row.trials === 0 ? '' : row.costUsd === undefined ? 'unknown' : cost(row.costUsd / row.trials),
+    row.medianMs === undefined ? '' : duration(row.medianMs),
+    printable(row.difference ?? ''),
+  ])
+  return [
+    ...table([head, ...cells], width),
+    ...rows
+      .filter(({ note }) => note !== undefined)
+      .map(({ name, note }) => `${paint('yellow', 'note')}  ${printable(`${name}: ${note}`)}`),
+    '',
+    `recorded run ${tape.run.id}: ${recorded} · spent ${cost(spentUsd)}`,
+  ]
+}

@@ -1,0 +1,159 @@
+import { NODE_PROGRAM_OPTIONS, type Verb } from '../command-line/verb.js'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import {
+  mapConcurrent,
+  type ObservedRun,
+  type ObservedValue,
+  type SeparatedRuns,
+  separateRuns,
+} from '@retake/diagnose'
+import type { CapturedState, Tape } from '@retake/tape'
+import { plural } from '@retake/tape/present'
+import { attempt } from '../attempt.js'
+import { Interrupted } from '../command-line/exit-codes.js'
+import { explain } from '../command-line/print-error.js'
+import { ALL_RUNS_OPTIONS, chooseRuns, type SkippedRun } from '../debug/all-runs.js'
+import { isDivergence, withProbe } from '../debug/probe-agent.js'
+import { captureStates, readStates, writeStates } from '../debug/state-file.js'
+import { cliErrors } from '../errors.js'
+import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { viewRun } from '../runs/view-run.js'
+import { type Look, printable, Progress, table } from '../terminal/terminal.js'
+
+const SHOWN = 20
+/** Parts of one variable that are looked at, and how deep. */
+const LEAVES_MAX = 60
+const DEPTH_MAX = 3
+
+export default {
+  arguments: '',
+  description: `Finds out what failed runs have in common and passed runs do not. Replays each recorded run
+once, offline, and takes the variables at the line of your code that ran after each step, as
+\`retake snapshot\` does. Then it ranks predicates (a value, a bound on a number, a line that ran) by
+Fisher's exact test, with a correction for their number.
+
+A correlation, not a cause: predicates that are true of the same runs are shown as one.`,
+  options: {
+    '--top <n>': `number of predicates to show (default: ${SHOWN})`,
+    ...ALL_RUNS_OPTIONS,
+    ...ORACLE_OPTIONS,
+    ...NODE_PROGRAM_OPTIONS,
+    '--json': 'print the predicates as JSON',
+  },
+  examples: [
+    'retake separate',
+    "retake separate --since 7d --oracle 'stdout:/refunded/'",
+    'retake separate --json | jq .predicates[0]',
+  ],
+  async run(options) {
+    const top = options.number('top', { least: 1, most: 10_000 }) ?? SHOWN
+    const jobs = options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const { runs, skipped } = await chooseRuns(options)
+    const decided = runs.filter(({ outcome }) => outcome !== 'undecided')
+    for (const outcome of ['failed', 'passed'] as const)
+      if (decided.every((run) => run.outcome !== outcome))
+        throw cliErrors.NOTHING_TO_SEPARATE(decided.length, outcome)
+    const progress = new Progress('')
+    let done = 0
+    try {
+      const observed = await mapConcurrent(decided, jobs, async ({ tape, outcome }) => {
+        try {
+          const states = await statesOf(tape, options.texts('node-arg'))
+          const values = states.flatMap((state) => valuesIn(state, tape))
+          return [{ id: tape.run.id, failed: outcome === 'failed', values }]
+        } catch (error) {
+          if (error instanceof Interrupted) throw error
+          skipped.push({ run: tape.run.id, reason: whyNotCaptured(error) })
+          return []
+        } finally {
+          progress.say(`${++done} of ${decided.length} runs`)
+        }
+      })
+      progress.say('comparing')
+      const all: ObservedRun[] = observed.flat()
+      const found = separateRuns(all, top)
+      progress.stop()
+      options.print({ ...found, skipped }, (look) => separatedLines(found, skipped, look), 2)
+      return found.predicates.some(({ adjustedP }) => adjustedP <= SIGNIFICANT) ? 0 : 1
+    } finally {
+      progress.stop()
+    }
+  },
+} satisfies Verb
+
+const SIGNIFICANT = 0.05
+
+/** Captured once, beside the tape: the next command reads them. */
+async function statesOf(
+  tape: Tape,
+  nodeArgs: readonly string[],
+): Promise<readonly CapturedState[]> {
+  const stored = attempt(() => readStates(tape))
+  if (stored !== undefined) return stored
+  return withProbe(tape, { nodeArgs }, async (probe) => {
+    const states = await captureStates(probe, viewRun(tape), 1)
+    writeStates(tape, states)
+    return states
+  })
+}
+
+function whyNotCaptured(error: unknown): string {
+  const explained = explain(error)
+  if (explained !== undefined) return `${explained.what} (${explained.code})`
+  if (isDivergence(error)) return "today's code differs from the recording"
+  throw error
+}
+
+/** Variables of all frames of user code, part by part. */
+function valuesIn({ frames }: CapturedState, { details: { cwd = '.' } }: Tape): ObservedValue[] {
+  return frames.flatMap(({ location, variables }) => {
+    const site = `${path.relative(cwd, location.file)}:${location.line}`
+    return variables.flatMap(({ name, json }) =>
+      leavesOf(name, json, 0)
+        .slice(0, LEAVES_MAX)
+        .map((leaf) => ({ site, ...leaf })),
+    )
+  })
+}
+
+function leavesOf(
+  name: string,
+  value: unknown,
+  depth: number,
+): Pick<ObservedValue, 'path' | 'value'>[] {
+  if (typeof value !== 'object' || value === null) return [{ path: name, value }]
+  if (depth >= DEPTH_MAX) return []
+  if (Array.isArray(value))
+    return [
+      { path: `${name}.length`, value: value.length },
+      ...value.flatMap((each: unknown, index) => leavesOf(`${name}[${index}]`, each, depth + 1)),
+    ]
+  // Values that JSON cannot say: their text is enough.
+  if ('$type' in value) return [{ path: name, value: JSON.stringify(value) }]
+  return Object.entries(value).flatMap(([key, each]) => leavesOf(`${name}.${key}`, each, depth + 1))
+}
+
+function separatedLines(
+  { failed, passed, tested, predicates }: SeparatedRuns,
+  skipped: readonly SkippedRun[],
+  { paint, width }: Look,
+): string[] {
+  const rows = predicates.map(
+    ({ site, text, failed: inFailed, passed: inPassed, p, adjustedP, alike }) => [
+      `${inFailed} of ${failed}`,
+      `${inPassed} of ${passed}`,
+      p.toExponential(1),
+      adjustedP < 0.001 ? '<.001' : adjustedP.toFixed(3).replace(/^0/, ''),
+      site,
+      printable(`${text || 'ran'}${alike.length > 0 ? ` (and ${alike.length} alike)` : ''}`),
+    ],
+  )
+  const isFound = predicates.some(({ adjustedP }) => adjustedP <= SIGNIFICANT)
+  return [
+    `${plural(failed, 'failed run')}, ${passed} passed · ${plural(tested, 'different predicate')}${isFound ? '' : ` · ${paint('yellow', 'nothing separates them: more runs may')}`}`,
+    '',
+    ...table([['failed', 'passed', 'p', 'corrected', 'line', 'predicate'], ...rows], width),
+    ...skipped.map(({ run, reason }) => `skipped ${run}: ${printable(reason)}`),
+  ]
+}

@@ -1,0 +1,105 @@
+import { PROGRAM_OPTIONS, usageError, type Verb } from '../command-line/verb.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import { cliErrors } from '../errors.js'
+import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { readOutcome } from '../oracle/oracle.js'
+import { refuseProxyRun, replayAgent, replayReceipt } from '../agent/replay-agent.js'
+import { fromHere, lookOf, printJson, Progress } from '../terminal/terminal.js'
+import { isRunner, RUNNERS, runnerOfProject, writeTest } from '../test-runners/write-test.js'
+import type { Tape } from '@retake/tape'
+
+export default {
+  arguments: '<run>',
+  description: `Copies the tape into the project and writes a test that replays it: offline, without keys,
+and failing as soon as the agent sends another request or ends differently. The program is
+replayed once before anything is written, so the test passes.
+
+The test is for Vitest, Jest or node:test, whichever package.json names. A run of \`record()\`
+needs the function and its input: --entry and --input.`,
+  options: {
+    '--runner <vitest|jest|node>': 'test runner (default: the one that the project uses)',
+    '--out <file>': 'the test file (default: <name>.test.* in test, tests or __tests__)',
+    '--name <name>': 'name of the test and of its files (default: the name of the run)',
+    '--entry <file#export>': 'for a run of record(): the function that it called',
+    '--input <json>': 'for a run of record(): the argument of that function',
+    '--force': 'replace files that exist',
+    ...ORACLE_OPTIONS,
+    ...PROGRAM_OPTIONS,
+  },
+  examples: [
+    'retake test last',
+    "retake test last --oracle 'stdout:/refunded/' --out test/refund.test.ts",
+    `retake test last --entry src/agent.ts#handle --input '"order 1182"'`,
+  ],
+  async run(options, [name = '']) {
+    const runner = options.text('runner') ?? runnerOfProject(process.cwd())
+    if (!isRunner(runner))
+      throw usageError(`"${runner}" is not a test runner.`, `Use ${RUNNERS.join(', ')}.`)
+    const input = options.text('input')
+    const tape = options.openRun(name)
+    const entry = options.text('entry')
+    refuseProxyRun(tape)
+    if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(tape.path)
+    const isFunction = tape.run.scope === 'function'
+    if (isFunction && entry === undefined) throw cliErrors.TEST_NEEDS_ENTRY(tape.run.id)
+    if (!isFunction && (entry ?? input) !== undefined)
+      throw usageError(
+        `Run ${tape.run.id} is that of a program.`,
+        'Its entry and arguments are on the tape; leave out --entry and --input.',
+      )
+    const oracle = isFunction ? undefined : options.text('oracle')
+    if (isFunction && options.has('oracle'))
+      throw usageError('--oracle judges programs.', 'Edit the assertion in the test instead.')
+    const given = await givenOracle(options)
+    const { verdict, reason } = given
+      ? await given(readOutcome(tape), new AbortController().signal)
+      : { verdict: 'pass', reason: '' }
+    if (verdict !== 'pass') throw cliErrors.TEST_WOULD_FAIL(tape.run.id, `The oracle: ${reason}.`)
+    if (!isFunction && !(await replays(tape, options.json))) return FOUND
+    const written = writeTest(tape, {
+      runner,
+      out: options.text('out'),
+      name: options.text('name'),
+      force: options.flag('force'),
+      oracle,
+      ...(entry !== undefined && { call: { entry, input: parseInput(input) } }),
+    })
+    options.print(
+      { run: tape.run.id, runner, ...written },
+      ({ paint }) => [
+        `${paint('green', 'wrote')} ${paint('bold', fromHere(written.test))} and ${written.tapes.map(fromHere).join(', ')}`,
+        `  run it  ${written.command}`,
+      ],
+      2,
+    )
+    return 0
+  },
+} satisfies Verb
+
+function parseInput(text: string | undefined): { readonly json: string } | undefined {
+  if (text === undefined) return undefined
+  try {
+    return { json: JSON.stringify(JSON.parse(text)) }
+  } catch {
+    throw usageError(`"${text}" is not JSON.`, `For example: --input '"order 1182"'.`)
+  }
+}
+
+/** True if today's program still does what the tape says; prints the difference otherwise. */
+async function replays(tape: Tape, json: boolean): Promise<boolean> {
+  const progress = new Progress(`replaying ${tape.run.id}`)
+  try {
+    const replayed = await replayAgent(tape, { stdio: 'ignore' })
+    progress.stop()
+    if (replayed.divergences.length === 0) return true
+    if (json)
+      printJson({ run: tape.run.id, identical: false, divergences: replayed.divergences }, 2)
+    else {
+      const lines = replayReceipt(tape, replayed, lookOf(process.stderr))
+      process.stderr.write(`${lines.join('\n')}\n  No test was written: it would fail.\n`)
+    }
+    return false
+  } finally {
+    progress.stop()
+  }
+}

@@ -1,0 +1,222 @@
+import { findApi, getPath, setPath } from '@retake/tape'
+import type { NewEvent, RequestEvent, SocketEvent, Tape } from '@retake/tape/format'
+import { natives } from '../natives.js'
+import { outsideRuns } from '../scope.js'
+import type { Action, Operation, SyncCall } from '../sessions/session.js'
+import { describe } from './divergence.js'
+import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
+
+/**
+ * Applies the rules of a plan to everything that would leave the process once the tape is left,
+ * whichever source decides that it is live. Not covered: native add-ons, and bytes on a
+ * connection that was opened before, other than HTTP.
+ */
+export class LiveRequests {
+  readonly #connections = new Map<number, Operation>()
+  /** By connection. */
+  readonly #lastRequests = new Map<
+    number,
+    { readonly event: NewEvent<RequestEvent>; readonly body: Uint8Array | undefined }
+  >()
+  /** Addresses of recorded HTTP requests: a connection to one of them is not yet an effect. */
+  readonly #addresses: ReadonlySet<string>
+  #requests = 0
+  #edited = 0
+  #refused: RefusedRequest | undefined
+
+  constructor(
+    tape: Tape,
+    readonly rules: LiveRules,
+    readonly options: {
+      /** Ends the run: a refused request must not be answered in any way. */
+      readonly onRefused: (refused: RefusedRequest) => void
+    },
+  ) {
+    this.#addresses = recordedAddresses(tape)
+  }
+
+  get report(): LiveReport {
+    const refused = this.#refused
+    return { requests: this.#requests, edited: this.#edited, ...(refused && { refused }) }
+  }
+
+  /** The action with its ways to the outside under these rules. */
+  watched(action: Action): Action {
+    const { event } = action
+    const start = (operation: Operation, given?: Uint8Array): void => {
+      // A connection that is started again sends its last request once more.
+      const last = event.type === 'socket' ? this.#lastRequests.get(operation.id) : undefined
+      const request = last ?? (event.type === 'request' ? { event, body: action.body } : undefined)
+      if (this.#isRefused(event, given ?? action.body)) return
+      if (last !== undefined && this.#isRefused(last.event, given ?? last.body)) return
+      const isChanged = event.type === 'socket' && given !== undefined
+      const changed =
+        request === undefined || isChanged
+          ? undefined
+          : this.#changed(request.event, given ?? request.body)
+      action.start(operation, changed ?? given)
+    }
+    return {
+      ...action,
+      start,
+      ...('restart' in action && {
+        restart: (...args: Parameters<NonNullable<Action['restart']>>) => {
+          if (!this.#isRefused(event, action.body)) action.restart?.(...args)
+        },
+      }),
+    }
+  }
+
+  watchedCall(call: SyncCall): SyncCall {
+    return {
+      ...call,
+      run: () => {
+        if (this.#isRefused(call.event, call.body))
+          throw new Error('not reached: the run has ended')
+        return call.run()
+      },
+    }
+  }
+
+  /** Requests over HTTP/1.1 go out with the bytes of their connection, after this. */
+  performed(operation: Operation): void {
+    const { event, body } = operation.action
+    if (event.type === 'socket') this.#connections.set(operation.id, operation)
+    if (event.type !== 'request' || event.socket === undefined) return
+    this.#lastRequests.set(event.socket, { event, body })
+    const connection = this.#connections.get(event.socket)
+    if (connection?.source !== 'live') return
+    if (this.#isRefused(event, body)) {
+      connection.source = 'edited'
+      return
+    }
+    const changed = this.#changed(event, body)
+    if (changed === undefined) return
+    connection.source = 'edited'
+    natives.setImmediate(() => {
+      connection.source = 'live'
+      outsideRuns(() => connection.action.start(connection, changed))
+    })
+  }
+
+  #isRefused(event: Action['event'], body: Uint8Array | undefined): boolean {
+    const { refuse } = this.rules
+    if (refuse === undefined || !leavesProcess(event)) return false
+    if (refuse === 'effects' && this.#hasNoEffect(event, body)) return false
+    this.#refused ??= { what: describe(event), ...siteOf(event) }
+    this.options.onRefused(this.#refused)
+    return true
+  }
+
+  #hasNoEffect(event: Action['event'], body: Uint8Array | undefined): boolean {
+    if (event.type === 'socket') return this.#addresses.has(addressOf(event))
+    if (event.type !== 'request') return false
+    return /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelRequest(event, body)
+  }
+
+  /** The body with the edits of the rules; undefined if it is sent as it is. */
+  #changed(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): Uint8Array | undefined {
+    const { edits: given = {}, system } = this.rules
+    const isNothing = system === undefined && Object.keys(given).length === 0
+    if (isNothing || !isModelRequest(event, body)) return undefined
+    this.#requests += 1
+    const before = jsonOf(body)
+    const prompt = system === undefined ? undefined : systemPath(before)
+    const edits = Object.entries({ ...given, ...(prompt && { [prompt]: system }) })
+    let data = before
+    for (const [path, value] of edits) data = withPath(data, path, value)
+    if (data === before) return undefined
+    this.#edited += 1
+    return Buffer.from(JSON.stringify(data))
+  }
+}
+
+/** Where a request to a model has its system prompt, in the form of any provider; undefined without one. */
+function systemPath(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const fixed = [
+    'system',
+    'system.0.text',
+    'instructions',
+    'systemInstruction.parts.0.text',
+    'system_instruction.parts.0.text',
+  ].find((path) => typeof valueAt(body, path) === 'string')
+  if (fixed !== undefined) return fixed
+  for (const list of ['messages', 'input']) {
+    const messages = valueAt(body, list)
+    if (!Array.isArray(messages)) continue
+    const index = messages.findIndex((each: unknown) =>
+      ['system', 'developer'].includes(String(valueAt(each, 'role'))),
+    )
+    const paths = [`${list}.${index}.content`, `${list}.${index}.content.0.text`]
+    const found = paths.find((path) => typeof valueAt(body, path) === 'string')
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function valueAt(data: unknown, path: string): unknown {
+  try {
+    return getPath(data, path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Unchanged where the path does not exist: another API has other fields. */
+function withPath(data: unknown, path: string, value: unknown): unknown {
+  try {
+    getPath(data, path)
+    return setPath(data, path, value)
+  } catch {
+    return data
+  }
+}
+
+const siteOf = (event: Action['event']): { readonly site?: string } =>
+  'site' in event && event.site !== undefined ? { site: event.site } : {}
+
+/** Files, timers, clocks and input stay on this machine. */
+function leavesProcess(event: Action['event']): boolean {
+  if (event.type === 'request' || event.type === 'socket') return true
+  return event.type === 'call' && ['tool', 'process', 'database'].includes(event.kind)
+}
+
+function isModelRequest(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): boolean {
+  if (event.method !== 'POST') return false
+  const text = body === undefined ? '' : Buffer.from(body).toString()
+  const request: Parameters<typeof findApi>[0] = {
+    method: event.method,
+    url: new URL(event.url),
+    headers: event.headers,
+    mentions: (...keys) => keys.every((key) => text.includes(`"${key}"`)),
+    json: () => jsonOf(body),
+  }
+  return findApi(request).api !== 'http'
+}
+
+function jsonOf(body: Uint8Array | undefined): unknown {
+  try {
+    return JSON.parse(Buffer.from(body ?? []).toString()) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function recordedAddresses(tape: Tape): ReadonlySet<string> {
+  const addresses = new Set<string>()
+  for (const event of tape.events())
+    if (event.type === 'request' && event.socket !== undefined) {
+      const socket = tape.event(event.socket)
+      if (socket.type === 'socket') addresses.add(addressOf(socket))
+    }
+  return addresses
+}
+
+const addressOf = ({
+  kind,
+  host,
+  port,
+  path,
+}: Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>): string =>
+  `${kind} ${host} ${port} ${path}`
