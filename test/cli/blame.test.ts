@@ -53,7 +53,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   expect(before).toBeLessThanOrEqual(7)
 
   const whole = foundBy((await workspace.retake([...blame, '--json'], PATIENT)).stdout)
-  expect(whole.findings).toMatchObject({ verdict: 'attributed', minimalRepair: [1] })
+  expect(whole.findings).toMatchObject({ verdict: 'attributed', repair: { steps: ['2'] } })
   expect(whole.findings.steps.map(({ role }) => role)).toEqual(['clear', 'root', 'echo', 'clear'])
   expect(whole.steps[1]).toMatchObject({ label: '2', name: 'tool search_policy' })
   expect(whole.facts.newForks).toBe(storedForks(workspace) - before)
@@ -132,7 +132,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   const { findings, facts } = foundBy(stdout)
   expect(findings).toMatchObject({
     verdict: 'attributed',
-    causes: [{ role: 'root', steps: [0] }],
+    causes: [{ role: 'root', steps: ['1'] }],
   })
   expect(code).toBe(3)
   expect(facts.undefinedBy).toEqual({})
@@ -252,7 +252,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
     verdict: 'flaky',
     why: 'the oracle fails the unchanged run 10 of 20 times, and passes it the others',
     causes: [],
-    anchors: { kept: { fails: 10, forks: 20 } },
+    anchors: { pinned: { fails: 10, forks: 20 } },
   })
 
   const none = await blame(...right, '--max-forks', '0')

@@ -180,9 +180,9 @@ describe('what blame found', () => {
     const steps = Array.from({ length: count }, (_, place) =>
       stepIn(String(place + 1), place === 6000 ? 'root' : place % 9 === 0 ? 'affected' : 'clear'),
     )
-    const rate = sampleFindings().anchors.kept
-    const causes = [{ role: 'root', steps: [6000], sufficiency: rate, shares: [1] }] as const
-    keep('long', findingsFile('long', sampleFindings({ steps, causes, minimalRepair: [6000] })))
+    const rate = sampleFindings().anchors.pinned
+    const causes = [{ role: 'root', steps: ['6001'], sufficiency: rate, shares: [1] }] as const
+    keep('long', findingsFile('long', sampleFindings({ steps, causes })))
     const page = await open('long', '?list=blame')
     expect(await verdict(page).textContent()).toBe('Step 6001 made this run fail.')
     await expect.poll(() => marks(page, 'cause'), patiently).toHaveLength(1)

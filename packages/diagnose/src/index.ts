@@ -16,7 +16,15 @@ export type { ChangedTool, ToolListDiff } from './diff/tool-list-diff.js'
 export { locate } from './locate/locate.js'
 export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './locate/locate.js'
 export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
-export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'
+export type {
+  Coalition,
+  Fork,
+  ForkOutcome,
+  ForkSource,
+  StepValue,
+  Transplant,
+} from './blame/fork-source.js'
+export { causeIndexes } from './blame/make-findings.js'
 export { confidenceSequence } from './blame/stats.js'
 export type { Interval } from './blame/stats.js'
 export { wilson } from './blame/stats.js'

@@ -8,7 +8,7 @@ import {
   wrap,
   wrapFacts,
 } from '../terminal/terminal.js'
-import { type FindingsFile, rangesToNumbers, type SearchedStep } from './findings.js'
+import type { FindingsFile, SearchedStep } from './findings.js'
 import type { ClassicView } from '@retake/diagnose'
 import {
   PURPOSE_WORDS,
@@ -40,7 +40,10 @@ function bar(rate: Rate | undefined, width: number): string {
 /** The verdict, and why where it names no cause. */
 function verdictText({ findings, steps }: FindingsFile): string {
   const { why } = findings
-  const sentence = verdictSentence({ findings, nameOf: (index) => steps[index]?.name })
+  const sentence = verdictSentence({
+    findings,
+    nameOf: (label) => steps.find((step) => step.label === label)?.name,
+  })
   return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 
@@ -57,14 +60,10 @@ function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] 
 }
 
 function probeRow(probe: BlameProbe, labels: readonly string[], isLast: boolean): string[] {
-  const { kept, mode, rate, undefinedForks, fails } = probe
-  const numbers = rangesToNumbers(kept)
+  const { pinned, mode, rate, undefinedForks, fails } = probe
+  const every = labelRanges([...labels.keys()], labels)
   const what =
-    numbers.length === 0
-      ? 'nothing pinned'
-      : numbers.length === labels.length
-        ? 'everything pinned'
-        : `pinned ${labelRanges(numbers, labels)}`
+    pinned === '' ? 'nothing pinned' : pinned === every ? 'everything pinned' : `pinned ${pinned}`
   return [
     `${isLast ? '└' : '├'} ${mode === 'frozen' ? `${what}, frozen` : what}`,
     fails === undefined ? 'open' : fails ? 'fails' : 'passes',
@@ -114,11 +113,11 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
 
 const heading = (text: string, paint: Paint): string[] => ['', paint('bold', text)]
 
-function causeLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+function causeLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
   if (findings.causes.length === 0) return []
   const rows = findings.causes.map((cause) => [
     `  ${paint(styleOf(cause.role), cause.role)}`,
-    cause.steps.map((index) => steps[index]?.label ?? '?').join(' + '),
+    cause.steps.join(' + '),
     rateCell(cause.sufficiency),
     cause.steps.length > 1 ? `shares ${cause.shares.map(short).join(' + ')}` : '',
   ])
@@ -179,7 +178,7 @@ function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
 
 const moreText = ({ findings, steps }: FindingsFile, more: readonly number[]): string => {
   const roles = [...new Set(more.flatMap((index) => findings.steps[index]?.role ?? []))]
-  const rising = more.toSorted((a, b) => a - b)
+  const rising = more.toSorted((a, b) => a - b).flatMap((index) => steps[index]?.label ?? [])
   return `and ${stepsText(rising, { steps })} (${roles.join(', ')})`
 }
 
@@ -213,40 +212,37 @@ const indented = (text: string, width: number): string[] =>
 function momentLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
   const { decisionStep: decided, commitStep: committed } = findings
   if (decided === undefined && committed === undefined) return []
-  const at = (index: number): string => stepsText([index], { steps })
+  const at = (label: string): string => stepsText([label], { steps })
   const text =
     decided === undefined || committed === undefined || decided === committed
-      ? `decided at ${at(decided ?? committed ?? 0)}, and not to be avoided after it`
+      ? `decided at ${at(decided ?? committed ?? '?')}, and not to be avoided after it`
       : `decided at ${at(decided)}; could still be avoided until ${at(committed)}`
   return ['', ...wrap(text, width)]
 }
 
 function repairLines({ findings, steps, run }: FindingsFile, { paint, width }: Look): string[] {
-  const { minimalRepair } = findings
-  const [first] = minimalRepair
-  if (first === undefined) return []
-  const together = minimalRepair.length > 1 ? ' together' : ''
-  const label = steps[first]?.label ?? '?'
+  const { repair } = findings
+  const [first] = repair?.steps ?? []
+  if (repair === undefined || first === undefined) return []
+  const together = repair.steps.length > 1 ? ' together' : ''
   return [
     ...heading('repair', paint),
-    ...indented(`${stepsText(minimalRepair, { steps })}${together}; then the run passes`, width),
-    `  retake fork ${run} --at ${label} --edit`,
-    ...(minimalRepair.length > 1
+    ...indented(`${stepsText(repair.steps, { steps })}${together}; then the run passes`, width),
+    `  retake fork ${run} --at ${first} --edit`,
+    ...(repair.steps.length > 1
       ? indented('then fork the branch at the next of them in the same way', width)
       : []),
   ]
 }
 
-function riskLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+function riskLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
   const points = findings.riskCurve
   if (points.length < 2) return []
-  const rows = points
-    .toSorted((a, b) => a.upTo - b.upTo)
-    .map(({ upTo, rate }) => [
-      upTo < 0 ? '  none' : `  to ${steps[upTo]?.label ?? '?'}`,
-      bar(rate, width >= 90 ? 40 : 20),
-      rateCell(rate),
-    ])
+  const rows = points.map(({ upTo, rate }) => [
+    upTo === undefined ? '  none' : `  to ${upTo}`,
+    bar(rate, width >= 90 ? 40 : 20),
+    rateCell(rate),
+  ])
   return [
     ...heading('risk: fails when the steps up to one are pinned', paint),
     ...table(rows, width),

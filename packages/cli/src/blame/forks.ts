@@ -1,4 +1,4 @@
-import { defined } from '@retake/tape'
+import { type AmbientInput, defined } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
@@ -66,8 +66,14 @@ export class StoredForks {
   }
 }
 
-export const coalitionKey = ({ pinned, mode }: Coalition, draw: number): string =>
-  `${mode} ${stepRanges(pinned)} #${draw}`
+export function coalitionKey(coalition: Coalition, draw: number): string {
+  const { pinned, mode, ambient, given = [] } = coalition
+  const ambientKey = ambient.length === 0 ? '' : ` ambient ${stepRanges(ambient)}`
+  const givenKey = given.map(
+    ({ step, from, draw: of }) => ` ${step} from (${coalitionKey(from, of)})`,
+  )
+  return `${mode} ${stepRanges(pinned)}${ambientKey}${givenKey.join('')} #${draw}`
+}
 
 /** Short hash of everything a search depends on. */
 export const shortHash = (requestSha: unknown): string =>
@@ -190,6 +196,7 @@ export type ProcessForksOptions = Pick<
 export class ProcessForks implements ForkSource {
   readonly stepCount: number
   readonly recorded: readonly string[]
+  readonly ambient: readonly AmbientInput[] = []
   readonly concurrency: number
   /** Forks that were run and not found among the stored ones. */
   newForks = 0

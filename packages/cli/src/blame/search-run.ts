@@ -18,7 +18,7 @@ import type { FindingsFile, SearchedStep } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import type { Interventions } from './interventions.js'
 import path from 'node:path'
-import { cost, plural } from '@retake/tape/present'
+import { cost, labelRanges, plural } from '@retake/tape/present'
 
 /** Estimated effort of a search, known before the first fork. */
 export type Estimate = ReturnType<typeof estimateSearch>
@@ -108,7 +108,7 @@ async function checkOracle(
   { steps, maxForks, signal }: BlameSearch,
 ): Promise<BlameFindings | undefined> {
   if (maxForks <= 0) return undefined
-  const all: Coalition = { pinned: steps.map((_, index) => index), mode: 'free' }
+  const all: Coalition = { pinned: steps.map((_, index) => index), mode: 'free', ambient: [] }
   let fails = 0
   let passes = 0
   const most = Math.min(CHECKS_UNSTEADY, maxForks)
@@ -134,9 +134,9 @@ function unsteadyFindings(
   asked: number,
 ): BlameFindings {
   const { low, high } = confidenceSequence(fails, forks)
-  const kept = { fails, forks, low, high }
+  const pinned = { fails, forks, low, high }
   return {
-    version: 1,
+    version: 2,
     verdict: 'flaky',
     why: `the oracle fails the unchanged run ${fails} of ${forks} times, and passes it the others`,
     causes: [],
@@ -147,17 +147,20 @@ function unsteadyFindings(
       isSufficient: false,
       responsibility: 0,
     })),
-    minimalRepair: [],
+    ambient: [],
     confidence: 0,
-    anchors: { kept, free: { fails: 0, forks: 0, low: 0, high: 1 } },
+    anchors: { pinned, free: { fails: 0, forks: 0, low: 0, high: 1 } },
     riskCurve: [],
     mode: 'free',
     evidence: [
       {
         purpose: 'anchor',
         mode: 'free',
-        kept: steps.length === 1 ? '0' : `0-${steps.length - 1}`,
-        rate: kept,
+        pinned: labelRanges(
+          steps.map((_, index) => index),
+          labelsOf(steps),
+        ),
+        rate: pinned,
         undefinedForks: asked - forks,
       },
     ],

@@ -1,6 +1,7 @@
 import { type Look, Progress, table } from '../terminal/terminal.js'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
+import { causeIndexes } from '@retake/diagnose'
 import type { BlameFindings } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { duration } from '@retake/tape/present'
@@ -88,14 +89,11 @@ async function validateFault(
   }
 }
 
-function foundText({ verdict, causes, steps }: BlameFindings): string {
-  const [first, ...others] = verdict === 'attributed' ? causes : []
+function foundText(findings: BlameFindings): string {
+  const { verdict, steps } = findings
+  const [first = [], ...others] = verdict === 'attributed' ? causeIndexes(findings) : []
   const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
-  return describedAs(
-    first?.steps ?? [],
-    echoes,
-    others.map((cause) => cause.steps),
-  )
+  return describedAs(first, echoes, others)
 }
 
 function describedAs(

@@ -8,7 +8,7 @@ import { readPatterns } from './patterns.js'
 test('every text in findings is masked, and no number, role or label of a step', () => {
   const said = 'it said 41'
   const steps = sampleFindings().steps.with(10, stepIn('41', 'clear'))
-  const evidence = [{ ...sampleFindings().evidence[0]!, kept: said }]
+  const evidence = [{ ...sampleFindings().evidence[0]!, pinned: said }]
   const findings = sampleFindings({ steps, evidence, why: said, notes: [said, 'clear'] })
   const file = findingsFile('r', findings) as { facts: object }
   const facts = { ...file.facts, undefinedBy: { [said]: 41 }, free: [said], wallMs: 41_000_041 }
@@ -18,7 +18,7 @@ test('every text in findings is masked, and no number, role or label of a step',
   expect(masked.oracle).toBe(hidden)
   expect(masked.findings.why).toBe(hidden)
   expect(masked.findings.notes).toEqual([hidden, '*****'])
-  expect(masked.findings.evidence[0]?.kept).toBe(hidden)
+  expect(masked.findings.evidence[0]?.pinned).toBe(hidden)
   expect(masked.facts.undefinedBy).toEqual([{ reason: hidden, count: 41 }])
   expect(masked.facts.free).toEqual([hidden])
   expect(masked.findings.steps).toEqual(steps)

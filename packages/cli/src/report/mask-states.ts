@@ -19,7 +19,7 @@ export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
       steps: findings.steps.map((step) => ({ ...step, label: hideLabel(step.label, hide) })),
       evidence: findings.evidence.map((probe) => ({
         ...probe,
-        kept: hideLabel(probe.kept, hide),
+        pinned: hideLabel(probe.pinned, hide),
       })),
       notes: findings.notes.map(hide),
     },
@@ -33,7 +33,7 @@ export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
 
 /** Numbers of steps are not the user's, whatever the pattern: a step that has none would be lost. */
 const hideLabel = (label: string, hide: (text: string) => string): string =>
-  /^[\d.,-]*$/.test(label) ? label : hide(label)
+  /^[\d.,– -]*$/.test(label) ? label : hide(label)
 
 /** Suffix of a text that was cut (`describeValue` of the engine). */
 const CUT = /… \(\d+ characters\)$/

@@ -1,4 +1,4 @@
-import type { BlameFindings, BlameProbe } from '@retake/tape'
+import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
@@ -10,6 +10,8 @@ import { Search } from './search.js'
 export interface BlameOptions extends LedgerLimits {
   /** Display names of the steps; their numbers, from 1, unless set. */
   readonly labels?: readonly string[]
+  /** How each step is answered where it is free; live unless set. */
+  readonly interventions?: readonly StepIntervention[]
   /** How likely each step is to be the cause before any fork; it only orders the search. */
   readonly prior?: readonly number[]
   /** Probability of a wrong decision that each test may have; 0.01 unless set. */
@@ -48,7 +50,7 @@ export async function blameRun(
   if (onProgress) {
     search.ledger.onFork = (cell) => {
       const forks = search.ledger.counts.asked
-      onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell) })
+      onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell, search.labels) })
     }
   }
   return makeFindings(search, await conclude(search))

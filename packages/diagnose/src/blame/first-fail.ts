@@ -25,11 +25,14 @@ export interface RaisedRisk {
 }
 
 /** How often it fails with the steps up to each one kept, wherever that was asked. */
-export function riskCurve(ledger: Ledger): RiskPoint[] {
+export function riskCurve(ledger: Ledger, labels: readonly string[]): RiskPoint[] {
   return ledger
     .prefixes()
     .filter(({ forks }) => forks > 0)
-    .map((cell) => ({ upTo: cell.coalition.pinned.length - 1, rate: rateOf(cell) }))
+    .map((cell) => {
+      const upTo = labels[cell.coalition.pinned.length - 1]
+      return { ...(upTo === undefined ? {} : { upTo }), rate: rateOf(cell) }
+    })
 }
 
 /**

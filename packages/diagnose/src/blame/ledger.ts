@@ -1,4 +1,5 @@
-import type { BlameMode, ForkCounts, BlameProbe, ProbePurpose, Rate } from '@retake/tape'
+import type { BlameMode, ForkCounts, BlameProbe, PassRate, ProbePurpose, Rate } from '@retake/tape'
+import { labelRanges } from '@retake/tape/present'
 import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
 import { isPrefix, rangesText, type StepSet } from './step-set.js'
 import { confidenceSequence, logBeta } from './stats.js'
@@ -82,7 +83,7 @@ export class Ledger {
     let cell = this.cells.get(key)
     if (!cell) {
       cell = {
-        coalition: { pinned, mode: isWhole ? 'free' : mode },
+        coalition: { pinned, mode: isWhole ? 'free' : mode, ambient: [] },
         text,
         purpose: 'prefix',
         forks: 0,
@@ -216,8 +217,8 @@ export class Ledger {
   }
 
   /** Every coalition that was asked, in order. */
-  evidence(): BlameProbe[] {
-    return this.asked.map(probeOf)
+  evidence(labels: readonly string[]): BlameProbe[] {
+    return this.asked.map((cell) => probeOf(cell, labels))
   }
 
   /** The prefixes that were asked, from the shortest. */
@@ -237,11 +238,11 @@ export class Ledger {
   }
 }
 
-export function probeOf(cell: LedgerCell): BlameProbe {
+export function probeOf(cell: LedgerCell, labels: readonly string[]): BlameProbe {
   return {
     purpose: cell.purpose,
     mode: cell.coalition.mode,
-    kept: cell.text,
+    pinned: labelRanges(cell.coalition.pinned, labels),
     rate: rateOf(cell),
     undefinedForks: cell.undefinedForks,
     ...(cell.verdict === undefined ? {} : { fails: cell.verdict }),
@@ -252,6 +253,12 @@ export function probeOf(cell: LedgerCell): BlameProbe {
 export function rateOf(counted: { readonly fails: number; readonly forks: number }): Rate {
   const { fails, forks } = counted
   return { fails, forks, ...confidenceSequence(fails, forks) }
+}
+
+/** How often it passed, with the same bounds. */
+export function passRateOf(counted: { readonly fails: number; readonly forks: number }): PassRate {
+  const { fails, forks, low, high } = rateOf(counted)
+  return { passes: forks - fails, forks, low: 1 - high, high: 1 - low }
 }
 
 /**

@@ -1,7 +1,15 @@
-import type { BlamedStep, BlameFindings, BlameVerdict, CauseSet, StepRole } from '@retake/tape'
-import { minimalRepair } from './step-set.js'
+import type {
+  BlamedStep,
+  BlameFindings,
+  BlameVerdict,
+  CauseSet,
+  StepRole,
+  TestedRepair,
+} from '@retake/tape'
+import { minimalRepair, without } from './step-set.js'
+import { labelRanges } from '@retake/tape/present'
 import type { Learned } from './learn-causes.js'
-import { rateOf } from './ledger.js'
+import { passRateOf, rateOf } from './ledger.js'
 import { riskCurve } from './first-fail.js'
 import type { Search } from './search.js'
 import type { StepSet } from './step-set.js'
@@ -16,26 +24,43 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
   const { ledger, learned } = search
   const causes = learned?.causes ?? []
   const first = causes[0]
-  const curve = riskCurve(ledger)
+  const curve = riskCurve(ledger, search.labels)
+  const repair = testedRepair(search, causes)
   return {
-    version: 1,
+    version: 2,
     ...conclusion,
     causes: causes.map((steps, order) => causeSet(search, steps, order)),
     steps: search.everyStep.map((step) => blamedStep(search, step)),
-    minimalRepair: minimalRepair(causes),
+    ambient: search.source.ambient,
+    ...(repair === undefined ? {} : { repair }),
     ...(first
-      ? { decisionStep: learned?.raisedRisk?.step ?? first[0]!, commitStep: first.at(-1)! }
+      ? {
+          decisionStep: search.labelOf(learned?.raisedRisk?.step ?? first[0]!),
+          commitStep: search.labelOf(first.at(-1)!),
+        }
       : {}),
     confidence: learned ? Math.max(0, 1 - learned.errorRate) : 0,
     anchors: {
-      kept: rateOf(search.cell(search.everyStep)),
+      pinned: rateOf(search.cell(search.everyStep)),
       free: rateOf(search.cell([])),
     },
     riskCurve: curve,
     mode: search.mode,
-    evidence: ledger.evidence(),
+    evidence: ledger.evidence(search.labels),
     forks: ledger.forkCounts(),
     notes: [...search.notes, ...(learned ? notesOn(search, learned) : [])],
+  }
+}
+
+/** The steps to repair together, with the rate of a fork in which all others were pinned. */
+function testedRepair(search: Search, causes: readonly StepSet[]): TestedRepair | undefined {
+  const repaired = minimalRepair(causes)
+  if (repaired.length === 0) return undefined
+  const cell = search.cell(without(search.everyStep, repaired))
+  return {
+    steps: repaired.map((step) => search.labelOf(step)),
+    pinned: labelRanges(cell.coalition.pinned, search.labels),
+    rate: passRateOf(cell),
   }
 }
 
@@ -43,7 +68,7 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
 function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
   return {
     role: order > 0 ? 'back-up' : steps.length === 1 ? 'root' : 'joint',
-    steps,
+    steps: steps.map((step) => search.labelOf(step)),
     sufficiency: rateOf(search.cell(steps)),
     shares: (order === 0 && search.learned?.shares) || steps.map(() => 1 / steps.length),
   }
@@ -53,6 +78,7 @@ function blamedStep(search: Search, step: number): BlamedStep {
   const causes = search.learned?.causes ?? []
   const alone = search.cell([step])
   const prior = search.options.prior?.[step]
+  const intervention = search.options.interventions?.[step]
   return {
     label: search.labelOf(step),
     role: roleOf(search, step),
@@ -61,6 +87,7 @@ function blamedStep(search: Search, step: number): BlamedStep {
     responsibility: responsibilityOf(causes, step),
     ...(alone.forks > 0 ? { alone: rateOf(alone) } : {}),
     ...(prior === undefined ? {} : { prior }),
+    ...(intervention === undefined ? {} : { intervention }),
   }
 }
 
@@ -101,4 +128,10 @@ function notesOn(search: Search, learned: Learned): string[] {
   }
   if (!learned.isAudited) notes.push('The cause is proven, but it ended before that was audited.')
   return notes
+}
+
+/** The steps of each cause by their place among the searched ones, from 0. */
+export function causeIndexes({ causes, steps }: BlameFindings): number[][] {
+  const places = new Map(steps.map(({ label }, index) => [label, index]))
+  return causes.map((cause) => cause.steps.map((label) => places.get(label)!))
 }

@@ -51,6 +51,8 @@ export type SearchOptions = BlameOptions &
 export class Search {
   readonly stepCount: number
   readonly everyStep: StepSet
+  /** Display names of the steps. */
+  readonly labels: readonly string[]
   readonly ledger: Ledger
   readonly levels: Levels
   readonly random: Random
@@ -71,6 +73,7 @@ export class Search {
   ) {
     this.stepCount = source.stepCount
     this.everyStep = upTo(source.stepCount - 1)
+    this.labels = this.everyStep.map((step) => options.labels?.[step] ?? String(step + 1))
     this.ledger = new Ledger(source, options)
     this.levels = new Levels(this.ledger.isDeterministic)
     this.random = seededRandom(options.seed)
@@ -83,7 +86,7 @@ export class Search {
 
   /** Display name of a step. */
   labelOf(step: number): string {
-    return this.options.labels?.[step] ?? String(step + 1)
+    return this.labels[step]!
   }
 
   /** Says something that a reader must know, once. */

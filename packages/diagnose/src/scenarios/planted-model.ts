@@ -1,5 +1,6 @@
 import type { Coalition, Fork, ForkSource } from '../blame/fork-source.js'
 import { mixSeed, type Random, seededRandom } from '../blame/seeded-random.js'
+import { causeIndexes } from '../blame/make-findings.js'
 import type { BlameFindings } from '@retake/tape'
 
 /** How plainly a failure shows. */
@@ -69,6 +70,7 @@ export function structuralModel(structure: Structure, seed: number): PlantedMode
     name: structure.name,
     stepCount,
     recorded,
+    ambient: [],
     truth: structure.truth,
     echoes: structure.echoes ?? [],
     backups: structure.backups ?? [],
@@ -190,14 +192,9 @@ export async function scoreMethod(
 /** Findings of the search as an accusation. Only the verdict `attributed` blames a step. */
 export function accusationOf(findings: BlameFindings): Accusation {
   const forks = findings.forks.asked
-  const [cause, ...backups] = findings.verdict === 'attributed' ? findings.causes : []
+  const [cause, ...backups] = findings.verdict === 'attributed' ? causeIndexes(findings) : []
   if (!cause) return { blamed: [], forks }
-  return {
-    blamed: cause.steps,
-    first: cause.steps[0],
-    backups: backups.map((each) => each.steps),
-    forks,
-  }
+  return { blamed: cause, first: cause[0], backups, forks }
 }
 
 function sameSets(some: readonly (readonly number[])[], others: readonly (readonly number[])[]) {

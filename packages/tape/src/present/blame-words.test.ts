@@ -10,7 +10,7 @@ import {
   verdictSentence,
 } from './blame-words.js'
 
-const root = { role: 'root', steps: [3], sufficiency: rateOf(4, 4), shares: [1] } as const
+const root = { role: 'root', steps: ['4'], sufficiency: rateOf(4, 4), shares: [1] } as const
 const withoutEchoes = {
   steps: sampleFindings().steps.map((step): BlamedStep => ({ ...step, role: 'clear' })),
 }
@@ -35,7 +35,7 @@ test.each([
 })
 
 test('a verdict names echoes, joint causes and back-ups, with tools where they are known', () => {
-  const [first, second] = [root, { ...root, role: 'back-up', steps: [0, 5] }] as const
+  const [first, second] = [root, { ...root, role: 'back-up', steps: ['1', '6'] }] as const
   const echo = { ...sampleFindings().steps[0], role: 'echo' } as BlamedStep
   const steps = withoutEchoes.steps.with(4, { ...echo, label: '5' })
   const findings = sampleFindings({ steps, causes: [first, second] })
@@ -47,9 +47,9 @@ test('a verdict names echoes, joint causes and back-ups, with tools where they a
 
 test('few steps are listed and many are ranges', () => {
   const steps = Array.from({ length: 20 }, (_, index) => ({ label: `${index + 1}` }))
-  expect(stepsText([3], { steps })).toBe('step 4')
-  expect(stepsText([3, 6, 8], { steps })).toBe('steps 4, 7 and 9')
-  expect(stepsText([3, 4, 5, 6, 13], { steps })).toBe('steps 4–7, 14')
+  expect(stepsText(['4'], { steps })).toBe('step 4')
+  expect(stepsText(['4', '7', '9'], { steps })).toBe('steps 4, 7 and 9')
+  expect(stepsText(['4', '5', '6', '7', '14'], { steps })).toBe('steps 4–7, 14')
 })
 
 test('only a named cause has a confidence, and it is never rounded up', () => {

@@ -14,11 +14,13 @@ export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
 /** The question that each kind of probe answers. */
 export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   anchor: 'Does the failure depend on the steps at all?',
+  ambient: 'Does it depend on the clock, random values, files or variables?',
   prefix: 'Up to which step must be pinned for it to fail?',
   cause: 'Which steps together are enough?',
   minimal: 'Can one of them be left out?',
   repair: 'Does it pass when the cause is re-run?',
   echo: 'Which steps only repeat it?',
+  transplant: 'Does it fail with what a step said when the cause was repaired?',
   'back-up': 'Would it have failed without the cause?',
   audit: 'Do other coalitions agree?',
   confirm: 'Is the result the same in new forks?',
@@ -26,31 +28,31 @@ export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   risk: 'How does the risk rise?',
 }
 
-/** Findings with what people call the steps; `nameOf` adds the tool or model. */
+/** Findings; `nameOf` adds the tool or model of a step. */
 export interface NamedFindings {
   readonly findings: BlameFindings
-  readonly nameOf?: (index: number) => string | undefined
+  readonly nameOf?: (label: string) => string | undefined
 }
 
 /** The result of a search in one sentence. */
 export function verdictSentence({ findings, nameOf }: NamedFindings): string {
   const { verdict, causes, steps } = findings
   const [first, ...others] = causes
-  const numbered = (indexes: readonly number[]): string => stepsText(indexes, findings)
-  const subject = (indexes: readonly number[]): string => {
-    const names = indexes.flatMap((index) => nameOf?.(index) ?? [])
-    if (names.length === 0) return numbered(indexes)
-    return indexes.length === 1
-      ? `${numbered(indexes)}, ${names[0]},`
-      : `${numbered(indexes)} (${names.join(', ')})`
+  const numbered = (labels: readonly string[]): string => stepsText(labels, findings)
+  const subject = (labels: readonly string[]): string => {
+    const names = labels.flatMap((label) => nameOf?.(label) ?? [])
+    if (names.length === 0) return numbered(labels)
+    return labels.length === 1
+      ? `${numbered(labels)}, ${names[0]},`
+      : `${numbered(labels)} (${names.join(', ')})`
   }
   if (verdict !== 'attributed' || first === undefined) {
     const soFar =
       first === undefined ? '' : ` So far the evidence points to ${numbered(first.steps)}.`
     return OTHER_VERDICTS[verdict] + soFar
   }
-  const together = (indexes: readonly number[]): string => (indexes.length > 1 ? ' together' : '')
-  const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
+  const together = (labels: readonly string[]): string => (labels.length > 1 ? ' together' : '')
+  const echoes = steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
   const parts = [
     `${subject(first.steps)}${together(first.steps)} made this run fail`,
     ...(echoes.length === 0
@@ -68,6 +70,7 @@ const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
   attributed: 'The failure was attributed, but no cause is named.',
   'no attributable step': 'No step made this run fail.',
   flaky: 'Flaky: no step explains this failure.',
+  race: 'The order of steps that overlap made this run fail.',
   inconclusive: 'Inconclusive: no step could be proven to cause the failure.',
   stopped: 'Stopped before a verdict.',
 }
@@ -77,12 +80,15 @@ const LISTED_MAX = 4
 
 /** `step 4`, `steps 4 and 7`, `steps 4, 7 and 9`, `steps 4–11, 14`. */
 export function stepsText(
-  indexes: readonly number[],
+  labels: readonly string[],
   { steps }: { readonly steps: readonly { readonly label: string }[] },
 ): string {
-  const labels = steps.map(({ label }) => label)
-  if (indexes.length > LISTED_MAX) return `steps ${labelRanges(indexes, labels)}`
-  const listed = indexes.map((index) => labels[index] ?? '?')
+  if (labels.length > LISTED_MAX) {
+    const order = steps.map(({ label }) => label)
+    const indexes = labels.map((label) => order.indexOf(label)).toSorted((a, b) => a - b)
+    return `steps ${labelRanges(indexes, order)}`
+  }
+  const listed = [...labels]
   const last = listed.pop() ?? '?'
   return listed.length === 0 ? `step ${last}` : `steps ${listed.join(', ')} and ${last}`
 }

@@ -1,4 +1,4 @@
-import type { BlameFindings, BlameProbe, RiskPoint, StepRole } from '@retake/tape'
+import type { BlameFindings, BlameProbe, StepRole } from '@retake/tape'
 import {
   confidenceText,
   cost,
@@ -25,6 +25,7 @@ import {
   type BlameView,
   type EvidenceGroup,
   evidenceGroups,
+  type PlacedRisk,
   riskPath,
   riskPoints,
   riskScale,
@@ -40,7 +41,7 @@ const DOTS_MOST = 200
 
 interface RiskDrawingProps {
   readonly view: BlameView
-  readonly points: readonly RiskPoint[]
+  readonly points: readonly PlacedRisk[]
   readonly scale: RiskScale
 }
 
@@ -48,8 +49,8 @@ interface RiskDrawingProps {
 function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   const { select } = useSelection()
   const { width, height, left, right, x, y } = scale
-  const go = (upTo: number): void => {
-    if (upTo >= 0) select(view.labelOf(upTo))
+  const go = (upTo: string | undefined): void => {
+    if (upTo !== undefined) select(upTo)
   }
   return (
     <svg
@@ -72,21 +73,21 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
       <Moments view={view} scale={scale} />
       <path d={riskPath(points, scale)} fill="none" stroke="var(--accent)" strokeWidth="1.5" />
       {points.length <= DOTS_MOST &&
-        points.map(({ upTo, rate }) => (
+        points.map(({ upTo, index, rate }) => (
           <g
-            key={upTo}
-            className={upTo < 0 ? undefined : 'cursor-pointer'}
+            key={index}
+            className={upTo === undefined ? undefined : 'cursor-pointer'}
             onClick={() => go(upTo)}
           >
             <title>
-              {`${upTo < 0 ? 'all steps re-run' : `pinned up to step ${view.labelOf(upTo)}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
+              {`${upTo === undefined ? 'all steps re-run' : `pinned up to step ${upTo}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
             </title>
             <path
-              d={`M${x(upTo)} ${y(rate.low)}V${y(rate.high)}M${x(upTo) - 3} ${y(rate.low)}h6M${x(upTo) - 3} ${y(rate.high)}h6`}
+              d={`M${x(index)} ${y(rate.low)}V${y(rate.high)}M${x(index) - 3} ${y(rate.low)}h6M${x(index) - 3} ${y(rate.high)}h6`}
               stroke="var(--muted)"
             />
-            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="3.5" fill="var(--accent)" />
-            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="9" fill="transparent" />
+            <circle cx={x(index)} cy={y(rate.fails / rate.forks)} r="3.5" fill="var(--accent)" />
+            <circle cx={x(index)} cy={y(rate.fails / rate.forks)} r="9" fill="transparent" />
           </g>
         ))}
       <text x={x(-1)} y={height - 5} textAnchor="middle" fill="var(--muted)">
@@ -105,11 +106,11 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   const isOne = decisionStep === commitStep
   const last = isOne ? 'decided here, no way back' : 'no way back'
   const moments = [
-    { name: 'decided', index: isOne ? undefined : decisionStep, dash: '2 3' },
-    { name: last, index: commitStep, dash: '' },
-  ].flatMap(({ index, ...moment }) => (index === undefined ? [] : [{ index, ...moment }]))
-  return moments.map(({ name, index, dash }, row) => {
-    const at = x(index)
+    { name: 'decided', label: isOne ? undefined : decisionStep, dash: '2 3' },
+    { name: last, label: commitStep, dash: '' },
+  ].flatMap(({ label, ...moment }) => (label === undefined ? [] : [{ label, ...moment }]))
+  return moments.map(({ name, label, dash }, row) => {
+    const at = x(view.indexOf(label))
     const isLate = at > width / 2
     return (
       <g key={name}>
@@ -124,21 +125,21 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
           textAnchor={isLate ? 'end' : 'start'}
           fill="var(--role-cause)"
         >
-          {name} {view.labelOf(index)}
+          {name} {label}
         </text>
       </g>
     )
   })
 }
 
-function summary(view: BlameView, points: readonly RiskPoint[]): string {
+function summary(view: BlameView, points: readonly PlacedRisk[]): string {
   const [first, last] = [points[0], points.at(-1)]
   const { commitStep } = view.findings
-  const words = (point: RiskPoint): string =>
+  const words = (point: PlacedRisk): string =>
     `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
   return [
     `Risk of failing by pinned steps: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
-    ...(commitStep === undefined ? [] : [`no way back from step ${view.labelOf(commitStep)}`]),
+    ...(commitStep === undefined ? [] : [`no way back from step ${commitStep}`]),
   ].join('; ')
 }
 
@@ -148,7 +149,7 @@ const ROWS_MOST = 300
 function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
-  const points = riskPoints(view.findings.riskCurve)
+  const points = riskPoints(view.findings.riskCurve, (label) => view.indexOf(label))
   return (
     <div>
       <div ref={box}>
@@ -175,9 +176,9 @@ function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
           </thead>
           <tbody>
             {points.slice(0, ROWS_MOST).map(({ upTo, rate }) => (
-              <tr key={upTo} className="border-t border-line">
+              <tr key={upTo ?? ''} className="border-t border-line">
                 <th scope="row" className="max-w-80 py-0.5 pr-4 text-left font-normal">
-                  {upTo < 0 ? 'no step' : <StepName run={run} label={view.labelOf(upTo)} />}
+                  {upTo === undefined ? 'no step' : <StepName run={run} label={upTo} />}
                 </th>
                 <td>
                   <RateLine rate={rate} />
@@ -301,7 +302,7 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
             <ul className="flex flex-col pl-4">
               {indexed(steps.slice(0, CAUSE_STEPS_MAX)).map(({ index, item: step }) => (
                 <li key={step} className="flex min-w-0 items-center gap-2">
-                  <StepName run={run} label={view.labelOf(step)} />
+                  <StepName run={run} label={step} />
                   {steps.length > 1 && shares[index] !== undefined && (
                     <span
                       className="ml-auto shrink-0 text-sm text-muted"
@@ -364,7 +365,7 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
             className="grid grid-cols-[minmax(0,1fr)_auto_6.5rem] items-center gap-x-3 py-0.5 @max-[560px]:grid-cols-1"
           >
             <span className="min-w-0 wrap-anywhere">
-              <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.kept))}
+              <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.pinned))}
             </span>
             <RateLine rate={item.rate} />
             <span className="flex flex-wrap gap-1">
@@ -516,9 +517,9 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
 }
 
 function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
-  const { why, decisionStep, commitStep, minimalRepair, anchors, mode, notes } = view.findings
+  const { why, decisionStep, commitStep, repair, anchors, mode, notes } = view.findings
   const confidence = confidenceText(view.findings)
-  const step = (index: number) => <StepName run={run} label={view.labelOf(index)} />
+  const step = (label: string) => <StepName run={run} label={label} />
   return (
     <div className="flex flex-col gap-2">
       <p data-testid="verdict" className="text-lg font-medium">
@@ -558,19 +559,19 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
         {commitStep !== undefined && commitStep !== decisionStep && (
           <Row name="no way back from">{step(commitStep)}</Row>
         )}
-        {minimalRepair.length > 0 && (
+        {repair !== undefined && (
           <Row name="fix this">
-            <ul aria-label="Minimal repair">
-              {minimalRepair.slice(0, 20).map((index) => (
-                <li key={index} className="min-w-0">
-                  {step(index)}
+            <ul aria-label="Repair">
+              {repair.steps.slice(0, 20).map((label) => (
+                <li key={label} className="min-w-0">
+                  {step(label)}
                 </li>
               ))}
             </ul>
           </Row>
         )}
         <Row name="replayed unchanged">
-          <RateLine rate={anchors.kept} />
+          <RateLine rate={anchors.pinned} />
         </Row>
         <Row name="all steps re-run">
           <RateLine rate={anchors.free} />
