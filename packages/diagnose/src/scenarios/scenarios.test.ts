@@ -190,6 +190,6 @@ async function failShare(
 ): Promise<number> {
   let fails = 0
   for (let draw = 0; draw < draws; draw++)
-    if ((await model.fork({ pinned, mode }, draw)).outcome === 'fail') fails++
+    if ((await model.fork({ pinned, mode, ambient: [] }, draw)).outcome === 'fail') fails++
   return fails / draws
 }
