@@ -2,7 +2,9 @@ import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
 import { rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
+import { findAmbient, findEarlierCause, setFollowersAside } from './find-ambient.js'
 import { learnCauses } from './learn-causes.js'
+import { runRepair } from './run-repair.js'
 import { type LedgerLimits, mapConcurrent, probeOf, SearchStopped } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
@@ -70,21 +72,42 @@ async function conclude(search: Search): Promise<Conclusion> {
 
 async function runSearch(search: Search): Promise<Conclusion> {
   search.begin('anchors')
-  const anchors = await takeAnchors(search)
+  const anchors = await takeAnchors(search, search.replayCell, search.freeCell)
   if (!anchors.areSeparate) {
     const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * OFTEN
     if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
   }
-  search.begin('cause')
-  await learnCauses(search)
-  if (!search.learned) {
-    return {
-      verdict: 'inconclusive',
-      why: 'The failure depends on which steps are pinned, but no set of steps could be proven to cause it.',
-    }
+  search.begin('ambient')
+  const next = await findAmbient(search)
+  if (next === 'steps') {
+    search.begin('cause')
+    if (search.everyInput.length > 0 && search.ambient.length === 0) search.earliest = 'unchecked'
+    await learnCauses(search)
   }
+  if (search.earliest === 'wrong') {
+    const then = await findEarlierCause(search)
+    if (then === 'steps') await learnCauses(search)
+  }
+  if (!search.learned && !search.ambientCause) return unproven(search)
   if (search.options.echoes) await testEchoes(search)
-  return { verdict: 'attributed' }
+  await setFollowersAside(search)
+  await runRepair(search)
+  return { verdict: isRace(search) ? 'race' : 'attributed' }
+}
+
+function unproven({ everyInput }: Search): Conclusion {
+  const what =
+    everyInput.length === 0 ? 'set of steps' : 'set of steps, clock reads, files or other inputs'
+  return {
+    verdict: 'inconclusive',
+    why: `The failure depends on what is pinned, but no ${what} could be proven to cause it.`,
+  }
+}
+
+/** True if the first cause needs the order in which steps were answered. */
+function isRace({ source, needed, ambientCause, learned }: Search): boolean {
+  const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
+  return inputs.some((index) => source.ambient[index]!.kind === 'order')
 }
 
 /**
@@ -93,7 +116,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
  */
 async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'
-  if ((await takeAnchors(search)).areSeparate) {
+  if ((await takeAnchors(search, search.replayCell, search.freeCell)).areSeparate) {
     search.note(
       'In a live run something else fails it once the cause is repaired: causes were read with all other steps as recorded.',
     )

@@ -25,9 +25,9 @@ export interface RaisedRisk {
 }
 
 /** How often it fails with the steps up to each one kept, wherever that was asked. */
-export function riskCurve(ledger: Ledger, labels: readonly string[]): RiskPoint[] {
+export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
   return ledger
-    .prefixes()
+    .prefixes(ambient)
     .filter(({ forks }) => forks > 0)
     .map((cell) => {
       const upTo = labels[cell.coalition.pinned.length - 1]
@@ -69,7 +69,7 @@ export async function findRaisedRisk(
 
 async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): Promise<boolean> {
   const { ledger } = search
-  if (ledger.isDeterministic) return false
+  if (ledger.isDeterministic || search.levels.isCertaintyExpected) return false
   await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
   for (let extra = 0; extra < MAX_EXTRA; extra++) {
     const odds = logOddsOfTwoRates(search.levels, after, before)

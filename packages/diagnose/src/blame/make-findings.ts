@@ -1,13 +1,14 @@
 import type {
   BlamedStep,
   BlameFindings,
+  BlameRace,
   BlameVerdict,
   CauseSet,
   StepRole,
   TestedRepair,
 } from '@retake/tape'
-import { minimalRepair, without } from './step-set.js'
-import { labelRanges } from '@retake/tape/present'
+import { minimalRepair } from './step-set.js'
+import { labelRanges, stepsText } from '@retake/tape/present'
 import type { Learned } from './learn-causes.js'
 import { passRateOf, rateOf } from './ledger.js'
 import { riskCurve } from './first-fail.js'
@@ -21,17 +22,17 @@ export interface Conclusion {
 
 /** Puts what a search knows into findings. */
 export function makeFindings(search: Search, conclusion: Conclusion): BlameFindings {
-  const { ledger, learned } = search
-  const causes = learned?.causes ?? []
-  const first = causes[0]
-  const curve = riskCurve(ledger, search.labels)
-  const repair = testedRepair(search, causes)
+  const { ledger, learned, source } = search
+  const first = namedCauses(search)[0]
+  const repair = testedRepair(search)
+  const race = conclusion.verdict === 'race' ? raceOf(search) : undefined
   return {
     version: 2,
     ...conclusion,
-    causes: causes.map((steps, order) => causeSet(search, steps, order)),
+    causes: causeSets(search),
     steps: search.everyStep.map((step) => blamedStep(search, step)),
-    ambient: search.source.ambient,
+    ambient: source.ambient,
+    ...(race === undefined ? {} : { race }),
     ...(repair === undefined ? {} : { repair }),
     ...(first
       ? {
@@ -39,12 +40,13 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
           commitStep: search.labelOf(first.at(-1)!),
         }
       : {}),
-    confidence: learned ? Math.max(0, 1 - learned.errorRate) : 0,
+    confidence: confidenceOf(search),
     anchors: {
-      pinned: rateOf(search.cell(search.everyStep)),
-      free: rateOf(search.cell([])),
+      pinned: rateOf(search.replayCell),
+      free: rateOf(search.freeCell),
+      ...(source.ambient.length === 0 ? {} : { ambientFree: rateOf(search.ambientFreeCell) }),
     },
-    riskCurve: curve,
+    riskCurve: riskCurve(search),
     mode: search.mode,
     evidence: ledger.evidence(search.labels),
     forks: ledger.forkCounts(),
@@ -52,30 +54,74 @@ export function makeFindings(search: Search, conclusion: Conclusion): BlameFindi
   }
 }
 
-/** The steps to repair together, with the rate of a fork in which all others were pinned. */
-function testedRepair(search: Search, causes: readonly StepSet[]): TestedRepair | undefined {
-  const repaired = minimalRepair(causes)
-  if (repaired.length === 0) return undefined
-  const cell = search.cell(without(search.everyStep, repaired))
+/** Causes among the steps; none while they may follow from ambient inputs. */
+function namedCauses({ learned, ambientCause, earliest }: Search): readonly StepSet[] {
+  if (!learned || earliest === 'wrong' || (ambientCause && !learned.isSetAside)) return []
+  return learned.causes
+}
+
+function causeSets(search: Search): CauseSet[] {
+  const { ambientCause } = search
+  const causes = namedCauses(search).map((steps, order) => causeSet(search, steps, order))
+  return ambientCause
+    ? [...causes, ambientCauseSet(search, ambientCause.inputs, causes.length)]
+    : causes
+}
+
+function confidenceOf(search: Search): number {
+  const { learned, ambientCause } = search
+  const { errorRate } = (namedCauses(search).length > 0 ? learned : ambientCause) ?? {
+    errorRate: 1,
+  }
+  return Math.max(0, 1 - errorRate)
+}
+
+function testedRepair(search: Search): TestedRepair | undefined {
+  const { repair, ambientCause, labels } = search
+  if (!repair) return undefined
   return {
-    steps: repaired.map((step) => search.labelOf(step)),
-    pinned: labelRanges(cell.coalition.pinned, search.labels),
-    rate: passRateOf(cell),
+    steps: repair.steps.map((step) => search.labelOf(step)),
+    ...(ambientCause ? { ambient: ambientCause.inputs } : {}),
+    pinned: labelRanges(repair.cell.coalition.pinned, labels),
+    rate: passRateOf(repair.cell),
+  }
+}
+
+function raceOf({ source, needed, ambientCause }: Search): BlameRace {
+  const inputs = needed.length > 0 ? needed : (ambientCause?.inputs ?? [])
+  const orders = inputs.flatMap((index) => source.ambient[index]!.steps ?? [])
+  const steps = [...new Set(orders)]
+  return { steps, text: `It fails in the recorded order of ${stepsText(steps, { steps: [] })}.` }
+}
+
+function ambientCauseSet(search: Search, inputs: StepSet, order: number): CauseSet {
+  const { ledger, mode } = search
+  return {
+    role: order > 0 ? 'back-up' : inputs.length === 1 ? 'root' : 'joint',
+    steps: [],
+    ambient: inputs,
+    sufficiency: rateOf(ledger.cell({ pinned: [], mode, ambient: inputs })),
+    shares: [],
   }
 }
 
 /** Without any one member it does not fail, so each has the same share of what they do together. */
 function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
+  const { needed, ledger, mode } = search
+  const members = steps.length + needed.length
+  const alone =
+    needed.length === 0 ? search.cell(steps) : ledger.cell({ pinned: steps, mode, ambient: needed })
   return {
-    role: order > 0 ? 'back-up' : steps.length === 1 ? 'root' : 'joint',
+    role: order > 0 ? 'back-up' : members === 1 ? 'root' : 'joint',
     steps: steps.map((step) => search.labelOf(step)),
-    sufficiency: rateOf(search.cell(steps)),
-    shares: (order === 0 && search.learned?.shares) || steps.map(() => 1 / steps.length),
+    ...(needed.length === 0 ? {} : { ambient: needed }),
+    sufficiency: rateOf(alone),
+    shares: (order === 0 && search.learned?.shares) || steps.map(() => 1 / members),
   }
 }
 
 function blamedStep(search: Search, step: number): BlamedStep {
-  const causes = search.learned?.causes ?? []
+  const causes = namedCauses(search)
   const alone = search.cell([step])
   const prior = search.options.prior?.[step]
   const intervention = search.options.interventions?.[step]
@@ -92,11 +138,14 @@ function blamedStep(search: Search, step: number): BlamedStep {
 }
 
 function roleOf(search: Search, step: number): StepRole {
-  const { learned } = search
-  if (!learned) return 'unknown'
-  const order = learned.causes.findIndex((cause) => cause.includes(step))
-  if (order === 0) return learned.causes[0]!.length === 1 ? 'root' : 'joint'
+  const { learned, needed, ambientCause } = search
+  const causes = namedCauses(search)
+  if (!learned) return ambientCause ? 'clear' : 'unknown'
+  if (causes.length === 0 && !learned.isSetAside) return 'unknown'
+  const order = causes.findIndex((cause) => cause.includes(step))
+  if (order === 0) return causes[0]!.length + needed.length === 1 ? 'root' : 'joint'
   if (order > 0) return 'back-up'
+  if (learned.undecided.includes(step)) return 'unknown'
   if (learned.changed.includes(step)) {
     const { verdict } = search.cell([step])
     return verdict === undefined ? 'unknown' : verdict ? 'echo' : 'affected'
@@ -121,6 +170,17 @@ function notesOn(search: Search, learned: Learned): string[] {
     const where = step === undefined ? 'An earlier step' : `Step ${search.labelOf(step)}`
     notes.push(
       `${where} had already raised the risk from ${percent(before)} to ${percent(after)} when the cause made it real.`,
+    )
+  }
+  if (learned.undecided.length > 0) {
+    const steps = stepsText(
+      learned.undecided.map((step) => search.labelOf(step)),
+      {
+        steps: search.labels.map((label) => ({ label })),
+      },
+    )
+    notes.push(
+      `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. Whether that only repeats the cause or would have failed by itself could not be decided.`,
     )
   }
   if (!learned.clearsOthers && !learned.isOneByOne) {
