@@ -3,7 +3,7 @@ import { rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { findAmbient, findEarlierCause, setFollowersAside } from './find-ambient.js'
-import { learnCauses } from './learn-causes.js'
+import { dropUnproven, learnCauses } from './learn-causes.js'
 import { runRepair } from './run-repair.js'
 import { type LedgerLimits, mapConcurrent, probeOf, SearchStopped } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
@@ -66,6 +66,7 @@ async function conclude(search: Search): Promise<Conclusion> {
     return await runSearch(search)
   } catch (error) {
     if (!(error instanceof SearchStopped)) throw error
+    dropUnproven(search)
     return { verdict: 'stopped', why: error.why }
   }
 }

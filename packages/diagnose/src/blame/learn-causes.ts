@@ -73,28 +73,71 @@ export async function proveCause(
   core: StepSet,
   order: 'first' | 'other',
 ): Promise<Proof> {
-  const last = core.at(-1)!
-  const claims: [StepSet, boolean, ProbePurpose][] = [[core, true, 'cause']]
-  for (const step of core) claims.push([without(core, [step]), false, 'minimal'])
-  if (order === 'first') claims.push([upTo(last - 1), false, 'repair'])
   let errorRate = 0
-  for (const [pinned, fails, purpose] of claims) {
-    const odds = await oddsOf(search, search.cell(pinned), fails, purpose)
-    if (odds < barOf(search.errorRate)) return { isProven: false, errorRate: 1 }
-    errorRate += 1 / (1 + Math.exp(odds))
-  }
-  if (order === 'first' && search.earliest === 'unchecked') {
-    const { mode, everyInput: ambient } = search
-    const before = search.ledger.cell({ pinned: upTo(last - 1), mode, ambient })
-    const odds = await oddsOf(search, before, false, 'ambient')
+  for (const { cell, fails, purpose } of claimsOf(search, core, order)) {
+    const before = fails ? chosenBy(search, cell, order) : undefined
+    const odds = await oddsOf(search, cell, fails, purpose, before)
     if (odds < barOf(search.errorRate)) {
-      search.earliest = 'wrong'
+      if (purpose === 'ambient') search.earliest = 'wrong'
       return { isProven: false, errorRate: 1 }
     }
     errorRate += 1 / (1 + Math.exp(odds))
   }
   if (await isWeaker(search, core)) return { isProven: false, errorRate: 1 }
   return { isProven: true, errorRate: Math.min(1, errorRate) }
+}
+
+interface Claim {
+  readonly cell: LedgerCell
+  readonly fails: boolean
+  readonly purpose: ProbePurpose
+}
+
+function claimsOf(search: Search, core: StepSet, order: 'first' | 'other'): Claim[] {
+  const { mode, everyInput: ambient, ledger } = search
+  const claims: Claim[] = [{ cell: search.cell(core), fails: true, purpose: 'cause' }]
+  for (const step of core) {
+    claims.push({ cell: search.cell(without(core, [step])), fails: false, purpose: 'minimal' })
+  }
+  if (order === 'other') return claims
+  const before = upTo(core.at(-1)! - 1)
+  claims.push({ cell: search.cell(before), fails: false, purpose: 'repair' })
+  if (search.earliest === 'unchecked') {
+    const recorded = ledger.cell({ pinned: before, mode, ambient })
+    claims.push({ cell: recorded, fails: false, purpose: 'ambient' })
+  }
+  return claims
+}
+
+/** True if what was seen since still speaks for every claim about a cause. Runs no fork. */
+function isStillLikely(search: Search, learned: Learned): boolean {
+  return learned.causes.every((core, index) =>
+    claimsOf(search, core, index === 0 ? 'first' : 'other').every(
+      ({ cell, fails }) => search.levels.logRatio(cell) > 0 === fails,
+    ),
+  )
+}
+
+/** Forgets causes that a search was stopped with, unless every claim about them is still proven. */
+export function dropUnproven(search: Search): void {
+  const { learned } = search
+  if (!learned || learned.isOneByOne) return
+  search.refit()
+  const isProven = learned.causes.map((core, index) => {
+    const claims = claimsOf(search, core, index === 0 ? 'first' : 'other')
+    return claims.every(({ cell, fails }) => {
+      const ratio = search.levels.logRatio(sinceChosen(search, cell))
+      return (fails ? ratio : -ratio) >= barOf(search.options.errorRate)
+    })
+  })
+  if (isProven[0])
+    learned.causes.splice(0, Infinity, ...learned.causes.filter((_, at) => isProven[at]))
+  else search.learned = undefined
+}
+
+function sinceChosen({ chosenBy }: Search, cell: LedgerCell): Tally {
+  const { fails, forks } = chosenBy.get(cell) ?? { fails: 0, forks: 0 }
+  return { fails: cell.fails - fails, forks: cell.forks - forks }
 }
 
 /** True if it clearly fails less often than the whole run: then it raises the risk, and something else makes it real. */
@@ -112,14 +155,14 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
 }
 
 /** Above this rate of failing without a cause, forks that chose a set of steps do not also prove it. */
-const OFTEN_FAILS = 0.15
+const OFTEN_FAILS = { first: 0.2, other: 0.04 }
 
 /**
  * Forks by which the search came upon a set. Of many sets, one fails by chance in all of its
  * first forks if the run often fails anyway: then only later forks count.
  */
-function chosenBy(search: Search, cell: LedgerCell): Tally | undefined {
-  if (search.levels.meanLow < OFTEN_FAILS) return undefined
+function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): Tally | undefined {
+  if (search.levels.meanLow < OFTEN_FAILS[order]) return undefined
   const known = search.chosenBy.get(cell) ?? { fails: cell.fails, forks: cell.forks }
   search.chosenBy.set(cell, known)
   return known
@@ -131,12 +174,13 @@ async function oddsOf(
   cell: LedgerCell,
   fails: boolean,
   purpose: ProbePurpose,
+  before: Tally | undefined,
 ): Promise<number> {
   const strict = barOf(search.errorRate / STRICTER)
   const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
   // Its own forks must not have shaped the rates that they are measured by.
   search.reopen(cell)
-  const ratio = await search.settle(cell, purpose, bars, fails ? chosenBy(search, cell) : undefined)
+  const ratio = await search.settle(cell, purpose, bars, before)
   if (cell.forks > 0) search.conclude(cell, ratio > 0)
   return fails ? ratio : -ratio
 }
@@ -194,6 +238,8 @@ const FOLLOWS_NOT = Math.log(10)
 /** As many forks of each side are compared before it is left open. */
 const MAX_COMPARED = 40
 const MIN_COMPARED = 4
+/** A step that repeats a cause in every second fork would show up in as many. */
+const MIN_NEVER = 7
 /** As many sets of steps are compared by transplant; a long cascade would take forever. */
 const MAX_TRANSPLANTED = 6
 
@@ -227,7 +273,8 @@ function comparedRates(search: Search, caused: Tally, repaired: Tally): 'more' |
   if (ledger.isDeterministic || levels.isCertaintyExpected) {
     if (forks < (ledger.isDeterministic ? 1 : 2)) return 'open'
     if (caused.fails === caused.forks && repaired.fails === 0) return 'more'
-    if (caused.fails === 0 && repaired.fails === 0) return 'same'
+    const isNever = caused.fails === 0 && repaired.fails === 0
+    if (isNever && (ledger.isDeterministic || caused.forks >= MIN_NEVER)) return 'same'
   }
   const odds = logOddsOfTwoRates(levels, caused, repaired)
   if (odds >= FOLLOWS) return 'more'
@@ -248,17 +295,16 @@ export async function followsFrom(
 ): Promise<boolean | undefined> {
   const { ledger, source } = search
   const repaired = search.cell(without(core, [member]))
-  const isRecorded = ({ values }: SeenFork) => values[member] === source.recorded[member]
-  // Pinned, the recorded value is known to fail: on both sides it counts as a failure.
-  const shown = (fork: SeenFork) => isRecorded(fork) || fork.isFail
+  const valueIn = ({ values }: SeenFork) => values[member]
   const given = { fails: 0, forks: 0 }
   for (let at = 0; ; at++) {
-    const own = { fails: repaired.seen.filter(shown).length, forks: repaired.forks }
+    const own = { fails: repaired.seen.filter(shownByItself).length, forks: repaired.forks }
     const compared = comparedRates(search, given, own)
     if (compared !== 'open') return compared === 'more'
     if (at >= MAX_COMPARED) return undefined
-    for (const cell of [caused, repaired]) {
-      if (cell.forks <= at && !ledger.isExhausted(cell)) await ledger.draw(cell, 'echo')
+    const wanted = [at + 1, Math.max(MIN_COMPARED, at < 10 ? (at + 1) / 2 : at - 4)]
+    for (const [index, cell] of [caused, repaired].entries()) {
+      if (cell.forks < wanted[index]! && !ledger.isExhausted(cell)) await ledger.draw(cell, 'echo')
     }
     const fork = caused.seen[at]
     if (fork === undefined) return undefined
@@ -268,13 +314,21 @@ export async function followsFrom(
     if (isFail) given.fails++
   }
 
-  /** True if a fork in which the member says the same fails; transplanted only if none has run yet. */
+  /**
+   * What is said on both sides cannot make a difference, except for the recorded value: that
+   * is known to fail.
+   */
+  function shownByItself(fork: SeenFork): boolean {
+    const value = valueIn(fork)
+    if (value === source.recorded[member]) return true
+    return fork.isFail && !caused.seen.some((other) => valueIn(other) === value)
+  }
+
+  /** True if a fork fails in which the member says the same; `undefined` without a verdict. */
   async function failsGiven(fork: SeenFork): Promise<boolean | undefined> {
-    const value = fork.values[member]
-    if (isRecorded(fork)) return true
-    if (value === undefined) return false
-    const same = repaired.seen.filter(({ values }) => values[member] === value)
-    if (same.length > 0) return same[fork.draw % same.length]!.isFail
+    const value = valueIn(fork)
+    if (value === source.recorded[member]) return true
+    if (value === undefined || repaired.seen.some((other) => valueIn(other) === value)) return false
     const from = { step: member, from: caused.coalition, draw: fork.draw }
     const cell = ledger.cell({ ...repaired.coalition, given: [from] })
     await ledger.draw(cell, 'transplant')
@@ -436,6 +490,7 @@ async function learnOnce(search: Search): Promise<'holds' | 'contradicted'> {
   if (search.options.echoes) learned.changed = findRepeated(search, core)
   search.begin('back-ups')
   await findBackUps(search, learned)
+  if (!isStillLikely(search, learned)) return 'contradicted'
   search.begin('audit')
   for (;;) {
     const contradiction = await auditCauses(search, learned)
@@ -524,6 +579,7 @@ async function findBackUps(search: Search, learned: Learned): Promise<void> {
     learned.clearsOthers = stillFails === false
     if (stillFails !== true || learned.causes.length >= search.options.maxCauses) return
     if (!(await addCauseIn(search, learned, rest))) return
+    if (!isStillLikely(search, learned)) return
   }
 }
 

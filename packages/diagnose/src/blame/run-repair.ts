@@ -12,9 +12,8 @@ export interface RunRepair {
 const REPAIR_FORKS = 8
 
 /**
- * Runs the smallest repair, so that what is printed was seen to pass: one step of each
- * cause is free, with the steps that follow from a cause; all others are pinned. If that
- * does not mostly pass, everything from the first of them on is free.
+ * Runs the smallest repair, so that what is printed was seen to pass. One step of each cause
+ * is free, and besides it either the steps that follow from a cause or all later ones.
  */
 export async function runRepair(search: Search): Promise<void> {
   const { learned, ledger, levels, everyStep } = search
@@ -22,7 +21,8 @@ export async function runRepair(search: Search): Promise<void> {
   const steps = minimalRepair(learned?.causes ?? [])
   const free = union(steps, learned?.followers() ?? [])
   const candidates = [search.cell(without(everyStep, free)), search.cell(upTo((free[0] ?? 0) - 1))]
-  for (const cell of candidates) {
+  // The one that was tried more often needs fewer forks.
+  for (const cell of candidates.toSorted((a, b) => b.forks - a.forks)) {
     const wanted = levels.isCertaintyExpected ? 2 : REPAIR_FORKS
     await ledger.draw(cell, 'repair', wanted - cell.forks)
     if (cell.forks === 0 || (cell.verdict !== false && levels.logRatio(cell) > 0)) continue
