@@ -16,7 +16,10 @@ export interface Anchors {
 const MIN_PAIRS = 4
 /** Two rates that look alike may still differ: some more must agree before that is said. */
 const MIN_PAIRS_SAME = 10
-/** If it always fails, as many forks with nothing pinned must fail, too: a step may make certain what was likely. */
+/**
+ * If it always fails, as many forks with nothing pinned must fail, too, unless they all did
+ * exactly the same: a step may make certain what was likely.
+ */
 const MIN_FREE_SAME = 20
 /** After as many it continues only while they look different. */
 const MAY_END = 80
@@ -26,7 +29,7 @@ const SEPARATE = Math.log(300)
 const SAME = Math.log(20)
 /** Enough when it is looked at for the last time. */
 const SEPARATE_AT_LAST = Math.log(30)
-const SAME_AT_LAST = Math.log(3)
+const SAME_AT_LAST = Math.log(1.5)
 const PLAIN_GAP = 0.7
 const SECOND_LOOK = 40
 /** After this many replays without a failure the run is taken to pass. */
@@ -127,10 +130,11 @@ function compare(
   if (pairs < MIN_PAIRS) return undefined
   const odds = logOddsOfTwoRates(search.levels, pinned, free)
   if (odds >= SEPARATE) return 'separate'
-  const alwaysFails = pinned.fails === pinned.forks && free.fails === free.forks
-  if (alwaysFails && areUniform(pinned, free)) return 'same'
-  const isEnough = pairs >= MIN_PAIRS_SAME && (!alwaysFails || free.forks >= MIN_FREE_SAME)
-  if (odds <= -SAME && isEnough) return 'same'
+  if (pairs >= MIN_PAIRS_SAME && odds <= -SAME) {
+    const alwaysFails = pinned.fails === pinned.forks && free.fails === free.forks
+    const isChancy = alwaysFails && search.mode === 'free' && !areUniform(pinned, free)
+    if (!isChancy || free.forks >= MIN_FREE_SAME) return 'same'
+  }
   if (pairs >= MAY_END && odds < 0) return odds <= -SAME_AT_LAST ? 'same' : 'open'
   if (pairs < MAX_PAIRS) return undefined
   return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'

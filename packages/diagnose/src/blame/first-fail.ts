@@ -69,7 +69,11 @@ export async function findRaisedRisk(
 
 async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): Promise<boolean> {
   const { ledger } = search
-  if (ledger.isDeterministic || search.levels.isCertaintyExpected) return false
+  if (ledger.isDeterministic) return false
+  if (search.levels.isCertaintyExpected) {
+    await ledger.draw(after, 'risk', LEAST_LOOK / 2 - after.forks)
+    if (!ledger.hasChance) return false
+  }
   await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
   for (let extra = 0; extra < MAX_EXTRA; extra++) {
     const odds = logOddsOfTwoRates(search.levels, after, before)

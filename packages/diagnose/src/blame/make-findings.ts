@@ -68,8 +68,10 @@ function causeSets(search: Search): CauseSet[] {
     : causes
 }
 
+/** Nothing is claimed for a cause while it is open which of the pinned ambient inputs it needs. */
 function confidenceOf(search: Search): number {
-  const { learned, ambientCause } = search
+  const { learned, ambientCause, ambient, needed } = search
+  if (!ambientCause && ambient.length > needed.length && needed.length === 0) return 0
   const { errorRate } = (namedCauses(search).length > 0 ? learned : ambientCause) ?? {
     errorRate: 1,
   }
@@ -107,7 +109,8 @@ function ambientCauseSet(search: Search, inputs: StepSet, order: number): CauseS
 
 /** Without any one member it does not fail, so each has the same share of what they do together. */
 function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
-  const { needed, ledger, mode } = search
+  const { ledger, mode } = search
+  const needed = search.needed.length > 0 ? search.needed : search.ambient
   const members = steps.length + needed.length
   const alone =
     needed.length === 0 ? search.cell(steps) : ledger.cell({ pinned: steps, mode, ambient: needed })

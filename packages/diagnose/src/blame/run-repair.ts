@@ -9,7 +9,7 @@ export interface RunRepair {
 }
 
 /** As many forks of a repair give a rate that is worth printing. */
-const REPAIR_FORKS = 8
+const REPAIR_FORKS = 6
 
 /**
  * Runs the smallest repair, so that what is printed was seen to pass. One step of each cause
