@@ -195,6 +195,11 @@ export const errors = errorTable({
     'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
     { cause },
   ],
+  EFFECT_WITHHELD: (step: string) => [
+    `${step} may not really run in a fork, and no recording has its answer.`,
+    'It may have effects outside, and the agent made this call with other arguments than in any recorded run.',
+    'Allow it with --live-tools, or give its answer with --free or --simulator.',
+  ],
   BOUNDARY_NOT_REPLAYABLE: (name: string) => [
     `${name} was reached during replay.`,
     'Retake does not capture it, and a replay never touches the outside world.',

@@ -20,7 +20,8 @@ export {
   planResume,
   type PinnedForkOptions,
 } from './player/make-plan.js'
-export { searchableSteps } from './player/pinned-matcher.js'
+export { callKey } from './player/free-answers.js'
+export { searchableSteps, serversIn } from './player/pinned-matcher.js'
 export {
   forkPinned,
   fork,

@@ -148,6 +148,23 @@ export function answerOf(tape: Tape, step: Step): FreeAnswer {
   return { payload: recordedPayload(tape, step).data }
 }
 
+/** What a child process printed, and its exit code. Throws `DoesNotFit` if it was killed or did not start. */
+export function processAnswerOf(step: Step): FreeAnswer {
+  const call = step.call()
+  const result = isRecord(call?.result) ? call.result : {}
+  const exitCode = result['status'] ?? result['exitCode'] ?? (call?.result as unknown[])?.[0]
+  if (call === undefined || step.failure !== undefined || typeof exitCode !== 'number')
+    throw new DoesNotFit('the process did not exit by itself')
+  const printed = (pipe: number, key: string): string => {
+    const bytes = call.output.filter((each) => each.pipe === pipe).map((each) => each.bytes)
+    return bytes.length > 0 ? Buffer.concat(bytes).toString() : textOf(result[key])
+  }
+  return { payload: { stdout: printed(1, 'stdout'), stderr: printed(2, 'stderr'), exitCode } }
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : ''
+
 /** The recorded answer in the same form, to compare with. */
 export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =>
   attempt(() => answerOf(tape, step))

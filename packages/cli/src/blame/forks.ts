@@ -185,7 +185,10 @@ export type ProcessForksOptions = Pick<
   BlameSearch,
   'tape' | 'steps' | 'oracle' | 'pool' | 'seed' | 'timeoutMs' | 'signal' | 'tapesFolder' | 'onPause'
 > &
-  Partial<Pick<BlameSearch, 'env'> & Pick<Interventions, 'answers' | 'simulator'>> & {
+  Partial<
+    Pick<BlameSearch, 'env'> &
+      Pick<Interventions, 'answers' | 'simulator' | 'recordings' | 'liveTools'>
+  > & {
     readonly stored: StoredForks
   }
 
@@ -324,12 +327,16 @@ export class ProcessForks implements ForkSource {
   }
 
   /** Two forks whose `key` differs have seeds that differ. */
-  async #runLive(plan: Omit<PinnedPlan, 'seed' | 'simulator'>, key: string): Promise<StoredFork> {
+  async #runLive(
+    plan: Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'requests'>,
+    key: string,
+  ): Promise<StoredFork> {
     const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
+    const { recordings, liveTools } = this.options
     const seed = createHash('sha256').update(`${this.options.seed} ${key}`).digest().readUInt32BE(0)
     const job = {
       tape: path.resolve(tape.path),
-      plan: { ...plan, seed, ...(simulator !== undefined && { simulator }) },
+      plan: { ...plan, seed, ...defined({ simulator, recordings, liveTools }) },
       timeoutMs,
       env,
     }

@@ -16,6 +16,7 @@ import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
 import type { FindingsFile, SearchedStep } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
+import { effectName, hasEffects } from './effects.js'
 import type { Interventions } from './interventions.js'
 import path from 'node:path'
 import { cost, labelRanges, plural } from '@retake/tape/present'
@@ -28,32 +29,62 @@ const STEADY = 2.2
 const NOISY = 7
 /** Probes beside those for causes: anchors, and the audit at the end. */
 const FIXED_PROBES = 2 + 9
-/** Average part of the steps that is live in a fork: probes pin prefixes. */
-const LIVE_PART = 0.5
+/** Part of the steps that is live in a fork on average: probes pin prefixes, or single steps. */
+const LIVE_LEAST = 0.3
+const LIVE_MOST = 0.8
 
-/** `isPaid`: the step goes live if it is free. */
-export function estimateSearch(steps: readonly Step[], isPaid: (step: Step) => boolean) {
+/** A figure that is known only between two ends. */
+interface Range {
+  readonly least: number
+  readonly most: number
+}
+
+/** Range of what a search takes. `isLive`: the step goes live if it is free. */
+export function estimateSearch(
+  steps: readonly Step[],
+  isLive: (step: Step) => boolean,
+  maxForks = Infinity,
+) {
   const count = steps.length
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
-  const forks = Math.ceil((forCause + echoes + FIXED_PROBES) * STEADY)
-  const forksMost = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
-  const paid = steps.filter(isPaid)
-  const times = forks * LIVE_PART
-  const tokens = paid.reduce((sum, step) => sum + spentTokens(step), 0)
-  const costs = paid.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
+  const least = Math.ceil((forCause + echoes + FIXED_PROBES) * STEADY)
+  const most = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
+  const forks = { least: Math.min(least, maxForks), most: Math.min(most, maxForks) }
+  const live = steps.filter(isLive)
+  const tokens = live.reduce((sum, step) => sum + spentTokens(step), 0)
+  const costs = live.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
   const isKnown = !costs.includes(undefined)
   const costUsd = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+  const times = (each: number): Range => ({
+    least: each * forks.least * LIVE_LEAST,
+    most: each * forks.most * LIVE_MOST,
+  })
+  const whole = ({ least: low, most: high }: Range): Range => ({
+    least: Math.round(low),
+    most: Math.ceil(high),
+  })
   return {
     steps: count,
-    /** For one cause, when the agent does the same each time. */
+    /** From one cause of an agent that does the same each time, to several of a noisy one. */
     forks,
-    /** When it does not, and for several causes. */
-    forksMost,
-    liveSteps: Math.round(paid.length * times),
-    tokens: Math.round(tokens * times),
-    ...(isKnown && { costUsd: costUsd * times }),
+    liveSteps: whole(times(live.length)),
+    tokens: whole(times(tokens)),
+    ...(isKnown && { costUsd: times(costUsd) }),
+    /** By name, steps with effects that really run. */
+    effects: Object.fromEntries(
+      [...countBy(live.filter(hasEffects), effectName)].map(([name, calls]) => [
+        name,
+        whole(times(calls)),
+      ]),
+    ) as Readonly<Record<string, Range>>,
   }
+}
+
+function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
+  return counts
 }
 
 /** All tokens of a step, in and out. */
@@ -67,17 +98,40 @@ export function estimateLine(
   estimate: Estimate,
   { maxForks, maxUsd }: Pick<BlameSearch, 'maxForks' | 'maxUsd'>,
 ): string {
-  const { steps, forks, forksMost, liveSteps, tokens, costUsd } = estimate
+  const { steps, forks, liveSteps, tokens, costUsd } = estimate
   const budget = maxUsd === undefined ? '' : `, at most $${maxUsd}`
   return [
     plural(steps, 'step'),
-    `about ${forks} to ${forksMost} forks`,
-    `about ${plural(liveSteps, 'live step')}`,
-    `${tokens} tokens`,
-    costUsd === undefined ? 'cost unknown' : `about ${cost(costUsd)}`,
+    `${rangeText(forks)} forks`,
+    `${rangeText(liveSteps)} live steps`,
+    `${rangeText(tokens)} tokens`,
+    costUsd === undefined ? 'cost unknown' : rangeText(costUsd, cost),
     `at most ${plural(maxForks, 'fork')}${budget}`,
   ].join(' · ')
 }
+
+/** `30 to 120`; one figure where both ends are the same. */
+const rangeText = ({ least, most }: Range, text: (value: number) => string = String): string =>
+  text(least) === text(most) ? text(most) : `${text(least)} to ${text(most)}`
+
+/** What is really run in forks, and what is not, before anything is. */
+export function effectLines(
+  { steps, interventions: { ways, liveTools } }: BlameSearch,
+  { effects }: Estimate,
+): string[] {
+  const running = Object.entries(effects).map(
+    ([name, times]) => `${name} will really run about ${rangeText(times)} times.`,
+  )
+  const held = steps.filter(
+    (step) => hasEffects(step) && !(effectName(step) in effects) && ways[step.label]?.shows !== undefined,
+  )
+  if (held.length === 0 || liveTools === undefined) return running
+  const names = [...new Set(held.map(effectName))]
+  const shown = names.slice(0, NAMES_MAX).join(', ') + (names.length > NAMES_MAX ? ', …' : '')
+  return [...running, `not run, answered from recordings: ${shown} (--live-tools runs them)`]
+}
+
+const NAMES_MAX = 6
 
 /** How often the oracle judges the unchanged run first. */
 const CHECKS = 4
@@ -214,6 +268,8 @@ export interface BlameSearch {
   readonly tape: Tape
   readonly steps: readonly Step[]
   readonly oracle: Oracle
+  /** Why this oracle was chosen, where the user gave none. */
+  readonly oracleWhy?: string
   /** How free steps are answered, as it was given, and what that comes to. */
   readonly free: readonly string[]
   readonly interventions: Interventions
@@ -313,13 +369,13 @@ const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => 
 /** Forks of another question say nothing about this one. */
 const searchKeyOf = (search: BlameSearch): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
-  const { answers, simulator = '', simulatorKey = '' } = interventions
+  const { answers, recordings, liveTools, simulator = '', simulatorKey = '' } = interventions
   // Files that the run found and did not write itself: forks read them as they are now.
   const { read, written } = filesOnTape(tape)
   const given = [...read].filter((file) => !written.has(file))
   const code = hashOfCode([...sourceFiles(tape), ...given])
   return shortHash([
-    [oracle.key, labelsOf(steps), answers, simulator, simulatorKey],
+    [oracle.key, labelsOf(steps), answers, recordings, liveTools, simulator, simulatorKey],
     [env, seed, code, process.version],
   ])
 }

@@ -12,7 +12,7 @@ import type { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
 import { searchedSteps, searchRun } from './search-run.js'
 import type { Options } from '../command-line/verb.js'
-import { readPool } from './read-search.js'
+import { makePool } from './read-search.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
 
@@ -115,7 +115,7 @@ export async function runValidation(options: Options): Promise<number> {
   const progress = new Progress('recording agents with known faults')
   try {
     let done = 0
-    const validated = await validateBlame(readPool(options), interruption.signal, () =>
+    const validated = await validateBlame(makePool(options.number('jobs', { least: 1, most: 256 })), interruption.signal, () =>
       progress.say(`${++done} planted failures blamed`),
     )
     progress.stop()

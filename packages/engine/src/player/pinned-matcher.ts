@@ -385,6 +385,20 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     )
   }
 
+  /** An answered step with the same request: the one that it was matched with, else the last. */
+  sameCall({
+    event,
+    body,
+    recorded,
+  }: Pick<RequestedStep, 'event' | 'body'> & { readonly recorded: RecordedStep | undefined }):
+    | RecordedStep
+    | undefined {
+    const bucket = this.#byKey.get(stepKey(event, body)) ?? []
+    const answered = bucket.filter(({ parts }) => parts.length > 0)
+    const same = this.#identical(answered, { event, body })
+    return recorded !== undefined && same.includes(recorded) ? recorded : same.at(-1)
+  }
+
   #sameKind({ event, body }: RequestedStep): readonly RecordedStep[] {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     if (event.type !== 'request') return bucket
@@ -399,7 +413,10 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
 
   // ── the same request ──────────────────────────────────────────────────────
 
-  #identical(candidates: readonly RecordedStep[], { event, body }: RequestedStep): RecordedStep[] {
+  #identical(
+    candidates: readonly RecordedStep[],
+    { event, body }: Pick<RequestedStep, 'event' | 'body'>,
+  ): RecordedStep[] {
     const sha = bodySha(body)
     const exact = candidates.filter(
       (one) =>

@@ -223,6 +223,8 @@ class PinnedConnections {
   readonly #open = new Map<number, Operation>()
   /** By address, the delivery of `connect`. */
   readonly #connects = new Map<string, number>()
+  /** Addresses to which the recorded run sent bytes that are not HTTP: a database, for example. */
+  readonly #opaque = new Set<string>()
 
   constructor(
     readonly tape: Tape,
@@ -240,6 +242,7 @@ class PinnedConnections {
       if (event.type !== 'socket') continue
       const key = keyOf(event)
       const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
+      if (connect !== undefined && !requested.has(key) && !upgraded.has(key)) this.#opaque.add(key)
       if (connect !== undefined && requested.has(key) && !upgraded.has(key))
         this.#connects.set(key, connect)
     }
@@ -267,6 +270,11 @@ class PinnedConnections {
   /** The recorded delivery that opens a connection to there; undefined where only a real one will do. */
   connectFor(target: Target): number | undefined {
     return this.#connects.get(keyOf(target))
+  }
+
+  /** True if what goes over such a connection is not known as requests. */
+  isOpaque(target: Target): boolean {
+    return this.#opaque.has(keyOf(target))
   }
 
   /** Parts of an answer. The end of its connection is one only where nothing else says that it is complete. */
@@ -566,6 +574,9 @@ export class PinnedSource implements AnswerSource, Tail {
       return this.#answers.part(seq)
     const [part] = this.#free.planned(requested) ?? this.#free.simulatedNow(requested) ?? []
     if (part !== undefined) return part
+    const [other] = this.#free.fromRecordings(requested) ?? []
+    if (other !== undefined) return other
+    if (this.#free.isWithheld(requested)) return this.#withheldNow(requested)
     this.#live += 1
     return outside.run(call, op)
   }
@@ -632,25 +643,29 @@ export class PinnedSource implements AnswerSource, Tail {
   // ── answers ──────────────────────────────────────────────────────────────
 
   #answer(pending: PendingRequest): void {
-    const { recorded, carrier, event, body } = pending
-    if (recorded !== undefined && this.#isPinned(recorded)) {
-      if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
-      const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
-      if (other) this.#give(pending, other)
-      else this.#pin(carrier, recorded)
-      return
-    }
+    const { recorded, carrier } = pending
+    if (recorded !== undefined && this.#isPinned(recorded))
+      return this.#givePinned(pending, recorded)
     // A server gets many requests: one answer cannot replace it.
     if (this.#servers.has(recorded?.seq ?? -1)) return this.#goLive(pending)
     const planned = this.#free.planned(pending)
     if (planned !== undefined) return this.#give(pending, planned)
-    if (!this.#free.simulates) return this.#goLive(pending)
+    if (!this.#free.simulates) return this.#runOrServe(pending)
     carrier.source = 'simulated'
     const making = this.#free.simulated(pending).then((parts) => {
-      if (parts === undefined) natives.setImmediate(() => this.#goLive(pending))
+      if (parts === undefined) natives.setImmediate(() => this.#runOrServe(pending))
       return withOrder(parts ?? [], recorded)
     })
     this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
+  }
+
+  /** The answer of a recorded step. */
+  #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
+    const { carrier, event, body } = pending
+    if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
+    const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
+    if (other) this.#give(pending, other)
+    else this.#pin(carrier, recorded)
   }
 
   #pin(carrier: Operation, recorded: RecordedStep): void {
@@ -675,9 +690,31 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.add(carrier, withOrder(parts, recorded))
   }
 
+  /** Answers a free step from recordings of the same call where it must; else it really runs. */
+  #runOrServe(pending: PendingRequest): void {
+    const other = this.#free.fromRecordings(pending)
+    if (other !== undefined) return this.#give(pending, other)
+    if (!this.#free.isWithheld(pending)) return this.#goLive(pending)
+    const same = this.#matched.matcher.sameCall(pending)
+    if (same !== undefined) return this.#givePinned(pending, same)
+    // Nothing is sent, whatever the agent does before the fork ends.
+    pending.carrier.source = 'simulated'
+    this.#free.withhold(pending)
+  }
+
+  #withheldNow(requested: FreeRequest): AnswerPart {
+    const [seq] = this.#matched.matcher.sameCall(requested)?.parts ?? []
+    if (seq === undefined) throw this.#free.withhold(requested)
+    return this.#answers.part(seq)
+  }
+
   #goLive(pending: PendingRequest): void {
     const { recorded, carrier, send } = pending
     if (carrier.closed) return
+    if (this.#free.isWithheld(pending)) {
+      this.#free.withhold(pending)
+      return
+    }
     this.#live += 1
     const request = recorded && this.#requests.instead(recorded)
     outsideRuns(() => send(request))
@@ -702,7 +739,13 @@ export class PinnedSource implements AnswerSource, Tail {
   #connect(operation: Operation, event: NewEvent<SocketEvent>): void {
     this.#connections.add(operation)
     const connect = this.#connections.connectFor(event)
-    if (connect === undefined) return outside.start(operation)
+    if (connect === undefined) {
+      if (this.#connections.isOpaque(event) && this.#free.withholds('connection')) {
+        this.#free.breakAt(`A connection to ${event.host ?? event.path}`)
+        return
+      }
+      return outside.start(operation)
+    }
     operation.source = 'tape'
     this.#queue.add(operation, [{ ...this.#answers.part(connect), order: 0 }])
   }
@@ -714,6 +757,10 @@ export class PinnedSource implements AnswerSource, Tail {
   ): void {
     const requested = this.#matched.match(operation.id, event, operation.action.body)
     if (connection === undefined) {
+      if (this.#free.isWithheld(requested)) {
+        this.#free.withhold(requested)
+        return
+      }
       this.#live += 1
       return outside.start(operation)
     }

@@ -79,6 +79,17 @@ export interface PinnedPlan {
   readonly simulator?: string
   /** Passed to the simulator: two forks with the same seed may have the same outcome. */
   readonly seed: number
+  /**
+   * By `callKey`, answers of free steps that `answers` does not name, in the order in which
+   * equal calls get them; the last one is given again.
+   */
+  readonly recordings?: Readonly<Record<string, readonly FreeAnswer[]>>
+  /**
+   * Names of tools, or kinds of steps, that may really run; missing: all. Steps with effects are
+   * tools, processes, and requests other than GET and HEAD that do not go to a model. One that
+   * may not run gets the recorded answer of the same call; without one, the fork ends.
+   */
+  readonly liveTools?: readonly string[]
 }
 
 /**
