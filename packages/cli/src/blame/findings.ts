@@ -38,7 +38,15 @@ export interface SearchedStep {
   readonly kind: StepKind
   /** Kind and name of the step: `tool search_policy`. */
   readonly name: string
+  /** What it did, in a line: `search_policy({"text":"refund"})`. */
   readonly title: string
+  /** Where the agent's code made the call, as `file:line:column`. */
+  readonly site?: string
+  /** Name and arguments of a tool. */
+  readonly tool?: string
+  readonly arguments?: unknown
+  /** How it was answered where it was free, in words. */
+  readonly free?: string
 }
 
 /** How the search went. */

@@ -7,7 +7,7 @@ import { setMaxListeners } from 'node:events'
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
-import type { PinnedPlan } from '@retake/engine'
+import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
@@ -268,6 +268,16 @@ export class ProcessForks implements ForkSource {
     const pinned = labels.slice(0, labels.indexOf(at))
     const requests = { [at]: request }
     return this.#once(key, () => this.#runLive({ pinned, mode: 'free', answers, requests }, key))
+  }
+
+  /** Forks with another answer of a step; everything before it is pinned, everything after it is free. */
+  forkAnswer(at: string, answer: FreeAnswer, draw: number): Promise<Fork> {
+    const { steps, answers = {} } = this.options
+    const labels = steps.map(({ label }) => label)
+    const pinned = labels.slice(0, labels.indexOf(at))
+    const key = `answered ${at} ${shortHash(answer)} #${draw}`
+    const plan = { pinned, mode: 'free', answers: { ...answers, [at]: answer } } as const
+    return this.#once(key, () => this.#runLive(plan, key))
   }
 
   /** Repeating a fork that ran before costs nothing. */

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FreeAnswer } from '@retake/engine'
-import { parseSet, type Step, type Tape, isRecord } from '@retake/tape'
+import { isRecord, parseSet, type Step, type StepIntervention, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { hashOfCode } from '../agent/source-code.js'
 import { RunStore } from '../runs/run-store.js'
@@ -95,21 +95,20 @@ interface FreeSpec {
   readonly skips?: (step: Step) => boolean
 }
 
-/**
- * How a free step is answered, and what that can show. `cause`: it gets an answer that it
- * could really have given, so a flip shows that the recorded one made the difference for the
- * worse. `dependence`: it says nothing, or something made up; a flip shows that the failure
- * depends on it, not that it was wrong. `nothing`: it answers as recorded, so freeing it
- * changes nothing by itself.
- */
-export interface StepIntervention {
+/** How a step is answered where it is free. */
+export interface FreeWay {
+  readonly kind: StepIntervention
+  /** As it is shown: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
   readonly how: string
-  readonly shows: 'cause' | 'dependence' | 'nothing'
 }
 
-const LIVE: StepIntervention = { how: 'live', shows: 'cause' }
-const AS_RECORDED: StepIntervention = { how: 'as recorded', shows: 'nothing' }
-const MADE_UP = /^(neutral|nothing|error)$/
+const LIVE: FreeWay = { kind: 'live', how: 'live' }
+const AS_RECORDED: FreeWay = { kind: 'pinned', how: 'as recorded' }
+const MADE_UP: Readonly<Record<string, StepIntervention>> = {
+  neutral: 'neutral',
+  nothing: 'empty',
+  error: 'error',
+}
 
 interface Source {
   readonly tape: Tape
@@ -239,7 +238,7 @@ const LABELS_MAX = 8
  */
 function describeInterventions(
   steps: readonly Step[],
-  ways: Readonly<Record<string, StepIntervention>>,
+  ways: Readonly<Record<string, FreeWay>>,
 ): string {
   const howOf = ({ label }: Step): string => short(ways[label]?.how ?? LIVE.how)
   const parts = [...new Set(steps.map(({ kind }) => kind))].flatMap((kind) => {
@@ -296,7 +295,7 @@ export function planInterventions(
   const { folder = process.cwd(), runs = new RunStore(), others = NO_OTHERS } = options
   const { liveTools = new LiveTools([], []), simulator } = options
   const answers: Record<string, FreeAnswer> = {}
-  const ways: Record<string, StepIntervention> = {}
+  const ways: Record<string, FreeWay> = {}
   const warnings: string[] = []
   // Those that name a step closely come last, and so win.
   const parsed = specs
@@ -329,7 +328,10 @@ export function planInterventions(
           continue
         }
         answers[label] = answer
-        ways[label] = { how, shows: MADE_UP.test(how) ? 'dependence' : 'cause' }
+        ways[label] = {
+          kind: MADE_UP[how] ?? (how.startsWith('run:') ? 'sibling' : 'given'),
+          how,
+        }
       } catch (error) {
         if (!(error instanceof DoesNotFit)) throw error
         if (closeness === 3)
@@ -345,7 +347,7 @@ export function planInterventions(
     const answer = answers[step.label]
     if (answer === undefined || !isDeepStrictEqual(answer, recordedAnswer(tape, step))) continue
     warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
-    ways[step.label] = { ...(ways[step.label] ?? AS_RECORDED), shows: 'nothing' }
+    ways[step.label] = { kind: 'pinned', how: ways[step.label]?.how ?? AS_RECORDED.how }
   }
   const own = new Set(steps.map((step) => callKeyOf(tape, step)))
   const recordings: Record<string, readonly FreeAnswer[]> = {}
@@ -354,13 +356,13 @@ export function planInterventions(
   for (const step of steps) {
     const { label } = step
     if (ways[label] !== undefined) continue
-    if (simulator !== undefined) ways[label] = { how: `by ${fromHere(simulator)}`, shows: 'cause' }
+    if (simulator !== undefined) ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
     else if (liveTools.mayRun(step)) ways[label] = LIVE
     else {
       const key = callKeyOf(tape, step) ?? ''
       const [other] = others.get(key) ?? []
       if (other !== undefined) recordings[key] = [other.answer]
-      ways[label] = other === undefined ? AS_RECORDED : { how: howOfOther(other), shows: 'cause' }
+      ways[label] = other === undefined ? AS_RECORDED : wayOfOther(other)
     }
   }
   const { allowed } = liveTools
@@ -388,8 +390,10 @@ export function planInterventions(
 
 const NO_OTHERS: ReadonlyMap<string, readonly OtherAnswer[]> = new Map()
 
-const howOfOther = ({ run, passes }: OtherAnswer): string =>
-  `as in run ${run}${passes ? ', which passed' : ''}`
+const wayOfOther = ({ run, passes }: OtherAnswer): FreeWay =>
+  passes
+    ? { kind: 'sibling', how: `as in run ${run}, which passed` }
+    : { kind: 'recorded', how: `as in run ${run}` }
 
 function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions): {
   readonly simulator?: string

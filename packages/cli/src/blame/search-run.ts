@@ -9,7 +9,7 @@ import {
   stepPrior,
 } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
-import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
+import { type BlameFindings, defined, type SpanFindings, type Step, type Tape } from '@retake/tape'
 import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
@@ -17,7 +17,10 @@ import { viewRun } from '../runs/view-run.js'
 import type { FindingsFile, SearchedStep } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
+import { recordedAnswer } from './build-answer.js'
+import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import type { Interventions } from './interventions.js'
+import { callKeyOf } from './siblings.js'
 import path from 'node:path'
 import { cost, labelRanges, plural } from '@retake/tape/present'
 
@@ -123,7 +126,7 @@ export function effectLines(
     ([name, times]) => `${name} will really run about ${rangeText(times)} times.`,
   )
   const held = steps.filter(
-    (step) => hasEffects(step) && !(effectName(step) in effects) && ways[step.label]?.shows !== undefined,
+    (step) => hasEffects(step) && ['pinned', 'sibling', 'recorded'].includes(ways[step.label]?.kind ?? ''),
   )
   if (held.length === 0 || liveTools === undefined) return running
   const names = [...new Set(held.map(effectName))]
@@ -296,8 +299,134 @@ export function searchedSteps(tape: Tape): Step[] {
   return viewRun(tape).recordedSteps.filter(({ label }) => labels.has(label))
 }
 
-/** Finds which steps together made a run fail. What is known when it is stopped is the result. */
+/**
+ * Finds which steps together made a run fail. What is known when it is stopped is the result.
+ * If no step explains the failure, answers of tools that could not be run again are changed
+ * one field at a time, and the search is repeated with the first change that makes it pass.
+ */
 export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
+  const startedAt = performance.now()
+  const first = await searchOnce(search)
+  const changes = changesToTry(search, first)
+  if (changes.length === 0) return first
+  const tried = await tryFields(search, changes, first)
+  const { change } = tried
+  const used = first.facts.newForks + tried.newForks
+  const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
+  const before = { ...first, facts: { ...first.facts, newForks: used } }
+  const fields = plural(tried.newForks, 'field')
+  if (change === undefined) return withNote(before, `${fields} changed one at a time: it still failed.`)
+  const again = await searchOnce({
+    ...search,
+    interventions: withField(search, change),
+    maxForks: Math.max(0, search.maxForks - used),
+    ...(search.maxUsd !== undefined && { maxUsd: Math.max(0, search.maxUsd - spent) }),
+  })
+  if (again.findings.verdict !== 'attributed') return before
+  return {
+    ...again,
+    findings: {
+      ...again.findings,
+      forks: sumCounts(first.findings.forks, again.findings.forks, tried.newForks),
+    },
+    facts: {
+      ...again.facts,
+      newForks: used + again.facts.newForks,
+      forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
+      wallMs: Math.round(performance.now() - startedAt),
+      maxForks: search.maxForks,
+    },
+  }
+}
+
+/** At most this many changed fields are tried. */
+const CHANGES_MAX = 24
+
+/** Changed answers of steps that nothing else could be tried for. */
+function changesToTry(
+  { tape, steps, interventions }: BlameSearch,
+  { findings }: FindingsFile,
+): FieldChange[] {
+  if (findings.verdict !== 'no attributable step' || findings.anchors.pinned.fails === 0) return []
+  const { ways } = interventions
+  const prior = stepPrior(steps)
+  return steps
+    .map((step, index) => ({ step, prior: prior[index] ?? 0 }))
+    .filter(({ step }) => ways[step.label]?.kind === 'pinned' && hasEffects(step))
+    .toSorted((a, b) => b.prior - a.prior)
+    .flatMap(({ step }) => {
+      const alike = steps.filter((other) => other !== step && effectName(other) === effectName(step))
+      return fieldChanges(tape, step, alike.flatMap((other) => recordedAnswer(tape, other) ?? []))
+    })
+    .slice(0, CHANGES_MAX)
+}
+
+/** Runs one fork for each change, everything before its step pinned, until one passes. */
+async function tryFields(
+  search: BlameSearch,
+  changes: readonly FieldChange[],
+  { facts, findings }: FindingsFile,
+): Promise<{ change?: FieldChange; newForks: number; costUsd: number }> {
+  const { tape, signal, onProgress } = search
+  const stored = new StoredForks(tape.path, tape.run.id, searchKeyOf(search))
+  const source = new ProcessForks({ ...search, ...search.interventions, stored })
+  const left = search.maxForks - facts.newForks
+  let change: FieldChange | undefined
+  try {
+    for (let from = 0; from < changes.length && change === undefined; from += source.concurrency) {
+      if (signal.aborted || source.newForks >= left) break
+      const [probe] = findings.evidence
+      if (probe) onProgress?.({ forks: facts.newForks + from, remaining: changes.length - from, probe })
+      const batch = changes.slice(from, from + source.concurrency)
+      const forks = await Promise.all(
+        batch.map(({ label, answer }) => source.forkAnswer(label, answer, 0)),
+      )
+      change = batch.find((_, index) => forks[index]?.outcome === 'pass')
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    source.close()
+    await source.settled()
+  }
+  const { newForks, spentUsd: costUsd } = source
+  return { ...(change && { change }), newForks, costUsd }
+}
+
+/** The same interventions, with the changed answer for this very call. */
+function withField({ tape, steps, interventions }: BlameSearch, change: FieldChange): Interventions {
+  const step = steps.find(({ label }) => label === change.label)
+  const key = step && callKeyOf(tape, step)
+  const { ways, recordings } = interventions
+  return {
+    ...interventions,
+    recordings: { ...recordings, ...(key !== undefined && { [key]: [change.answer] }) },
+    ways: { ...ways, [change.label]: { kind: 'field', how: `with ${fieldText(change)}` } },
+  }
+}
+
+const withNote = (found: FindingsFile, note: string): FindingsFile => ({
+  ...found,
+  findings: { ...found.findings, notes: [...found.findings.notes, note] },
+})
+
+function sumCounts(
+  first: BlameFindings['forks'],
+  second: BlameFindings['forks'],
+  more: number,
+): BlameFindings['forks'] {
+  const tokens = first.tokens === undefined || second.tokens === undefined ? undefined : first.tokens + second.tokens
+  const costUsd = first.costUsd === undefined || second.costUsd === undefined ? undefined : first.costUsd + second.costUsd
+  return {
+    asked: first.asked + second.asked + more,
+    served: first.served + second.served,
+    undefined: first.undefined + second.undefined,
+    liveSteps: first.liveSteps + second.liveSteps,
+    ...defined({ tokens, costUsd }),
+  }
+}
+
+async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   const startedAt = performance.now()
   const { tape, steps, oracle, free, seed, maxForks, maxUsd, signal } = search
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
@@ -323,9 +452,13 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
       at: Date.now(),
       oracle: oracle.text,
       question,
-      steps: steps.map(searchedStep),
+      steps: steps.map((step) => searchedStep(step, search)),
       findings: {
         ...findings,
+        steps: findings.steps.map((step) => ({
+          ...step,
+          ...defined({ intervention: search.interventions.ways[step.label]?.kind }),
+        })),
         notes: [
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
@@ -434,11 +567,17 @@ function findSpans(source: ProcessForks, search: BlameSearch, step: Step): Promi
   )
 }
 
-const searchedStep = (step: Step): SearchedStep => ({
+const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep => ({
   label: step.label,
   kind: step.kind,
   name: nameOf(step),
   title: step.title,
+  ...defined({
+    site: step.site,
+    tool: step.toolName,
+    arguments: step.call()?.args,
+    free: interventions.ways[step.label]?.how,
+  }),
 })
 
 function nameOf({ kind, toolName, model, title }: Step): string {

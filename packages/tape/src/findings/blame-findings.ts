@@ -141,9 +141,10 @@ export interface BlamedStep {
 /**
  * `live`: asked or run again. `given`: an answer that the user gave as right. `sibling`: the
  * answer of another recorded run. `recorded`: another recorded answer of the same tool.
- * `simulated`: by a simulator. `neutral`, `empty`, `error`: an answer that says nothing or
- * fails: that shows dependence, and not that the recorded answer was wrong. `pinned`: never
- * free, because running it again would have effects.
+ * `simulated`: by a simulator. `neutral`, `empty`, `error`, `field`: an answer that says
+ * nothing, fails, or has one field changed: that shows dependence, and not that the recorded
+ * answer was wrong. `pinned`: always the recorded answer, because running it again would have
+ * effects and no other answer is known.
  */
 export type StepIntervention =
   | 'live'
@@ -154,6 +155,7 @@ export type StepIntervention =
   | 'neutral'
   | 'empty'
   | 'error'
+  | 'field'
   | 'pinned'
 
 /** Failures among forks that came to a verdict, with the interval that is shown for it. */

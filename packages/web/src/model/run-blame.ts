@@ -90,6 +90,7 @@ const INTERVENTIONS = [
   'neutral',
   'empty',
   'error',
+  'field',
   'pinned',
 ] as const satisfies readonly StepIntervention[]
 
