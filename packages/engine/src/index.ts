@@ -5,6 +5,7 @@ export type {
   ContinuePlan,
   InDoubtPolicy,
   SettledDoubt,
+  AmbientPlan,
   FreeAnswer,
   PinnedPlan,
   PinnedReport,
@@ -20,6 +21,7 @@ export {
   planResume,
   type PinnedForkOptions,
 } from './player/make-plan.js'
+export { ambientKind, isFileCall, looksAtFile, pathsOn } from './player/ambient-inputs.js'
 export { callKey } from './player/free-answers.js'
 export { searchableSteps, serversIn } from './player/pinned-matcher.js'
 export {

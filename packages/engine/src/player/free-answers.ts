@@ -200,6 +200,8 @@ export interface FreeStepsOptions {
   readonly matcher: PinnedMatcher
   readonly simulator: Simulator | undefined
   readonly onBroken: (error: RetakeError) => void
+  /** No step is free, so nothing may run. */
+  readonly isAllPinned: boolean
 }
 
 /**
@@ -254,9 +256,10 @@ export class FreeSteps {
     }
   }
 
-  /** True if the step may not really run: it has effects outside, and the plan does not allow them. */
+  /** True if the step may not really run: nothing may, or it has effects outside that the plan does not allow. */
   isWithheld({ event, body, recorded }: FreeRequest): boolean {
-    const { plan, matcher } = this.options
+    const { plan, matcher, isAllPinned } = this.options
+    if (isAllPinned) return true
     if (plan.liveTools === undefined || isRead(event)) return false
     const kind = kindOf(event, recorded ?? matcher.alike({ event, body }))
     if (kind === 'model' || isModelRequest(event, body)) return false
@@ -266,7 +269,8 @@ export class FreeSteps {
 
   /** True if the plan does not allow effects of this kind or tool. */
   withholds(name: string): boolean {
-    return this.options.plan.liveTools?.includes(name) === false
+    const { plan, isAllPinned } = this.options
+    return isAllPinned || plan.liveTools?.includes(name) === false
   }
 
   /** The planned answer to this very call; undefined if there is none. */
@@ -286,7 +290,8 @@ export class FreeSteps {
   }
 
   breakAt(what: string): RetakeError {
-    return this.#break(errors.EFFECT_WITHHELD(what))
+    const { isAllPinned } = this.options
+    return this.#break(isAllPinned ? errors.NOT_IN_RECORDING(what) : errors.EFFECT_WITHHELD(what))
   }
 
   #given(request: FreeRequest, answer: FreeAnswer): AnswerPart[] {

@@ -293,7 +293,8 @@ export interface PinnedForkOptions extends PinnedPlan {
 
 /**
  * A plan for a fork with some steps pinned to their recorded answers. Everything before
- * the first free step is served; all steps pinned is a replay, which writes no tape.
+ * the first free step is served, unless the plan names the ambient inputs that are; all
+ * steps pinned and everything served is a replay, which writes no tape.
  * Labels are those of `searchableSteps`; all others are refused.
  */
 export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan {
@@ -310,11 +311,12 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
     (step) => !pinned.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
   )
   if (free === undefined && isCutOff(tape)) throw errors.RUN_CUT_OFF(tape.run.id)
+  const until = plan.ambient === undefined ? free && free.seq + 1 : 1
   const details = {
     kind: 'fork' as const,
     ...(free && { at: free.label }),
     edits: [],
-    tail: free === undefined ? ('offline' as const) : ('live' as const),
+    tail: until === undefined ? ('offline' as const) : ('live' as const),
   }
   const beside = newBranch(tape, details)
   const branch =
@@ -326,7 +328,7 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
     branch,
     overlay: planOverlay(branch.path),
     leave: 'at the end',
-    ...(free && { until: free.seq + 1, pinned: plan }),
+    ...(until !== undefined && { until, pinned: plan }),
     inDoubt: 'skip',
     tail: details.tail,
   }

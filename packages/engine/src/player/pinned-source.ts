@@ -16,6 +16,7 @@ import {
   outside,
   recordedPart,
 } from './source.js'
+import { AmbientInputs } from './ambient-inputs.js'
 import { DrawnValues } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
 import { lostAnswer, SILENCE_MS } from './lost-answer.js'
@@ -43,6 +44,7 @@ import {
   StepCauses,
   PinnedMatcher,
   type PinnedMatcherOptions,
+  whyNotSearchable,
 } from './pinned-matcher.js'
 import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession } from '../sessions/record-session.js'
@@ -110,15 +112,22 @@ interface Waiting {
 /**
  * Hands out answers that do not come from outside, one part at a time: in the
  * recorded order, without the recorded delays, and each only when the agent has done
- * everything it does about the one before. An answer that is still being made up
- * delays those that came later in the recording, so that the order does not depend on how
- * long that takes.
+ * everything it does about the one before. An answer that is still being made up, or is
+ * live, delays those that came later in the recording, so that the order does not depend on
+ * how long that takes.
+ *
+ * Not promised: that a live answer comes after the recorded ones before it.
  */
 class AnswerQueue {
   #waiting: Waiting[] = []
   #handedOut: Operation | undefined
   #requested = false
   #patience: NodeJS.Timeout | undefined
+
+  constructor(
+    /** True if a part with this order came after an answer that is live now, and under way. */
+    readonly comesAfterLive: (order: number) => boolean,
+  ) {}
 
   add(operation: Operation, parts: readonly QueuedPart[]): void {
     if (parts.length === 0) return
@@ -149,9 +158,8 @@ class AnswerQueue {
 
   /** A part has reached the agent. */
   delivering(operation: Operation): void {
-    if (operation !== this.#handedOut) return
-    this.#handedOut = undefined
-    this.#request()
+    if (operation === this.#handedOut) this.#handedOut = undefined
+    this.look()
   }
 
   #request(): void {
@@ -170,13 +178,17 @@ class AnswerQueue {
     )
     natives.clearTimeout(this.#patience)
     const next = earliest(this.#waiting.filter((one) => isDue(one)))
-    if (next !== undefined) return this.#handOut(next)
+    const isAfterLive = next !== undefined && this.comesAfterLive(orderOf(next))
+    if (next !== undefined && !isAfterLive) return this.#handOut(next)
     // An agent that was changed may write less than then: its process answers all the same.
     if (this.#waiting.length > 0)
-      this.#patience = natives.setTimeout(() => {
-        const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
-        if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
-      }, PATIENCE_MS)
+      this.#patience = natives.setTimeout(
+        () => {
+          const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
+          if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
+        },
+        isAfterLive ? LIVE_PATIENCE_MS : PATIENCE_MS,
+      )
   }
 
   #handOut(next: Waiting): void {
@@ -196,6 +208,8 @@ function completeNext(operation: Operation, parts: readonly QueuedPart[]): Queue
 }
 
 const PATIENCE_MS = 200
+/** A live answer that takes longer than this no longer delays others. */
+const LIVE_PATIENCE_MS = 30_000
 
 const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
   waiting.reduce<Waiting | undefined>(
@@ -458,13 +472,13 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 
 export interface PinnedSourceOptions {
   /**
-   * `judged`: a fork of blame, with answers as fast as possible. `identical`: a rerun, in
+   * `judged`: a fork of blame, with answers as fast as possible in the recorded order. `identical`: a rerun, in
    * which an answer takes its recorded time; all that is under way is handed over.
    */
   readonly match: PinnedMatcherOptions['match']
   /** The first event that was not served. */
   readonly at: number
-  readonly owner: Pick<Session, 'secrets'>
+  readonly owner: Pick<Session, 'secrets' | 'overlay'>
   /** For operations that are not steps. */
   readonly handOver: Tail
   readonly simulator?: Simulator | undefined
@@ -481,8 +495,8 @@ interface PendingRequest extends FreeRequest {
 
 /**
  * Answers a run that has left its tape with some of its steps pinned: those get their
- * recorded answers, the others what the plan says. Files, clocks, random values, timers
- * and operations that are not steps are real.
+ * recorded answers, the others what the plan says. Timers and operations that are not
+ * steps are real; so are files, clocks and random values, unless the plan pins them.
  *
  * Not promised, where matches are judged: that the request of a pinned step is the recorded
  * one. If it is not, its answer is forced, and the report says so.
@@ -498,11 +512,16 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #free: FreeSteps
   readonly #requests: StepRequests
   readonly #connections: PinnedConnections
-  readonly #queue = new AnswerQueue()
+  readonly #queue = new AnswerQueue((order) => this.#comesAfterLive(order))
+  /** Steps that went live and are not answered in full, by the operation that is. */
+  readonly #underWay = new Map<Operation, RecordedStep>()
   readonly #lateAnswers = new LateAnswers()
   readonly #drawn = new DrawnValues()
   readonly #pinned: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
+  readonly #ambient: AmbientInputs | undefined
+  /** Nothing is free, and the tape was left all the same: whatever it does not have is refused. */
+  readonly #isAllPinned: boolean
   /** Recorded process id of a pinned process that was just started. */
   #pid: { readonly value: unknown } | undefined
 
@@ -533,8 +552,17 @@ export class PinnedSource implements AnswerSource, Tail {
       isPinned: (step) => this.#isPinned(step),
     })
     const { matcher } = this.#matched
-    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
+    this.#isAllPinned =
+      plan.ambient !== undefined &&
+      viewed.every(
+        (step) =>
+          this.#pinned.has(step.label) ||
+          whyNotSearchable(tape, step, this.#servers) !== undefined,
+      )
+    const isAllPinned = this.#isAllPinned
+    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken, isAllPinned })
     this.#requests = new StepRequests(tape, plan, owner)
+    this.#ambient = plan.ambient && new AmbientInputs(tape, plan.ambient, recorded)
   }
 
   get report(): PinnedReport {
@@ -543,7 +571,12 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   draw<T>(kind: string, native: () => T): T {
-    const value = kind === 'ChildProcess.pid' ? this.#drawPid(native) : native()
+    const value =
+      kind === 'ChildProcess.pid'
+        ? this.#drawPid(native)
+        : this.#ambient === undefined
+          ? native()
+          : this.#ambient.draw(kind, native)
     this.#drawn.add(kind, value)
     return value
   }
@@ -552,7 +585,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const { event, body } = operation.action
     this.#matched.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
-    else if (!isStepEvent(event)) outside.start(operation)
+    else if (!isStepEvent(event)) this.#startOther(operation)
     else if (event.type === 'request' && event.socket !== undefined)
       this.#requestOn(this.#connections.get(event.socket), operation, event)
     else {
@@ -565,7 +598,10 @@ export class PinnedSource implements AnswerSource, Tail {
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
     if (op >= this.options.at) this.#matched.started(op, event)
-    if (!isStepEvent(event)) return outside.run(call, op)
+    if (!isStepEvent(event)) {
+      const [part] = this.#ambientAnswer(event, body) ?? []
+      return part ?? outside.run(call, op)
+    }
     const requested = this.#matched.match(op, event, body)
     const { recorded } = requested
     if (recorded !== undefined) this.#matched.answered(recorded)
@@ -587,6 +623,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   delivering(operation: Operation, event: NewDelivery): void {
     this.#matched.delivered(operation, event)
+    if (isLast(operation, event)) this.#underWay.delete(operation)
     this.#queue.delivering(operation)
   }
 
@@ -638,6 +675,25 @@ export class PinnedSource implements AnswerSource, Tail {
       this.#answer({ event: requested, body, recorded, carrier: operation, send })
     }
     return true
+  }
+
+  #startOther(operation: Operation): void {
+    const { event, body } = operation.action
+    const parts = this.#ambientAnswer(event, body)
+    if (parts === undefined) return outside.start(operation)
+    operation.source = 'tape'
+    this.#queue.add(operation, parts)
+  }
+
+  /** The recorded answer to a call that is not a step; undefined if it is live. */
+  #ambientAnswer(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array = EMPTY,
+  ): QueuedPart[] | undefined {
+    const { owner } = this.options
+    return this.#ambient
+      ?.answerTo(event, owner.secrets.bytes(body), owner)
+      ?.map(({ seq }) => ({ ...this.#answers.part(seq), order: seq }))
   }
 
   // ── answers ──────────────────────────────────────────────────────────────
@@ -716,12 +772,23 @@ export class PinnedSource implements AnswerSource, Tail {
       return
     }
     this.#live += 1
+    if (recorded !== undefined) this.#underWay.set(carrier, recorded)
     const request = recorded && this.#requests.instead(recorded)
     outsideRuns(() => send(request))
   }
 
+  /** True if a part with this place in the recorded order came after an answer that is live, and not here yet. */
+  #comesAfterLive(order: number): boolean {
+    for (const [operation, { parts }] of this.#underWay) {
+      const last = parts.at(-1)
+      if (operation.closed) this.#underWay.delete(operation)
+      else if (last !== undefined && last < order) return true
+    }
+    return false
+  }
+
   #isPinned({ label, step, seq }: RecordedStep): boolean {
-    if (this.#servers.has(seq)) return false
+    if (this.#servers.has(seq)) return this.#isAllPinned
     return this.#pinned.has(label) || (step.state === 'aborted' && !this.#isRerun)
   }
 
@@ -740,7 +807,8 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#connections.add(operation)
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) {
-      if (this.#connections.isOpaque(event) && this.#free.withholds('connection')) {
+      const isWithheld = this.#isAllPinned || this.#connections.isOpaque(event)
+      if (isWithheld && this.#free.withholds('connection')) {
         this.#free.breakAt(`A connection to ${event.host ?? event.path}`)
         return
       }

@@ -90,6 +90,22 @@ export interface PinnedPlan {
    * may not run gets the recorded answer of the same call; without one, the fork ends.
    */
   readonly liveTools?: readonly string[]
+  /**
+   * The ambient inputs that come from the tape. The fork then leaves the tape before its first
+   * event, and all other clocks, random values, files and variables are live from the start.
+   * Without it, everything up to the first free step is served.
+   */
+  readonly ambient?: AmbientPlan
+}
+
+/** The ambient inputs that a fork gets from the tape. */
+export interface AmbientPlan {
+  /** Events of recorded values, with their call sites in the agent's code. */
+  readonly draws: readonly { readonly seq: number; readonly site?: string }[]
+  /** Absolute paths. */
+  readonly files: readonly string[]
+  /** Environment variables of a process run. */
+  readonly variables: readonly string[]
 }
 
 /**

@@ -1,4 +1,5 @@
 import { hasReadsOnly, type Tape } from '@retake/tape/format'
+import { callSite } from '../call-site.js'
 import { withSurroundings } from '../environment.js'
 import { ThreadHalter } from '../inspect/thread-halter.js'
 import { natives } from '../natives.js'
@@ -23,10 +24,17 @@ export function replayProcess(task: ReplayTask): void {
   forbidContact()
   const start = natives.performanceNow()
   const halter = task.inspect && new ThreadHalter(task.inspect)
+  const drawSites: Record<number, string> = {}
   const session = new Playback(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     onStopped: () => stop(),
+    ...(task.reportsDrawSites === true && {
+      afterDraw: ({ seq }) => {
+        const site = callSite()
+        if (site !== undefined) drawSites[seq] = site
+      },
+    }),
     ...(halter && {
       afterInitiation: (event) => halter.atInitiation(event, session),
       beforeDelivery: (event) => halter.atDelivery(event, session),
@@ -45,6 +53,7 @@ export function replayProcess(task: ReplayTask): void {
       cutOff: session.cutOff,
       exitCode,
       placeholders: session.placeholders,
+      ...(task.reportsDrawSites === true && { drawSites }),
       ...(end && { end }),
     }
     writeJson(task.report, result)
