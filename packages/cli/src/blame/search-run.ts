@@ -165,7 +165,11 @@ async function checkOracle(
   { steps, maxForks, signal }: BlameSearch,
 ): Promise<BlameFindings | undefined> {
   if (maxForks <= 0) return undefined
-  const all: Coalition = { pinned: steps.map((_, index) => index), mode: 'free', ambient: [] }
+  const all: Coalition = {
+    pinned: steps.map((_, index) => index),
+    mode: 'free',
+    ambient: source.ambient.map((_, index) => index),
+  }
   let fails = 0
   let passes = 0
   const most = Math.min(CHECKS_UNSTEADY, maxForks)
@@ -432,7 +436,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const question = searchKeyOf(search)
   const stored = new StoredForks(tape.path, tape.run.id, question)
-  const source = new ProcessForks({ ...search, ...search.interventions, stored })
+  const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
   try {
     const findings = (await checkOracle(source, search)) ?? (await find(source, search))
     const { newForks, storedForks } = source

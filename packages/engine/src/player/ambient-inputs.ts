@@ -158,9 +158,11 @@ export function looksAtFile(event: NewEvent<CallEvent>, body: Uint8Array): boole
   return !opensForWriting(flagBits(flags))
 }
 
-export const isFileCall = <E extends NewEvent<InitiationEvent>>(
+export function isFileCall<E extends { readonly type: string }>(
   event: E,
-): event is Extract<E, { readonly type: 'call' }> => event.type === 'call' && event.kind === 'file'
+): event is Extract<E, { readonly type: 'call' }> {
+  return event.type === 'call' && (event as unknown as CallEvent).kind === 'file'
+}
 
 const fileKey = ({ name, title }: NewEvent<CallEvent>, sha: string | undefined): string =>
   `${name} ${title} ${sha}`
