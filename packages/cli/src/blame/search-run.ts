@@ -373,7 +373,7 @@ async function tryFields(
 ): Promise<{ change?: FieldChange; newForks: number; costUsd: number }> {
   const { tape, signal, onProgress } = search
   const stored = new StoredForks(tape.path, tape.run.id, searchKeyOf(search))
-  const source = new ProcessForks({ ...search, ...search.interventions, stored })
+  const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
   const left = search.maxForks - facts.newForks
   let change: FieldChange | undefined
   try {
