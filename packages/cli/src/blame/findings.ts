@@ -40,6 +40,8 @@ export interface SearchedStep {
   readonly name: string
   /** What it did, in a line: `search_policy({"text":"refund"})`. */
   readonly title: string
+  /** The same for a sentence: `the model called get_order with id 1128`. */
+  readonly did: string
   /** Where the agent's code made the call, as `file:line:column`. */
   readonly site?: string
   /** Name and arguments of a tool. */

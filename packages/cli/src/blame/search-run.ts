@@ -9,7 +9,16 @@ import {
   stepPrior,
 } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
-import { type BlameFindings, defined, type SpanFindings, type Step, type Tape } from '@retake/tape'
+import {
+  type BlameFindings,
+  clipText,
+  defined,
+  isRecord,
+  messageText,
+  type SpanFindings,
+  type Step,
+  type Tape,
+} from '@retake/tape'
 import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
@@ -576,6 +585,7 @@ const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep 
   kind: step.kind,
   name: nameOf(step),
   title: step.title,
+  did: didText(step),
   ...defined({
     site: step.site,
     tool: step.toolName,
@@ -583,6 +593,30 @@ const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep 
     free: interventions.ways[step.label]?.how,
   }),
 })
+
+const DID_MAX = 70
+
+/** What a step did, for a sentence. */
+function didText(step: Step): string {
+  const { kind, toolCalls, toolName, title } = step
+  if (kind === 'tool') return clipText(calledText(toolName ?? title, step.call()?.args), DID_MAX)
+  if (kind !== 'model') return clipText(title, DID_MAX)
+  const [first, ...more] = toolCalls
+  if (first !== undefined) {
+    const others = more.length === 0 ? '' : ` and ${plural(more.length, 'other tool')}`
+    return `the model called ${clipText(calledText(first.name, first.args), DID_MAX)}${others}`
+  }
+  const text = step.answer().map(messageText).join(' ').replaceAll(/\s+/g, ' ').trim()
+  return text === '' ? 'the model answered' : `the model said ${JSON.stringify(clipText(text, DID_MAX))}`
+}
+
+/** `get_order with id 1128`. */
+function calledText(name: string, args: unknown): string {
+  const [only] = Array.isArray(args) && args.length === 1 ? (args as unknown[]) : [args]
+  if (!isRecord(only)) return only === undefined ? name : `${name} with ${JSON.stringify(only)}`
+  const fields = Object.entries(only).map(([key, value]) => `${key} ${JSON.stringify(value)}`)
+  return fields.length === 0 ? name : `${name} with ${fields.join(', ')}`
+}
 
 function nameOf({ kind, toolName, model, title }: Step): string {
   if (kind === 'tool') return `tool ${toolName ?? title}`

@@ -6,6 +6,7 @@ import {
   failuresText,
   intervalText,
   rateText,
+  repairSentence,
   stepsText,
   verdictSentence,
 } from './blame-words.js'
@@ -19,11 +20,11 @@ const sentenceOf = (changes: Partial<BlameFindings>): string =>
 
 test.each([
   [{ causes: [root] }, 'Step 4 made this run fail.'],
-  [{ causes: [], verdict: 'no attributable step' }, 'No step made this run fail.'],
+  [{ causes: [], verdict: 'no attributable step' }, 'No step explains this failure.'],
   [{ causes: [], verdict: 'flaky' }, 'Flaky: no step explains this failure.'],
   [
     { causes: [], verdict: 'inconclusive' },
-    'Inconclusive: no step could be proven to cause the failure.',
+    'Cannot tell: no step could be proven to cause the failure.',
   ],
   [
     { causes: [root], verdict: 'stopped' },
@@ -40,9 +41,52 @@ test('a verdict names echoes, joint causes and back-ups, with tools where they a
   const steps = withoutEchoes.steps.with(4, { ...echo, label: '5' })
   const findings = sampleFindings({ steps, causes: [first, second] })
   expect(verdictSentence({ findings, nameOf: () => 'tool search' })).toBe(
-    'Step 4, tool search, made this run fail; step 5 only repeats it; ' +
+    'Step 4 (tool search) made this run fail; step 5 only repeats it; ' +
       'steps 1 and 6 together would have made it fail without that.',
   )
+})
+
+const clock = {
+  kind: 'clock',
+  name: 'Date.now',
+  site: 'agent.ts:31',
+  value: 'Saturday, 14 Nov 2026 23:10',
+} as const
+
+test('inputs that are not steps are named with their place and value', () => {
+  const ambient = [clock, { kind: 'file', name: 'rules.json', value: 'missing' } as const]
+  const alone = { ...root, steps: [], ambient: [0] }
+  expect(sentenceOf({ ambient, causes: [alone] })).toBe(
+    'The clock read at agent.ts:31 (Saturday, 14 Nov 2026 23:10) made this run fail.',
+  )
+  expect(sentenceOf({ ambient, causes: [{ ...root, ambient: [1] }] })).toBe(
+    'The file rules.json (missing) and step 4 together made this run fail.',
+  )
+  const race = { steps: ['2', '3'], text: 'step 3 was answered before step 2.' }
+  expect(sentenceOf({ causes: [], verdict: 'race', race })).toBe(
+    'A race: step 3 was answered before step 2.',
+  )
+})
+
+test('an answer that is made up shows dependence and nothing more', () => {
+  const steps = withoutEchoes.steps.map((step) => ({ ...step, intervention: 'field' as const }))
+  const findings = sampleFindings({ steps, causes: [root] })
+  expect(verdictSentence({ findings })).toBe(
+    'The failure depends on step 4: with another value in its answer, the run passes.',
+  )
+  expect(verdictSentence({ findings, freeOf: () => 'with days 30 instead of 90' })).toBe(
+    'The failure depends on step 4: with days 30 instead of 90, the run passes.',
+  )
+})
+
+test('a repair is what was run, with how often it passed', () => {
+  const rate = { passes: 8, forks: 8, low: 0.56, high: 1 }
+  const repair = { steps: ['4'], pinned: '1–3', rate }
+  expect(repairSentence(sampleFindings({ repair }))).toBe(
+    'If step 4 had answered otherwise, the run would have passed 8 of 8 times (56–100 %).',
+  )
+  const untried = { ...repair, rate: { passes: 0, forks: 0, low: 0, high: 1 } }
+  expect(repairSentence(sampleFindings({ repair: untried }))).toContain('not tried')
 })
 
 test('few steps are listed and many are ranges', () => {
