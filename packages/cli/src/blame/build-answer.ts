@@ -142,14 +142,14 @@ export function changedAnswer(
 /** How a step of another run was answered. */
 export function answerOf(tape: Tape, step: Step): FreeAnswer {
   if (step.failure !== undefined) return { error: step.failure.message }
-  if (step.kind === 'process') throw new DoesNotFit('it is a child process')
+  if (step.kind === 'process') return processAnswerOf(step)
   const status = step.exchange()?.response?.status ?? 200
   if (status >= 400) throw new DoesNotFit(`it was answered with status ${status}`)
   return { payload: recordedPayload(tape, step).data }
 }
 
 /** What a child process printed, and its exit code. Throws `DoesNotFit` if it was killed or did not start. */
-export function processAnswerOf(step: Step): FreeAnswer {
+function processAnswerOf(step: Step): FreeAnswer {
   const call = step.call()
   const result = isRecord(call?.result) ? call.result : {}
   const exitCode = result['status'] ?? result['exitCode'] ?? (call?.result as unknown[])?.[0]

@@ -10,7 +10,7 @@ import { readOutcome } from '../oracle/oracle.js'
 import type { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { hasEffects } from './effects.js'
-import { answerOf, processAnswerOf } from './build-answer.js'
+import { answerOf } from './build-answer.js'
 
 /** Newer runs than these are enough to learn what tools answer. */
 const SIBLINGS_MAX = 50
@@ -104,13 +104,10 @@ function answersOn(tape: Tape): [key: string, answer: FreeAnswer][] {
     .recordedSteps.filter((step) => hasEffects(step))
     .flatMap((step) => {
       const key = callKeyOf(tape, step)
-      const answer = attempt(() => recordedFreeAnswer(tape, step))
+      const answer = attempt(() => answerOf(tape, step))
       return key === undefined || answer === undefined ? [] : [[key, answer]]
     })
 }
-
-const recordedFreeAnswer = (tape: Tape, step: Step): FreeAnswer =>
-  step.kind === 'process' ? processAnswerOf(step) : answerOf(tape, step)
 
 /** Equal for equal calls on all tapes; undefined for a step that is not a call of its own. */
 export function callKeyOf(tape: Tape, step: Step): string | undefined {
