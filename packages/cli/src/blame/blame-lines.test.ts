@@ -12,6 +12,8 @@ async function searched(model: PlantedModel, maxForks = 2000): Promise<FindingsF
     at: 0,
     oracle: 'stdout:/refunded/',
     question: 'q',
+    failureClass: 'unknown',
+    causes: [],
     steps: findings.steps.map(({ label }) => ({
       label,
       kind: 'tool' as const,

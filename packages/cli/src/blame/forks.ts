@@ -360,6 +360,11 @@ export class ProcessForks implements ForkSource {
     }
   }
 
+  /** The folder of the tapes of forks. */
+  get tapes(): string {
+    return this.options.tapesFolder ?? this.options.stored.tapes
+  }
+
   /** Removes the tapes of forks but these; all stay where the user wants them. */
   discardTapes(except: readonly string[]): void {
     const { tapesFolder, stored } = this.options

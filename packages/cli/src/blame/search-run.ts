@@ -23,7 +23,7 @@ import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import type { FindingsFile, SearchedStep } from './findings.js'
+import { type CauseDetail, classifyFailure, type FindingsFile, type SearchedStep } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
 import { recordedAnswer } from './build-answer.js'
@@ -459,19 +459,29 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
       : undefined
     const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
+    const blamed = findings.steps.map((step) => ({
+      ...step,
+      ...defined({ intervention: search.interventions.ways[step.label]?.kind }),
+    }))
+    const causes = detailsOf(source, search, findings)
+    const { reason } = await oracle(readOutcome(tape), signal)
     return {
       version: 1,
       run: tape.run.id,
       at: Date.now(),
       oracle: oracle.text,
+      reason,
       question,
+      failureClass: classifyFailure(
+        { ...findings, steps: blamed },
+        (label) => steps.find((step) => step.label === label)?.kind,
+        causes,
+      ),
+      causes,
       steps: steps.map((step) => searchedStep(step, search)),
       findings: {
         ...findings,
-        steps: findings.steps.map((step) => ({
-          ...step,
-          ...defined({ intervention: search.interventions.ways[step.label]?.kind }),
-        })),
+        steps: blamed,
         notes: [
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
@@ -496,6 +506,32 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
     source.close()
     await source.settled()
   }
+}
+
+/** What the steps of each cause said, and forks that show it. Tapes of other forks are removed. */
+function detailsOf(
+  source: ProcessForks,
+  { steps }: BlameSearch,
+  { causes }: BlameFindings,
+): CauseDetail[] {
+  const details = causes.map((cause) => {
+    const indexes = cause.steps.map((label) => steps.findIndex((step) => step.label === label))
+    const { failing, passing, steps: values } = source.examplesOf(indexes)
+    const isSaved = failing !== undefined || passing !== undefined
+    return {
+      steps: cause.steps,
+      ...defined({
+        failingFork: failing,
+        passingFork: passing,
+        tapes: isSaved ? source.tapes : undefined,
+      }),
+      values: values.map(({ step, bad, good }) => ({ step: steps[step]?.label ?? '?', bad, good })),
+    }
+  })
+  source.discardTapes(
+    details.flatMap(({ failingFork, passingFork }) => [failingFork ?? [], passingFork ?? []].flat()),
+  )
+  return details
 }
 
 /** As they were measured. Where the cost of one fork is not known, that of all is not. */
