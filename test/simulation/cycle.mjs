@@ -221,7 +221,7 @@ class Cycle {
   ambient(chance = 0.5) {
     const calls = [...this.tape.events()].filter(({ type, kind }) => type === 'call' && kind === 'file')
     const files = calls.map(({ title }) => title).filter(() => this.random.chance(chance))
-    return { draws: [], files, variables: [] }
+    return { draws: [], files, variables: [], order: this.random.chance(0.5) }
   }
 
   async forkWith(pinned, ambient) {

@@ -37,8 +37,9 @@ export type DrawSites = Readonly<Record<number, string>>
 
 /**
  * The inputs of a run besides its steps that could differ in a fork, in order of first use: clock reads
- * and random values by call site, files and environment variables that are not as they were.
- * Reads that only libraries make are one input for each kind.
+ * and random values by call site, files and environment variables that are not as they were,
+ * and the order of answers to overlapping steps. Reads that only libraries make are one input
+ * for each kind.
  */
 export function findAmbient(
   tape: Tape,
@@ -48,6 +49,7 @@ export function findAmbient(
   const drafts = [
     ...drawInputs(tape, drawSites),
     ...fileInputs(tape),
+    ...orderInput(steps),
     ...variableInputs(tape).filter(({ name }) => !(name in env)),
   ]
   return drafts
@@ -74,10 +76,11 @@ export function ambientPlan(inputs: readonly FoundInput[], pinned: readonly numb
     draws: plans.flatMap(({ draws }) => draws),
     files: plans.flatMap(({ files }) => files),
     variables: plans.flatMap(({ variables }) => variables),
+    order: plans.some(({ order }) => order),
   }
 }
 
-const NOTHING: AmbientPlan = { draws: [], files: [], variables: [] }
+const NOTHING: AmbientPlan = { draws: [], files: [], variables: [], order: false }
 
 // ── clocks and random values ────────────────────────────────────────────────
 
@@ -220,6 +223,34 @@ function differenceNow(file: string, { wasThere, content }: Looked, since: numbe
       : stat.mtimeMs <= since
   return isSame ? undefined : 'changed since'
 }
+
+// ── the order of answers ────────────────────────────────────────────────────
+
+/** One input, if steps overlap: their answers could have come in another order. */
+function orderInput(steps: readonly Step[]): Draft[] {
+  const first = steps.find((step, index) => overlapsNext(step, steps[index + 1]))
+  if (first === undefined) return []
+  const together = steps.filter(
+    (step, index) => overlapsNext(step, steps[index + 1]) || overlapsNext(steps[index - 1], step),
+  )
+  const answered = together.toSorted((a, b) => lastAnswer(a) - lastAnswer(b))
+  const value = `answers came to steps ${answered.map(({ label }) => label).join(', ')}`
+  return [
+    {
+      kind: 'order',
+      name: 'order of answers',
+      value: clipText(value, 2 * VALUE_LENGTH),
+      at: first.seq,
+      plan: { ...NOTHING, order: true },
+    },
+  ]
+}
+
+const lastAnswer = ({ seq, answerSeqs }: Step): number => answerSeqs.at(-1) ?? seq
+
+/** True if a step was started before the one before it was answered. */
+export const overlapsNext = (step: Step | undefined, next: Step | undefined): boolean =>
+  step !== undefined && next !== undefined && next.seq < lastAnswer(step)
 
 // ── environment variables ───────────────────────────────────────────────────
 

@@ -29,6 +29,7 @@ import { effectName, hasEffects } from './effects.js'
 import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import type { Interventions } from './interventions.js'
+import { findRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
 import path from 'node:path'
 import { cost, labelRanges, plural } from '@retake/tape/present'
@@ -447,7 +448,10 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   const stored = new StoredForks(tape.path, tape.run.id, question)
   const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
   try {
-    const findings = (await checkOracle(source, search)) ?? (await find(source, search))
+    const findings =
+      (await checkOracle(source, search)) ??
+      (await findOrder(source, search)) ??
+      (await find(source, search))
     const { newForks, storedForks } = source
     const forks = { asked: newForks + storedForks, served: storedForks }
     const classic = search.classic
@@ -560,6 +564,15 @@ const searchKeyOf = (search: BlameSearch): string => {
     [oracle.key, labelsOf(steps), answers, recordings, liveTools, simulator, simulatorKey],
     [env, seed, code, process.version],
   ])
+}
+
+/** Overlapping steps: an order of the same answers that passes explains the failure. */
+async function findOrder(
+  { ambient }: ProcessForks,
+  search: BlameSearch,
+): Promise<BlameFindings | undefined> {
+  const race = await findRace(search)
+  return race && raceFindings(search, race, ambient)
 }
 
 const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings> => {

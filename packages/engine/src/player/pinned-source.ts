@@ -17,7 +17,7 @@ import {
   recordedPart,
 } from './source.js'
 import { AmbientInputs } from './ambient-inputs.js'
-import { DrawnValues } from './draws.js'
+import { DrawnValues, seededDraws } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
 import { lostAnswer, SILENCE_MS } from './lost-answer.js'
 import { viewOf } from './in-doubt.js'
@@ -109,9 +109,18 @@ interface Waiting {
   readonly order: number
 }
 
+/** Chooses the answer that comes next; undefined if it has to wait for a live one. */
+type ChooseAnswer = (due: readonly Waiting[]) => Waiting | undefined
+
+/** Any order that the outside could have chosen: parts of one answer stay in order. */
+const randomAnswer =
+  (random: () => number): ChooseAnswer =>
+  (due) =>
+    due[Math.floor(random() * due.length)]
+
 /**
  * Hands out answers that do not come from outside, one part at a time: in the
- * recorded order, without the recorded delays, and each only when the agent has done
+ * recorded order or another, without the recorded delays, and each only when the agent has done
  * everything it does about the one before. An answer that is still being made up, or is
  * live, delays those that came later in the recording, so that the order does not depend on
  * how long that takes.
@@ -124,10 +133,7 @@ class AnswerQueue {
   #requested = false
   #patience: NodeJS.Timeout | undefined
 
-  constructor(
-    /** True if a part with this order came after an answer that is live now, and under way. */
-    readonly comesAfterLive: (order: number) => boolean,
-  ) {}
+  constructor(readonly choose: ChooseAnswer) {}
 
   add(operation: Operation, parts: readonly QueuedPart[]): void {
     if (parts.length === 0) return
@@ -177,9 +183,9 @@ class AnswerQueue {
       ({ operation, parts }) => !operation.closed && parts?.length !== 0,
     )
     natives.clearTimeout(this.#patience)
-    const next = earliest(this.#waiting.filter((one) => isDue(one)))
-    const isAfterLive = next !== undefined && this.comesAfterLive(orderOf(next))
-    if (next !== undefined && !isAfterLive) return this.#handOut(next)
+    const due = this.#waiting.filter((one) => isDue(one))
+    const next = due.length === 0 ? undefined : this.choose(due)
+    if (next !== undefined) return this.#handOut(next)
     // An agent that was changed may write less than then: its process answers all the same.
     if (this.#waiting.length > 0)
       this.#patience = natives.setTimeout(
@@ -187,7 +193,7 @@ class AnswerQueue {
           const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
           if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
         },
-        isAfterLive ? LIVE_PATIENCE_MS : PATIENCE_MS,
+        due.length > 0 ? LIVE_PATIENCE_MS : PATIENCE_MS,
       )
   }
 
@@ -512,7 +518,7 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #free: FreeSteps
   readonly #requests: StepRequests
   readonly #connections: PinnedConnections
-  readonly #queue = new AnswerQueue((order) => this.#comesAfterLive(order))
+  readonly #queue: AnswerQueue
   /** Steps that went live and are not answered in full, by the operation that is. */
   readonly #underWay = new Map<Operation, RecordedStep>()
   readonly #lateAnswers = new LateAnswers()
@@ -533,6 +539,14 @@ export class PinnedSource implements AnswerSource, Tail {
     const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
     this.#pinned = new Set(plan.pinned)
+    this.#queue = new AnswerQueue(
+      plan.ambient?.order === false
+        ? randomAnswer(seededDraws(`order ${plan.seed}`))
+        : (due) => {
+            const next = earliest(due)
+            return next && this.#comesAfterLive(orderOf(next)) ? undefined : next
+          },
+    )
     this.#servers = serversIn(tape, viewed)
     const recorded = new TapeTimeline(tape, 1, (_turn, kind, value) => this.#drawn.add(kind, value))
     const steps = recordedSteps(tape, viewed, recorded)

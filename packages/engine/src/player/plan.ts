@@ -106,6 +106,8 @@ export interface AmbientPlan {
   readonly files: readonly string[]
   /** Environment variables of a process run. */
   readonly variables: readonly string[]
+  /** Answers that are not live come in the recorded order; otherwise in one that follows from the seed. */
+  readonly order: boolean
 }
 
 /**
