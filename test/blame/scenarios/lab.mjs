@@ -99,7 +99,7 @@ function parsed(text) {
 
 /** Everything a search names: verdict, causes with their ambient inputs, echoes. */
 export function summaryOf({ found, blamed }) {
-  if (found?.findings === undefined) return { verdict: blamed.stderr || blamed.stdout }
+  if (found?.findings === undefined) return { verdict: found?.verdict ?? blamed.stderr, echoes: [] }
   const { verdict, causes, steps, ambient, race, confidence, forks, why, repair } = found.findings
   const withRole = (role) => steps.flatMap((step) => (step.role === role ? [step.label] : []))
   return {

@@ -460,6 +460,7 @@ export class ProcessForks implements ForkSource {
     return {
       outcome: fork.outcome,
       values: fork.values.map((value) => value ?? undefined),
+      forced: fork.forced,
       ...(stored && { isServed: true }),
       ...defined({ tokens: fork.tokens, costUsd: fork.costUsd }),
     }

@@ -30,6 +30,8 @@ export interface Fork {
   readonly outcome: ForkOutcome
   /** Value of each step, comparable with `ForkSource.recorded`; `undefined` if it did not happen. */
   readonly values: readonly (StepValue | undefined)[]
+  /** How many pinned steps got their recorded answers to another request than the recorded one. */
+  readonly forced?: number
   /** Found among those of an earlier search. */
   readonly isServed?: boolean
   readonly tokens?: number
