@@ -22,6 +22,7 @@ export {
   type PinnedForkOptions,
 } from './player/make-plan.js'
 export { ambientKind, isFileCall, looksAtFile, pathsOn } from './player/ambient-inputs.js'
+export { withToolResults, type ToolResultPlan } from './player/tool-results.js'
 export { callKey } from './player/free-answers.js'
 export { searchableSteps, serversIn } from './player/pinned-matcher.js'
 export {

@@ -243,7 +243,10 @@ function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): s
   return [
     ...heading('repair', paint),
     ...indented(printable(sentence), width),
-    ...(first === undefined ? [] : [`  retake fork ${run} --at ${first} --edit`]),
+    // A tool that was not wrapped has no event to fork at.
+    ...(first === undefined || first.includes('.')
+      ? []
+      : [`  retake fork ${run} --at ${first} --edit`]),
     ...(more.length === 0
       ? []
       : indented('Then fork the branch at the next of them in the same way.', width)),

@@ -1,5 +1,6 @@
 import { attempt } from '../attempt.js'
 import type { FreeAnswer } from '@retake/engine'
+import { inferredResult } from './inferred-tools.js'
 import {
   answerPayload,
   editedAnswer,
@@ -170,10 +171,13 @@ export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =
   attempt(() => answerOf(tape, step))
 
 const recordedPayload = (tape: Tape, step: Step): Payload =>
-  fitting(() => answerPayload(tape, step))
+  step.inferred
+    ? { kind: 'result', data: inferredResult(step) }
+    : fitting(() => answerPayload(tape, step))
 
 /** Refuses what the provider of the step would never say. */
 export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
+  if (step.inferred) return { payload: payload.data }
   const isFailed = (step.exchange()?.response?.status ?? 200) >= 400
   fitting(() => editedAnswer(tape, step, payload, isFailed ? { status: 200 } : {}))
   return { payload: payload.data }

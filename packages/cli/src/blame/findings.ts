@@ -8,6 +8,7 @@ import {
   type StepKind,
 } from '@retake/tape'
 import type { StepSaid } from './fork-run.js'
+import { inferredResult } from './inferred-tools.js'
 import { plainValue } from '../terminal/terminal.js'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -155,8 +156,13 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
  * the result of a tool. Ids, key order, case and punctuation make no difference.
  */
 export function stepValue(step: Step): string {
+  if (step.inferred) return valueOfResult(inferredResult(step))
   return createHash('sha256').update(meaningOf(step)).digest('hex').slice(0, 16)
 }
+
+/** The same for the result of a tool that was not wrapped. */
+export const valueOfResult = (result: unknown): string =>
+  createHash('sha256').update(canonicalFindings(result)).digest('hex').slice(0, 16)
 
 function meaningOf(step: Step): string {
   const { failure } = step

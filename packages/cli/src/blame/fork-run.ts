@@ -9,8 +9,12 @@ import { readOutcome, oracleRetryMs, type RunOutcome } from '../oracle/oracle.js
 import { viewRun } from '../runs/view-run.js'
 import { spentTokens } from './search-run.js'
 import type { ForkJob } from './forks.js'
-import { canonicalFindings, stepValue } from './findings.js'
+import { canonicalFindings, stepValue, valueOfResult } from './findings.js'
 import { recordedAnswer } from './build-answer.js'
+import { inferredResult, inferredTools } from './inferred-tools.js'
+import { callKeyOf } from './siblings.js'
+import { attempt } from '../attempt.js'
+import { isDeepStrictEqual } from 'node:util'
 import { createHash } from 'node:crypto'
 
 /** Too many requests, and what busy servers say instead. */
@@ -243,6 +247,23 @@ function readFork(
     const given = recordedAnswer(tape, now)
     answers[label] = { ...(given && { given }), said: saidBy(now) }
   }
+  // A tool that was not wrapped is the call with the same arguments; else the first of its name.
+  const inferred = view.steps.filter((step) => step.inferred)
+  for (const step of inferredTools(viewRun(parent))) {
+    const key = callKeyOf(parent, step)
+    const now =
+      inferred.find((each) => callKeyOf(tape, each) === key) ??
+      inferred.find(({ toolName }) => toolName === step.toolName)
+    if (now === undefined) continue
+    const { args } = now.call() ?? {}
+    const seen = plan.results?.find(
+      (result) => result.tool === now.toolName && isDeepStrictEqual(result.args, args),
+    )
+    const payload = seen === undefined ? inferredResult(now) : parsedContent(seen.content)
+    values[step.label] = valueOfResult(payload)
+    const said = { ...saidBy(now), text: asText(payload) }
+    answers[step.label] = { given: { payload }, said }
+  }
   const answered = new Set(
     Object.entries(matched).flatMap(([label, seq]) => (unasked.has(label) ? [seq] : [])),
   )
@@ -267,6 +288,9 @@ function readFork(
     liveSteps: pinned?.live ?? live.length,
   }
 }
+
+const parsedContent = (content: string): unknown =>
+  attempt(() => JSON.parse(content) as unknown, content)
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
 

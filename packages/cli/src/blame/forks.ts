@@ -1,4 +1,4 @@
-import { type AmbientInput, defined } from '@retake/tape'
+import { type AmbientInput, defined, type Step, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
@@ -21,6 +21,8 @@ import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
 import { ambientPlan, type DrawSites, findAmbient, type FoundInput } from './ambient.js'
 import { type ForkRun, saidBy, type StepAnswer, type StepSaid } from './fork-run.js'
+import { recordedAnswer } from './build-answer.js'
+import { resultPlan } from './inferred-tools.js'
 import { blameFolder, canonicalFindings, stepRanges, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
@@ -317,7 +319,10 @@ export class ProcessForks implements ForkSource {
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
     const { pinned, ambient, given = [] } = coalition
-    const isReplay = pinned.length === this.stepCount && ambient.length === this.ambient.length
+    // What a tool that was not wrapped returned shows only in free steps.
+    const isReplay =
+      this.options.steps.every((step, index) => step.inferred || pinned.includes(index)) &&
+      ambient.length === this.ambient.length
     const key = coalitionKey(coalition, draw)
     return this.#once(key, async () => {
       if (isReplay) return this.#judgeReplay()
@@ -497,7 +502,11 @@ export class ProcessForks implements ForkSource {
     const seed = createHash('sha256').update(`${this.options.seed} ${key}`).digest().readUInt32BE(0)
     const job = {
       tape: path.resolve(tape.path),
-      plan: { ...plan, seed, ...defined({ simulator, recordings, liveTools }) },
+      plan: {
+        ...withResults(tape, steps, plan),
+        seed,
+        ...defined({ simulator, recordings, liveTools }),
+      },
       timeoutMs,
       env,
     }
@@ -565,6 +574,30 @@ const NO_FORK = {
   tokens: 0,
   costUsd: 0,
 } as const
+
+/** A plan in which models see the pinned and given answers of tools that were not wrapped. */
+function withResults<P extends Pick<PinnedPlan, 'pinned' | 'answers'>>(
+  tape: Tape,
+  steps: readonly Step[],
+  plan: P,
+): P & Pick<PinnedPlan, 'results'> {
+  const inferred = steps.filter((step) => step.inferred)
+  if (inferred.length === 0) return plan
+  const labels = new Set(inferred.map(({ label }) => label))
+  const pinned = new Set(plan.pinned)
+  const results = inferred.flatMap((step) => {
+    const answer = pinned.has(step.label) ? recordedAnswer(tape, step) : plan.answers?.[step.label]
+    return answer === undefined ? [] : resultPlan(step, answer)
+  })
+  return {
+    ...plan,
+    pinned: plan.pinned.filter((label) => !labels.has(label)),
+    answers: Object.fromEntries(
+      Object.entries(plan.answers ?? {}).filter(([label]) => !labels.has(label)),
+    ),
+    results,
+  }
+}
 
 const verdictOf = ({
   verdict,

@@ -356,7 +356,11 @@ export function planInterventions(
   for (const step of steps) {
     const { label } = step
     if (ways[label] !== undefined) continue
-    if (simulator !== undefined) ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
+    if (step.inferred) {
+      const [other] = others.get(callKeyOf(tape, step) ?? '') ?? []
+      if (other !== undefined) answers[label] = other.answer
+      ways[label] = other === undefined ? LIVE : wayOfOther(other)
+    } else if (simulator !== undefined) ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
     else if (liveTools.mayRun(step)) ways[label] = LIVE
     else {
       const key = callKeyOf(tape, step) ?? ''
@@ -376,7 +380,7 @@ export function planInterventions(
     ...(allowed && { liveTools: allowed }),
     /** Labels of the steps that go live; with a simulator, only where it has no answer. */
     live: steps.flatMap((step) =>
-      step.label in answers || ways[step.label] === AS_RECORDED || !liveTools.mayRun(step)
+      step.inferred || step.label in answers || !liveTools.mayRun(step)
         ? []
         : [step.label],
     ),

@@ -28,6 +28,7 @@ import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './fork
 import { effectName, hasEffects } from './effects.js'
 import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
+import { inferredTools } from './inferred-tools.js'
 import type { Interventions } from './interventions.js'
 import { findRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
@@ -309,8 +310,11 @@ export interface BlameSearch {
 
 /** The steps of a run that can be pinned or freed, with their costs. */
 export function searchedSteps(tape: Tape): Step[] {
-  const labels = new Set(searchableSteps(tape).map(({ label }) => label))
-  return viewRun(tape).recordedSteps.filter(({ label }) => labels.has(label))
+  const view = viewRun(tape)
+  const labels = new Set(
+    [...searchableSteps(tape), ...inferredTools(view)].map(({ label }) => label),
+  )
+  return view.steps.filter(({ label }) => labels.has(label))
 }
 
 /**
@@ -366,7 +370,10 @@ function changesToTry(
   const prior = stepPrior(steps)
   return steps
     .map((step, index) => ({ step, prior: prior[index] ?? 0 }))
-    .filter(({ step }) => ways[step.label]?.kind === 'pinned' && hasEffects(step))
+    .filter(({ step: { label, inferred } }) => {
+      const kind = ways[label]?.kind
+      return kind === 'pinned' || (inferred && kind === 'live')
+    })
     .toSorted((a, b) => b.prior - a.prior)
     .flatMap(({ step }) => {
       const alike = steps.filter((other) => other !== step && effectName(other) === effectName(step))
@@ -411,9 +418,11 @@ async function tryFields(
 function withField({ tape, steps, interventions }: BlameSearch, change: FieldChange): Interventions {
   const step = steps.find(({ label }) => label === change.label)
   const key = step && callKeyOf(tape, step)
-  const { ways, recordings } = interventions
+  const { ways, recordings, answers } = interventions
   return {
     ...interventions,
+    // A tool that was not wrapped is matched by its call anyway.
+    ...(step?.inferred && { answers: { ...answers, [change.label]: change.answer } }),
     recordings: { ...recordings, ...(key !== undefined && { [key]: [change.answer] }) },
     ways: { ...ways, [change.label]: { kind: 'field', how: `with ${fieldText(change)}` } },
   }

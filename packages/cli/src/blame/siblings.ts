@@ -10,6 +10,7 @@ import { readOutcome } from '../oracle/oracle.js'
 import type { RunStore } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { hasEffects } from './effects.js'
+import { canonicalFindings } from './findings.js'
 import { answerOf } from './build-answer.js'
 
 /** Newer runs than these are enough to learn what tools answer. */
@@ -101,7 +102,7 @@ function isSameAgent({ details: a }: Tape, { details: b }: Tape): boolean {
 /** Every answered call with effects on a tape. */
 function answersOn(tape: Tape): [key: string, answer: FreeAnswer][] {
   return viewRun(tape)
-    .recordedSteps.filter((step) => hasEffects(step))
+    .steps.filter((step) => step.inferred || hasEffects(step))
     .flatMap((step) => {
       const key = callKeyOf(tape, step)
       const answer = attempt(() => answerOf(tape, step))
@@ -111,7 +112,7 @@ function answersOn(tape: Tape): [key: string, answer: FreeAnswer][] {
 
 /** Equal for equal calls on all tapes; undefined for a step that is not a call of its own. */
 export function callKeyOf(tape: Tape, step: Step): string | undefined {
-  if (step.inferred) return undefined
+  if (step.inferred) return `unwrapped ${step.toolName} ${canonicalFindings(step.call()?.args)}`
   const event = tape.event(step.seq)
   return event.type === 'request' || event.type === 'call'
     ? callKey(event, tape.body(step.seq))

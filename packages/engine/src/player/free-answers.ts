@@ -13,6 +13,7 @@ import type { AnswerPart } from './source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'
 import type { FreeAnswer, PinnedPlan, PinnedReport, SimulatedStep, Simulator } from './plan.js'
+import { withToolResults } from './tool-results.js'
 import { parsed, type RecordedStep, type PinnedMatcher } from './pinned-matcher.js'
 import { EMPTY, type NewDelivery } from '../sessions/session.js'
 import { createHash } from 'node:crypto'
@@ -308,13 +309,14 @@ export class FreeSteps {
     const { tape, plan, matcher } = this.options
     const isFrozen = plan.mode === 'frozen' && recorded !== undefined
     const then = recorded && this.#answerOf(recorded)
+    const sent = isFrozen ? tape.body(recorded.seq) : body
     return {
       ...(recorded && { label: recorded.label }),
       kind: kindOf(event, recorded ?? matcher.alike({ event, body })),
       name: nameOf(event),
       request:
         (recorded && plan.requests?.[recorded.label]) ??
-        (isFrozen ? requestOf(recorded.event, tape.body(recorded.seq)) : requestOf(event, body)),
+        requestOf(event, withToolResults(sent, plan.results ?? []) ?? sent),
       ...(then !== undefined && { recorded: then }),
       seed: plan.seed,
     }

@@ -50,6 +50,7 @@ import { BackgroundWriter, type EventWriter } from '../sessions/background-write
 import type { RecordSession } from '../sessions/record-session.js'
 import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
+import { withToolResults } from './tool-results.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 
 /** Requests of free steps that go live: as planned, or as recorded. */
@@ -61,8 +62,13 @@ class StepRequests {
   ) {}
 
   /** Replaces the request of the agent; undefined if that is sent unchanged. */
-  instead(step: RecordedStep): Uint8Array | undefined {
-    return this.planned(step) ?? (this.plan.mode === 'frozen' ? this.#recorded(step) : undefined)
+  instead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
+    const isFrozen = this.plan.mode === 'frozen'
+    const other = recorded && (this.planned(recorded) ?? (isFrozen ? this.#recorded(recorded) : undefined))
+    const { results = [] } = this.plan
+    if (event.type !== 'request' || results.length === 0) return other
+    const changed = withToolResults(other ?? body, results)
+    return changed === undefined ? other : this.#revealed(changed)
   }
 
   /** The planned request of a step. */
@@ -679,12 +685,11 @@ export class PinnedSource implements AnswerSource, Tail {
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
       // Its request is the recorded one, unless the plan has another.
-      const request = this.#requests.planned(recorded)
-      const send = (): void => {
+      const { event: requested, seq } = recorded
+      const send = (request: Uint8Array | undefined): void => {
         operation.source = 'live'
         action.start(operation, request)
       }
-      const { event: requested, seq } = recorded
       const body = this.tape.body(seq)
       this.#answer({ event: requested, body, recorded, carrier: operation, send })
     }
@@ -787,7 +792,7 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     this.#live += 1
     if (recorded !== undefined) this.#underWay.set(carrier, recorded)
-    const request = recorded && this.#requests.instead(recorded)
+    const request = this.#requests.instead(pending)
     outsideRuns(() => send(request))
   }
 

@@ -1,6 +1,7 @@
 import type { BranchDetails } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
+import type { ToolResultPlan } from './tool-results.js'
 
 /** Policy for a step whose request left and whose answer is not on the tape. */
 export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
@@ -75,6 +76,8 @@ export interface PinnedPlan {
    * payload, as `requestPayload` gives it.
    */
   readonly requests?: Readonly<Record<string, unknown>>
+  /** Results of tools that were not wrapped, in place of their own, in every request to a model. */
+  readonly results?: readonly ToolResultPlan[]
   /** File of a module whose default export is a `Simulator`, for every free step that `answers` does not name. */
   readonly simulator?: string
   /** Passed to the simulator: two forks with the same seed may have the same outcome. */
