@@ -283,6 +283,8 @@ export class ProcessForks implements ForkSource {
   readonly #signal: AbortSignal
   /** Those that this search has seen, new and stored. */
   readonly #seen: StoredFork[] = []
+  /** Requests to servers on pipes are answered one by one only if the tape is left at the start. */
+  readonly #hasServers: boolean
   /** Coalitions and outcomes with a saved tape. */
   readonly #saved = new Set<string>()
 
@@ -298,6 +300,7 @@ export class ProcessForks implements ForkSource {
     private readonly inputs: readonly FoundInput[],
   ) {
     this.ambient = inputs.map(({ input }) => input)
+    this.#hasServers = options.steps.some(({ seq }) => options.tape.event(seq).type === 'write')
     this.stepCount = options.steps.length
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
@@ -395,7 +398,9 @@ export class ProcessForks implements ForkSource {
       mode,
       answers: { ...answers, ...transplants.answers },
       // Without inputs that could differ, everything up to the first free step is served.
-      ...(this.inputs.length > 0 && { ambient: ambientPlan(this.inputs, ambient) }),
+      ...((this.inputs.length > 0 || this.#hasServers) && {
+        ambient: ambientPlan(this.inputs, ambient),
+      }),
     }
   }
 

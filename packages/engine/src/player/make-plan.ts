@@ -308,7 +308,11 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
   refuseOthers(tape, steps, plan)
   const pinned = new Set(plan.pinned)
   const free = steps.find(
-    (step) => !pinned.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
+    (step) =>
+      !pinned.has(step.label) &&
+      whyNotSearchable(tape, step, servers) === undefined &&
+      // Once a served part is left, a real server answers.
+      (plan.ambient !== undefined || tape.event(step.seq).type !== 'write'),
   )
   if (free === undefined && isCutOff(tape)) throw errors.RUN_CUT_OFF(tape.run.id)
   const until = plan.ambient === undefined ? free && free.seq + 1 : 1

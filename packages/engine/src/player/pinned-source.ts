@@ -35,7 +35,9 @@ import {
 import { underOtherId } from './free-answers.js'
 import { LateAnswers } from './hand-over.js'
 import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
-import type { PinnedPlan, PinnedReport, Simulator } from './plan.js'
+import type { FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
+import { PinnedServers } from './pinned-servers.js'
+import type { Step } from '@retake/tape'
 import {
   isUpgrade,
   type RecordedStep,
@@ -454,6 +456,12 @@ class MatchedSteps {
     return { event, body, recorded: step }
   }
 
+  /** A request to a server on pipes is this step. */
+  noteServed({ label }: Step, seq: number, isForced: boolean): void {
+    this.#counted[label] = seq
+    if (isForced) this.#forced.push(label)
+  }
+
   /** A part of an answer reaches the agent. */
   delivered(operation: Operation, part: NewDelivery): void {
     this.#causes.delivered(operation.id)
@@ -531,6 +539,7 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #drawn = new DrawnValues()
   readonly #pinned: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
+  readonly #served: PinnedServers
   readonly #ambient: AmbientInputs | undefined
   /** Nothing is free, and the tape was left all the same: whatever it does not have is refused. */
   readonly #isAllPinned: boolean
@@ -582,6 +591,17 @@ export class PinnedSource implements AnswerSource, Tail {
     const isAllPinned = this.#isAllPinned
     this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken, isAllPinned })
     this.#requests = new StepRequests(tape, plan, owner)
+    this.#served = new PinnedServers(tape, viewed, {
+      owner,
+      isPinned: ({ label }) => this.#pinned.has(label),
+      planned: ({ label }) => plannedMessage(plan.answers?.[label]),
+      withholds: (tool) => this.#free.withholds('tool') && this.#free.withholds(tool),
+      onMatched: (step, seq, isSame) =>
+        this.#matched.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
+      onLive: () => (this.#live += 1),
+      onRefused: (what) => this.#free.breakAt(what),
+      give: (operation, parts) => this.#queue.add(operation, parts),
+    })
     this.#ambient = plan.ambient && new AmbientInputs(tape, plan.ambient, recorded)
   }
 
@@ -637,8 +657,13 @@ export class PinnedSource implements AnswerSource, Tail {
     return outside.run(call, op)
   }
 
-  wrote(): void {
+  wrote(operation: Operation, bytes: Uint8Array, seq: number): void {
+    this.#served.wrote(operation, bytes, seq)
     this.#queue.look()
+  }
+
+  proceed(): void {
+    this.#served.proceed()
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
@@ -722,7 +747,12 @@ export class PinnedSource implements AnswerSource, Tail {
     if (recorded !== undefined && this.#isPinned(recorded))
       return this.#givePinned(pending, recorded)
     // A server gets many requests: one answer cannot replace it.
-    if (this.#servers.has(recorded?.seq ?? -1)) return this.#goLive(pending)
+    if (recorded !== undefined && this.#servers.has(recorded.seq)) {
+      const isServed = this.#ambient !== undefined && this.#served.start(carrier, recorded.seq)
+      if (!isServed) this.#goLive(pending)
+      else this.#pid = this.#pidOf(recorded)
+      return
+    }
     const planned = this.#free.planned(pending)
     if (planned !== undefined) return this.#give(pending, planned)
     if (!this.#free.simulates) return this.#runOrServe(pending)
@@ -807,7 +837,7 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   #isPinned({ label, step, seq }: RecordedStep): boolean {
-    if (this.#servers.has(seq)) return this.#isAllPinned
+    if (this.#servers.has(seq)) return false
     return this.#pinned.has(label) || (step.state === 'aborted' && !this.#isRerun)
   }
 
@@ -883,6 +913,13 @@ export class PinnedSource implements AnswerSource, Tail {
       : undefined
   }
 }
+
+const plannedMessage = (answer: FreeAnswer | undefined): unknown =>
+  answer === undefined
+    ? undefined
+    : 'error' in answer
+      ? { error: { code: -32_000, message: answer.error } }
+      : answer.payload
 
 /** After everything that was recorded. */
 const LAST = Number.MAX_SAFE_INTEGER
