@@ -27,6 +27,7 @@ interface Draft {
   readonly name: string
   readonly value?: string | undefined
   readonly site?: string | undefined
+  readonly steps?: readonly string[]
   /** The event at which it is first read. */
   readonly at: number
   readonly plan: AmbientPlan
@@ -54,7 +55,7 @@ export function findAmbient(
   ]
   return drafts
     .toSorted((a, b) => a.at - b.at)
-    .map(({ kind, name, value, site, at, plan }) => {
+    .map(({ kind, name, value, site, steps: overlapping, at, plan }) => {
       const step = steps.findLast(({ seq }) => seq < at)
       return {
         input: {
@@ -63,6 +64,7 @@ export function findAmbient(
           ...(value !== undefined && { value }),
           ...(site !== undefined && { site: shortSite(tape, site) }),
           ...(step && { step: step.label }),
+          ...(overlapping && { steps: overlapping }),
         },
         plan,
       }
@@ -234,12 +236,13 @@ function orderInput(steps: readonly Step[]): Draft[] {
     (step, index) => overlapsNext(step, steps[index + 1]) || overlapsNext(steps[index - 1], step),
   )
   const answered = together.toSorted((a, b) => lastAnswer(a) - lastAnswer(b))
-  const value = `answers came to steps ${answered.map(({ label }) => label).join(', ')}`
+  const order = answered.map(({ label }) => label)
   return [
     {
       kind: 'order',
       name: 'order of answers',
-      value: clipText(value, 2 * VALUE_LENGTH),
+      value: clipText(`steps ${order.join(', ')}`, VALUE_LENGTH),
+      steps: order,
       at: first.seq,
       plan: { ...NOTHING, order: true },
     },
