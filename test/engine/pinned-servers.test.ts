@@ -121,3 +121,43 @@ async function runFork(tape: Tape, plan: Partial<PinnedPlan>, told: string) {
   const { live, forced, matched } = pinned ?? {}
   return { stdout, live, forced, matched: Object.keys(matched ?? {}) }
 }
+
+test('a thread is served while everything is pinned, and starts in other forks', async () => {
+  const workspace = await folderWith({
+    'agent.mjs': `
+import { Worker } from 'node:worker_threads'
+import { tool } from '${new URL('../../packages/cli/dist/index.js', import.meta.url).href}'
+const worker = new Worker('./worker.mjs')
+const ask = (text) =>
+  new Promise((resolve) => {
+    worker.once('message', resolve)
+    worker.postMessage(text)
+  })
+console.log(await ask('one'))
+console.log(await tool('say', async (word) => word)('two'))
+console.log(await ask('three'))
+await worker.terminate()
+console.log('closed')
+`,
+    'worker.mjs': `
+import { appendFileSync } from 'node:fs'
+import { parentPort } from 'node:worker_threads'
+parentPort.on('message', (text) => {
+  appendFileSync(process.env.TOLD, text + ' ')
+  parentPort.postMessage('heard ' + text)
+})
+`,
+  })
+  const told = path.join(workspace.folder, 'told.txt')
+  const recorded = await workspace.retake(['record', 'agent.mjs'], { env: { TOLD: told } })
+  expect(recorded.stdout).toBe('heard one\ntwo\nheard three\nclosed\n')
+  const [file = ''] = await tapesOf(workspace)
+  const tape = openTape(file)
+  trustInThisProcess(tape)
+  await writeFile(told, '')
+  const pinned = searchableSteps(tape).map(({ label }) => label)
+  expect(await runFork(tape, { pinned }, told)).toMatchObject({ stdout: recorded.stdout, live: 0 })
+  expect(readFileSync(told, 'utf8')).toBe('')
+  expect(await runFork(tape, {}, told)).toMatchObject({ stdout: recorded.stdout, live: 1 })
+  expect(readFileSync(told, 'utf8')).toBe('one three ')
+})

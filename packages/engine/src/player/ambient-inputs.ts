@@ -177,16 +177,19 @@ export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'titl
 export class AmbientInputs {
   readonly #draws: PinnedDraws
   readonly #files: PinnedFiles
-  readonly #input: RecordedOperation[]
+  /** Input and threads, in order. */
+  readonly #others: RecordedOperation[]
 
   constructor(
     tape: Tape,
     plan: AmbientPlan,
     readonly recorded: TapeTimeline,
+    /** Nothing may run: threads are served, too. */
+    readonly isAllPinned: boolean,
   ) {
     this.#draws = new PinnedDraws(tape, plan)
     this.#files = new PinnedFiles(tape, recorded, plan)
-    this.#input = recorded.operations.filter(({ event }) => isInput(event))
+    this.#others = recorded.operations.filter(({ event }) => this.#isServed(event))
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -201,13 +204,26 @@ export class AmbientInputs {
   ): readonly DeliveryEvent[] | undefined {
     const operation = isFileCall(event)
       ? this.#files.take(event, body, owner)
-      : isInput(event)
-        ? this.#input.shift()
+      : this.#isServed(event)
+        ? this.#takeOther(event)
         : undefined
     return operation?.parts.map((seq) => this.recorded.delivery(seq))
   }
-}
 
-/** Nobody types a second time: recorded input is always served. */
-const isInput = (event: NewEvent<InitiationEvent>): boolean =>
-  event.type === 'call' && event.kind === 'input'
+  #takeOther({ kind, name, title }: NewEvent<CallEvent>): RecordedOperation | undefined {
+    const at = this.#others.findIndex(
+      ({ event }) =>
+        event.type === 'call' &&
+        event.kind === kind &&
+        event.name === name &&
+        event.title === title,
+    )
+    return at < 0 ? undefined : this.#others.splice(at, 1)[0]
+  }
+
+  /** Nobody types a second time: recorded input is always served. */
+  #isServed(event: NewEvent<InitiationEvent>): event is NewEvent<CallEvent> {
+    if (event.type !== 'call') return false
+    return event.kind === 'input' || (event.kind === 'worker' && this.isAllPinned)
+  }
+}

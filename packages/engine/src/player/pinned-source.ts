@@ -602,7 +602,7 @@ export class PinnedSource implements AnswerSource, Tail {
       onRefused: (what) => this.#free.breakAt(what),
       give: (operation, parts) => this.#queue.add(operation, parts),
     })
-    this.#ambient = plan.ambient && new AmbientInputs(tape, plan.ambient, recorded)
+    this.#ambient = plan.ambient && new AmbientInputs(tape, plan.ambient, recorded, isAllPinned)
   }
 
   get report(): PinnedReport {
@@ -664,6 +664,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   proceed(): void {
     this.#served.proceed()
+    this.#queue.look()
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
@@ -724,6 +725,9 @@ export class PinnedSource implements AnswerSource, Tail {
   #startOther(operation: Operation): void {
     const { event, body } = operation.action
     const parts = this.#ambientAnswer(event, body)
+    const isThread = event.type === 'call' && event.kind === 'worker'
+    if (parts === undefined && isThread && this.#isAllPinned)
+      return void this.#free.breakAt(`The thread ${event.title}`)
     if (parts === undefined) return outside.start(operation)
     operation.source = 'tape'
     this.#queue.add(operation, parts)
@@ -737,7 +741,11 @@ export class PinnedSource implements AnswerSource, Tail {
     const { owner } = this.options
     return this.#ambient
       ?.answerTo(event, owner.secrets.bytes(body), owner)
-      ?.map(({ seq }) => ({ ...this.#answers.part(seq), order: seq }))
+      ?.map((part) => ({
+        ...this.#answers.part(part.seq),
+        order: part.seq,
+        ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
+      }))
   }
 
   // ── answers ──────────────────────────────────────────────────────────────
