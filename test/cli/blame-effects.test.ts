@@ -112,7 +112,8 @@ test('a call that another run made is answered from its recording, and --live-to
   const env = { SERVER: bank.url }
   const blame = ['blame', 'last', '--expect', 'right', '--json', '--max-forks', '6']
   const paysSeven = [...blame, '--free', '1=json:"7"', '--free', '3=json:"still wrong"']
-  const record = (...args: string[]) => workspace.retake(['record', 'clerk.mjs', 'tool', ...args], { env })
+  const record = (...args: string[]) =>
+    workspace.retake(['record', 'clerk.mjs', 'tool', ...args], { env })
 
   await record()
   const unknown = await workspace.retake(paysSeven, PATIENT)

@@ -122,7 +122,11 @@ test('without a word, models and GET requests are live, and nothing with effects
 })
 
 test('tools and processes are live where --live-tools allows them', () => {
-  const every = planInterventions(tape, steps, [], { folder, runs, liveTools: new LiveTools('all', []) })
+  const every = planInterventions(tape, steps, [], {
+    folder,
+    runs,
+    liveTools: new LiveTools('all', []),
+  })
   expect([every.live, every.liveTools]).toEqual([Object.values(LABELS), undefined])
   const liveTools = new LiveTools(['note', 'process'], [])
   const some = planInterventions(tape, steps, ['note=live'], { folder, runs, liveTools })

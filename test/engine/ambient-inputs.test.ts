@@ -109,10 +109,22 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
   expect(inputs.map(({ input }) => input)).toEqual([
     { kind: 'clock', name: 'Date.now', site: site("'early'"), value: expect.any(String) },
     { kind: 'clock', name: 'Date.now', site: site("'late'"), step: '1', value: expect.any(String) },
-    { kind: 'random', name: 'Math.random', site: site("'random'"), step: '1', value: expect.any(String) },
+    {
+      kind: 'random',
+      name: 'Math.random',
+      site: site("'random'"),
+      step: '1',
+      value: expect.any(String),
+    },
     { kind: 'file', name: 'later.txt', site: site("'later'"), step: '1', value: 'missing' },
     { kind: 'file', name: 'notes.txt', site: site("'notes'"), step: '1', value: 'changed since' },
-    { kind: 'file', name: 'data.txt', site: site('fd = openSync'), step: '1', value: 'changed since' },
+    {
+      kind: 'file',
+      name: 'data.txt',
+      site: site('fd = openSync'),
+      step: '1',
+      value: 'changed since',
+    },
     { kind: 'environment', name: 'MOOD', step: '1', value: 'good' },
   ])
   expect(inputs[0]?.input.value).toMatch(/^[A-Z][a-z]+day, \d+ [A-Z][a-z]+ 20\d\d \d\d:\d\d$/)

@@ -42,7 +42,9 @@ export async function warmUp() {
 }
 
 const SCENARIOS =
-  'fork forkOfFork offline resume resume together rerun changedCode pin pinAll reorder answer'.split(' ')
+  'fork forkOfFork offline resume resume together rerun changedCode pin pinAll reorder answer'.split(
+    ' ',
+  )
 
 class Cycle {
   constructor(seed) {
@@ -219,7 +221,9 @@ class Cycle {
 
   /** Some files come from the tape; the others say something else by now. */
   ambient(chance = 0.5) {
-    const calls = [...this.tape.events()].filter(({ type, kind }) => type === 'call' && kind === 'file')
+    const calls = [...this.tape.events()].filter(
+      ({ type, kind }) => type === 'call' && kind === 'file',
+    )
     const files = calls.map(({ title }) => title).filter(() => this.random.chance(chance))
     return { draws: [], files, variables: [], order: this.random.chance(0.5) }
   }

@@ -65,7 +65,8 @@ async function invoice(read) {
   console.log(JSON.stringify({ total }))
 }
 
-const rules = () => (existsSync('rules.json') ? JSON.parse(readFileSync('rules.json', 'utf8')) : { vat: 0 })
+const rules = () =>
+  existsSync('rules.json') ? JSON.parse(readFileSync('rules.json', 'utf8')) : { vat: 0 }
 
 /** Asks for several numbers; the total is wrong if `fails` says so of the wrong ones. */
 async function total(fails) {

@@ -24,7 +24,10 @@ const SETUPS = {
   e: { agent: 'and', args: ['--oracle', 'json:total=100'] },
   f: { agent: 'or', args: ['--oracle', 'json:total=100'] },
   "f'": { agent: 'or', chance: 0.3, args: ['--oracle', 'json:total=100'] },
-  g: { agent: 'd', args: ['--oracle', 'flaky.mjs', '--free', 'get_stock=set:units=0', '--seed', '1'] },
+  g: {
+    agent: 'd',
+    args: ['--oracle', 'flaky.mjs', '--free', 'get_stock=set:units=0', '--seed', '1'],
+  },
   h: { agent: 'd', args: ['--oracle', 'stdout:/IN STOCK/'] },
   i: { agent: 'one', chance: 0.3, args: ['--oracle', 'exit:0'] },
   k1: { args: ['--oracle', 'stdout:/APPROVED/'] },

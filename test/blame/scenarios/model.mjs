@@ -55,7 +55,11 @@ export class LabModel {
       object: 'chat.completion',
       model: 'fake-1',
       choices: [
-        { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: null, ...message } },
+        {
+          index: 0,
+          finish_reason: 'stop',
+          message: { role: 'assistant', content: null, ...message },
+        },
       ],
       usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
     }
@@ -73,7 +77,8 @@ const numbers = (wrong) => (prompt, model) => {
   return model.isRecording || model.random() < model.chance ? `wrong ${step}` : `${step * 10}`
 }
 
-const isAvailable = (prompt) => / (\d+) units/.exec(prompt)?.[1] !== '0' && !/no lamp|sold out/i.test(prompt)
+const isAvailable = (prompt) =>
+  / (\d+) units/.exec(prompt)?.[1] !== '0' && !/no lamp|sold out/i.test(prompt)
 
 const MODELS = {
   b1: (prompt) => (prompt.startsWith('What is') ? '1200' : 'Done.'),
@@ -95,7 +100,8 @@ const MODELS = {
     if (prompt.startsWith('Which id')) return model.isRecording ? '1128' : '1182'
     return /says (\d+)/.exec(prompt)?.[1] ?? 'Fine.'
   },
-  n: (prompt, model) => (prompt.startsWith('How much') ? (model.isRecording ? '200' : '20') : 'Fine.'),
+  n: (prompt, model) =>
+    prompt.startsWith('How much') ? (model.isRecording ? '200' : '20') : 'Fine.',
   k1: () => 'denied',
   k2: () => 'approved',
   c1: (prompt, model) => {
@@ -111,7 +117,11 @@ const MODELS = {
   q: (prompt, _model, messages) => {
     const result = messages.find(({ role }) => role === 'tool')
     if (result !== undefined) return `REFUND ${JSON.parse(result.content).paid}`
-    const call = { id: 'call_1', type: 'function', function: { name: 'get_order', arguments: '{"id":"1182"}' } }
+    const call = {
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'get_order', arguments: '{"id":"1182"}' },
+    }
     return { tool_calls: [call] }
   },
   r: (prompt, model) => {

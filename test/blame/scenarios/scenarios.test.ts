@@ -41,7 +41,12 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     causes: [['file']],
     isSampled: true,
   },
-  b2: { what: 'a file that a tool reads', verdicts: ['attributed'], causes: [['3']], echoes: ['4'] },
+  b2: {
+    what: 'a file that a tool reads',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4'],
+  },
   c1: { what: 'a race in which the last answer wins', verdicts: ['race', ...CANNOT_TELL] },
   c2: {
     what: 'a race for the only reserve',
@@ -62,7 +67,11 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     causes: [['3']],
     echoes: ['4', '6'],
   },
-  e: { what: 'two mistakes that are needed together', verdicts: ['attributed'], causes: [['3', '5']] },
+  e: {
+    what: 'two mistakes that are needed together',
+    verdicts: ['attributed'],
+    causes: [['3', '5']],
+  },
   f: { what: 'two mistakes, each enough', verdicts: ['attributed'], causes: [['3'], ['5']] },
   "f'": {
     what: 'two mistakes, each enough, that happen again with a chance of .3',
@@ -91,7 +100,12 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     isSampled: true,
   },
   n: { what: 'a tool that pays', verdicts: ['attributed'], causes: [['2']], echoes: ['3', '4'] },
-  o: { what: 'a stale file behind a tool', verdicts: ['attributed'], causes: [['3']], echoes: ['4'] },
+  o: {
+    what: 'a stale file behind a tool',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4'],
+  },
   q: {
     what: 'a plain function as a tool',
     verdicts: ['attributed', 'no attributable step'],

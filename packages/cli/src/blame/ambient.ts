@@ -45,7 +45,10 @@ export type DrawSites = Readonly<Record<number, string>>
 export function findAmbient(
   tape: Tape,
   steps: readonly Step[],
-  { drawSites, env }: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
+  {
+    drawSites,
+    env,
+  }: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
 ): FoundInput[] {
   const drafts = [
     ...drawInputs(tape, drawSites),
@@ -169,7 +172,14 @@ function fileInputs(tape: Tape): Draft[] {
     const name = path.relative(tape.details.cwd ?? '.', file)
     const { at, site } = look
     const plan = { ...NOTHING, files: [file] }
-    return { kind: 'file' as const, name: name.startsWith('..') ? file : name, value, site, at, plan }
+    return {
+      kind: 'file' as const,
+      name: name.startsWith('..') ? file : name,
+      value,
+      site,
+      at,
+      plan,
+    }
   })
   const [library, ...more] = drafts.filter(({ site }) => site === undefined)
   const own = drafts.filter(({ site }) => site !== undefined)
@@ -211,10 +221,16 @@ function addLook(
 
 /** `existsSync` answers without an error. */
 function saysMissing(tape: Tape, { name }: CallEvent, { as, seq }: ResultEvent): boolean {
-  return /\.exists(Sync)?$/.test(name) && as !== undefined && decodeBody(as, tape.body(seq)) === false
+  return (
+    /\.exists(Sync)?$/.test(name) && as !== undefined && decodeBody(as, tape.body(seq)) === false
+  )
 }
 
-function differenceNow(file: string, { wasThere, content }: Looked, since: number): string | undefined {
+function differenceNow(
+  file: string,
+  { wasThere, content }: Looked,
+  since: number,
+): string | undefined {
   const stat = statSync(file, { throwIfNoEntry: false })
   if (!wasThere) return stat === undefined ? undefined : 'missing'
   if (stat === undefined) return 'removed since'

@@ -52,9 +52,7 @@ test('joint causes and back-ups are told as such', async () => {
   )
   expect(lines.join('\n')).toMatch(/repair\n +If steps 1 and [45] had answered otherwise, the run/)
   const pair = shown(await searched(SCENARIOS['and2-7'](1)), 200)
-  expect(pair[0]).toBe(
-    `Step 4 (${DID}) and step 5 (${DID}) together made this run fail.`,
-  )
+  expect(pair[0]).toBe(`Step 4 (${DID}) and step 5 (${DID}) together made this run fail.`)
 })
 
 test('where nothing is to blame, no step is listed', async () => {

@@ -122,10 +122,7 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
 
 const heading = (text: string, paint: Paint): string[] => ['', paint('bold', text)]
 
-function causeLines(
-  { findings }: FindingsFile,
-  { paint, width }: Look,
-): string[] {
+function causeLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
   const { causes } = findings
   const [only] = causes
   // A single step is in the table below.
@@ -134,14 +131,18 @@ function causeLines(
   const lines = causes.flatMap((cause, order) => {
     const { steps, ambient = [], role, sufficiency } = cause
     const isOne = steps.length + ambient.length === 1
-    const what = ambient.length === 0 ? (isOne ? 'only this step' : 'only these steps') : 'only this'
+    const what =
+      ambient.length === 0 ? (isOne ? 'only this step' : 'only these steps') : 'only this'
     const needed = isOne ? '' : ', needed together'
     const kind = order === 0 ? '' : `${role}: `
     return [
       ...indented(printable(`${kind}${causeText(cause, findings)}${needed}`), width).map((line) =>
         paint(styleOf(role), line),
       ),
-      ...indented(`  fails with ${what} pinned: ${rateText(sufficiency)} (${intervalText(sufficiency)})`, width),
+      ...indented(
+        `  fails with ${what} pinned: ${rateText(sufficiency)} (${intervalText(sufficiency)})`,
+        width,
+      ),
     ]
   })
   return [...heading(causes.length === 1 ? 'cause' : 'causes', paint), ...lines]
@@ -221,7 +222,8 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
 const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined => {
   if (verdict === 'no attributable step' || verdict === 'race') return undefined
   if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
-  if (verdict === 'attributed') return 'cannot tell whether they repeat it or would fail on their own'
+  if (verdict === 'attributed')
+    return 'cannot tell whether they repeat it or would fail on their own'
   return 'not known, the search did not come that far'
 }
 
@@ -233,7 +235,10 @@ function momentLines({ findings, steps }: FindingsFile, { width }: Look): string
   const { decisionStep: decided, commitStep: committed } = findings
   if (decided === undefined || committed === undefined || decided === committed) return []
   const at = (label: string): string => stepsText([label], { steps })
-  return ['', ...wrap(`decided at ${at(decided)}; could still be avoided until ${at(committed)}`, width)]
+  return [
+    '',
+    ...wrap(`decided at ${at(decided)}; could still be avoided until ${at(committed)}`, width),
+  ]
 }
 
 function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): string[] {

@@ -164,7 +164,11 @@ function processAnswerOf(step: Step): FreeAnswer {
 }
 
 const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : ''
+  typeof value === 'string'
+    ? value
+    : value instanceof Uint8Array
+      ? Buffer.from(value).toString()
+      : ''
 
 /** The recorded answer in the same form, to compare with. */
 export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =>

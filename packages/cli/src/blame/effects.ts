@@ -62,7 +62,9 @@ export class LiveTools {
   mayRun(step: Step): boolean {
     if (!hasEffects(step)) return true
     const { allowed } = this
-    return allowed === undefined || allowed.includes(step.kind) || allowed.includes(effectName(step))
+    return (
+      allowed === undefined || allowed.includes(step.kind) || allowed.includes(effectName(step))
+    )
   }
 }
 

@@ -74,4 +74,3 @@ export const fieldText = ({ path, from, to }: FieldChange): string =>
 /** The `--free` that gives the same answer: `get_order=set:days=100`. */
 export const fieldOption = ({ label, path, to }: FieldChange): string =>
   `${label}=set:${path}=${JSON.stringify(to)}`
-

@@ -92,7 +92,9 @@ export function classifyFailure(
     const isSameTool = bad?.tool !== undefined && good.some(({ tool }) => tool === bad.tool)
     return isSameTool ? 'wrong argument' : 'wrong decision'
   }
-  return bad === undefined || /^\s*(null|""|\[\]|\{\})?\s*$/.test(bad.text) ? 'missing data' : 'wrong data'
+  return bad === undefined || /^\s*(null|""|\[\]|\{\})?\s*$/.test(bad.text)
+    ? 'missing data'
+    : 'wrong data'
 }
 
 const MADE_UP: ReadonlySet<StepIntervention> = new Set(['neutral', 'empty', 'error', 'field'])

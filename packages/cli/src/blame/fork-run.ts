@@ -2,7 +2,15 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Divergence, type FreeAnswer, planPinned, RetakeError } from '@retake/engine'
-import { clipText, messageText, originOf, type RecordedError, type Step, type StepKind, type Tape } from '@retake/tape'
+import {
+  clipText,
+  messageText,
+  originOf,
+  type RecordedError,
+  type Step,
+  type StepKind,
+  type Tape,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
 import { readOutcome, oracleRetryMs, type RunOutcome } from '../oracle/oracle.js'
@@ -179,7 +187,8 @@ export function saidBy(step: Step): StepSaid {
         : asText(call.result))
   return {
     ...(tool !== undefined && { tool }),
-    ...(tool !== undefined && args !== undefined && { arguments: clipText(asText(args), SAID_LENGTH) }),
+    ...(tool !== undefined &&
+      args !== undefined && { arguments: clipText(asText(args), SAID_LENGTH) }),
     text: clipText(text, SAID_LENGTH),
   }
 }

@@ -413,10 +413,12 @@ export class ProcessForks implements ForkSource {
       const label = steps[step]?.label ?? '?'
       const { values } = await this.fork(from, draw)
       const value = values[step]
-      if (value === undefined) return `step ${label} was not reached in the fork that it is taken from`
+      if (value === undefined)
+        return `step ${label} was not reached in the fork that it is taken from`
       const answer = stored.answer(step, value)?.given
       if (value === this.recorded[step]) pinned.push(label)
-      else if (answer === undefined) return `the answer of step ${label} cannot be given to another fork`
+      else if (answer === undefined)
+        return `the answer of step ${label} cannot be given to another fork`
       else answers[label] = answer
     }
     return { pinned, answers }

@@ -12,7 +12,9 @@ export function inferredTools(view: RunView): Step[] {
     const [reporter] = step.inferred ? step.answerSeqs : []
     const model = view.recordedSteps.find(({ seq }) => seq === reporter)
     const body = model?.exchange()?.request.body
-    return body !== undefined && withToolResults(body, [resultPlan(step, { payload: '' })]) !== undefined
+    return (
+      body !== undefined && withToolResults(body, [resultPlan(step, { payload: '' })]) !== undefined
+    )
   })
 }
 

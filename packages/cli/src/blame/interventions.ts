@@ -360,7 +360,8 @@ export function planInterventions(
       const [other] = others.get(callKeyOf(tape, step) ?? '') ?? []
       if (other !== undefined) answers[label] = other.answer
       ways[label] = other === undefined ? LIVE : wayOfOther(other)
-    } else if (simulator !== undefined) ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
+    } else if (simulator !== undefined)
+      ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
     else if (liveTools.mayRun(step)) ways[label] = LIVE
     else {
       const key = callKeyOf(tape, step) ?? ''
@@ -380,9 +381,7 @@ export function planInterventions(
     ...(allowed && { liveTools: allowed }),
     /** Labels of the steps that go live; with a simulator, only where it has no answer. */
     live: steps.flatMap((step) =>
-      step.inferred || step.label in answers || !liveTools.mayRun(step)
-        ? []
-        : [step.label],
+      step.inferred || step.label in answers || !liveTools.mayRun(step) ? [] : [step.label],
     ),
     /** By label, how each step is answered when it is free. */
     ways,

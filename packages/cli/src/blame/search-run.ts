@@ -23,7 +23,12 @@ import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { type CauseDetail, classifyFailure, type FindingsFile, type SearchedStep } from './findings.js'
+import {
+  type CauseDetail,
+  classifyFailure,
+  type FindingsFile,
+  type SearchedStep,
+} from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
 import { recordedAnswer } from './build-answer.js'
@@ -137,7 +142,8 @@ export function effectLines(
     ([name, times]) => `${name} will really run about ${rangeText(times)} times.`,
   )
   const held = steps.filter(
-    (step) => hasEffects(step) && ['pinned', 'sibling', 'recorded'].includes(ways[step.label]?.kind ?? ''),
+    (step) =>
+      hasEffects(step) && ['pinned', 'sibling', 'recorded'].includes(ways[step.label]?.kind ?? ''),
   )
   if (held.length === 0 || liveTools === undefined) return running
   const names = [...new Set(held.map(effectName))]
@@ -281,6 +287,28 @@ export function filesNote(
   ]
 }
 
+/** Children are not recorded themselves: a process is one step, a thread is none. */
+function childrenNote(tape: Tape, steps: readonly Step[]): string[] {
+  const processes = steps.filter(({ kind }) => kind === 'process').map(({ title }) => title)
+  const threads = [...tape.events(1)].flatMap((event) =>
+    event.type === 'call' && event.kind === 'worker' ? (event.title ?? event.name) : [],
+  )
+  const named = (titles: readonly string[]): string =>
+    clipText([...new Set(titles)].join(', '), CHILDREN_LENGTH)
+  return [
+    ...(processes.length === 0
+      ? []
+      : [
+          `Each process that the run started is one step (${named(processes)}). Steps inside it are not searched.`,
+        ]),
+    ...(threads.length === 0
+      ? []
+      : [`The run started threads (${named(threads)}). They are not searched.`]),
+  ]
+}
+
+const CHILDREN_LENGTH = 80
+
 /** A search for the causes of a failed run, with all that it depends on. */
 export interface BlameSearch {
   readonly tape: Tape
@@ -333,7 +361,8 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
   const before = { ...first, facts: { ...first.facts, newForks: used } }
   const fields = plural(tried.newForks, 'field')
-  if (change === undefined) return withNote(before, `${fields} changed one at a time: it still failed.`)
+  if (change === undefined)
+    return withNote(before, `${fields} changed one at a time: it still failed.`)
   const again = await searchOnce({
     ...search,
     interventions: withField(search, change),
@@ -376,8 +405,14 @@ function changesToTry(
     })
     .toSorted((a, b) => b.prior - a.prior)
     .flatMap(({ step }) => {
-      const alike = steps.filter((other) => other !== step && effectName(other) === effectName(step))
-      return fieldChanges(tape, step, alike.flatMap((other) => recordedAnswer(tape, other) ?? []))
+      const alike = steps.filter(
+        (other) => other !== step && effectName(other) === effectName(step),
+      )
+      return fieldChanges(
+        tape,
+        step,
+        alike.flatMap((other) => recordedAnswer(tape, other) ?? []),
+      )
     })
     .slice(0, CHANGES_MAX)
 }
@@ -397,7 +432,8 @@ async function tryFields(
     for (let from = 0; from < changes.length && change === undefined; from += source.concurrency) {
       if (signal.aborted || source.newForks >= left) break
       const [probe] = findings.evidence
-      if (probe) onProgress?.({ forks: facts.newForks + from, remaining: changes.length - from, probe })
+      if (probe)
+        onProgress?.({ forks: facts.newForks + from, remaining: changes.length - from, probe })
       const batch = changes.slice(from, from + source.concurrency)
       const forks = await Promise.all(
         batch.map(({ label, answer }) => source.forkAnswer(label, answer, 0)),
@@ -415,7 +451,10 @@ async function tryFields(
 }
 
 /** The same interventions, with the changed answer for this very call. */
-function withField({ tape, steps, interventions }: BlameSearch, change: FieldChange): Interventions {
+function withField(
+  { tape, steps, interventions }: BlameSearch,
+  change: FieldChange,
+): Interventions {
   const step = steps.find(({ label }) => label === change.label)
   const key = step && callKeyOf(tape, step)
   const { ways, recordings, answers } = interventions
@@ -438,8 +477,14 @@ function sumCounts(
   second: BlameFindings['forks'],
   more: number,
 ): BlameFindings['forks'] {
-  const tokens = first.tokens === undefined || second.tokens === undefined ? undefined : first.tokens + second.tokens
-  const costUsd = first.costUsd === undefined || second.costUsd === undefined ? undefined : first.costUsd + second.costUsd
+  const tokens =
+    first.tokens === undefined || second.tokens === undefined
+      ? undefined
+      : first.tokens + second.tokens
+  const costUsd =
+    first.costUsd === undefined || second.costUsd === undefined
+      ? undefined
+      : first.costUsd + second.costUsd
   return {
     asked: first.asked + second.asked + more,
     served: first.served + second.served,
@@ -498,6 +543,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
         notes: [
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
+          ...childrenNote(tape, steps),
           ...[oracle.agreement?.text ?? []].flat(),
         ],
         forks: { ...countsOf(findings, source), ...forks },
@@ -542,7 +588,9 @@ function detailsOf(
     }
   })
   source.discardTapes(
-    details.flatMap(({ failingFork, passingFork }) => [failingFork ?? [], passingFork ?? []].flat()),
+    details.flatMap(({ failingFork, passingFork }) =>
+      [failingFork ?? [], passingFork ?? []].flat(),
+    ),
   )
   return details
 }
@@ -665,7 +713,9 @@ function didText(step: Step): string {
     return `the model called ${clipText(calledText(first.name, first.args), DID_MAX)}${others}`
   }
   const text = step.answer().map(messageText).join(' ').replaceAll(/\s+/g, ' ').trim()
-  return text === '' ? 'the model answered' : `the model said ${JSON.stringify(clipText(text, DID_MAX))}`
+  return text === ''
+    ? 'the model answered'
+    : `the model said ${JSON.stringify(clipText(text, DID_MAX))}`
 }
 
 /** `get_order with id 1128`. */

@@ -76,14 +76,19 @@ export class Siblings {
    */
   otherAnswers(): ReadonlyMap<string, readonly OtherAnswer[]> {
     const own = new Map<string, FreeAnswer[]>()
-    for (const [key, answer] of answersOn(this.tape)) own.set(key, [...(own.get(key) ?? []), answer])
+    for (const [key, answer] of answersOn(this.tape))
+      own.set(key, [...(own.get(key) ?? []), answer])
     const found = new Map<string, OtherAnswer[]>()
     for (const tape of new Set([...this.#passing, ...this.tapes])) {
       for (const [key, answer] of answersOn(tape)) {
         const known = own.get(key) ?? []
         const others = found.get(key) ?? []
         if (known.length > 1) continue
-        if ([...known, ...others.map((other) => other.answer)].some((each) => isDeepStrictEqual(each, answer)))
+        if (
+          [...known, ...others.map((other) => other.answer)].some((each) =>
+            isDeepStrictEqual(each, answer),
+          )
+        )
           continue
         others.push({ answer, run: tape.run.id, passes: this.#passing.includes(tape) })
         found.set(key, others)

@@ -115,8 +115,10 @@ export async function runValidation(options: Options): Promise<number> {
   const progress = new Progress('recording agents with known faults')
   try {
     let done = 0
-    const validated = await validateBlame(makePool(options.number('jobs', { least: 1, most: 256 })), interruption.signal, () =>
-      progress.say(`${++done} planted failures blamed`),
+    const validated = await validateBlame(
+      makePool(options.number('jobs', { least: 1, most: 256 })),
+      interruption.signal,
+      () => progress.say(`${++done} planted failures blamed`),
     )
     progress.stop()
     interruption.throwIfAny()

@@ -10,7 +10,9 @@ export interface SuggestedOracle {
 
 /** `--expect <text>` as an oracle: the output contains it. */
 export const expectedText = (text: string): string =>
-  text.startsWith('/') ? `stdout:/${text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`)}/` : `stdout:${text}`
+  text.startsWith('/')
+    ? `stdout:/${text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`)}/`
+    : `stdout:${text}`
 
 /**
  * Reads from a run, and from others with the same arguments, in which way it failed: an
@@ -19,7 +21,10 @@ export const expectedText = (text: string): string =>
 export function suggestOracle(tape: Tape, alike: readonly Tape[]): SuggestedOracle | undefined {
   const { error, exitCode, signal, stdout, ended } = readOutcome(tape)
   if (error !== undefined)
-    return { oracle: 'exit:0', why: `the run ended with ${error.class}: ${clipText(error.message.split('\n')[0] ?? '', 60)}` }
+    return {
+      oracle: 'exit:0',
+      why: `the run ended with ${error.class}: ${clipText(error.message.split('\n')[0] ?? '', 60)}`,
+    }
   if (signal !== undefined) return { oracle: 'exit:0', why: `the run was killed by ${signal}` }
   if (exitCode !== undefined && exitCode !== 0)
     return { oracle: 'exit:0', why: `the run ended with exit code ${exitCode}` }
@@ -30,7 +35,8 @@ export function suggestOracle(tape: Tape, alike: readonly Tape[]): SuggestedOrac
     const outcome = readOutcome(other)
     const line = lastLine(outcome.stdout)
     const isFine = outcome.ended && (outcome.exitCode ?? 0) === 0 && outcome.error === undefined
-    if (isFine && line !== '' && line !== here) lines.set(line, [...(lines.get(line) ?? []), other.run.id])
+    if (isFine && line !== '' && line !== here)
+      lines.set(line, [...(lines.get(line) ?? []), other.run.id])
   }
   const [usual] = [...lines].toSorted(([, a], [, b]) => b.length - a.length)
   if (usual === undefined) return undefined

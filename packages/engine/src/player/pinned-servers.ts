@@ -1,4 +1,10 @@
-import { readStdioExchange, type RpcId, type Step, StdioSession, type StdioRequest } from '@retake/tape'
+import {
+  readStdioExchange,
+  type RpcId,
+  type Step,
+  StdioSession,
+  type StdioRequest,
+} from '@retake/tape'
 import { isDelivery, type Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import { outsideRuns } from '../scope.js'
@@ -124,15 +130,20 @@ class ServedServer {
   }
 
   /** Answers a request from the tape, or as planned; true if it is live. */
-  #answer(message: RpcMessage & { readonly id: RpcId; readonly method: string }, seq: number): boolean {
+  #answer(
+    message: RpcMessage & { readonly id: RpcId; readonly method: string },
+    seq: number,
+  ): boolean {
     const { options, steps } = this.servers
     const found = this.#take(message)
     const step = found && steps.find((one) => one.seq === found.request.start.seq)
     if (step !== undefined) options.onMatched(step, seq, found?.isSame === true)
-    const isServed = step === undefined || !isSearchedMethod(message.method) || options.isPinned(step)
+    const isServed =
+      step === undefined || !isSearchedMethod(message.method) || options.isPinned(step)
     if (found !== undefined && isServed) return this.#give(message.id, found.request)
     const planned = step && options.planned(step)
-    if (found !== undefined && planned !== undefined) return this.#give(message.id, found.request, planned)
+    if (found !== undefined && planned !== undefined)
+      return this.#give(message.id, found.request, planned)
     const tool = toolIn(message)
     if (options.withholds(tool)) {
       const same = this.#identical(message, [...this.#used])
@@ -149,7 +160,8 @@ class ServedServer {
     const { tape, options } = this.servers
     const { operation, session } = this.served
     const { result, error } = readStdioExchange(tape, request, session)
-    const said = planned === undefined ? (error === undefined ? { result } : { error }) : messageOf(planned)
+    const said =
+      planned === undefined ? (error === undefined ? { result } : { error }) : messageOf(planned)
     const order = request.answered?.last.seq ?? 0
     const event = { type: 'deliver', part: 'chunk', pipe: 1 } as const
     const body = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, ...said })}\n`)
@@ -173,7 +185,8 @@ class ServedServer {
     )
     const same = this.#identical(message, unused)
     const request =
-      same ?? unused.find((one) => one.method === message.method && this.#toolOf(one) === toolIn(message))
+      same ??
+      unused.find((one) => one.method === message.method && this.#toolOf(one) === toolIn(message))
     if (request === undefined) return undefined
     this.#used.add(request)
     return { request, isSame: same !== undefined }
@@ -199,7 +212,12 @@ class ServedServer {
     const { tape } = this.servers
     const parts: OrderedPart[] = []
     for (const event of tape.events(this.served.seq))
-      if (isDelivery(event) && event.op === this.served.seq && 'part' in event && names.includes(event.part))
+      if (
+        isDelivery(event) &&
+        event.op === this.served.seq &&
+        'part' in event &&
+        names.includes(event.part)
+      )
         parts.push({ ...recordedPart(tape, event), order: event.seq })
     return parts
   }
@@ -229,7 +247,8 @@ function plainParams(params: unknown): unknown {
 
 /** A whole message, or the result in it. */
 function messageOf(planned: unknown): object {
-  const isMessage = typeof planned === 'object' && planned !== null && ('result' in planned || 'error' in planned)
+  const isMessage =
+    typeof planned === 'object' && planned !== null && ('result' in planned || 'error' in planned)
   if (!isMessage) return { result: planned }
   const { result, error } = planned as { result?: unknown; error?: unknown }
   return error === undefined ? { result } : { error }

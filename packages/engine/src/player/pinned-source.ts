@@ -66,7 +66,8 @@ class StepRequests {
   /** Replaces the request of the agent; undefined if that is sent unchanged. */
   instead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
     const isFrozen = this.plan.mode === 'frozen'
-    const other = recorded && (this.planned(recorded) ?? (isFrozen ? this.#recorded(recorded) : undefined))
+    const other =
+      recorded && (this.planned(recorded) ?? (isFrozen ? this.#recorded(recorded) : undefined))
     const { results = [] } = this.plan
     if (event.type !== 'request' || results.length === 0) return other
     const changed = withToolResults(other ?? body, results)
@@ -585,8 +586,7 @@ export class PinnedSource implements AnswerSource, Tail {
       plan.ambient !== undefined &&
       viewed.every(
         (step) =>
-          this.#pinned.has(step.label) ||
-          whyNotSearchable(tape, step, this.#servers) !== undefined,
+          this.#pinned.has(step.label) || whyNotSearchable(tape, step, this.#servers) !== undefined,
       )
     const isAllPinned = this.#isAllPinned
     this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken, isAllPinned })
@@ -739,13 +739,11 @@ export class PinnedSource implements AnswerSource, Tail {
     body: Uint8Array = EMPTY,
   ): QueuedPart[] | undefined {
     const { owner } = this.options
-    return this.#ambient
-      ?.answerTo(event, owner.secrets.bytes(body), owner)
-      ?.map((part) => ({
-        ...this.#answers.part(part.seq),
-        order: part.seq,
-        ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
-      }))
+    return this.#ambient?.answerTo(event, owner.secrets.bytes(body), owner)?.map((part) => ({
+      ...this.#answers.part(part.seq),
+      order: part.seq,
+      ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
+    }))
   }
 
   // ── answers ──────────────────────────────────────────────────────────────

@@ -51,11 +51,14 @@ test.each([
     },
     { toolResult: { toolUseId: 'a', content: [{ text: '{"days":60}' }] } },
   ],
-])('the result of a call is replaced in a request of %s, and nothing else', (_, request, result) => {
-  const key = Object.keys(request)[0] as keyof typeof request
-  const [call] = request[key] as unknown[]
-  expect(replaced(request)).toEqual({ [key]: [call, result] })
-})
+])(
+  'the result of a call is replaced in a request of %s, and nothing else',
+  (_, request, result) => {
+    const key = Object.keys(request)[0] as keyof typeof request
+    const [call] = request[key] as unknown[]
+    expect(replaced(request)).toEqual({ [key]: [call, result] })
+  },
+)
 
 test('calls with other arguments, and bodies that are not requests, stay as they are', () => {
   const other = { name: 'get_order', arguments: '{"id":8}' }

@@ -32,7 +32,9 @@ export function withToolResults(
   collectCalls(request, calls)
   const contents = new Map<string, string>()
   for (const [id, call] of calls) {
-    const plan = plans.find(({ tool, args }) => tool === call.name && isDeepStrictEqual(args, call.args))
+    const plan = plans.find(
+      ({ tool, args }) => tool === call.name && isDeepStrictEqual(args, call.args),
+    )
     if (plan !== undefined) contents.set(id, plan.content)
   }
   let isChanged = false
@@ -52,7 +54,10 @@ function collectCalls(value: unknown, calls: Map<string, Call>): void {
   const id = value['call_id'] ?? value['toolUseId'] ?? value['id']
   const args = called['arguments'] ?? called['input']
   if (typeof id === 'string' && typeof called['name'] === 'string' && args !== undefined)
-    calls.set(id, { name: called['name'], args: typeof args === 'string' ? parsedArgs(args) : args })
+    calls.set(id, {
+      name: called['name'],
+      args: typeof args === 'string' ? parsedArgs(args) : args,
+    })
   for (const each of Object.values(value)) collectCalls(each, calls)
 }
 
