@@ -95,7 +95,7 @@ describe('what blame found', () => {
       '12 of 12 failed',
       'text: Booked for tomorrow',
       '182,400 tokens, $0.42',
-      '17 recorded answers used although the request had changed',
+      '17 times a pinned step got its recorded answer to a changed request',
       'the agent exited before it printed anything',
     ])
       expect(text).toContain(part)
@@ -203,7 +203,7 @@ describe('without findings', () => {
     await panel(page).getByRole('button', { name: 'Copy the command' }).click()
     await page.getByText('Copied').waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
-      'npx retake blame fresh --oracle exit:0',
+      'npx retake blame fresh',
     )
     expect(await seriousViolations(page)).toEqual([])
     keep('fresh', findingsFile('fresh'))
@@ -249,6 +249,6 @@ describe('a report', () => {
     await panel(page)
       .getByText(/^This report has no blame search\./)
       .waitFor()
-    await panel(page).getByText('npx retake blame broken --oracle exit:0').waitFor()
+    await panel(page).getByText('npx retake blame broken').waitFor()
   })
 })

@@ -22,6 +22,7 @@ import {
   plural,
   rateText,
   repairSentence,
+  roleWord,
   stepsText,
   unexplainedText,
   verdictSentence,
@@ -181,7 +182,7 @@ function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
     .slice(0, ROWS_MAX)
     .map(({ step, index }) => [
       `  ${step.label}`,
-      paint(styleOf(step.role), step.role),
+      paint(styleOf(step.role), roleWord(step)),
       bar(step.alone, BAR_WIDTH),
       rateCell(step.alone),
       printable(isWide ? (steps[index]?.did ?? '') : (steps[index]?.name ?? '')),

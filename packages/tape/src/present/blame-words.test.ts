@@ -7,6 +7,7 @@ import {
   intervalText,
   rateText,
   repairSentence,
+  roleWord,
   stepsText,
   verdictSentence,
 } from './blame-words.js'
@@ -74,6 +75,10 @@ test('an answer that is made up shows dependence and nothing more', () => {
   expect(verdictSentence({ findings })).toBe(
     'The failure depends on step 4: with another value in its answer, the run passes.',
   )
+  expect(findings.steps.map(roleWord)).not.toContain('root')
+  expect(roleWord({ role: 'root', intervention: 'field' })).toBe('needed')
+  expect(roleWord({ role: 'root', intervention: 'live' })).toBe('root')
+  expect(roleWord({ role: 'unknown' })).toBe('cannot tell')
   expect(verdictSentence({ findings, freeOf: () => 'with days 30 instead of 90' })).toBe(
     'The failure depends on step 4: with days 30 instead of 90, the run passes.',
   )

@@ -1,5 +1,6 @@
 import type {
   AmbientInput,
+  BlamedStep,
   BlameFindings,
   CauseSet,
   ProbePurpose,
@@ -75,6 +76,16 @@ const DEPENDENCE: Readonly<Partial<Record<StepIntervention, string>>> = {
   empty: 'if it returns nothing',
   error: 'if it fails',
   field: 'with another value in its answer',
+}
+
+/**
+ * Role of a step in a word or two. A cause that only shows dependence is `needed`: that its
+ * answer was wrong is not known.
+ */
+export function roleWord({ role, intervention }: Pick<BlamedStep, 'role' | 'intervention'>): string {
+  if (role === 'unknown') return 'cannot tell'
+  const isCause = role === 'root' || role === 'joint' || role === 'back-up'
+  return isCause && intervention && DEPENDENCE[intervention] !== undefined ? 'needed' : role
 }
 
 /** True if a cause shows only that the failure depends on a step, not that its answer was wrong. */

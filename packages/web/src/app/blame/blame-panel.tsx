@@ -1,5 +1,6 @@
 import type { BlameFindings, BlameProbe, StepRole } from '@retake/tape'
 import {
+  ambientText,
   confidenceText,
   cost,
   count,
@@ -9,6 +10,8 @@ import {
   localDateTime,
   plural,
   PURPOSE_WORDS,
+  repairSentence,
+  unexplainedText,
   verdictSentence,
 } from '@retake/tape/present'
 import { type ReactNode, useRef, useState } from 'react'
@@ -201,12 +204,7 @@ const CELL = 'py-px pr-3 text-left align-middle font-normal'
 const RANKED_COLUMNS: readonly { heading: string; className: string; title?: string }[] = [
   { heading: 'role', className: 'w-24' },
   { heading: 'step', className: '' },
-  { heading: 'pinned alone', className: 'w-76 @max-[560px]:w-28' },
-  {
-    heading: 'resp.',
-    className: 'w-16 @max-[720px]:hidden',
-    title: '1 / (1 + other causes that would have to be repaired as well)',
-  },
+  { heading: 'only this one pinned', className: 'w-76 @max-[560px]:w-28' },
 ]
 
 /** Every searched step, closest to a cause first. */
@@ -235,7 +233,7 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
             return (
               <tr key={index} className="border-t border-line">
                 <td className={CELL}>
-                  <RoleName role={step.role} />
+                  <RoleName role={step.role} intervention={step.intervention} />
                 </td>
                 <th scope="row" className={CELL}>
                   <StepName run={run} label={step.label} />
@@ -246,9 +244,6 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
                   ) : (
                     <RateLine rate={alone} />
                   )}
-                </td>
-                <td className={`${CELL} font-mono text-sm @max-[720px]:hidden`}>
-                  {step.responsibility === 0 ? '' : Math.round(step.responsibility * 100) / 100}
                 </td>
               </tr>
             )
@@ -268,14 +263,14 @@ const COUNTED: readonly (readonly [role: StepRole, one: string, many: string])[]
   ['echo', 'echo', 'echoes'],
   ['affected', 'affected', 'affected'],
   ['clear', 'clear', 'clear'],
-  ['unknown', 'not reached', 'not reached'],
+  ['unknown', 'cannot tell', 'cannot tell'],
 ]
 
 function countsText(view: BlameView): string {
   const causes = view.causeLabels.length
   return [
     `${plural(view.findings.steps.length, 'step')} searched`,
-    plural(causes, 'in a cause', 'in causes'),
+    ...(causes === 0 ? [] : [plural(causes, 'in a cause', 'in causes')]),
     ...COUNTED.flatMap(([role, one, many]) => {
       const number = view.countOf(role)
       return number === 0 ? [] : [plural(number, one, many)]
@@ -290,20 +285,32 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
   return (
     <ol aria-label="Causes" className="flex flex-col gap-2.5">
       {indexed(view.findings.causes).map(
-        ({ index, item: { role, steps, sufficiency, shares } }) => (
+        ({ index, item: { role, steps, ambient = [], sufficiency, shares } }) => (
           <li key={index} className="flex flex-col gap-1">
             <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
-              <RoleName role={role} />
+              <RoleName role={role} intervention={view.step(steps[0] ?? '')?.intervention} />
               <RateLine rate={sufficiency} />
               <span className="text-sm text-muted">
-                with only {steps.length === 1 ? 'this step' : 'these steps'} pinned
+                with only {pinnedWords(steps.length, ambient.length)} pinned
               </span>
             </div>
             <ul className="flex flex-col pl-4">
+              {ambient.flatMap((place) => {
+                const input = view.findings.ambient[place]
+                if (input === undefined) return []
+                return (
+                  <li key={`ambient ${place}`} data-ambient={input.kind} className="leading-6">
+                    <VisibleText text={ambientText(input)} />
+                    {input.step !== undefined && (
+                      <span className="text-muted"> after step {input.step}</span>
+                    )}
+                  </li>
+                )
+              })}
               {indexed(steps.slice(0, CAUSE_STEPS_MAX)).map(({ index, item: step }) => (
                 <li key={step} className="flex min-w-0 items-center gap-2">
                   <StepName run={run} label={step} />
-                  {steps.length > 1 && shares[index] !== undefined && (
+                  {isUneven(shares) && shares[index] !== undefined && (
                     <span
                       className="ml-auto shrink-0 text-sm text-muted"
                       title="its exact Shapley share of this cause"
@@ -323,6 +330,14 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
     </ol>
   )
 }
+
+const pinnedWords = (steps: number, inputs: number): string => {
+  if (inputs > 0) return steps + inputs === 1 ? 'this' : 'these'
+  return steps === 1 ? 'this step' : 'these steps'
+}
+
+const isUneven = (shares: readonly number[]): boolean =>
+  shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01)
 
 /** With few probes all are shown. */
 const OPEN_MAX = 12
@@ -366,6 +381,14 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
           >
             <span className="min-w-0 wrap-anywhere">
               <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.pinned))}
+              {item.ambient !== undefined && (
+                <span className="text-muted">, with recorded clock and files</span>
+              )}
+              {item.given?.map(({ step, from }) => (
+                <span key={step} className="text-muted">
+                  , step {step} as with {view.pinnedText(from)} pinned
+                </span>
+              ))}
             </span>
             <RateLine rate={item.rate} />
             <span className="flex flex-wrap gap-1">
@@ -417,7 +440,7 @@ function SearchFacts({ view }: { view: BlameView }) {
   const lines = [spentFacts(findings).join(', '), ended.filter(Boolean).join(', ')]
   if (forcedAnswers)
     lines.push(
-      `${plural(forcedAnswers, 'recorded answer')} used although the request had changed: an assumption.`,
+      `${plural(forcedAnswers, 'time')} a pinned step got its recorded answer to a changed request.`,
     )
   return (
     <div className="flex flex-col gap-1">
@@ -496,9 +519,11 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
           <CauseSets run={run} view={view} />
         </FieldSection>
       )}
-      <FieldSection title="Steps, ranked">
-        <RankedSteps run={run} view={view} />
-      </FieldSection>
+      {view.countOf('unknown') < view.findings.steps.length && (
+        <FieldSection title="Steps, ranked">
+          <RankedSteps run={run} view={view} />
+        </FieldSection>
+      )}
       {riskCurve.length > 0 && (
         <FieldSection title="Risk: how often it fails with the steps up to one pinned">
           <RiskCurve run={run} view={view} />
@@ -517,17 +542,20 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
 }
 
 function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
-  const { why, decisionStep, commitStep, repair, anchors, mode, notes } = view.findings
+  const { verdict, why, decisionStep, commitStep, repair, race, anchors, mode, notes } =
+    view.findings
   const confidence = confidenceText(view.findings)
+  const repaired = repairSentence(view.findings)
+  const reason = verdict === 'no attributable step' ? unexplainedText(view.findings) : why
   const step = (label: string) => <StepName run={run} label={label} />
   return (
     <div className="flex flex-col gap-2">
       <p data-testid="verdict" className="text-lg font-medium">
         {verdictSentence(view)}
       </p>
-      {why !== undefined && (
+      {reason !== undefined && (
         <p>
-          <VisibleText text={why} />
+          <VisibleText text={reason} />
         </p>
       )}
       {(confidence !== undefined || mode === 'frozen') && (
@@ -551,28 +579,31 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
         </ul>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
-        {decisionStep !== undefined && (
-          <Row name={decisionStep === commitStep ? 'decided here, no way back' : 'decided at'}>
-            {step(decisionStep)}
-          </Row>
+        {decisionStep !== undefined && commitStep !== decisionStep && (
+          <Row name="decided at">{step(decisionStep)}</Row>
         )}
         {commitStep !== undefined && commitStep !== decisionStep && (
           <Row name="no way back from">{step(commitStep)}</Row>
         )}
-        {repair !== undefined && (
-          <Row name="fix this">
-            <ul aria-label="Repair">
-              {repair.steps.slice(0, 20).map((label) => (
-                <li key={label} className="min-w-0">
-                  {step(label)}
-                </li>
-              ))}
-            </ul>
+        {race !== undefined && (
+          <Row name="in a race">
+            <StepNames run={run} labels={race.steps} />
+          </Row>
+        )}
+        {repair !== undefined && repaired !== undefined && (
+          <Row name="tested repair">
+            <p data-testid="repair">{repaired}</p>
+            <StepNames run={run} labels={repair.steps} name="Repair" />
           </Row>
         )}
         <Row name="replayed unchanged">
           <RateLine rate={anchors.pinned} />
         </Row>
+        {anchors.ambientFree !== undefined && (
+          <Row name="live clock and files">
+            <RateLine rate={anchors.ambientFree} />
+          </Row>
+        )}
         <Row name="all steps re-run">
           <RateLine rate={anchors.free} />
         </Row>
@@ -580,6 +611,25 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
     </div>
   )
 }
+
+/** Links to steps, in order. */
+const StepNames = ({
+  run,
+  labels,
+  name,
+}: {
+  run: Run
+  labels: readonly string[]
+  name?: string
+}) => (
+  <ul aria-label={name}>
+    {labels.slice(0, CAUSE_STEPS_MAX).map((label) => (
+      <li key={label} className="min-w-0">
+        <StepName run={run} label={label} />
+      </li>
+    ))}
+  </ul>
+)
 
 const Row = ({ name, children }: { name: string; children: ReactNode }) => (
   <>
@@ -606,6 +656,7 @@ function NotSearched({ run }: { run: Run }) {
         <CopyButton text={command} label="Copy the command" />
       </p>
       <p className="text-muted">
+        <code className="font-mono text-sm">--expect</code> or{' '}
         <code className="font-mono text-sm">--oracle</code> says what passing means.
       </p>
     </div>
