@@ -43,7 +43,9 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   const planned = await workspace.retake([...blame, '--dry-run', '--json'])
   expect(planned.code).toBe(0)
   expect(planned.stderr).toMatch(/4 steps · \d+ to \d+ forks · 0 live steps · 0 tokens/)
-  expect(JSON.parse(planned.stdout)).toMatchObject({ estimate: { steps: 4, tokens: { least: 0, most: 0 }, effects: {} } })
+  expect(JSON.parse(planned.stdout)).toMatchObject({
+    estimate: { steps: 4, tokens: { least: 0, most: 0 }, effects: {} },
+  })
   expect(blameFiles(workspace)).toEqual([])
 
   const short = await workspace.retake([...blame, '--max-forks', '7', '--json'], PATIENT)

@@ -202,9 +202,7 @@ describe('without findings', () => {
     await panel(page).getByText('No blame search was made for this run.').waitFor()
     await panel(page).getByRole('button', { name: 'Copy the command' }).click()
     await page.getByText('Copied').waitFor()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
-      'npx retake blame fresh',
-    )
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('npx retake blame fresh')
     expect(await seriousViolations(page)).toEqual([])
     keep('fresh', findingsFile('fresh'))
     await verdict(page).waitFor()

@@ -227,11 +227,6 @@ export const cliErrors = errorTable({
     'It calls no model and no tool, sends no request and starts no process.',
     'Wrap what may fail in `tool()` from the package retake, and record again.',
   ],
-  BLAME_STARTS_SERVER: (server: string) => [
-    `Forks of this run would start ${printable(server)} again.`,
-    'It is a server on pipes: its tools would really run, and their effects are real.',
-    'Allow that with --live-tools.',
-  ],
   BLAME_CANNOT_TELL: (oracle: string, why: string) => [
     'The oracle cannot decide whether the recorded run failed.',
     `"${printable(oracle)}" gave no verdict on the unchanged run: ${printable(why)}.`,

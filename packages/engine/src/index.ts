@@ -24,7 +24,7 @@ export {
 export { ambientKind, isFileCall, looksAtFile, pathsOn } from './player/ambient-inputs.js'
 export { withToolResults, type ToolResultPlan } from './player/tool-results.js'
 export { callKey } from './player/free-answers.js'
-export { searchableSteps, serversIn } from './player/pinned-matcher.js'
+export { searchableSteps } from './player/pinned-matcher.js'
 export {
   forkPinned,
   fork,

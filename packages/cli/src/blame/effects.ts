@@ -1,4 +1,3 @@
-import { serversIn } from '@retake/engine'
 import { readGuards, type Step, type Tape } from '@retake/tape'
 import { usageError } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
@@ -78,11 +77,4 @@ const readersOn = (tape: Tape): string[] => {
     byTool.set(name, (byTool.get(name) ?? true) && reads === true)
   }
   return [...byTool].flatMap(([name, reads]) => (reads ? [name] : []))
-}
-
-/** Titles of MCP servers on pipes: every fork would start them again. */
-export function serverTitles(tape: Tape): string[] {
-  const { recordedSteps } = viewRun(tape)
-  const servers = serversIn(tape, recordedSteps)
-  return recordedSteps.filter(({ seq }) => servers.has(seq)).map(({ title }) => title)
 }

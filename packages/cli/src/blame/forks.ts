@@ -426,26 +426,29 @@ export class ProcessForks implements ForkSource {
 
   /** Forks with another request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
-    const { steps, answers: { [at]: _, ...answers } = {} } = this.options
+    const { answers: { [at]: _, ...answers } = {} } = this.options
     const requestSha = createHash('sha256')
       .update(canonicalFindings(request))
       .digest('hex')
       .slice(0, 16)
     const key = `asked ${at} ${requestSha} #${draw}`
-    const labels = steps.map(({ label }) => label)
-    const pinned = labels.slice(0, labels.indexOf(at))
-    const requests = { [at]: request }
-    return this.#once(key, () => this.#runLive({ pinned, mode: 'free', answers, requests }, key))
+    const plan = { ...this.#planUpTo(at), answers, requests: { [at]: request } }
+    return this.#once(key, () => this.#runLive(plan, key))
   }
 
   /** Forks with another answer of a step; everything before it is pinned, everything after it is free. */
   forkAnswer(at: string, answer: FreeAnswer, draw: number): Promise<Fork> {
-    const { steps, answers = {} } = this.options
-    const labels = steps.map(({ label }) => label)
-    const pinned = labels.slice(0, labels.indexOf(at))
+    const { answers = {} } = this.options
     const key = `answered ${at} ${shortHash(answer)} #${draw}`
-    const plan = { pinned, mode: 'free', answers: { ...answers, [at]: answer } } as const
+    const plan = { ...this.#planUpTo(at), answers: { ...answers, [at]: answer } }
     return this.#once(key, () => this.#runLive(plan, key))
+  }
+
+  /** Everything before a step is pinned, and the rest of the world is as it is now. */
+  #planUpTo(at: string): Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'ambient'> {
+    const before = this.options.steps.findIndex(({ label }) => label === at)
+    const pinned = Array.from({ length: before }, (_, index) => index)
+    return this.#planOf({ pinned, mode: 'free', ambient: [] }, { pinned: [], answers: {} })
   }
 
   /** Repeating a fork that ran before costs nothing. */

@@ -11,7 +11,7 @@ import { givenOracle, makeOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { expectedText, suggestOracle } from '../oracle/suggest-oracle.js'
 import { RunStore } from '../runs/run-store.js'
-import { LiveTools, serverTitles } from './effects.js'
+import { LiveTools } from './effects.js'
 import { runFork } from './fork-run.js'
 import { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
@@ -87,9 +87,6 @@ export async function prepareSearch(
   const free = settings.free ?? defaults.free
   const simulator = settings.simulator ?? defaults.simulator
   const liveTools = LiveTools.read(tape, settings.liveTools, defaults.liveTools)
-  const [server] = serverTitles(tape)
-  if (server !== undefined && liveTools.allowed?.includes('process') === false)
-    throw cliErrors.BLAME_STARTS_SERVER(server)
   await siblings.judge(oracle, signal)
   const { folder = process.cwd() } = settings.free === undefined ? project() : {}
   const interventions = planInterventions(tape, steps, free, {

@@ -460,8 +460,10 @@ function withField(
   const { ways, recordings, answers } = interventions
   return {
     ...interventions,
-    // A tool that was not wrapped is matched by its call anyway.
-    ...(step?.inferred && { answers: { ...answers, [change.label]: change.answer } }),
+    // Tools that were not wrapped, and those of servers on pipes, are answered by label.
+    ...((step?.inferred || key === undefined) && {
+      answers: { ...answers, [change.label]: change.answer },
+    }),
     recordings: { ...recordings, ...(key !== undefined && { [key]: [change.answer] }) },
     ways: { ...ways, [change.label]: { kind: 'field', how: `with ${fieldText(change)}` } },
   }

@@ -54,7 +54,8 @@ export function verdictSentence(named: NamedFindings): string {
   const numbered = (labels: readonly string[]): string => stepsText(labels, findings)
   if (verdict === 'race' && race !== undefined) return `A race: ${race.text}`
   if (verdict !== 'attributed' || first === undefined) {
-    const soFar = first === undefined ? '' : ` So far the evidence points to ${causeText(first, findings)}.`
+    const soFar =
+      first === undefined ? '' : ` So far the evidence points to ${causeText(first, findings)}.`
     return OTHER_VERDICTS[verdict] + soFar
   }
   const echoes = steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
@@ -64,7 +65,8 @@ export function verdictSentence(named: NamedFindings): string {
       ? []
       : [`${numbered(echoes)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`]),
     ...others.map(
-      (other) => `${causeText(other, findings)}${together(other)} would have made it fail without that`,
+      (other) =>
+        `${causeText(other, findings)}${together(other)} would have made it fail without that`,
     ),
   ]
   return `${capitalized(parts.join('; '))}.`
@@ -82,7 +84,10 @@ const DEPENDENCE: Readonly<Partial<Record<StepIntervention, string>>> = {
  * Role of a step in a word or two. A cause that only shows dependence is `needed`: that its
  * answer was wrong is not known.
  */
-export function roleWord({ role, intervention }: Pick<BlamedStep, 'role' | 'intervention'>): string {
+export function roleWord({
+  role,
+  intervention,
+}: Pick<BlamedStep, 'role' | 'intervention'>): string {
   if (role === 'unknown') return 'cannot tell'
   const isCause = role === 'root' || role === 'joint' || role === 'back-up'
   return isCause && intervention && DEPENDENCE[intervention] !== undefined ? 'needed' : role
@@ -210,7 +215,10 @@ export function labelRanges(indexes: readonly number[], labels: readonly string[
 /** How certain it is that the first cause is exactly right; undefined if none is named. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
   if (verdict !== 'attributed' || causes.length === 0) return undefined
-  const what = causes[0]?.steps.length === 1 && !causes[0].ambient ? 'it is this step and no other' : 'this is exactly the cause'
+  const what =
+    causes[0]?.steps.length === 1 && !causes[0].ambient
+      ? 'it is this step and no other'
+      : 'this is exactly the cause'
   return `At least ${floorPercent(confidence)} sure that ${what}, if free steps behave as in these forks.`
 }
 
