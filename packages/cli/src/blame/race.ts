@@ -6,6 +6,8 @@ import {
   judgeByOracle,
   judgeByOutcome,
   outcomeOf,
+  type RaceJudge,
+  type RaceOutcome,
   stepOfDelivery,
   tryOrder,
 } from '../prove/find-races.js'
@@ -23,18 +25,31 @@ const CONFIRMED = 4
  * every answer is the recorded one, so the order alone made the difference. Undefined if no
  * steps overlap, or if no order that was tried passes each time.
  */
-export async function findRace(search: BlameSearch): Promise<BlameRace | undefined> {
-  const { tape, steps, pool, signal } = search
+export function findRace(search: BlameSearch): Promise<BlameRace | undefined> {
+  return tryOrders(search, (recorded) => judgeByOracle(consistent(search.oracle), recorded))
+}
+
+/**
+ * Names the answers of a race that forks have found. In another order the agent sent other
+ * requests, so the recorded answers alone show only that something else happens.
+ */
+export function nameRace(search: BlameSearch): Promise<BlameRace | undefined> {
+  return tryOrders(search, async (recorded) => judgeByOutcome(recorded))
+}
+
+async function tryOrders(
+  { tape, steps, pool, signal }: BlameSearch,
+  judgeFor: (recorded: RaceOutcome) => Promise<RaceJudge>,
+): Promise<BlameRace | undefined> {
   const recorded = outcomeOf(tape)
   if (!steps.some((step, index) => overlapsNext(step, steps[index + 1]))) return undefined
   if (recorded.exitCode === undefined || signal.aborted) return undefined
   const control = await judgeByOutcome(recorded)(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') return undefined
-  const oracle = consistent(search.oracle)
   const { races } = await findRaces(tape, {
     seeds: Array.from({ length: ORDERS }, (_, index) => index + 1),
     jobs: pool.size,
-    judge: await judgeByOracle(oracle, recorded),
+    judge: await judgeFor(recorded),
     onTried: () => {},
   })
   const [race] = races
@@ -67,13 +82,16 @@ function describedRace(
 ): BlameRace {
   const view = viewRun(tape)
   if (decides === undefined)
-    return { steps: [], text: 'with its recorded answers in another order this run passes.' }
+    return {
+      steps: [],
+      text: 'with its answers in another order this run comes to something else.',
+    }
   const { passed: first, chosen: second } = decides
   const labels = [first, second].flatMap((seq) => stepOfDelivery(tape, view, seq)?.label ?? [])
   const [before, after] = [first, second].map((seq) => deliveryName(tape, view, seq))
   return {
     steps: [...new Set(labels)],
-    text: `${before} came before ${after}; in the other order this run passes.`,
+    text: `${before} came before ${after}. In the other order this run does not fail.`,
   }
 }
 

@@ -35,7 +35,7 @@ import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import { inferredTools } from './inferred-tools.js'
 import type { Interventions } from './interventions.js'
-import { findRace, raceFindings } from './race.js'
+import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
 import path from 'node:path'
 import { cost, labelRanges, plural } from '@retake/tape/present'
@@ -507,7 +507,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
     const findings =
       (await checkOracle(source, search)) ??
       (await findOrder(source, search)) ??
-      (await find(source, search))
+      (await withRaceNamed(search, await find(source, search)))
     const { newForks, storedForks } = source
     const forks = { asked: newForks + storedForks, served: storedForks }
     const classic = search.classic
@@ -632,6 +632,11 @@ async function findOrder(
 ): Promise<BlameFindings | undefined> {
   const race = await findRace(search)
   return race && raceFindings(search, race, ambient)
+}
+
+async function withRaceNamed(search: BlameSearch, findings: BlameFindings): Promise<BlameFindings> {
+  const race = findings.verdict === 'race' ? await nameRace(search) : undefined
+  return race === undefined ? findings : { ...findings, race }
 }
 
 const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings> => {

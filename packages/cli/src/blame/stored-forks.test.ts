@@ -59,3 +59,26 @@ test('lines of something else are passed over', () => {
   appendFileSync(first.file, '\nnull\n{"key":"free 1 #0"}\n[]\n{"key":3,"fork":{"values":[]}}')
   expect(new StoredForks(tape, 'x', 'q').size).toBe(1)
 })
+
+test('an answer of a step is stored once for each value, and found by a later search', () => {
+  const tape = tapeFile()
+  const first = new StoredForks(tape, 'x', 'q')
+  const said = (text: string): { given: { payload: string }; said: { text: string } } => ({
+    given: { payload: text },
+    said: { text },
+  })
+  first.add('free #0', fork('pass'), { 0: said('one') })
+  first.add('free #1', fork('fail'), { 0: said('one in other words') })
+  // A step that did not happen has no value.
+  first.add(
+    'free #2',
+    { ...fork('undefined'), values: ['b', null] },
+    { 0: said('two'), 1: said('?') },
+  )
+  const again = new StoredForks(tape, 'x', 'q')
+  for (const stored of [first, again]) {
+    expect(stored.answer(0, 'a')).toEqual(said('one'))
+    expect(stored.answer(0, 'b')).toEqual(said('two'))
+    expect(stored.answer(1, 'a')).toBeUndefined()
+  }
+})
