@@ -12,6 +12,7 @@ export class LabModel {
   refunds = 0
   #server
   #seed
+  #isOtherWay = false
 
   /** `chance`: how often a mistake happens again. */
   constructor(seed, { chance = 0 } = {}) {
@@ -36,6 +37,12 @@ export class LabModel {
   random() {
     this.#seed = (Math.imul(this.#seed, 1_664_525) + 1_013_904_223) >>> 0
     return this.#seed / 2 ** 32
+  }
+
+  /** One of two concurrent requests is slow; which one is chance once the run is recorded. */
+  isSlow(isSlowThen) {
+    if (!isSlowThen) this.#isOtherWay = !this.isRecording && this.random() < 0.5
+    return isSlowThen !== this.#isOtherWay
   }
 
   async #answer(request, response) {
@@ -106,12 +113,12 @@ const MODELS = {
   k2: () => 'approved',
   c1: (prompt, model) => {
     if (!prompt.startsWith('Price')) return 'Fine.'
-    const isSlow = model.isRecording ? prompt.includes('shop b') : model.random() < 0.5
+    const isSlow = model.isSlow(prompt.includes('shop b'))
     return { content: prompt.includes('shop a') ? '10' : '99', ms: isSlow ? 150 : 30 }
   },
   c2: (prompt, model) => {
     if (!prompt.startsWith('Try')) return 'Fine.'
-    const isSlow = model.isRecording ? prompt.includes('big') : model.random() < 0.5
+    const isSlow = model.isSlow(prompt.includes('big'))
     return { content: 'refused', ms: isSlow ? 150 : 30 }
   },
   q: (prompt, _model, messages) => {
