@@ -137,6 +137,7 @@ test('tries that a provider turned away are paid for', async () => {
     Promise.resolve({
       outcome: { stdout: '', ended: true },
       values: {},
+      answers: {},
       liveSteps: 2,
       forced: 0,
       tokens: 10,

@@ -31,6 +31,7 @@ import {
 } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
+import { spentTokens } from './fork-run.js'
 import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import { inferredTools } from './inferred-tools.js'
@@ -104,12 +105,6 @@ function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   const counts = new Map<string, number>()
   for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
   return counts
-}
-
-/** All tokens of a step, in and out. */
-export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
-  if (usage === undefined) return 0
-  return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
 }
 
 /** The estimate in one sentence, with the limits. */

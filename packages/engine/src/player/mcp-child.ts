@@ -25,6 +25,10 @@ export interface McpChild {
 const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
 const INITIALIZED = 'notifications/initialized'
 
+/** Requests with an answer that an agent acts on. The others belong to the protocol, and are always served. */
+export const isSearchedMethod = (method: string): boolean =>
+  method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
+
 export const isRemembered = (method: string): boolean => REMEMBERED.has(method)
 
 /** The messages on the pipes of a process; undefined if it is not an MCP server. */

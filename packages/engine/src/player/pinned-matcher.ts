@@ -13,7 +13,7 @@ import { bodySha, compareInitiation, recordedSha, type Matcher, type Started } f
 import { viewOf } from './in-doubt.js'
 import { isStepEvent, type TapeTimeline } from './timeline.js'
 import type { StepEvent } from './free-answers.js'
-import { isSearchedMethod } from './pinned-servers.js'
+import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
 /** A step of the recording that something in a fork may match. */

@@ -2,14 +2,14 @@ import {
   readStdioExchange,
   type RpcId,
   type Step,
-  StdioSession,
   type StdioRequest,
+  type StdioSession,
 } from '@retake/tape'
 import { isDelivery, type Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import { outsideRuns } from '../scope.js'
 import type { Operation, Session } from '../sessions/session.js'
-import { isRemembered, readSession } from './mcp-child.js'
+import { isRemembered, isSearchedMethod, readSession } from './mcp-child.js'
 import { parsed } from './pinned-matcher.js'
 import { type AnswerPart, recordedPart } from './source.js'
 
@@ -228,10 +228,6 @@ class ServedServer {
 }
 
 const INITIALIZED = 'notifications/initialized'
-
-/** Requests with an answer that an agent acts on. The others belong to the protocol, and are always served. */
-export const isSearchedMethod = (method: string): boolean =>
-  method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
 
 const toolIn = ({ method = '', params }: RpcMessage): string => {
   const { name, uri } = (params ?? {}) as { name?: unknown; uri?: unknown }
