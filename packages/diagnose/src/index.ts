@@ -25,6 +25,7 @@ export type {
   Transplant,
 } from './blame/fork-source.js'
 export { causeIndexes } from './blame/make-findings.js'
+export { mapConcurrent } from './blame/ledger.js'
 export { confidenceSequence } from './blame/stats.js'
 export type { Interval } from './blame/stats.js'
 export { wilson } from './blame/stats.js'

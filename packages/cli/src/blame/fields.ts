@@ -70,7 +70,3 @@ function leavesOf(value: unknown, at = ''): [path: string, value: unknown][] {
 /** Shows a field as the user would set it: `days 100 instead of 10`. */
 export const fieldText = ({ path, from, to }: FieldChange): string =>
   `${path} ${JSON.stringify(to)} instead of ${JSON.stringify(from)}`
-
-/** The `--free` that gives the same answer: `get_order=set:days=100`. */
-export const fieldOption = ({ label, path, to }: FieldChange): string =>
-  `${label}=set:${path}=${JSON.stringify(to)}`
