@@ -81,17 +81,14 @@ test('everything fits into 60 and into 120 columns', async () => {
 
 test('where no step explains it, tools that answered the same are named', async () => {
   const found = await searched(SCENARIOS['root-echo-7'](1))
-  const findings = {
-    ...found.findings,
-    verdict: 'no attributable step' as const,
-    causes: [],
-    steps: found.findings.steps.map((step) => ({ ...step, role: 'unknown' as const })),
-  }
-  const lines = shown({ ...found, findings }, 200).join('\n')
-  expect(lines).toContain('Look at the prompt and the code.')
-  const steps = found.steps.map((step) => ({ ...step, tool: 'search_policy', free: 'as recorded' }))
-  const same = shown({ ...found, findings, steps }, 200).join('\n')
-  expect(same).toContain('answered the same in every fork: search_policy')
+  const nobody = { ...found.findings, verdict: 'no attributable step' as const, causes: [] }
+  const changed = nobody.steps.map((step) => ({ ...step, isUnchanged: false }))
+  const [first] = shown({ ...found, findings: { ...nobody, steps: changed } }, 200)
+  expect(first).toContain('look at the prompt and the code.')
+  const steps = nobody.steps.map((step) => ({ ...step, isUnchanged: true }))
+  const same = shown({ ...found, findings: { ...nobody, steps } }, 200).join('\n')
+  expect(same).toContain('or at what always answers the same (tool search_policy)')
+  expect(same).toContain("To try another answer of one: --free '1=json:…'")
   expect(same).not.toContain('neutral')
   expect(shown(found, 200).join('\n')).not.toContain('--free')
 })

@@ -24,7 +24,6 @@ import {
   repairSentence,
   roleWord,
   stepsText,
-  unexplainedText,
   verdictSentence,
 } from '@retake/tape/present'
 
@@ -44,15 +43,15 @@ function bar(rate: Rate | undefined, width: number): string {
 
 /** The verdict, and why where it names no cause. */
 function verdictText({ findings, steps }: FindingsFile): string {
-  const { why, verdict } = findings
+  const { why } = findings
   const stepOf = (label: string): SearchedStep | undefined =>
     steps.find((step) => step.label === label)
   const sentence = verdictSentence({
     findings,
-    nameOf: (label) => stepOf(label)?.did,
+    nameOf: (label) =>
+      findings.verdict === 'no attributable step' ? stepOf(label)?.name : stepOf(label)?.did,
     freeOf: (label) => stepOf(label)?.free,
   })
-  if (verdict === 'no attributable step') return `${sentence} ${unexplainedText(findings)}`
   return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 
@@ -134,10 +133,9 @@ function causeLines({ findings }: FindingsFile, { paint, width }: Look): string[
     const isOne = steps.length + ambient.length === 1
     const what =
       ambient.length === 0 ? (isOne ? 'only this step' : 'only these steps') : 'only this'
-    const needed = isOne ? '' : ', needed together'
     const kind = order === 0 ? '' : `${role}: `
     return [
-      ...indented(printable(`${kind}${causeText(cause, findings)}${needed}`), width).map((line) =>
+      ...indented(printable(`${kind}${causeText(cause, { findings })}`), width).map((line) =>
         paint(styleOf(role), line),
       ),
       ...indented(
@@ -296,7 +294,6 @@ function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
 
 /** What to try next. Nothing here leads to a verdict that the next search could not test. */
 function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
-  const roleOf = new Map(findings.steps.map(({ label, role }) => [label, role]))
   const [first] = findings.causes
   const dependent =
     findings.verdict === 'attributed' && first !== undefined && isDependence(first, findings)
@@ -305,11 +302,8 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
   const withheld = Object.keys(facts.undefinedBy)
     .map((why) => /^(\S+) may not really run in a fork/.exec(why)?.[1])
     .find((name) => name !== undefined)
-  const same = steps.filter(
-    ({ label, kind, free }) =>
-      kind !== 'model' && free === 'as recorded' && roleOf.get(label) === 'unknown',
-  )
-  const names = [...new Set(same.map(({ tool, title }) => tool ?? title))]
+  const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
+  const tool = steps.find(({ label, kind }) => label === same?.label && kind !== 'model')
   return [
     ...(dependent === undefined
       ? []
@@ -319,17 +313,11 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
     ...(withheld === undefined
       ? []
       : [`To let it run in forks, with its effects: --live-tools=${withheld}`]),
-    ...(findings.verdict === 'no attributable step'
-      ? [
-          names.length === 0
-            ? 'Look at the prompt and the code.'
-            : `Look at the prompt, the code, or a tool that answered the same in every fork: ${names.slice(0, NAMES_MAX).join(', ')}. To try another answer of one: --free '${names[0]}=json:…'`,
-        ]
+    ...(findings.verdict === 'no attributable step' && tool !== undefined
+      ? [`To try another answer of one: --free '${tool.tool ?? tool.label}=json:…'`]
       : []),
   ]
 }
-
-const NAMES_MAX = 4
 
 /** Result of changing one step at a time, for comparison. */
 function classicLines(

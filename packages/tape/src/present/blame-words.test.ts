@@ -21,7 +21,10 @@ const sentenceOf = (changes: Partial<BlameFindings>): string =>
 
 test.each([
   [{ causes: [root] }, 'Step 4 made this run fail.'],
-  [{ causes: [], verdict: 'no attributable step' }, 'No step explains this failure.'],
+  [
+    { causes: [], verdict: 'no attributable step' },
+    'No step explains this failure: look at the prompt and the code.',
+  ],
   [{ causes: [], verdict: 'flaky' }, 'Flaky: no step explains this failure.'],
   [
     { causes: [], verdict: 'inconclusive' },
@@ -29,7 +32,7 @@ test.each([
   ],
   [
     { causes: [root], verdict: 'stopped' },
-    'Stopped before a verdict. So far the evidence points to step 4.',
+    'Stopped before a verdict. Proven so far: step 4 made it fail.',
   ],
   [{ causes: [] }, 'The failure was attributed, but no cause is named.'],
 ] as const)('the verdict of %j is a sentence', (changes, sentence) => {
@@ -47,52 +50,70 @@ test('a verdict names echoes, joint causes and back-ups, with tools where they a
   )
 })
 
-const clock = {
-  kind: 'clock',
-  name: 'Date.now',
-  site: 'agent.ts:31',
-  value: 'Saturday, 14 Nov 2026 23:10',
-} as const
+const clock = { kind: 'clock', name: 'Date', value: 'Saturday', site: 'agent.ts:31' } as const
+const rules = { kind: 'file', name: 'prompts/rules.json', value: 'missing' } as const
+const order = { kind: 'order', name: 'order of answers', steps: ['2', '3'] } as const
 
-test('inputs that are not steps are named with their place and value', () => {
-  const ambient = [clock, { kind: 'file', name: 'rules.json', value: 'missing' } as const]
-  const alone = { ...root, steps: [], ambient: [0] }
-  expect(sentenceOf({ ambient, causes: [alone] })).toBe(
-    'The clock read at agent.ts:31 (Saturday, 14 Nov 2026 23:10) made this run fail.',
-  )
-  expect(sentenceOf({ ambient, causes: [{ ...root, ambient: [1] }] })).toBe(
-    'The file rules.json (missing) and step 4 together made this run fail.',
-  )
-  const race = { steps: ['2', '3'], text: 'step 3 was answered before step 2.' }
-  expect(sentenceOf({ causes: [], verdict: 'race', race })).toBe(
-    'A race: step 3 was answered before step 2.',
+test.each([
+  [[clock], [], 'The clock read at agent.ts:31 (Saturday) made this run fail.'],
+  [[rules], [], 'The file prompts/rules.json (missing) made this run fail.'],
+  [
+    [clock],
+    ['4'],
+    'Step 4 and the clock read at agent.ts:31 (Saturday) together made this run fail.',
+  ],
+] as const)('inputs that are no steps are named: %j', (ambient, steps, sentence) => {
+  const causes = [{ ...root, steps, ambient: [0] }]
+  expect(sentenceOf({ causes, ambient })).toBe(sentence)
+})
+
+test('a race is called one', () => {
+  const causes = [{ ...root, steps: [], ambient: [0] }]
+  expect(sentenceOf({ verdict: 'race', causes, ambient: [order] })).toBe(
+    'A race: the order of steps 2 and 3 made this run fail.',
   )
 })
 
-test('an answer that is made up shows dependence and nothing more', () => {
-  const steps = withoutEchoes.steps.map((step) => ({ ...step, intervention: 'field' as const }))
-  const findings = sampleFindings({ steps, causes: [root] })
-  expect(verdictSentence({ findings })).toBe(
-    'The failure depends on step 4: with another value in its answer, the run passes.',
-  )
-  expect(findings.steps.map(roleWord)).not.toContain('root')
-  expect(roleWord({ role: 'root', intervention: 'field' })).toBe('needed')
-  expect(roleWord({ role: 'root', intervention: 'live' })).toBe('root')
-  expect(roleWord({ role: 'unknown' })).toBe('cannot tell')
+test('an answer that says nothing shows dependence, not guilt', () => {
+  const steps = withoutEchoes.steps.map((step) => ({ ...step, intervention: 'neutral' as const }))
+  const sentence = sentenceOf({ steps, causes: [root] })
+  expect(sentence).toBe('The failure depends on step 4: if it says nothing, the run passes.')
+  const findings = sampleFindings({
+    causes: [root],
+    steps: withoutEchoes.steps.map((step) => ({ ...step, intervention: 'field' as const })),
+  })
   expect(verdictSentence({ findings, freeOf: () => 'with days 30 instead of 90' })).toBe(
     'The failure depends on step 4: with days 30 instead of 90, the run passes.',
   )
+  expect(roleWord({ role: 'root', intervention: 'field' })).toBe('needed')
+  expect(roleWord({ role: 'root', intervention: 'live' })).toBe('root')
+  expect(roleWord({ role: 'unknown' })).toBe('cannot tell')
+  expect(sentence).not.toContain('made this run fail')
 })
 
-test('a repair is what was run, with how often it passed', () => {
-  const rate = { passes: 8, forks: 8, low: 0.56, high: 1 }
-  const repair = { steps: ['4'], pinned: '1–3', rate }
-  expect(repairSentence(sampleFindings({ repair }))).toBe(
-    'If step 4 had answered otherwise, the run would have passed 8 of 8 times (56–100 %).',
+test('tools that always answer the same are named where no step explains it', () => {
+  const steps = withoutEchoes.steps.map((step, index) => ({ ...step, isUnchanged: index === 1 }))
+  const findings = sampleFindings({ steps, causes: [], verdict: 'no attributable step' })
+  expect(verdictSentence({ findings, nameOf: () => 'tool get_order' })).toMatch(
+    /look at the prompt and the code, or at what always answers the same \(tool get_order\)\.$/,
   )
-  const untried = { ...repair, rate: { passes: 0, forks: 0, low: 0, high: 1 } }
-  expect(repairSentence(sampleFindings({ repair: untried }))).toContain('not tried')
 })
+
+test('a repair is told with how often it passed', () => {
+  expect(repairSentence(sampleFindings())).toBe(
+    'If steps 2 and 7 had answered otherwise, the run would have passed 8 of 8 times (56–100 %).',
+  )
+  const rate = { passes: 10, forks: 10, low: 0.66, high: 1 }
+  const repair = { steps: [], ambient: [0], pinned: '1–11', rate }
+  expect(repairSentence(sampleFindings({ repair, ambient: [rules] }))).toBe(
+    'If the file prompts/rules.json (missing) had been different, the run would have passed 10 of 10 times (66–100 %).',
+  )
+  expect(repairSentence({ ...sampleFindings(), repair: { ...repair, rate: NOT_RUN } })).toContain(
+    'was not run',
+  )
+})
+
+const NOT_RUN = { passes: 0, forks: 0, low: 0, high: 1 }
 
 test('few steps are listed and many are ranges', () => {
   const steps = Array.from({ length: 20 }, (_, index) => ({ label: `${index + 1}` }))

@@ -8,7 +8,7 @@ import type {
   StepIntervention,
   StepRole,
 } from '../findings/blame-findings.js'
-import { count, plural } from './figures.js'
+import { count } from './figures.js'
 
 export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
   root: 'Makes the run fail on its own; without it, this run would have passed.',
@@ -17,7 +17,7 @@ export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
   echo: 'Fails, but only repeats what a cause passed on.',
   affected: 'Changed by a cause, but harmless on its own.',
   clear: 'Not involved in the failure.',
-  unknown: 'The search cannot tell.',
+  unknown: 'Not reached, or not decided if it only repeats a cause.',
 }
 
 /** The question that each kind of probe answers. */
@@ -40,36 +40,44 @@ export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
 /** Findings, and words for their steps. */
 export interface NamedFindings {
   readonly findings: BlameFindings
-  /** What a step did: `the model called get_order with id 1128`. */
+  /** What a step is or did: `the model called get_order with id 1128`. */
   readonly nameOf?: (label: string) => string | undefined
   /** How it was answered where it was free: `with days 30 instead of 90`. */
   readonly freeOf?: (label: string) => string | undefined
 }
 
-/** The result of a search in one sentence, in the words of what was tested. */
+/** The result of a search in one sentence, or two where a reader must know what to do next. */
 export function verdictSentence(named: NamedFindings): string {
   const { findings } = named
-  const { verdict, causes, steps, race } = findings
+  const { verdict, causes } = findings
   const [first, ...others] = causes
-  const numbered = (labels: readonly string[]): string => stepsText(labels, findings)
-  if (verdict === 'race' && race !== undefined) return `A race: ${race.text}`
-  if (verdict !== 'attributed' || first === undefined) {
-    const soFar =
-      first === undefined ? '' : ` So far the evidence points to ${causeText(first, findings)}.`
-    return OTHER_VERDICTS[verdict] + soFar
+  if (verdict === 'no attributable step') return noStepSentence(named)
+  if (verdict === 'race' && findings.race !== undefined) return `A race: ${findings.race.text}`
+  if (first === undefined || verdict === 'inconclusive' || verdict === 'flaky') {
+    return OTHER_VERDICTS[verdict]
   }
-  const echoes = steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
+  if (verdict === 'stopped') {
+    return `${OTHER_VERDICTS.stopped} Proven so far: ${causeText(first, named)} made it fail.`
+  }
+  const echoes = findings.steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
+  const repeats = `${stepsText(echoes, findings)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`
   const parts = [
-    causeSentence(first, named),
-    ...(echoes.length === 0
-      ? []
-      : [`${numbered(echoes)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`]),
+    mainClause(first, named),
+    ...(echoes.length === 0 ? [] : [repeats]),
     ...others.map(
-      (other) =>
-        `${causeText(other, findings)}${together(other)} would have made it fail without that`,
+      (other) => `${causeText(other, { findings })} would have made it fail without that`,
     ),
   ]
   return `${capitalized(parts.join('; '))}.`
+}
+
+const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
+  attributed: 'The failure was attributed, but no cause is named.',
+  race: 'The order of steps that overlap made this run fail.',
+  'no attributable step': 'No step explains this failure.',
+  flaky: 'Flaky: no step explains this failure.',
+  inconclusive: 'Cannot tell: no step could be proven to cause the failure.',
+  stopped: 'Stopped before a verdict.',
 }
 
 /** Answers that say nothing, or are made up: the run depends on them, but they need not be wrong. */
@@ -79,6 +87,15 @@ const DEPENDENCE: Readonly<Partial<Record<StepIntervention, string>>> = {
   error: 'if it fails',
   field: 'with another value in its answer',
 }
+
+const dependenceOf = (label: string, { steps }: BlameFindings): string | undefined => {
+  const { intervention } = steps.find((step) => step.label === label) ?? {}
+  return intervention && DEPENDENCE[intervention]
+}
+
+/** True if a cause shows only that the failure depends on a step, not that its answer was wrong. */
+export const isDependence = ({ steps }: CauseSet, findings: BlameFindings): boolean =>
+  steps.some((label) => dependenceOf(label, findings) !== undefined)
 
 /**
  * Role of a step in a word or two. A cause that only shows dependence is `needed`: that its
@@ -93,92 +110,80 @@ export function roleWord({
   return isCause && intervention && DEPENDENCE[intervention] !== undefined ? 'needed' : role
 }
 
-/** True if a cause shows only that the failure depends on a step, not that its answer was wrong. */
-export const isDependence = ({ steps }: CauseSet, findings: BlameFindings): boolean =>
-  steps.some((label) => dependenceOf(label, findings) !== undefined)
-
-const dependenceOf = (label: string, { steps }: BlameFindings): string | undefined => {
-  const { intervention } = steps.find((step) => step.label === label) ?? {}
-  return intervention && DEPENDENCE[intervention]
-}
-
-function causeSentence(cause: CauseSet, { findings, nameOf, freeOf }: NamedFindings): string {
-  const subject = causeText(cause, findings, nameOf)
-  if (!isDependence(cause, findings)) return `${subject}${together(cause)} made this run fail`
+/** Says of the first cause what was tested, and no more. */
+function mainClause(cause: CauseSet, named: NamedFindings): string {
+  const { findings, freeOf } = named
+  const text = causeText(cause, named)
+  if (findings.verdict === 'race') return `a race: ${text} made this run fail`
+  if (!isDependence(cause, findings)) return `${text} made this run fail`
   const hows = cause.steps.flatMap((label) => {
     const how = dependenceOf(label, findings)
     const free = freeOf?.(label)
     return how === undefined ? [] : [free?.startsWith('with ') === true ? free : how]
   })
-  return `the failure depends on ${subject}: ${[...new Set(hows)].join(' and ')}, the run passes`
+  return `the failure depends on ${text}: ${[...new Set(hows)].join(' and ')}, the run passes`
 }
 
-const together = ({ steps, ambient = [] }: CauseSet): string =>
-  steps.length + ambient.length > 1 ? ' together' : ''
-
-/** The members of a cause: `the clock read at agent.ts:31 and step 4 (…)`. */
+/** Steps and ambient inputs of a cause: `steps 3 and 5 together`. */
 export function causeText(
   { steps, ambient = [] }: CauseSet,
-  findings: BlameFindings,
-  nameOf?: NamedFindings['nameOf'],
+  { findings, nameOf }: NamedFindings,
 ): string {
-  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? []).map(ambientText)
-  const names = steps.map((label) => nameOf?.(label))
-  const named =
-    steps.length === 0
-      ? []
-      : steps.length <= LISTED_MAX && names.every((name) => name !== undefined)
-        ? steps.map((label, index) => `step ${label} (${names[index]})`)
-        : [stepsText(steps, findings)]
-  const members = [...inputs, ...named]
-  const last = members.pop() ?? 'nothing'
-  return members.length === 0 ? last : `${members.join(', ')} and ${last}`
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? [])
+  const names = steps.flatMap((label) => nameOf?.(label) ?? [])
+  const isNamed = names.length === steps.length && steps.length <= LISTED_MAX
+  const listed = isNamed
+    ? steps.map((label, index) => `step ${label} (${names[index]})`)
+    : [stepsText(steps, findings)]
+  const parts = [...(steps.length === 0 ? [] : listed), ...inputs.map(ambientText)]
+  return `${listText(parts)}${steps.length + inputs.length > 1 ? ' together' : ''}`
 }
 
-/** An input that is not a step, as a noun: `the clock read at agent.ts:31 (Saturday, 14 Nov 2026 23:10)`. */
+/** An input that is no step, for people: `the clock read at agent.ts:31 (Saturday)`. */
 export function ambientText({ kind, name, value, site, steps = [] }: AmbientInput): string {
   const at = site === undefined ? '' : ` at ${site}`
-  const shown = value === undefined ? '' : ` (${value})`
-  if (kind === 'clock') return `the clock read${at}${shown}`
-  if (kind === 'random') return `the random value drawn${at}${shown}`
-  if (kind === 'environment') return `the variable ${name}${shown}`
-  if (kind === 'order') return `the order of ${stepsText(steps, { steps: [] })}`
-  return `the file ${name}${shown}`
+  const was = value === undefined ? '' : ` (${value})`
+  switch (kind) {
+    case 'clock':
+      return `the clock read${at}${was}`
+    case 'random':
+      return `the random value drawn${at}${was}`
+    case 'file':
+      return `the file ${name}${was}`
+    case 'environment':
+      return `the environment variable ${name}${was}`
+    case 'order':
+      return steps.length === 0 ? name : `the order of ${stepsText(steps, { steps: [] })}`
+  }
 }
 
-/** The change that was run and passed, with its rate; undefined if none was. */
+/** Names where to look instead: code, prompt, and tools that were free and said the same each time. */
+function noStepSentence({ findings, nameOf }: NamedFindings): string {
+  const { pinned, free } = findings.anchors
+  if (pinned.fails === 0 || free.forks === 0) return OTHER_VERDICTS['no attributable step']
+  const names = findings.steps.flatMap(({ isUnchanged, label }) =>
+    isUnchanged ? [nameOf?.(label) ?? `step ${label}`] : [],
+  )
+  const same = [...new Set(names)]
+  const which = same.length === 0 ? '' : `, or at what always answers the same (${same.join(', ')})`
+  return `No step explains this failure: look at the prompt and the code${which}.`
+}
+
+/** What was run as a repair, and how often it passed; undefined if none was. */
 export function repairSentence(findings: BlameFindings): string | undefined {
   const { repair } = findings
   if (repair === undefined) return undefined
-  const { passes, forks } = repair.rate
-  const inputs = (repair.ambient ?? []).flatMap((index) => findings.ambient[index] ?? [])
-  const changed = [
-    ...inputs.map((input) => `${ambientText(input)} had been as it is now`),
-    ...(repair.steps.length === 0
-      ? []
-      : [`${stepsText(repair.steps, findings)} had answered otherwise`]),
-  ].join(' and ')
-  if (changed === '') return undefined
-  if (forks === 0) return `If ${changed}, the run might have passed. That was not tried.`
-  const often = `${count(passes)} of ${plural(forks, 'time')} (${intervalText(repair.rate)})`
-  return `If ${changed}, the run would have passed ${often}.`
+  const { steps, ambient = [], rate } = repair
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? []).map(ambientText)
+  const changed = [...(steps.length === 0 ? [] : [stepsText(steps, findings)]), ...inputs]
+  const otherwise = steps.length === 0 ? 'been different' : 'answered otherwise'
+  if (rate.forks === 0) return `To repair: ${listText(changed)}. That was not run.`
+  const often = `${count(rate.passes)} of ${count(rate.forks)} times (${intervalText(rate)})`
+  return `If ${listText(changed)} had ${otherwise}, the run would have passed ${often}.`
 }
 
-/** Why no step is named, from how often the run failed. */
-export function unexplainedText({ anchors }: BlameFindings): string {
-  const { pinned, free } = anchors
-  if (pinned.forks > 0 && pinned.fails === 0) return 'The unchanged run passes by this oracle.'
-  return `Run again from the start, the agent failed ${rateText(free)} times.`
-}
-
-const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
-  attributed: 'The failure was attributed, but no cause is named.',
-  'no attributable step': 'No step explains this failure.',
-  flaky: 'Flaky: no step explains this failure.',
-  race: 'A race: the order of steps that overlap made this run fail.',
-  inconclusive: 'Cannot tell: no step could be proven to cause the failure.',
-  stopped: 'Stopped before a verdict.',
-}
+const listText = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 
 /** Longer lists of steps are written as ranges. */
 const LISTED_MAX = 4
@@ -212,14 +217,11 @@ export function labelRanges(indexes: readonly number[], labels: readonly string[
     .join(', ')
 }
 
-/** How certain it is that the first cause is exactly right; undefined if none is named. */
+/** How certain it is that the first cause is exactly right; undefined if nothing is claimed. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
-  if (verdict !== 'attributed' || causes.length === 0) return undefined
-  const what =
-    causes[0]?.steps.length === 1 && !causes[0].ambient
-      ? 'it is this step and no other'
-      : 'this is exactly the cause'
-  return `At least ${floorPercent(confidence)} sure that ${what}, if free steps behave as in these forks.`
+  const isFinal = verdict === 'attributed' || verdict === 'race'
+  if (!isFinal || causes.length === 0 || confidence === 0) return undefined
+  return `At least ${floorPercent(confidence)} sure that it is this and nothing else, if free steps behave as in these forks.`
 }
 
 /** Failures among forks: `5 of 6`. */

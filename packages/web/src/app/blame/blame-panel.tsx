@@ -11,7 +11,6 @@ import {
   plural,
   PURPOSE_WORDS,
   repairSentence,
-  unexplainedText,
   verdictSentence,
 } from '@retake/tape/present'
 import { type ReactNode, useRef, useState } from 'react'
@@ -542,20 +541,18 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
 }
 
 function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
-  const { verdict, why, decisionStep, commitStep, repair, race, anchors, mode, notes } =
-    view.findings
+  const { why, decisionStep, commitStep, repair, race, anchors, mode, notes } = view.findings
   const confidence = confidenceText(view.findings)
   const repaired = repairSentence(view.findings)
-  const reason = verdict === 'no attributable step' ? unexplainedText(view.findings) : why
   const step = (label: string) => <StepName run={run} label={label} />
   return (
     <div className="flex flex-col gap-2">
       <p data-testid="verdict" className="text-lg font-medium">
         {verdictSentence(view)}
       </p>
-      {reason !== undefined && (
+      {why !== undefined && (
         <p>
-          <VisibleText text={reason} />
+          <VisibleText text={why} />
         </p>
       )}
       {(confidence !== undefined || mode === 'frozen') && (
