@@ -354,10 +354,14 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const { change } = tried
   const used = first.facts.newForks + tried.newForks
   const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
-  const before = { ...first, facts: { ...first.facts, newForks: used } }
-  const fields = plural(tried.newForks, 'field')
-  if (change === undefined)
-    return withNote(before, `${fields} changed one at a time: it still failed.`)
+  const undefinedBy = addCounts(first.facts.undefinedBy, tried.undefinedBy)
+  const before = { ...first, facts: { ...first.facts, newForks: used, undefinedBy } }
+  if (change === undefined) {
+    const undecided = Object.values(tried.undefinedBy).reduce((sum, count) => sum + count, 0)
+    const rest = undecided === 0 ? '' : `, ${undecided} of them without a verdict`
+    const note = `${plural(tried.forks, 'answer')} of tools tried with one field changed${rest}: none made it pass.`
+    return withNote(before, note)
+  }
   const again = await searchOnce({
     ...search,
     interventions: withField(search, change),
@@ -374,6 +378,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
     facts: {
       ...again.facts,
       newForks: used + again.facts.newForks,
+      undefinedBy: addCounts(undefinedBy, again.facts.undefinedBy),
       forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
       wallMs: Math.round(performance.now() - startedAt),
       maxForks: search.maxForks,
@@ -417,7 +422,13 @@ async function tryFields(
   search: BlameSearch,
   changes: readonly FieldChange[],
   { facts, findings }: FindingsFile,
-): Promise<{ change?: FieldChange; newForks: number; costUsd: number }> {
+): Promise<{
+  readonly change?: FieldChange
+  readonly forks: number
+  readonly newForks: number
+  readonly costUsd: number
+  readonly undefinedBy: Readonly<Record<string, number>>
+}> {
   const { tape, signal, onProgress } = search
   const stored = new StoredForks(tape.path, tape.run.id, searchKeyOf(search))
   const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
@@ -441,8 +452,18 @@ async function tryFields(
     source.close()
     await source.settled()
   }
-  const { newForks, spentUsd: costUsd } = source
-  return { ...(change && { change }), newForks, costUsd }
+  const { newForks, storedForks, spentUsd: costUsd, undefinedBy } = source
+  const forks = newForks + storedForks
+  return { ...(change && { change }), forks, newForks, costUsd, undefinedBy }
+}
+
+function addCounts(
+  some: Readonly<Record<string, number>>,
+  more: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const sum: Record<string, number> = { ...some }
+  for (const [key, count] of Object.entries(more)) sum[key] = (sum[key] ?? 0) + count
+  return sum
 }
 
 /** The same interventions, with the changed answer for this very call. */

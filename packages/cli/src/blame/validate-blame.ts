@@ -7,7 +7,7 @@ import { openTape } from '@retake/tape/node'
 import { duration, intervalText } from '@retake/tape/present'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Interruption } from '../command-line/exit-codes.js'
@@ -113,12 +113,13 @@ const deskFault = (folder: ShippedFolder, name: string, desk: Desk, url: string)
 
 /** Answers the model requests of agents while they are recorded. Forks use a simulator. */
 async function startDeskModel(desk: Desk): Promise<{ url: string; stop: () => void }> {
-  const server = createServer((request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const name = decodeURIComponent(request.url?.split('/')[1] ?? '')
-    text(request).then((body) => {
-      response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify(desk.modelAnswer(name, JSON.parse(body), true)))
-    }, request.destroy)
+    const said = desk.modelAnswer(name, JSON.parse(await text(request)), true)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(said))
+  }
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -94,14 +94,20 @@ async function benchHard(name: string, runs: number) {
   for (let seed = 1; seed <= runs; seed++) {
     const make = HARD[name]!
     const structure = { name, stepCount: STEPS, ...make(seededRandom(mixSeed(7, seed))) }
-    const { verdict, causes } = await blameRun(structuralModel(structure, seed), { seed, maxForks: 300 })
+    const { verdict, causes } = await blameRun(structuralModel(structure, seed), {
+      seed,
+      maxForks: 300,
+    })
     const [cause] = verdict === 'attributed' ? causes : []
     const steps = structure.truth.map((step) => String(step + 1))
     const isRight =
       cause !== undefined &&
       cause.steps.join() === steps.join() &&
       (cause.ambient ?? []).join() === (structure.ambientTruth ?? []).join()
-    const known = new Set([...steps, ...(structure.backups ?? []).flat().map((step) => String(step + 1))])
+    const known = new Set([
+      ...steps,
+      ...(structure.backups ?? []).flat().map((step) => String(step + 1)),
+    ])
     if (isRight) right += 1
     else if (cause?.steps.some((step) => !known.has(step))) innocent += 1
   }
