@@ -8,7 +8,7 @@ import {
   confidenceSequence,
   stepPrior,
 } from '@retake/diagnose'
-import { searchableSteps } from '@retake/engine'
+import { pathsOn, searchableSteps } from '@retake/engine'
 import {
   type BlameFindings,
   clipText,
@@ -38,7 +38,6 @@ import { inferredTools } from './inferred-tools.js'
 import type { Interventions } from './interventions.js'
 import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
-import path from 'node:path'
 import { cost, labelRanges, plural } from '@retake/tape/present'
 
 /** Estimated effort of a search, known before the first fork. */
@@ -250,15 +249,12 @@ function filesOnTape(tape: Tape): {
   readonly read: ReadonlySet<string>
   readonly written: ReadonlySet<string>
 } {
-  const { cwd = '.' } = tape.details
   const read = new Set<string>()
   const written = new Set<string>()
   for (const event of tape.events()) {
     if (event.type !== 'call' || event.kind !== 'file' || event.title === undefined) continue
-    // Options follow the path.
-    const names = event.title.replace(/ \[.*\]$/s, '').split(' → ')
     const files = READS.test(event.name) ? read : WRITES.test(event.name) ? written : undefined
-    for (const name of names) files?.add(path.resolve(cwd, name))
+    for (const file of pathsOn(tape, event)) files?.add(file)
   }
   return { read, written }
 }

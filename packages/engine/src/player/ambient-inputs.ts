@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import {
   type CallEvent,
   decodeBody,
@@ -170,7 +171,11 @@ const fileKey = ({ name, title }: NewEvent<CallEvent>, sha: string | undefined):
 /** The files that a recorded call names, absolute. */
 export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'title'>): string[] {
   const names = title.replace(/ \[.*\]$/s, '').split(' → ')
-  return names.map((name) => path.resolve(details.cwd ?? '.', name))
+  return names.map((name) =>
+    name.startsWith('file:') && URL.canParse(name)
+      ? fileURLToPath(name)
+      : path.resolve(details.cwd ?? '.', name),
+  )
 }
 
 /** Everything besides steps that a fork gets from its tape. */
