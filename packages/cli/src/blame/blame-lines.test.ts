@@ -36,13 +36,13 @@ const shown = (found: FindingsFile, width: number): string[] =>
 
 test('the verdict is a sentence: the root, and what only repeats it', async () => {
   const [first] = shown(await searched(SCENARIOS['root-echo-7'](1)), 120)
-  expect(first).toBe('Step 1, tool search_policy, made this run fail; step 2 only repeats it.')
+  expect(first).toBe('Step 1 (tool search_policy) made this run fail; step 2 only repeats it.')
 })
 
 test('joint causes and back-ups are told as such', async () => {
   const lines = shown(await searched(SCENARIOS['root-echo-and2-7'](1)), 200)
   expect(lines[0]).toBe(
-    'Step 1, tool search_policy, made this run fail; step 2 only repeats it; ' +
+    'Step 1 (tool search_policy) made this run fail; step 2 only repeats it; ' +
       'steps 4 and 5 together would have made it fail without that.',
   )
   expect(lines.join('\n')).toMatch(/repair\n +steps 1 and [45] together; then the run passes/)
@@ -54,7 +54,7 @@ test('joint causes and back-ups are told as such', async () => {
 
 test('where nothing is to blame, no step is listed', async () => {
   const lines = shown(await searched(flakyRun(1)), 100)
-  expect(lines[0]).toMatch(/^(Flaky|No step made this run fail)/)
+  expect(lines[0]).toMatch(/^(Flaky|No step explains this failure)/)
   expect(lines.join('\n')).not.toMatch(/causes|repair|root|joint|did not come/)
   expect(lines.join('\n')).toMatch(/it fails as often whether|not distinguished, the unchanged run/)
 })

@@ -1,11 +1,11 @@
 import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
-import { rateText } from '@retake/tape/present'
+import { intervalText, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { findAmbient, findEarlierCause, setFollowersAside } from './find-ambient.js'
 import { dropUnproven, learnCauses } from './learn-causes.js'
 import { runRepair } from './run-repair.js'
-import { type LedgerLimits, mapConcurrent, probeOf, SearchStopped } from './ledger.js'
+import { type LedgerLimits, mapConcurrent, probeOf, rateOf, SearchStopped } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
 
@@ -136,14 +136,15 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
     const why = `The unchanged run failed in ${rateText(pinned)} forks: by this oracle it passes.`
     return { verdict: 'no attributable step', why }
   }
-  const rates = `the unchanged run failed in ${rateText(pinned)} forks, with every step free in ${rateText(free)} forks`
+  const rates = `unchanged, the run failed in ${rateText(pinned)} forks; with nothing pinned in ${rateText(free)} (${intervalText(rateOf(free))})`
   if (!areSame) {
-    return { verdict: 'inconclusive', why: `That is too close to tell: ${rates}.` }
+    return { verdict: 'inconclusive', why: `That is not enough to tell: ${rates}.` }
   }
   if (pinned.fails < pinned.forks) {
     return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }
   }
-  return { verdict: 'no attributable step', why: `It fails whatever is pinned: ${rates}.` }
+  const why = `Run again with nothing pinned, the agent failed ${rateText(free)} times (${intervalText(rateOf(free))}).`
+  return { verdict: 'no attributable step', why }
 }
 
 /** Tests if each step that a cause changed would fail alone. */

@@ -136,9 +136,20 @@ function blamedStep(search: Search, step: number): BlamedStep {
     responsibility: responsibilityOf(causes, step),
     ...(alone.forks > 0 ? { alone: rateOf(alone) } : {}),
     ...(prior === undefined ? {} : { prior }),
+    ...(isUnchanged(search, step) ? { isUnchanged: true } : {}),
     ...(intervention === undefined ? {} : { intervention }),
   }
 }
+
+function isUnchanged({ freeCell, source }: Search, step: number): boolean {
+  const { seen } = freeCell
+  return (
+    seen.length >= SEEN_FORKS && seen.every(({ values }) => values[step] === source.recorded[step])
+  )
+}
+
+/** Fewer forks with nothing pinned say little about what never changes. */
+const SEEN_FORKS = 4
 
 function roleOf(search: Search, step: number): StepRole {
   const { learned, needed, ambientCause } = search

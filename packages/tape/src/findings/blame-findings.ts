@@ -134,6 +134,8 @@ export interface BlamedStep {
   readonly alone?: Rate
   /** How likely it was before any fork, by what is seen on the tape. */
   readonly prior?: number
+  /** It said what was recorded in every fork with nothing pinned. */
+  readonly isUnchanged?: boolean
   /** How the step was answered where it was free; `live` if missing. */
   readonly intervention?: StepIntervention
 }

@@ -1,4 +1,12 @@
-import type { BlameFindings, ProbePurpose, Rate, StepRole } from '../findings/blame-findings.js'
+import type {
+  AmbientInput,
+  BlameFindings,
+  CauseSet,
+  ProbePurpose,
+  Rate,
+  StepIntervention,
+  StepRole,
+} from '../findings/blame-findings.js'
 import { count } from './figures.js'
 
 export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
@@ -8,7 +16,7 @@ export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
   echo: 'Fails, but only repeats what a cause passed on.',
   affected: 'Changed by a cause, but harmless on its own.',
   clear: 'Not involved in the failure.',
-  unknown: 'The search did not reach it.',
+  unknown: 'Not reached, or not decided if it only repeats a cause.',
 }
 
 /** The question that each kind of probe answers. */
@@ -28,39 +36,31 @@ export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   risk: 'How does the risk rise?',
 }
 
-/** Findings; `nameOf` adds the tool or model of a step. */
+/** Findings; `nameOf` adds what a step is or did: `tool get_order`. */
 export interface NamedFindings {
   readonly findings: BlameFindings
   readonly nameOf?: (label: string) => string | undefined
 }
 
-/** The result of a search in one sentence. */
-export function verdictSentence({ findings, nameOf }: NamedFindings): string {
-  const { verdict, causes, steps } = findings
+/** The result of a search in one sentence, or two where a reader must know what to do next. */
+export function verdictSentence(named: NamedFindings): string {
+  const { findings } = named
+  const { verdict, causes } = findings
   const [first, ...others] = causes
-  const numbered = (labels: readonly string[]): string => stepsText(labels, findings)
-  const subject = (labels: readonly string[]): string => {
-    const names = labels.flatMap((label) => nameOf?.(label) ?? [])
-    if (names.length === 0) return numbered(labels)
-    return labels.length === 1
-      ? `${numbered(labels)}, ${names[0]},`
-      : `${numbered(labels)} (${names.join(', ')})`
+  if (verdict === 'no attributable step') return noStepSentence(named)
+  if (first === undefined || verdict === 'inconclusive' || verdict === 'flaky') {
+    return OTHER_VERDICTS[verdict]
   }
-  if (verdict !== 'attributed' || first === undefined) {
-    const soFar =
-      first === undefined ? '' : ` So far the evidence points to ${numbered(first.steps)}.`
-    return OTHER_VERDICTS[verdict] + soFar
+  if (verdict === 'stopped') {
+    return `${OTHER_VERDICTS.stopped} Proven so far: ${causeText(first, named)} made it fail.`
   }
-  const together = (labels: readonly string[]): string => (labels.length > 1 ? ' together' : '')
-  const echoes = steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
+  const echoes = findings.steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
+  const repeats = `${stepsText(echoes, findings)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`
   const parts = [
-    `${subject(first.steps)}${together(first.steps)} made this run fail`,
-    ...(echoes.length === 0
-      ? []
-      : [`${numbered(echoes)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`]),
+    mainClause(first, named),
+    ...(echoes.length === 0 ? [] : [repeats]),
     ...others.map(
-      (other) =>
-        `${numbered(other.steps)}${together(other.steps)} would have made it fail without that`,
+      (other) => `${causeText(other, { findings })} would have made it fail without that`,
     ),
   ]
   return `${capitalized(parts.join('; '))}.`
@@ -68,12 +68,87 @@ export function verdictSentence({ findings, nameOf }: NamedFindings): string {
 
 const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
   attributed: 'The failure was attributed, but no cause is named.',
-  'no attributable step': 'No step made this run fail.',
-  flaky: 'Flaky: no step explains this failure.',
   race: 'The order of steps that overlap made this run fail.',
+  'no attributable step': 'No step explains this failure.',
+  flaky: 'Flaky: no step explains this failure.',
   inconclusive: 'Inconclusive: no step could be proven to cause the failure.',
   stopped: 'Stopped before a verdict.',
 }
+
+/** Answers that say nothing: with one of these a run shows what it depends on, not what was wrong. */
+const SAYS_NOTHING: readonly unknown[] = ['neutral', 'empty', 'error'] satisfies StepIntervention[]
+
+/** Says of the first cause what was tested, and no more. */
+function mainClause(cause: CauseSet, named: NamedFindings): string {
+  const { findings } = named
+  const text = causeText(cause, named)
+  if (findings.verdict === 'race') return `a race: ${text} made this run fail`
+  const interventions = cause.steps.map(
+    (label) => findings.steps.find((step) => step.label === label)?.intervention,
+  )
+  if (!interventions.some((each) => SAYS_NOTHING.includes(each))) {
+    return `${text} made this run fail`
+  }
+  return `the failure depends on ${text}: with an answer that says nothing it would have passed; if the recorded answer was wrong needs a right one to compare with`
+}
+
+/** Steps and ambient inputs of a cause: `steps 3 and 5 together`. */
+function causeText({ steps, ambient = [] }: CauseSet, { findings, nameOf }: NamedFindings): string {
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? [])
+  const names = steps.flatMap((label) => nameOf?.(label) ?? [])
+  const named = names.length === 0 ? '' : ` (${names.join(', ')})`
+  const parts = [
+    ...(steps.length === 0 ? [] : [`${stepsText(steps, findings)}${named}`]),
+    ...inputs.map(ambientText),
+  ]
+  return `${listText(parts)}${steps.length + inputs.length > 1 ? ' together' : ''}`
+}
+
+/** An input that is no step, for people: `the clock read at agent.ts:31 (Saturday)`. */
+export function ambientText({ kind, name, value, site, steps = [] }: AmbientInput): string {
+  const at = site === undefined ? '' : ` at ${site}`
+  const was = value === undefined ? '' : ` (${value})`
+  switch (kind) {
+    case 'clock':
+      return `the clock read${at}${was}`
+    case 'random':
+      return `the random value drawn${at}${was}`
+    case 'file':
+      return `the file ${name}${was}`
+    case 'environment':
+      return `the environment variable ${name}${was}`
+    case 'order':
+      return steps.length === 0 ? name : `the order of ${stepsText(steps, { steps: [] })}`
+  }
+}
+
+/** Names where to look instead: code, prompt, and tools that were free and said the same each time. */
+function noStepSentence({ findings, nameOf }: NamedFindings): string {
+  const { pinned, free } = findings.anchors
+  if (pinned.fails === 0 || free.forks === 0) return OTHER_VERDICTS['no attributable step']
+  const names = findings.steps.flatMap(({ isUnchanged, label }) =>
+    isUnchanged ? [nameOf?.(label) ?? `step ${label}`] : [],
+  )
+  const same = [...new Set(names)]
+  const which = same.length === 0 ? '' : `, or at what always answers the same (${same.join(', ')})`
+  return `No step explains this failure: look at the prompt and the code${which}.`
+}
+
+/** What was run as a repair, and how often it passed; undefined if none was. */
+export function repairSentence(findings: BlameFindings): string | undefined {
+  const { repair } = findings
+  if (repair === undefined) return undefined
+  const { steps, ambient = [], rate } = repair
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? []).map(ambientText)
+  const changed = [...(steps.length === 0 ? [] : [stepsText(steps, findings)]), ...inputs]
+  const otherwise = steps.length === 0 ? 'been different' : 'answered otherwise'
+  if (rate.forks === 0) return `To repair: ${listText(changed)}. That was not run.`
+  const often = `${count(rate.passes)} of ${count(rate.forks)} times (${intervalText(rate)})`
+  return `If ${listText(changed)} had ${otherwise}, the run would have passed ${often}.`
+}
+
+const listText = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 
 /** Longer lists of steps are written as ranges. */
 const LISTED_MAX = 4
@@ -107,10 +182,11 @@ export function labelRanges(indexes: readonly number[], labels: readonly string[
     .join(', ')
 }
 
-/** How certain it is that the first cause is exactly right; undefined if none is named. */
+/** How certain it is that the first cause is exactly right; undefined if nothing is claimed. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
-  if (verdict !== 'attributed' || causes.length === 0) return undefined
-  return `At least ${floorPercent(confidence)} sure that this is exactly the cause.`
+  const isFinal = verdict === 'attributed' || verdict === 'race'
+  if (!isFinal || causes.length === 0 || confidence === 0) return undefined
+  return `At least ${floorPercent(confidence)} sure that it is this and nothing else, if free steps behave as in these forks.`
 }
 
 /** Failures among forks: `5 of 6`. */
@@ -124,7 +200,7 @@ export const failuresText = (rate: Pick<Rate, 'fails' | 'forks'>): string =>
   rate.forks === 0 ? rateText(rate) : `${rateText(rate)} failed`
 
 /** Confidence interval of a rate: `51–100 %`, rounded outwards so that it never promises too much. */
-export const intervalText = ({ low, high }: Rate): string =>
+export const intervalText = ({ low, high }: Pick<Rate, 'low' | 'high'>): string =>
   `${Math.floor(clampRate(low) * 100)}–${Math.ceil(clampRate(high) * 100)} %`
 
 /** A rate within 0 and 1, whatever a file says. */

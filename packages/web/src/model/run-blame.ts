@@ -101,6 +101,7 @@ const blamedStep = object<BlamedStep>({
   responsibility: number,
   alone: known(rate),
   prior: known(number),
+  isUnchanged: known(flag),
   intervention: known(oneOf(INTERVENTIONS)),
 })
 
