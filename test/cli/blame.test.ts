@@ -68,7 +68,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   const again = await workspace.retake(blame, PATIENT)
   expect(again.code).toBe(3)
   expect(again.stdout).toMatch(
-    /^Step 2, tool search_policy, made this run fail; step 3 only repeats it\.\n[^]* forks \(0 new\)/,
+    /^Step 2 \(tool search_policy\) made this run fail; step 3 only repeats it\.\n[^]* forks \(0 new\)/,
   )
   expect(again.stdout).toMatch(/retake fork \S+ --at 2 --edit/)
   expect(again.stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

@@ -35,7 +35,14 @@ export {
   type ClassicView,
 } from './blame/classic-view.js'
 export type { FlipRate } from './blame/classic-view.js'
-export { cautiousPrior, findFailures, HEDGING, isActing, rankSteps } from './blame/step-prior.js'
+export {
+  cautiousPrior,
+  findFailures,
+  HEDGING,
+  isActing,
+  priorFeatures,
+  rankSteps,
+} from './blame/step-prior.js'
 export { stepPrior, type PriorStep } from './blame/step-prior.js'
 export { blameSpans, type SpanOptions } from './blame/spans/blame-spans.js'
 export { maskRequest, MASK_TEXT } from './blame/spans/split-input.js'
