@@ -38,7 +38,7 @@ export type { FlipRate } from './blame/classic-view.js'
 export {
   cautiousPrior,
   findFailures,
-  HEDGING,
+  CONFIRMING,
   isActing,
   priorFeatures,
   rankSteps,
