@@ -15,7 +15,12 @@ export type { FieldDiff } from './diff/step-content.js'
 export type { ChangedTool, ToolListDiff } from './diff/tool-list-diff.js'
 export { locate } from './locate/locate.js'
 export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './locate/locate.js'
-export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
+export {
+  blameRun,
+  DEFAULT_FORKS,
+  type BlameOptions,
+  type BlameProgress,
+} from './blame/blame-run.js'
 export type {
   Coalition,
   Fork,

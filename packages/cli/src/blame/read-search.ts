@@ -1,6 +1,7 @@
 import { type Options, SECONDS, usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { DEFAULT_FORKS } from '@retake/diagnose'
 import { containsSecret, planPinned } from '@retake/engine'
 import { isSurrounding } from '@retake/engine/runs'
 import { environmentOnTape, type Step, type Tape } from '@retake/tape'
@@ -15,7 +16,7 @@ import { planInterventions } from './interventions.js'
 import { type BlameSearch, searchedSteps } from './search-run.js'
 
 /** At most this many forks unless the user says otherwise. */
-export const FORKS = 300
+export const FORKS = DEFAULT_FORKS
 
 /** Reads the options of a search. Throws before anything runs. */
 export async function readSearch(
