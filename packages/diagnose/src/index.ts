@@ -15,7 +15,12 @@ export type { FieldDiff } from './diff/step-content.js'
 export type { ChangedTool, ToolListDiff } from './diff/tool-list-diff.js'
 export { locate } from './locate/locate.js'
 export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './locate/locate.js'
-export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
+export {
+  blameRun,
+  DEFAULT_FORKS,
+  type BlameOptions,
+  type BlameProgress,
+} from './blame/blame-run.js'
 export type {
   Coalition,
   Fork,
@@ -36,7 +41,14 @@ export {
   type ClassicView,
 } from './blame/classic-view.js'
 export type { FlipRate } from './blame/classic-view.js'
-export { cautiousPrior, findFailures, HEDGING, isActing, rankSteps } from './blame/step-prior.js'
+export {
+  cautiousPrior,
+  findFailures,
+  CONFIRMING,
+  isActing,
+  priorFeatures,
+  rankSteps,
+} from './blame/step-prior.js'
 export { stepPrior, type PriorStep } from './blame/step-prior.js'
 export { blameSpans, type SpanOptions } from './blame/spans/blame-spans.js'
 export { maskRequest, MASK_TEXT } from './blame/spans/split-input.js'

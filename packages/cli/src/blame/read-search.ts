@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { DEFAULT_FORKS } from '@retake/diagnose'
 import { containsSecret, planPinned } from '@retake/engine'
 import { isSurrounding } from '@retake/engine/runs'
 import { defined, environmentOnTape, type Step, type Tape } from '@retake/tape'
@@ -19,7 +20,7 @@ import { type BlameSearch, searchedSteps } from './search-run.js'
 import { Siblings } from './siblings.js'
 
 /** At most this many forks unless the user says otherwise. */
-export const FORKS = 300
+export const FORKS = DEFAULT_FORKS
 
 /** A search as the command line or a program describes it. */
 export interface SearchSettings {

@@ -41,7 +41,6 @@ export async function findAmbient(search: Search): Promise<Next> {
     )
     return separates(search)
   }
-  search.ambient = found
   const game = search.among({
     count: 2,
     coalition: (pinned, mode) => ({
@@ -57,6 +56,7 @@ export async function findAmbient(search: Search): Promise<Next> {
     search.ambientCause = { inputs: found, errorRate }
     return 'done'
   }
+  search.ambient = found
   search.needed = found
   return separates(search)
 }

@@ -122,11 +122,18 @@ function isStillLikely(search: Search, learned: Learned): boolean {
   )
 }
 
-/** Forgets causes that a search was stopped with, unless every claim about them is still proven. */
+/**
+ * Forgets causes that a search was stopped with, unless every claim about them is still
+ * proven. If the run often fails anyway, that takes an audit, too.
+ */
 export function dropUnproven(search: Search): void {
   const { learned } = search
   if (!learned || learned.isOneByOne) return
   search.refit()
+  if (!learned.isAudited && search.levels.meanLow >= OFTEN_FAILS.first) {
+    search.learned = undefined
+    return
+  }
   const isProven = learned.causes.map((core, index) => {
     const claims = claimsOf(search, core, index === 0 ? 'first' : 'other')
     return claims.every(({ cell, fails }) => {

@@ -68,14 +68,18 @@ function causeSets(search: Search): CauseSet[] {
     : causes
 }
 
+/** At most this much is claimed for a cause that no audit has tested. */
+const UNAUDITED_MAX = 0.9
+
 /** Nothing is claimed for a cause while it is open which of the pinned ambient inputs it needs. */
 function confidenceOf(search: Search): number {
   const { learned, ambientCause, ambient, needed } = search
-  if (!ambientCause && ambient.length > needed.length && needed.length === 0) return 0
-  const { errorRate } = (namedCauses(search).length > 0 ? learned : ambientCause) ?? {
-    errorRate: 1,
+  const isStep = namedCauses(search).length > 0
+  if (isStep && learned) {
+    if (ambient.length > 0 && needed.length === 0) return 0
+    return Math.max(0, Math.min(1 - learned.errorRate, learned.isAudited ? 1 : UNAUDITED_MAX))
   }
-  return Math.max(0, 1 - errorRate)
+  return ambientCause ? Math.max(0, 1 - ambientCause.errorRate) : 0
 }
 
 function testedRepair(search: Search): TestedRepair | undefined {

@@ -34,6 +34,9 @@ function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): n
 /** At most this many forks that come to a verdict decide one question. */
 const MAX_DRAWS = 100
 
+/** As many forks speak for the rate of an anchor. */
+const FIRM_FORKS = 16
+
 /** A question with this many forks is not an easy one. */
 const OPEN_AFTER = 8
 
@@ -201,6 +204,16 @@ export class Search {
     await this.ledger.draw(anchor, 'anchor')
     this.refit()
     return true
+  }
+
+  /** Draws more of the anchors where few forks speak for them; true if it did. */
+  async firmUpAnchors(): Promise<boolean> {
+    const thin = [this.cell(this.everyStep), this.cell([])].filter(
+      (anchor) => anchor.forks < FIRM_FORKS && !this.ledger.isExhausted(anchor),
+    )
+    for (const anchor of thin) await this.ledger.draw(anchor, 'anchor', FIRM_FORKS - anchor.forks)
+    this.refit()
+    return thin.length > 0
   }
 
   /** How many more forks are needed even if all of them agree. */
