@@ -275,14 +275,18 @@ export const overlapsNext = (step: Step | undefined, next: Step | undefined): bo
 
 const VALUE_LENGTH = 40
 
-/** Variables that the run read and that have another value now. Secrets are not on the tape. */
+/**
+ * Variables that the run read and that have another value now. One that is no longer set was
+ * probably set for the recorded run only, so forks get its recorded value. Secrets are not on
+ * the tape.
+ */
 function variableInputs(tape: Tape): Draft[] {
   const drafts = new Map<string, Draft>()
   for (const event of tape.events(1)) {
     if (!isEnvironmentNote(event)) continue
     for (const { name, value, isSecret } of readsOf(tape, event.seq).reads) {
       if (drafts.has(name) || isSecret === true || isSurrounding(name)) continue
-      if ((process.env[name] ?? null) === value) continue
+      if (process.env[name] === undefined || process.env[name] === value) continue
       drafts.set(name, {
         kind: 'environment',
         name,
