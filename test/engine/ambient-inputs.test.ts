@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { planPinned, searchableSteps } from '@retake/engine'
@@ -9,7 +9,11 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
 import { replayAgent } from '../../packages/cli/dist/agent/replay-agent.js'
 import { trustInThisProcess } from '../../packages/cli/dist/agent/trust.js'
-import { ambientPlan, findAmbient, type FoundInput } from '../../packages/cli/dist/blame/ambient.js'
+import {
+  ambientPlan,
+  findAmbient,
+  type FoundAmbient,
+} from '../../packages/cli/dist/blame/ambient.js'
 import { viewRun } from '../../packages/cli/dist/runs/view-run.js'
 import { folderWith, tapesOf } from '../cli/workspace.js'
 
@@ -32,6 +36,7 @@ console.log('later', existsSync('later.txt'))
 console.log('notes', await readFile(new URL('notes.txt', import.meta.url), 'utf8'))
 const fd = openSync('data.txt', 'r')
 const bytes = Buffer.alloc(20)
+console.log('gone', readFileSync('gone.txt', 'utf8'))
 console.log('data', bytes.toString('utf8', 0, readSync(fd, bytes)))
 closeSync(fd)
 console.log('mood', process.env.MOOD)
@@ -48,7 +53,7 @@ async function recordedRun() {
     'agent.mjs': AGENT,
     'notes.txt': 'old notes',
     'data.txt': 'old data',
-    'same.txt': 'same',
+    'gone.txt': 'was there',
   })
   const recorded = await workspace.retake(['record', 'agent.mjs'], {
     env: { MOOD: 'good' },
@@ -60,6 +65,7 @@ async function recordedRun() {
   trustInThisProcess(tape)
   for (const name of ['notes', 'data', 'later'])
     await writeFile(path.join(workspace.folder, `${name}.txt`), `new ${name}`)
+  await rm(path.join(workspace.folder, 'gone.txt'))
   vi.stubEnv('MOOD', 'bad')
   onTestFinished(() => void vi.unstubAllEnvs())
   return { tape, recorded: linesOf(recorded.stdout) }
@@ -77,7 +83,7 @@ const linesOf = (stdout: string): Lines =>
   )
 
 /** Runs a fork with every step and some ambient inputs pinned. */
-async function forked(tape: Tape, inputs: readonly FoundInput[], pinned: readonly number[]) {
+async function forked(tape: Tape, found: FoundAmbient, pinned: readonly number[]) {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-ambient-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const plan = planPinned(tape, {
@@ -85,7 +91,7 @@ async function forked(tape: Tape, inputs: readonly FoundInput[], pinned: readonl
     mode: 'free',
     seed: 1,
     folder,
-    ambient: ambientPlan(inputs, pinned),
+    ambient: ambientPlan(found, pinned),
   })
   let stdout = ''
   const end = await continueAgent(tape, plan, {
@@ -103,7 +109,8 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
     reportsDrawSites: true,
   })
   expect(divergences).toEqual([])
-  const inputs = findAmbient(tape, viewRun(tape).recordedSteps, { drawSites, env: {} })
+  const found = findAmbient(tape, viewRun(tape).recordedSteps, { drawSites, env: {} })
+  const { inputs } = found
   const site = (text: string): string =>
     `agent.mjs:${AGENT.split('\n').findIndex((line) => line.includes(text)) + 1}`
   expect(inputs.map(({ input }) => input)).toEqual([
@@ -130,11 +137,12 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
   expect(inputs[0]?.input.value).toMatch(/^[A-Z][a-z]+day, \d+ [A-Z][a-z]+ 20\d\d \d\d:\d\d$/)
   expect(inputs[2]?.input.value).toMatch(/^0(\.\d+)?$/)
 
-  expect(await forked(tape, inputs, [...inputs.keys()])).toEqual(recorded)
+  expect(await forked(tape, found, [...inputs.keys()])).toEqual(recorded)
 
-  const live = await forked(tape, inputs, [])
+  const live = await forked(tape, found, [])
   expect(live).toMatchObject({
     input: 'hello',
+    gone: 'was there',
     later: 'true',
     notes: 'new notes',
     data: 'new data',
@@ -145,7 +153,7 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
   })
   for (const name of ['early', 'late', 'random']) expect(live[name]).not.toBe(recorded[name])
 
-  const some = await forked(tape, inputs, [1, 5])
+  const some = await forked(tape, found, [1, 5])
   expect(some).toMatchObject({ late: recorded['late'], data: 'old data', notes: 'new notes' })
   expect(some['early']).not.toBe(recorded['early'])
 })
@@ -167,9 +175,10 @@ await say('one')
   vi.stubEnv('TIMES', '4')
   onTestFinished(() => void vi.unstubAllEnvs())
   const { drawSites = {} } = await replayAgent(tape, { stdio: 'ignore', reportsDrawSites: true })
-  const inputs = findAmbient(tape, viewRun(tape).recordedSteps, { drawSites, env: {} })
+  const found = findAmbient(tape, viewRun(tape).recordedSteps, { drawSites, env: {} })
+  const { inputs } = found
   const clock = inputs.findIndex(({ input }) => input.kind === 'clock')
-  const lines = await forked(tape, inputs, [clock])
+  const lines = await forked(tape, found, [clock])
   const recorded = [...tape.events()].flatMap((event) =>
     event.type === 'draw' && event.kind === 'Date.now' ? [event.value] : [],
   )

@@ -32,7 +32,8 @@ const SETUPS = {
   i: { agent: 'one', chance: 0.3, args: ['--oracle', 'exit:0'] },
   k1: { args: ['--oracle', 'stdout:/APPROVED/'] },
   k2: { args: ['--oracle', 'stdout:/APPROVED/'] },
-  l: { args: ['--oracle', 'stdout:/REFUND 249/'] },
+  // The tool only reads: with another id no recording has its answer.
+  l: { args: ['--oracle', 'stdout:/REFUND 249/', '--live-tools=get_order'] },
   n: { args: ['--oracle', 'exit:0'] },
   o: { agent: 'b2', sibling: true, args: ['--oracle', 'json:total=1440'] },
   q: { args: ['--oracle', 'stdout:/REFUND 249/'] },
@@ -75,7 +76,7 @@ export async function blameScenario(letter, { extra = [], seed = 1 } = {}) {
     model.refunds = 0
     const blamed = await workspace.retake(
       ['blame', 'last', ...args, ...extra, '--yes', '--jobs', '2', '--json'],
-      { env, timeoutMs: 500_000 },
+      { env, timeoutMs: 900_000 },
     )
     const { requests, refunds } = model
     return { recorded, blamed, requests, refunds, found: parsed(blamed.stdout) }

@@ -99,7 +99,12 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     echoes: ['4', '6'],
     isSampled: true,
   },
-  n: { what: 'a tool that pays', verdicts: ['attributed'], causes: [['2']], echoes: ['3', '4'] },
+  n: {
+    what: 'a tool that pays',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['2']],
+    echoes: ['3', '4'],
+  },
   o: {
     what: 'a stale file behind a tool',
     verdicts: ['attributed'],

@@ -236,7 +236,8 @@ function liveEnvironment(
     : {}
   const missing: string[] = []
   const ambient = plan.pinned?.ambient
-  const isLive = (name: string): boolean => ambient?.variables.includes(name) === false
+  const isLive = (name: string): boolean =>
+    ambient?.variables.includes(name) === false && process.env[name] !== undefined
   for (const { name, value: read, isSecret } of environmentOnTape(tape).values()) {
     const value = isSurrounding(name)
       ? (recorded[name] ?? null)

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ambientKind, type AmbientPlan, isFileCall, looksAtFile, pathsOn } from '@retake/engine'
 import { isSurrounding } from '@retake/engine/runs'
@@ -20,6 +20,12 @@ import { attempt } from '../attempt.js'
 export interface FoundInput {
   readonly input: AmbientInput
   readonly plan: AmbientPlan
+}
+
+/** The inputs that could differ in a fork, and files that cannot be read any more: these are always pinned. */
+export interface FoundAmbient {
+  readonly inputs: readonly FoundInput[]
+  readonly removedFiles: readonly string[]
 }
 
 interface Draft {
@@ -49,14 +55,15 @@ export function findAmbient(
     drawSites,
     env,
   }: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
-): FoundInput[] {
+): FoundAmbient {
+  const files = fileInputs(tape)
   const drafts = [
     ...drawInputs(tape, drawSites),
-    ...fileInputs(tape),
+    ...files.drafts,
     ...orderInput(steps),
     ...variableInputs(tape).filter(({ name }) => !(name in env)),
   ]
-  return drafts
+  const inputs = drafts
     .toSorted((a, b) => a.at - b.at)
     .map(({ kind, name, value, site, steps: overlapping, at, plan }) => {
       const step = steps.findLast(({ seq }) => seq < at)
@@ -72,14 +79,18 @@ export function findAmbient(
         plan,
       }
     })
+  return { inputs, removedFiles: files.removed }
 }
 
 /** What a fork gets from the tape with some of the inputs pinned. */
-export function ambientPlan(inputs: readonly FoundInput[], pinned: readonly number[]): AmbientPlan {
+export function ambientPlan(
+  { inputs, removedFiles }: FoundAmbient,
+  pinned: readonly number[],
+): AmbientPlan {
   const plans = pinned.flatMap((index) => inputs[index]?.plan ?? [])
   return {
     draws: plans.flatMap(({ draws }) => draws),
-    files: plans.flatMap(({ files }) => files),
+    files: [...removedFiles, ...plans.flatMap(({ files }) => files)],
     variables: plans.flatMap(({ variables }) => variables),
     order: plans.some(({ order }) => order),
   }
@@ -162,8 +173,11 @@ interface Looked {
   content?: Uint8Array
 }
 
-/** Files that the run read and did not change itself, and that are not as they were. */
-function fileInputs(tape: Tape): Draft[] {
+/**
+ * Files that the run read and did not change itself, and that are not as they were. One that is
+ * gone has nothing else to say.
+ */
+function fileInputs(tape: Tape): { drafts: Draft[]; removed: string[] } {
   const { looked, changed } = filesOn(tape)
   const others = [...looked].filter(([file]) => !changed.has(file) && !IGNORED.test(file))
   const drafts = others.flatMap(([file, look]) => {
@@ -183,9 +197,12 @@ function fileInputs(tape: Tape): Draft[] {
   })
   const [library, ...more] = drafts.filter(({ site }) => site === undefined)
   const own = drafts.filter(({ site }) => site !== undefined)
-  if (library === undefined) return own
+  const removed = others.flatMap(([file, { wasThere }]) =>
+    wasThere && !existsSync(file) ? [file] : [],
+  )
+  if (library === undefined) return { drafts: own, removed }
   const files = [library, ...more].flatMap(({ plan }) => plan.files)
-  return [...own, { ...library, plan: { ...NOTHING, files } }]
+  return { drafts: [...own, { ...library, plan: { ...NOTHING, files } }], removed }
 }
 
 const IGNORED = /[/\\](?:node_modules|\.retake)[/\\]|^\/(?:dev|proc|sys)\//
@@ -232,8 +249,8 @@ function differenceNow(
   since: number,
 ): string | undefined {
   const stat = statSync(file, { throwIfNoEntry: false })
-  if (!wasThere) return stat === undefined ? undefined : 'missing'
-  if (stat === undefined) return 'removed since'
+  if (stat === undefined) return undefined
+  if (!wasThere) return 'missing'
   const now = content && stat.isFile() ? attempt(() => readFileSync(file)) : undefined
   const isSame =
     content !== undefined && now !== undefined
@@ -275,14 +292,18 @@ export const overlapsNext = (step: Step | undefined, next: Step | undefined): bo
 
 const VALUE_LENGTH = 40
 
-/** Variables that the run read and that have another value now. Secrets are not on the tape. */
+/**
+ * Variables that the run read and that have another value now. One that is no longer set was
+ * probably set for the recorded run only, so forks get its recorded value. Secrets are not on
+ * the tape.
+ */
 function variableInputs(tape: Tape): Draft[] {
   const drafts = new Map<string, Draft>()
   for (const event of tape.events(1)) {
     if (!isEnvironmentNote(event)) continue
     for (const { name, value, isSecret } of readsOf(tape, event.seq).reads) {
       if (drafts.has(name) || isSecret === true || isSurrounding(name)) continue
-      if ((process.env[name] ?? null) === value) continue
+      if (process.env[name] === undefined || process.env[name] === value) continue
       drafts.set(name, {
         kind: 'environment',
         name,

@@ -19,7 +19,7 @@ import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
-import { ambientPlan, type DrawSites, findAmbient, type FoundInput } from './ambient.js'
+import { ambientPlan, type DrawSites, findAmbient, type FoundAmbient } from './ambient.js'
 import { type ForkRun, saidBy, type StepAnswer, type StepSaid } from './fork-run.js'
 import { recordedAnswer } from './build-answer.js'
 import { resultPlan } from './inferred-tools.js'
@@ -297,9 +297,9 @@ export class ProcessForks implements ForkSource {
 
   private constructor(
     private readonly options: ProcessForksOptions,
-    private readonly inputs: readonly FoundInput[],
+    private readonly found: FoundAmbient,
   ) {
-    this.ambient = inputs.map(({ input }) => input)
+    this.ambient = found.inputs.map(({ input }) => input)
     this.#hasServers = options.steps.some(({ seq }) => options.tape.event(seq).type === 'write')
     this.stepCount = options.steps.length
     this.recorded = options.steps.map(stepValue)
@@ -398,8 +398,8 @@ export class ProcessForks implements ForkSource {
       mode,
       answers: { ...answers, ...transplants.answers },
       // Without inputs that could differ, everything up to the first free step is served.
-      ...((this.inputs.length > 0 || this.#hasServers) && {
-        ambient: ambientPlan(this.inputs, ambient),
+      ...((this.ambient.length > 0 || this.#hasServers) && {
+        ambient: ambientPlan(this.found, ambient),
       }),
     }
   }
