@@ -94,8 +94,8 @@ test('requests to a server on pipes are pinned, given and live one by one', asyn
   expect(given.told).toBe('order')
 
   // A tool with effects that may not run gets the answer of the same call, or ends the fork.
-  const withheld = await forked({ pinned: [price, stock], liveTools: [] })
-  expect(withheld).toMatchObject({ told: '', live: 0, stdout: recorded.stdout })
+  const blocked = await forked({ pinned: [price, stock], liveTools: [] })
+  expect(blocked).toMatchObject({ told: '', live: 0, stdout: recorded.stdout })
 })
 
 async function runFork(tape: Tape, plan: Partial<PinnedPlan>, told: string) {

@@ -195,7 +195,7 @@ export const errors = errorTable({
     'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
     { cause },
   ],
-  EFFECT_WITHHELD: (step: string) => [
+  EFFECT_BLOCKED: (step: string) => [
     `${step} may not really run in a fork, and no recording has its answer.`,
     'It may have effects outside, and the agent made this call with other arguments than in any recorded run.',
     'Allow it with --live-tools, or give its answer with --free or --simulator.',

@@ -299,7 +299,7 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
     findings.verdict === 'attributed' && first !== undefined && isDependence(first, findings)
       ? steps.find(({ label }) => first.steps.includes(label))
       : undefined
-  const withheld = Object.keys(facts.undefinedBy)
+  const blocked = Object.keys(facts.undefinedBy)
     .map((why) => /^(\S+) may not really run in a fork/.exec(why)?.[1])
     .find((name) => name !== undefined)
   const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
@@ -310,9 +310,9 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
       : [
           `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
         ]),
-    ...(withheld === undefined
+    ...(blocked === undefined
       ? []
-      : [`To let it run in forks, with its effects: --live-tools=${withheld}`]),
+      : [`To let it run in forks, with its effects: --live-tools=${blocked}`]),
     ...(findings.verdict === 'no attributable step' && tool !== undefined
       ? [`To try another answer of one: --free '${tool.tool ?? tool.label}=json:…'`]
       : []),

@@ -39,7 +39,7 @@ export interface SearchSettings {
   /** Label of a model step whose request is searched, too. */
   readonly spans?: string | undefined
   readonly classic?: boolean
-  readonly keepTapes?: boolean
+  readonly savesTapes?: boolean
   readonly runs?: RunStore
 }
 
@@ -67,7 +67,7 @@ export async function readSettings(tape: Tape, options: Options): Promise<Search
     env: options.variables(),
     spans: options.text('spans'),
     classic: options.flag('classic'),
-    keepTapes: options.flag('keep'),
+    savesTapes: options.flag('keep'),
     runs: options.store,
   }
 }
@@ -115,7 +115,7 @@ export async function prepareSearch(
     maxForks: settings.maxForks ?? defaults.maxForks ?? FORKS,
     timeoutMs: settings.timeoutMs ?? 120_000,
     classic: settings.classic ?? false,
-    ...(settings.keepTapes && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
+    ...(settings.savesTapes && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
     signal,
   }
 }

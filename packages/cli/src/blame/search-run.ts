@@ -135,12 +135,12 @@ export function effectLines(
   const running = Object.entries(effects).map(
     ([name, times]) => `${name} will really run about ${rangeText(times)} times.`,
   )
-  const held = steps.filter(
+  const unrun = steps.filter(
     (step) =>
       hasEffects(step) && ['pinned', 'sibling', 'recorded'].includes(ways[step.label]?.kind ?? ''),
   )
-  if (held.length === 0 || liveTools === undefined) return running
-  const names = [...new Set(held.map(effectName))]
+  if (unrun.length === 0 || liveTools === undefined) return running
+  const names = [...new Set(unrun.map(effectName))]
   const shown = names.slice(0, NAMES_MAX).join(', ') + (names.length > NAMES_MAX ? ', …' : '')
   return [...running, `not run, answered from recordings: ${shown} (--live-tools runs them)`]
 }

@@ -258,18 +258,18 @@ export class FreeSteps {
   }
 
   /** True if the step may not really run: nothing may, or it has effects outside that the plan does not allow. */
-  isWithheld({ event, body, recorded }: FreeRequest): boolean {
+  isBlocked({ event, body, recorded }: FreeRequest): boolean {
     const { plan, matcher, isAllPinned } = this.options
     if (isAllPinned) return true
     if (plan.liveTools === undefined || isRead(event)) return false
     const kind = kindOf(event, recorded ?? matcher.alike({ event, body }))
     if (kind === 'model' || isModelRequest(event, body)) return false
     const tool = kind === 'mcp' ? mcpTool(body) : event.type === 'call' ? event.name : undefined
-    return this.withholds(kind) && (tool === undefined || this.withholds(tool))
+    return this.blocks(kind) && (tool === undefined || this.blocks(tool))
   }
 
   /** True if the plan does not allow effects of this kind or tool. */
-  withholds(name: string): boolean {
+  blocks(name: string): boolean {
     const { plan, isAllPinned } = this.options
     return isAllPinned || plan.liveTools?.includes(name) === false
   }
@@ -286,13 +286,13 @@ export class FreeSteps {
   }
 
   /** Ends the fork: the step may not run, and no recording has its answer. */
-  withhold({ event }: FreeRequest): RetakeError {
+  block({ event }: FreeRequest): RetakeError {
     return this.breakAt(nameOf(event))
   }
 
   breakAt(what: string): RetakeError {
     const { isAllPinned } = this.options
-    return this.#break(isAllPinned ? errors.NOT_IN_RECORDING(what) : errors.EFFECT_WITHHELD(what))
+    return this.#break(isAllPinned ? errors.NOT_IN_RECORDING(what) : errors.EFFECT_BLOCKED(what))
   }
 
   #given(request: FreeRequest, answer: FreeAnswer): AnswerPart[] {

@@ -23,7 +23,7 @@ export interface PinnedServersOptions {
   /** The answer that the plan gives a free step: the message, or its result. */
   readonly planned: (step: Step) => unknown
   /** True if the tool may not really run. */
-  readonly withholds: (tool: string) => boolean
+  readonly blocks: (tool: string) => boolean
   /** A request was matched; `isSame` unless its parameters differ. */
   readonly onMatched: (step: Step, seq: number, isSame: boolean) => void
   readonly onLive: () => void
@@ -145,7 +145,7 @@ class ServedServer {
     if (found !== undefined && planned !== undefined)
       return this.#give(message.id, found.request, planned)
     const tool = toolIn(message)
-    if (options.withholds(tool)) {
+    if (options.blocks(tool)) {
       const same = this.#identical(message, [...this.#used])
       if (same === undefined) options.onRefused(tool)
       else this.#give(message.id, same)

@@ -595,7 +595,7 @@ export class PinnedSource implements AnswerSource, Tail {
       owner,
       isPinned: ({ label }) => this.#pinned.has(label),
       planned: ({ label }) => plannedMessage(plan.answers?.[label]),
-      withholds: (tool) => this.#free.withholds('tool') && this.#free.withholds(tool),
+      blocks: (tool) => this.#free.blocks('tool') && this.#free.blocks(tool),
       onMatched: (step, seq, isSame) =>
         this.#matched.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
       onLive: () => (this.#live += 1),
@@ -652,7 +652,7 @@ export class PinnedSource implements AnswerSource, Tail {
     if (part !== undefined) return part
     const [other] = this.#free.fromRecordings(requested) ?? []
     if (other !== undefined) return other
-    if (this.#free.isWithheld(requested)) return this.#withheldNow(requested)
+    if (this.#free.isBlocked(requested)) return this.#blockedNow(requested)
     this.#live += 1
     return outside.run(call, op)
   }
@@ -805,25 +805,25 @@ export class PinnedSource implements AnswerSource, Tail {
   #runOrServe(pending: PendingRequest): void {
     const other = this.#free.fromRecordings(pending)
     if (other !== undefined) return this.#give(pending, other)
-    if (!this.#free.isWithheld(pending)) return this.#goLive(pending)
+    if (!this.#free.isBlocked(pending)) return this.#goLive(pending)
     const same = this.#matched.matcher.sameCall(pending)
     if (same !== undefined) return this.#givePinned(pending, same)
     // Nothing is sent, whatever the agent does before the fork ends.
     pending.carrier.source = 'simulated'
-    this.#free.withhold(pending)
+    this.#free.block(pending)
   }
 
-  #withheldNow(requested: FreeRequest): AnswerPart {
+  #blockedNow(requested: FreeRequest): AnswerPart {
     const [seq] = this.#matched.matcher.sameCall(requested)?.parts ?? []
-    if (seq === undefined) throw this.#free.withhold(requested)
+    if (seq === undefined) throw this.#free.block(requested)
     return this.#answers.part(seq)
   }
 
   #goLive(pending: PendingRequest): void {
     const { recorded, carrier, send } = pending
     if (carrier.closed) return
-    if (this.#free.isWithheld(pending)) {
-      this.#free.withhold(pending)
+    if (this.#free.isBlocked(pending)) {
+      this.#free.block(pending)
       return
     }
     this.#live += 1
@@ -862,8 +862,8 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#connections.add(operation)
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) {
-      const isWithheld = this.#isAllPinned || this.#connections.isOpaque(event)
-      if (isWithheld && this.#free.withholds('connection')) {
+      const isBlocked = this.#isAllPinned || this.#connections.isOpaque(event)
+      if (isBlocked && this.#free.blocks('connection')) {
         this.#free.breakAt(`A connection to ${event.host ?? event.path}`)
         return
       }
@@ -880,8 +880,8 @@ export class PinnedSource implements AnswerSource, Tail {
   ): void {
     const requested = this.#matched.match(operation.id, event, operation.action.body)
     if (connection === undefined) {
-      if (this.#free.isWithheld(requested)) {
-        this.#free.withhold(requested)
+      if (this.#free.isBlocked(requested)) {
+        this.#free.block(requested)
         return
       }
       this.#live += 1

@@ -27,7 +27,7 @@ import {
   type BlameView,
   type EvidenceGroup,
   evidenceGroups,
-  type PlacedRisk,
+  type IndexedRisk,
   riskPath,
   riskPoints,
   riskScale,
@@ -43,7 +43,7 @@ const DOTS_MOST = 200
 
 interface RiskDrawingProps {
   readonly view: BlameView
-  readonly points: readonly PlacedRisk[]
+  readonly points: readonly IndexedRisk[]
   readonly scale: RiskScale
 }
 
@@ -134,10 +134,10 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   })
 }
 
-function summary(view: BlameView, points: readonly PlacedRisk[]): string {
+function summary(view: BlameView, points: readonly IndexedRisk[]): string {
   const [first, last] = [points[0], points.at(-1)]
   const { commitStep } = view.findings
-  const words = (point: PlacedRisk): string =>
+  const words = (point: IndexedRisk): string =>
     `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
   return [
     `Risk of failing by pinned steps: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
@@ -294,11 +294,11 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
               </span>
             </div>
             <ul className="flex flex-col pl-4">
-              {ambient.flatMap((place) => {
-                const input = view.findings.ambient[place]
+              {ambient.flatMap((at) => {
+                const input = view.findings.ambient[at]
                 if (input === undefined) return []
                 return (
-                  <li key={`ambient ${place}`} data-ambient={input.kind} className="leading-6">
+                  <li key={`ambient ${at}`} data-ambient={input.kind} className="leading-6">
                     <VisibleText text={ambientText(input)} />
                     {input.step !== undefined && (
                       <span className="text-muted"> after step {input.step}</span>
