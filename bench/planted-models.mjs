@@ -141,3 +141,141 @@ export async function oneByOne(source, forksPerStep = 3, forks = new CountedFork
   }
   return repairing
 }
+
+const WORLDS = ['steps', 'steps', 'steps', 'ambient', 'ambient', 'together', 'race', 'nobody']
+const BASE_RATES = [0, 0, 0, 0.05, 0.15, 0.3, 0.5, 0.7, 0.9]
+const INPUT_KINDS = ['clock', 'random', 'file', 'environment']
+
+/**
+ * A run as agents have them, drawn at random: 3 to 24 steps and up to six ambient inputs.
+ * What made it fail is steps, ambient inputs, both together, the order of two answers, or
+ * nothing at all. Models reword what they say, steps make their fault again, echoes come
+ * only sometimes, some steps only repeat what the clock made of them, and the agent fails up
+ * to nine times in ten whatever is pinned.
+ *
+ * @param {number} seed
+ * @param {{ baseRate?: number, kind?: string }} [options]
+ * @returns {import('@retake/diagnose/scenarios').PlantedModel & { kind: string, readAfter: number[] }}
+ */
+export function worldModel(seed, options = {}) {
+  const random = seededRandom(mixSeed(611_953, seed))
+  const stepCount = 3 + Math.floor(random() * 22)
+  const kind = options.kind ?? pickOne(random, WORLDS)
+  const without = options.baseRate ?? pickOne(random, BASE_RATES)
+  const withCause =
+    without >= 0.5 ? 1 : pickOne(random, [1, 1, 0.97, Math.max(0.85, without + 0.4)])
+  const redrawn = pickOne(random, [0, 0, 0.1, 0.3])
+  const often = pickOne(random, [1, 1, 0.95, 0.6])
+  const isReworded = random() < 0.6
+  const needsInput = kind === 'ambient' || kind === 'together' || kind === 'race'
+  const inputCount = needsInput ? pickOne(random, [1, 2, 4, 6]) : pickOne(random, [0, 0, 1, 3, 6])
+  const lanes = pickSteps(random, stepCount, 2)
+  const readAfter = Array.from(
+    { length: inputCount },
+    () => Math.floor(random() * (stepCount + 1)) - 1,
+  )
+  readAfter.sort((a, b) => a - b)
+  const ambientTruth = needsInput ? [Math.floor(random() * inputCount)] : []
+  if (kind === 'ambient' && inputCount > 1 && random() < 0.3) {
+    ambientTruth.push((ambientTruth[0] + 1) % inputCount)
+    ambientTruth.sort((a, b) => a - b)
+  }
+  const ambient = readAfter.map((after, index) => {
+    const isOrder = kind === 'race' && ambientTruth.includes(index)
+    const inputKind = isOrder ? 'order' : pickOne(random, INPUT_KINDS)
+    return {
+      kind: inputKind,
+      name: `input ${index}`,
+      ...(after >= 0 && { step: String(after + 1) }),
+      ...(isOrder && { steps: lanes.map((step) => String(step + 1)) }),
+      faultRate: isOrder || inputKind === 'random' ? pickOne(random, [0.2, 0.4]) : 0,
+    }
+  })
+  const causes =
+    kind === 'steps' || kind === 'together' ? drawFewCauses(random, stepCount, kind) : []
+  const [truth = [], ...backups] = causes
+  const used = new Set(causes.flat())
+  const first = Math.max(truth.at(-1) ?? -1, ...ambientTruth.map((index) => readAfter[index]))
+  const echoes =
+    kind === 'nobody' || kind === 'race' ? [] : drawLater(random, stepCount, first, used)
+  const isEcho = new Set(echoes)
+  const areSet = (steps, values) => steps.every((step) => values[step] === 1)
+  const isTrue = (values, inputs) =>
+    kind !== 'nobody' && areSet(truth, values) && areSet(ambientTruth, inputs)
+  const structure = {
+    name: `world-${seed}`,
+    stepCount,
+    faulty: [...used, ...echoes],
+    ambient,
+    free: (step, values, draw, inputs) => {
+      if (isEcho.has(step)) return isTrue(values, inputs) && draw() < often ? 1 : 0
+      return used.has(step) && draw() < redrawn ? 1 : 0
+    },
+    isFaulted: (values, inputs) =>
+      isTrue(values, inputs) ||
+      backups.some((cause) => areSet(cause, values)) ||
+      echoes.some((step) => values[step] === 1),
+    levels: { withCause, without },
+    truth,
+    ambientTruth,
+    echoes,
+    backups,
+    isReworded,
+  }
+  return { ...structuralModel(structure, mixSeed(31, seed)), kind, readAfter }
+}
+
+/** One cause or two, of one step or two. Together with an input there is one. */
+function drawFewCauses(random, stepCount, kind) {
+  const count = kind === 'together' ? 1 : pickOne(random, [1, 1, 2])
+  const sizes = Array.from({ length: count }, () => pickOne(random, [1, 1, 2]))
+  const total = Math.min(
+    stepCount - 1,
+    sizes.reduce((sum, size) => sum + size, 0),
+  )
+  const steps = pickSteps(random, stepCount, total)
+  const causes = []
+  for (const size of sizes) causes.push(steps.splice(Math.floor(random() * steps.length), size))
+  return causes
+    .filter((cause) => cause.length > 0)
+    .map((cause) => cause.toSorted((a, b) => a - b))
+    .toSorted((a, b) => a.at(-1) - b.at(-1))
+}
+
+/** Up to three steps after another that no cause needs. */
+function drawLater(random, stepCount, after, used) {
+  const later = upTo(stepCount - 1).filter((step) => step > after && !used.has(step))
+  const count = Math.min(later.length, pickOne(random, [0, 0, 1, 2, 3]))
+  return pickSteps(random, later.length, count).map((index) => later[index])
+}
+
+/**
+ * Judges findings about a world: steps that were blamed although they have nothing to do
+ * with it or only repeat it, and how sure the search was.
+ *
+ * @param {ReturnType<typeof worldModel>} model
+ * @param {import('@retake/tape').BlameFindings} findings
+ */
+export function judgeWorld(model, findings) {
+  const guilty = new Set([...model.truth, ...model.backups.flat()])
+  const isNamed =
+    findings.verdict === 'attributed' ||
+    findings.verdict === 'stopped' ||
+    findings.verdict === 'race'
+  const causes = isNamed ? findings.causes : []
+  const named = causes.flatMap(({ steps }) => steps.map((label) => Number(label) - 1))
+  const inputs = causes.flatMap((cause) => cause.ambient ?? [])
+  const [first] = causes
+  const isExact =
+    first === undefined
+      ? model.kind === 'nobody'
+      : first.steps.map((label) => Number(label) - 1).join() === model.truth.join() &&
+        (first.ambient ?? []).join() === model.ambientTruth.join()
+  return {
+    isNamed: causes.length > 0,
+    isExact,
+    innocent: named.filter((step) => !guilty.has(step)),
+    innocentInputs: inputs.filter((index) => !model.ambientTruth.includes(index)),
+    confidence: causes.length > 0 ? findings.confidence : 0,
+  }
+}

@@ -1,8 +1,8 @@
 /**
- * Numbers that describe the steps of a run, to learn from which of them people blame. What is
- * shipped uses only a few of them: see `stepPrior`.
+ * Numbers that describe the steps of a run, to learn from which of them people blame. Eight
+ * are enough and come from the package (`priorFeatures`); the others are only measured.
  */
-import { findFailures, HEDGING, isActing } from '@retake/diagnose'
+import { CONFIRMING, findFailures, isActing, priorFeatures } from '@retake/diagnose'
 
 /** Long texts are mostly pages and dumps; their beginning and end tell enough. */
 const WORDS_TEXT_MAX = 20_000
@@ -77,8 +77,6 @@ const answerTo = (index, isEnvironment, failed) => {
 
 /** Words that people and models use at turns of a run; English only. Counted, never understood. */
 const TELLING_WORDS = {
-  /** Made up instead of looked up. */
-  hedging: HEDGING,
   /** Remembered instead of looked up. */
   memory:
     /\b(?:my knowledge|i recall|from memory|known to|generally|typically|commonly|historical(?:ly)? (?:data|records)|it is known|well-known|based on (?:the )?(?:general|common|my))\b/gi,
@@ -88,8 +86,7 @@ const TELLING_WORDS = {
     /\b(?:error|errors|exception|traceback|timed? ?out|timeout|denied|forbidden|invalid|unexpected|undefined|not found|missing|issue|issues|problem|refused|blocked|captcha)\b/gi,
   verdict:
     /\b(?:therefore|thus|hence|in conclusion|conclude[sd]?|final answer|the answer is|result is|terminate|in summary|summary|so,? the)\b/gi,
-  confirming:
-    /\b(?:confirm\w*|verif(?:y|ied|ies|ication)|correct(?:ly)?|accurate(?:ly)?|agree[sd]?|consistent|valid(?:ated)?|matches)\b/gi,
+  confirming: CONFIRMING,
   correcting:
     /\b(?:however|incorrect(?:ly)?|mistake\w*|wrong(?:ly)?|instead|revis\w+|adjust\w*|re-?check\w*|double-?check\w*|actually|misunder\w+|overlook\w*|should have|fix\w*)\b/gi,
   planning:
@@ -149,10 +146,8 @@ const positionFeatures = (run) => {
       secondActing: flag(nth === 2),
       thirdActing: flag(nth === 3),
       lastActing: flag(nth > 0 && nth === acting),
-      isTask: flag(step.role === 'task'),
       isPlan: flag(step.role === 'plan'),
       isInstruction: flag(step.role === 'instruction'),
-      isEnvironment: flag(step.role === 'environment'),
       speakerIsNew: flag(firstOf.get(step.speaker) === index),
       speakerEnds: flag(lastOf.get(step.speaker) === index),
       speakerShare: (bySpeaker.get(step.speaker) ?? 0) / steps.length,
@@ -206,13 +201,11 @@ const noveltyFeatures = ({ steps, sets }) => {
     return {
       newWords: own.shares[0],
       newNumbers: own.shares[1],
-      newNumberCount: Math.log1p(own.newNumbers.size),
       bringsEndWords: endWords / Math.max(1, end?.words.size ?? 0),
       bringsEndNumbers: Math.log1p(endNumbers),
       likeEarlier: alike.earlier[index] ?? 0,
       likeLater: alike.later[index] ?? 0,
       repeats: flag((firstSaid.get(sayingOf(step)) ?? index) < index),
-      likeEnd: end === undefined ? 0 : likeness(sets[index].words, end.words),
     }
   }
 }
@@ -259,7 +252,6 @@ const wordingFeatures = ({ steps, sets }) => {
       ...signals,
       giveUpNext: next.giveUp,
       correctingNext: next.correcting,
-      confirmingNext: next.confirming,
     }
   }
 }
@@ -293,12 +285,10 @@ const failureFeatures = ({ steps, failed, empty, answeredAt, ...run }) => {
     const failsNext = failed[answer] ?? false
     return {
       failed: flag(failed[index] ?? false),
-      failedFirst: flag(index === run.firstFailure),
       empty: flag(empty[index] ?? false),
       answered: flag(answer >= 0),
       failsNext: flag(failsNext),
       emptyNext: flag(empty[answer] ?? false),
-      failsNextFirst: flag(failsNext && answer === run.firstFailure),
       succeedsNext: flag(answer >= 0 && !failsNext && empty[answer] === false),
       failedBefore: flag(failed[index - 1] ?? false),
       emptyBefore: flag(empty[index - 1] ?? false),
@@ -325,7 +315,9 @@ export const stepFeatures = (steps) => {
   const failure = failureFeatures(run)
   const wording = wordingFeatures(run)
   const novelty = noveltyFeatures(run)
+  const shipped = priorFeatures(steps)
   return steps.map((_, index) => ({
+    ...shipped[index],
     ...position(index),
     ...failure(index),
     ...wording(index),

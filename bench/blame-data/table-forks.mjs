@@ -23,6 +23,7 @@ export class TableForks {
     const edited = new Set(this.places)
     /** @type {readonly number[]} */
     this.recorded = Array.from({ length: this.stepCount }, (_, step) => (edited.has(step) ? 1 : 0))
+    this.ambient = []
     this.forks = 0
   }
 

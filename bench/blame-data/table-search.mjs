@@ -1,5 +1,5 @@
 /** Searches real failed runs for causes, answered from coalition tables. */
-import { blameRun } from '@retake/diagnose'
+import { blameRun, causeIndexes } from '@retake/diagnose'
 import { oneByOne } from '../planted-models.mjs'
 import { TableForks, usableRuns } from './table-forks.mjs'
 
@@ -11,7 +11,7 @@ const ONE_BY_ONE_FORKS = 3
  * @typedef {object} TableResult
  * @property {import('@retake/tape').BlameFindings} findings
  * @property {boolean} isRepairedByCauses All members of all causes repaired, the run passes.
- * @property {boolean} isRepairedByMinimal The steps of `minimalRepair` alone do.
+ * @property {boolean} isRepairedByTested The steps of `repair` alone do.
  * @property {boolean} isSmallest No smaller set of steps does.
  * @property {readonly number[]} smallest
  * @property {readonly number[]} blamedInnocent Blamed, although their repair never makes a difference.
@@ -31,14 +31,15 @@ export async function searchTable(run, { seed = 1, isDeterministic = false, prio
     maxCauses: CAUSES_MAX,
     ...(prior !== undefined && { prior }),
   })
-  const named = new Set(findings.causes.flatMap(({ steps }) => steps))
+  const named = new Set(causeIndexes(findings).flat())
+  const repaired = new Set(findings.repair?.steps.map((label) => Number(label) - 1))
   const smallest = forks.smallestRepair()
   const guilty = forks.guiltySteps()
   return {
     findings,
     isRepairedByCauses: forks.passesWhen((step) => named.has(step)),
-    isRepairedByMinimal: forks.passesWhen((step) => findings.minimalRepair.includes(step)),
-    isSmallest: findings.minimalRepair.length === smallest.length,
+    isRepairedByTested: forks.passesWhen((step) => repaired.has(step)),
+    isSmallest: repaired.size === smallest.length,
     smallest,
     blamedInnocent: [...named].filter((step) => !guilty.includes(step)),
     forks: findings.forks.asked,
@@ -71,7 +72,7 @@ export function sumUp(results) {
     runs: results.length,
     needSeveral: count(({ smallest }) => smallest.length > 1),
     repairedByCauses: count((result) => result.isRepairedByCauses),
-    repairedByMinimal: count((result) => result.isRepairedByMinimal),
+    repairedByTested: count((result) => result.isRepairedByTested),
     smallest: count((result) => result.isSmallest),
     innocent: count((result) => result.blamedInnocent.length > 0),
     forksMean: forks.reduce((sum, each) => sum + each, 0) / forks.length,

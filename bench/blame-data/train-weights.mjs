@@ -37,9 +37,7 @@ writeFileSync(
   `/**
  * Learned from people's labels of ${count('AG')} algorithm-generated and ${count('HC')} hand-crafted runs of Who&When
  * (conditional logit, ridge ${penalty}; bench/blame-data/train-weights.mjs writes this file).
- * Good for logs of conversations like those, and measured in docs/benchmarks.md; what
- * is learned on one kind of agents says little about another, so \`stepPrior\` does not
- * use them.
+ * \`stepPrior\` ships the eight that are enough; these are for comparison (docs/benchmarks.md).
  */
 export const WHO_AND_WHEN_WEIGHTS = {
 ${lines.join('\n')}

@@ -1,9 +1,7 @@
 /**
  * Learned from people's labels of 60 algorithm-generated and 27 hand-crafted runs of Who&When
  * (conditional logit, ridge 30; bench/blame-data/train-weights.mjs writes this file).
- * Good for logs of conversations like those, and measured in docs/benchmarks.md; what
- * is learned on one kind of agents says little about another, so `stepPrior` does not
- * use them.
+ * `stepPrior` ships the eight that are enough; these are for comparison (docs/benchmarks.md).
  */
 export const WHO_AND_WHEN_WEIGHTS = {
   atStart: -0.355,

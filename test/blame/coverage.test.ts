@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blameRun, confidenceSequence, wilson, type Interval } from '@retake/diagnose'
+import { blameRun, causeIndexes, confidenceSequence, wilson, type Interval } from '@retake/diagnose'
 import { seededRandom, type PlantedModel } from '@retake/diagnose/scenarios'
 import type { BlameFindings } from '@retake/tape'
 import { randomModel } from '../../bench/planted-models.mjs'
@@ -198,9 +198,9 @@ describe('findings of the search itself', () => {
       for (let seed = 0; seed < 80; seed++) {
         const model = randomModel(90_000 + seed, noise)
         const findings = await blameRun(model, { seed })
-        for (const { rate, kept, mode, fails } of findings.evidence) {
+        for (const { rate, pinned, mode, fails } of findings.evidence) {
           if (mode !== 'free' || rate.forks === 0) continue
-          const truth = trueRate(model, kept)
+          const truth = trueRate(model, pinned)
           seen.rates++
           if (!holds(rate, truth)) seen.wrong++
           if (!holds(wilson(rate.fails, rate.forks), truth)) seen.wilsonWrong++
@@ -224,22 +224,22 @@ describe('findings of the search itself', () => {
 
   /** How often a coalition of a random model fails, from what was planted. */
   function trueRate({ truth, backups, echoes, levels }: PlantedModel, ranges: string): number {
-    const kept = new Set(stepsOf(ranges))
+    const pinned = new Set(stepsOf(ranges))
     const isFaulted =
-      [truth, ...backups].some((cause) => cause.every((step) => kept.has(step))) ||
-      echoes.some((step) => kept.has(step))
+      [truth, ...backups].some((cause) => cause.every((step) => pinned.has(step))) ||
+      echoes.some((step) => pinned.has(step))
     return isFaulted ? levels.withCause : levels.without
   }
 
-  const isExact = ({ causes: [cause] }: BlameFindings, { truth }: PlantedModel) =>
-    cause?.steps.join() === truth.join()
+  const isExact = (findings: BlameFindings, { truth }: PlantedModel) =>
+    causeIndexes(findings)[0]?.join() === truth.join()
 
   function stepsOf(ranges: string): number[] {
     return ranges
-      .split(',')
+      .split(', ')
       .filter(Boolean)
       .flatMap((range) => {
-        const [first = 0, last = first] = range.split('-').map(Number)
+        const [first = 0, last = first] = range.split('–').map((label) => Number(label) - 1)
         return Array.from({ length: last - first + 1 }, (_, place) => first + place)
       })
   }

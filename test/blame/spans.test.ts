@@ -28,7 +28,7 @@ test('a fork asks a model what it was asked without some of its words, and the r
   expect(parts.map(({ speaker }) => speaker)).toEqual(['system', 'user', 'user'])
   const oracle = await makeOracle(ORACLE)
   const open = () =>
-    new ProcessForks({
+    ProcessForks.open({
       tape,
       steps,
       oracle,
@@ -53,14 +53,14 @@ test('a fork asks a model what it was asked without some of its words, and the r
           : [],
       ),
     )
-  const forks = open()
+  const forks = await open()
   const outcomes = await Promise.all(
     [without(), without(1), without(0), without(2)].map((masked) =>
       forks.forkRequest(steps[1]?.label ?? '', masked, 0),
     ),
   )
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'pass', 'pass'])
-  const again = await open().forkRequest(steps[1]?.label ?? '', without(2), 0)
+  const again = await (await open()).forkRequest(steps[1]?.label ?? '', without(2), 0)
   expect(again).toMatchObject({ outcome: 'pass', isServed: true })
 })
 

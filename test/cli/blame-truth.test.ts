@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { blameRun, classicView } from '@retake/diagnose'
+import { blameRun, causeIndexes, classicView } from '@retake/diagnose'
 import type { Coalition, Fork, ForkSource } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
@@ -23,6 +23,7 @@ function program(
   return {
     stepCount,
     recorded: Array.from({ length: stepCount }, () => 'wrong'),
+    ambient: [],
     fork(coalition): Promise<Fork> {
       const wrong: boolean[] = []
       for (let step = 0; step < stepCount; step++)
@@ -48,7 +49,7 @@ test('what follows from one half of a joint cause only repeats it, and is no cau
   )
   for (const seed of [1, 2, 3, 4, 5]) {
     const found = await blameRun(source, { seed })
-    expect(found.causes.map(({ steps }) => steps)).toEqual([[0, 2]])
+    expect(causeIndexes(found)).toEqual([[0, 2]])
     expect(found.steps.map(({ role }) => role).join(' ')).toBe(
       'joint clear joint affected affected clear echo',
     )
@@ -66,11 +67,11 @@ test('a world that breaks while it is searched makes no step a cause', async () 
         return wrong[2]! || ++forks > soundForks
       },
     )
-    const { causes, verdict } = await blameRun(source, { maxForks: 400 })
-    const named = causes.map(({ steps }) => steps)
+    const found = await blameRun(source, { maxForks: 400 })
+    const named = causeIndexes(found)
     expect({ soundForks, named }).toEqual({
       soundForks,
-      named: verdict === 'attributed' ? [[2]] : [],
+      named: found.verdict === 'attributed' ? [[2]] : [],
     })
   }
 })
@@ -94,9 +95,9 @@ test('an audit whose forks come to no verdict is not passed over', async () => {
         return isLost ? { ...fork, outcome: 'undefined' } : fork
       },
     }
-    const { causes, notes } = await blameRun(source)
-    expect(causes.map(({ steps }) => steps)).toEqual([[2]])
-    expect(notes.some((note) => note.includes('hardly audited'))).toBe(isNoted)
+    const found = await blameRun(source)
+    expect(causeIndexes(found)).toEqual([[2]])
+    expect(found.notes.some((note) => note.includes('hardly audited'))).toBe(isNoted)
   }
 })
 
@@ -107,6 +108,7 @@ test('no more is spent than allowed: not by forks at once, not by those that are
     stepCount: 4,
     concurrency: 4,
     recorded: ['a', 'b', 'c', 'd'],
+    ambient: [],
     async fork({ pinned }): Promise<Fork> {
       spent += 30
       const isLost = ++forks % 2 === 0
@@ -135,6 +137,7 @@ test('tries that a provider turned away are paid for', async () => {
     Promise.resolve({
       outcome: { stdout: '', ended: true },
       values: {},
+      answers: {},
       liveSteps: 2,
       forced: 0,
       tokens: 10,
@@ -194,7 +197,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   expect(Object.keys(down.facts.undefinedBy)).toEqual([`GET ${url} was not answered: status 500`])
   Object.assign(provider, { says: 'good', isDown: false })
   const up = await blame()
-  expect(up.findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
+  expect(up.findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: ['1'] }] })
   expect(up.findings.forks.undefined).toBe(0)
 })
 
@@ -217,7 +220,7 @@ run('0')`,
   const blame = ['blame', 'last', '--oracle', oracle, '--free', 'all=script:free.json', '--json']
   const { stdout } = await workspace.retake(blame)
   const { findings, question } = JSON.parse(stdout) as FindingsFile
-  expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
+  expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: ['1'] }] })
   expect(findings.steps.map(({ role }) => role)).toEqual(['root', 'clear'])
 
   // What the agent read may be another text by now: then forks of then say nothing.

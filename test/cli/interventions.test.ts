@@ -10,6 +10,8 @@ import { openTape } from '@retake/tape/node'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { planInterventions } from '../../packages/cli/dist/blame/interventions.js'
 import type { Interventions } from '../../packages/cli/dist/blame/interventions.js'
+import { LiveTools } from '../../packages/cli/dist/blame/effects.js'
+import { callKeyOf, Siblings } from '../../packages/cli/dist/blame/siblings.js'
 import { wasRateLimited } from '../../packages/cli/dist/blame/fork-run.js'
 import { RunStore } from '../../packages/cli/dist/runs/run-store.js'
 import { linkModules } from '../support/run-library.mjs'
@@ -110,10 +112,39 @@ const payloadOf = (interventions: Interventions, label: string): unknown => {
 
 const modelLabels = Object.values(LABELS).slice(0, 7)
 
-test('without a word, everything is live, and said to be', () => {
-  const { answers, live, describe, warnings } = plan()
-  expect([answers, live, warnings]).toEqual([{}, Object.values(LABELS), []])
-  expect(describe).toBe('free: models live · tools live · requests live · processes live')
+test('without a word, models and GET requests are live, and nothing with effects is', () => {
+  const { answers, live, describe, warnings, liveTools } = plan()
+  expect([answers, warnings, liveTools]).toEqual([{}, [], []])
+  expect(live).toEqual([...modelLabels, LABELS.embeddings, LABELS.shop])
+  expect(describe).toBe(
+    'free: models live · tools as recorded · requests live · processes as recorded',
+  )
+})
+
+test('tools and processes are live where --live-tools allows them', () => {
+  const every = planInterventions(tape, steps, [], {
+    folder,
+    runs,
+    liveTools: new LiveTools('all', []),
+  })
+  expect([every.live, every.liveTools]).toEqual([Object.values(LABELS), undefined])
+  const liveTools = new LiveTools(['note', 'process'], [])
+  const some = planInterventions(tape, steps, ['note=live'], { folder, runs, liveTools })
+  expect(some.live).toEqual([...every.live.slice(0, 8), LABELS.note, LABELS.shop, LABELS.process])
+  expect(() => plan('note=live')).toThrow('would really run note')
+  expect(plan('tool=live').live).toEqual(plan().live)
+})
+
+test('what another run got as answer to the same call is tried first', () => {
+  const siblings = new Siblings(tape, runs)
+  expect(siblings.tapes.map(({ run }) => run.id)).toEqual([sibling.run.id])
+  const key = callKeyOf(tape, steps[8] as Step) ?? ''
+  const payload = { title: 'Returns', days: 14 }
+  const others = new Map([[key, [{ answer: { payload }, run: 'r1', passes: true }]]])
+  const made = planInterventions(tape, steps, [], { folder, runs, others })
+  expect(made.recordings).toEqual({ [key]: [{ payload }] })
+  expect(made.ways[LABELS.search]).toEqual({ kind: 'sibling', how: 'as in run r1, which passed' })
+  expect(made.ways[LABELS.note]).toEqual({ kind: 'pinned', how: 'as recorded' })
 })
 
 test.each([
@@ -129,9 +160,11 @@ test.each([
     expect(wire).toContain(JSON.stringify(text))
     expect(wire).not.toMatch(/"pay"|answer \d|:(?:100|20|120)\b/)
   }
-  expect(made.warnings).toEqual(['step 8 stays live: its API, embeddings, has no neutral answer'])
-  expect(made.live).toEqual(Object.values(LABELS).slice(7))
-  expect(made.describe).toContain(`steps 1, 2, 3, 4, 5, 6, 7 ${how} · step 8 live · tools live`)
+  expect(made.warnings).toEqual([
+    `step 8 is not answered by ${how}: its API, embeddings, has no neutral answer`,
+  ])
+  expect(made.live).toEqual([LABELS.embeddings, LABELS.shop])
+  expect(made.describe).toContain(`steps 1, 2, 3, 4, 5, 6, 7 ${how} · step 8 live · tools`)
 })
 
 test('tools and servers answer neutrally in the shape of their answers, with nothing that says something', () => {
@@ -208,12 +241,21 @@ test('given answers, changes and scripts', async () => {
   expect(JSON.stringify(payloadOf(changed, LABELS.messages))).toContain('"text":"No."')
 })
 
-test('a sibling run answers where it was answered otherwise', () => {
+test('a sibling run answers tools where it was answered otherwise, and no model', () => {
   const made = plan(`all=run:${sibling.run.id}`)
-  expect(JSON.stringify(payloadOf(made, LABELS.chat))).toContain('answer 8')
-  expect(JSON.stringify(payloadOf(made, LABELS.chatStream))).toContain('answer 9')
-  expect(made.live).toContain(LABELS.note)
-  expect(made.warnings).toContain(`step 10 stays live: run ${sibling.run.id} has the same there`)
+  expect(Object.keys(made.answers)).toEqual([LABELS.process])
+  expect(made.live).toEqual(plan().live)
+  expect(made.warnings).toEqual([
+    `--free all=run:${sibling.run.id} answers no model: one that repeats another run would hide the cause`,
+    ...[9, 10, 11, 12].map(
+      (label) =>
+        `step ${label} is not answered by run:${sibling.run.id}: run ${sibling.run.id} has the same there`,
+    ),
+    'step 13 is answered as it was recorded: freeing it changes nothing',
+  ])
+  expect(() => plan(`model=run:${sibling.run.id}`)).toThrow('would hide the cause')
+  const one = plan(`2=run:${sibling.run.id}`)
+  expect(JSON.stringify(payloadOf(one, LABELS.chatStream))).toContain('answer 9')
 })
 
 test('an answer that is the recorded one changes nothing, and that is said', () => {

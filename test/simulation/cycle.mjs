@@ -42,7 +42,9 @@ export async function warmUp() {
 }
 
 const SCENARIOS =
-  'fork forkOfFork offline resume resume together rerun changedCode pin reorder answer'.split(' ')
+  'fork forkOfFork offline resume resume together rerun changedCode pin pinAll reorder answer'.split(
+    ' ',
+  )
 
 class Cycle {
   constructor(seed) {
@@ -207,6 +209,27 @@ class Cycle {
   async pin() {
     const steps = retake.searchableSteps(this.tape)
     const pinned = steps.filter(() => this.random.chance(0.5))
+    await this.forkWith(pinned, this.random.chance(0.5) ? this.ambient() : undefined)
+  }
+
+  /** Every step and file is pinned, clocks and chance are live from the start: nothing reaches the outside. */
+  async pinAll() {
+    const steps = retake.searchableSteps(this.tape)
+    const output = await this.forkWith(steps, this.ambient(1))
+    if (output !== undefined && !this.program.isTimed) this.isLike(output, this.output)
+  }
+
+  /** Some files come from the tape; the others say something else by now. */
+  ambient(chance = 0.5) {
+    const calls = [...this.tape.events()].filter(
+      ({ type, kind }) => type === 'call' && kind === 'file',
+    )
+    const files = calls.map(({ title }) => title).filter(() => this.random.chance(chance))
+    return { draws: [], files, variables: [], order: this.random.chance(0.5) }
+  }
+
+  async forkWith(pinned, ambient) {
+    const steps = retake.searchableSteps(this.tape)
     const world = new World(`${this.seed} other`, { loop, faults: 0 })
     connect(world)
     const result = await this.run(() =>
@@ -214,10 +237,15 @@ class Cycle {
         pinned: pinned.map(({ label }) => label),
         mode: 'free',
         seed: 1,
+        ...(ambient && { ambient }),
       }),
     )
+    const isAllPinned = pinned.length === steps.length
+    if (isAllPinned) assert.deepEqual(world.contacts, [])
+    // A race that comes to something else may need an answer that nobody has.
+    const isRefused = isAllPinned && result.error?.code === 'NOT_IN_RECORDING'
+    if (isRefused && (this.program.isTimed || this.hasUnsearched)) return undefined
     const { output, run, pinned: report } = valueOf(result)
-    if (pinned.length === steps.length) assert.deepEqual(world.contacts, [])
     for (const step of pinned.filter(({ label }) => report?.matched[label] !== undefined)) {
       const [then, now] = [this.output, output].map(({ seen }) => this.laneOf(step, seen))
       const text = readText(step)
@@ -227,6 +255,12 @@ class Cycle {
     }
     if (report) this.isReported(report, { pinned, fork: openTape(run.path), live: world.contacts })
     await this.replays(run.path, output)
+    return output
+  }
+
+  /** True if some step has no full answer that could be pinned. */
+  get hasUnsearched() {
+    return retake.searchableSteps(this.tape).length < this.steps.length
   }
 
   /** The recorded answers in another order that could have been: lanes do not notice. */

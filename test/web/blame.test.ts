@@ -95,7 +95,7 @@ describe('what blame found', () => {
       '12 of 12 failed',
       'text: Booked for tomorrow',
       '182,400 tokens, $0.42',
-      '17 recorded answers used although the request had changed',
+      '17 times a pinned step got its recorded answer to a changed request',
       'the agent exited before it printed anything',
     ])
       expect(text).toContain(part)
@@ -180,9 +180,9 @@ describe('what blame found', () => {
     const steps = Array.from({ length: count }, (_, place) =>
       stepIn(String(place + 1), place === 6000 ? 'root' : place % 9 === 0 ? 'affected' : 'clear'),
     )
-    const rate = sampleFindings().anchors.kept
-    const causes = [{ role: 'root', steps: [6000], sufficiency: rate, shares: [1] }] as const
-    keep('long', findingsFile('long', sampleFindings({ steps, causes, minimalRepair: [6000] })))
+    const rate = sampleFindings().anchors.pinned
+    const causes = [{ role: 'root', steps: ['6001'], sufficiency: rate, shares: [1] }] as const
+    keep('long', findingsFile('long', sampleFindings({ steps, causes })))
     const page = await open('long', '?list=blame')
     expect(await verdict(page).textContent()).toBe('Step 6001 made this run fail.')
     await expect.poll(() => marks(page, 'cause'), patiently).toHaveLength(1)
@@ -202,9 +202,7 @@ describe('without findings', () => {
     await panel(page).getByText('No blame search was made for this run.').waitFor()
     await panel(page).getByRole('button', { name: 'Copy the command' }).click()
     await page.getByText('Copied').waitFor()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
-      'npx retake blame fresh --oracle exit:0',
-    )
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('npx retake blame fresh')
     expect(await seriousViolations(page)).toEqual([])
     keep('fresh', findingsFile('fresh'))
     await verdict(page).waitFor()
@@ -249,6 +247,6 @@ describe('a report', () => {
     await panel(page)
       .getByText(/^This report has no blame search\./)
       .waitFor()
-    await panel(page).getByText('npx retake blame broken --oracle exit:0').waitFor()
+    await panel(page).getByText('npx retake blame broken').waitFor()
   })
 })

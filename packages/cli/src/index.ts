@@ -6,6 +6,8 @@
 import { installShims } from '@retake/engine'
 import './guard/json-schema.js'
 
+export { blame, type BlameRunOptions } from './blame/blame.js'
+export type { CauseDetail, FailureClass, FindingsFile, SearchedStep } from './blame/findings.js'
 export { loadPolicy } from './policy/load-policy.js'
 export { defineConfig } from './config/define-config.js'
 export type { BlameConfig, ModelPrice, RetakeConfig } from './config/define-config.js'
@@ -87,6 +89,8 @@ export type {
 } from '@retake/guard'
 export { guardedCalls, guardSavings, readRun, TapeError } from '@retake/tape'
 export type {
+  AmbientInput,
+  BlameFindings,
   Effect,
   Exchange,
   GuardedCallOnTape,

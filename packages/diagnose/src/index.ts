@@ -22,8 +22,21 @@ export type {
   SeparatingPredicate,
 } from './separate/separate-runs.js'
 export type { Located, MatchExcerpt, NearMiss, Occurrence, SourceKind } from './locate/locate.js'
-export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
-export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'
+export {
+  blameRun,
+  DEFAULT_FORKS,
+  type BlameOptions,
+  type BlameProgress,
+} from './blame/blame-run.js'
+export type {
+  Coalition,
+  Fork,
+  ForkOutcome,
+  ForkSource,
+  StepValue,
+  Transplant,
+} from './blame/fork-source.js'
+export { causeIndexes } from './blame/make-findings.js'
 export { confidenceSequence } from './blame/stats.js'
 export { mapConcurrent } from './blame/ledger.js'
 export type { Interval } from './blame/stats.js'
@@ -35,7 +48,14 @@ export {
   type ClassicView,
 } from './blame/classic-view.js'
 export type { FlipRate } from './blame/classic-view.js'
-export { cautiousPrior, findFailures, HEDGING, isActing, rankSteps } from './blame/step-prior.js'
+export {
+  cautiousPrior,
+  findFailures,
+  CONFIRMING,
+  isActing,
+  priorFeatures,
+  rankSteps,
+} from './blame/step-prior.js'
 export { stepPrior, type PriorStep } from './blame/step-prior.js'
 export { blameSpans, type SpanOptions } from './blame/spans/blame-spans.js'
 export { maskRequest, MASK_TEXT } from './blame/spans/split-input.js'

@@ -221,6 +221,16 @@ export const errors = errorTable({
     'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
     { cause },
   ],
+  EFFECT_BLOCKED: (step: string) => [
+    `${step} may not really run in a fork, and no recording has its answer.`,
+    'It may have effects outside, and the agent made this call with other arguments than in any recorded run.',
+    'Allow it with --live-tools, or give its answer with --free or --simulator.',
+  ],
+  NOT_IN_RECORDING: (what: string) => [
+    `${what} is not in the recording.`,
+    'Every step of this fork is pinned, so nothing is sent live.',
+    'Leave a step free, so that the fork may send requests.',
+  ],
   BOUNDARY_NOT_REPLAYABLE: (name: string) => [
     `${name} was reached during replay.`,
     'Retake does not capture it, and a replay never touches the outside world.',

@@ -6,6 +6,7 @@ export type {
   ContinuePlan,
   InDoubtPolicy,
   SettledDoubt,
+  AmbientPlan,
   FreeAnswer,
   PinnedPlan,
   PinnedReport,
@@ -24,6 +25,9 @@ export {
   type PinnedForkOptions,
   type RerunPlanOptions,
 } from './player/make-plan.js'
+export { ambientKind, isFileCall, looksAtFile, pathsOn } from './player/ambient-inputs.js'
+export { withToolResults, type ToolResultPlan } from './player/tool-results.js'
+export { callKey } from './player/free-answers.js'
 export { searchableSteps } from './player/pinned-matcher.js'
 export {
   forkPinned,

@@ -67,6 +67,8 @@ export interface ReplayTask {
   readonly pace: 'full' | 'recorded'
   /** File for the `ReplayReport`. */
   readonly report: string
+  /** The report has the call site of each drawn value, which is not on the tape. */
+  readonly reportsDrawSites?: boolean
   /** The process is looked into: it waits to be told how far to go. */
   readonly inspect?: InspectTask
   /** Set when the program stands elsewhere than it did when recorded. */
@@ -160,6 +162,8 @@ export interface ReplayReport {
   readonly exitCode: number
   /** Variables and files the program read and got a placeholder for: the recorded secret is not there. */
   readonly placeholders?: readonly string[]
+  /** By event, where in the agent's code each value was drawn; those of libraries are missing. */
+  readonly drawSites?: Readonly<Record<number, string>>
   /** How the program itself ended; missing when the replay stopped it. */
   readonly end?: { readonly exitCode: number; readonly error?: RecordedError }
 }

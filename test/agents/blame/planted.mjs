@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { blameRun } from '@retake/diagnose'
+import { blameRun, causeIndexes } from '@retake/diagnose'
 import { forkPinned, record, replay, searchableSteps, tool } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 
@@ -74,6 +74,7 @@ async function blamed(name, { recorded, free = () => 0, fails, coin }) {
   const source = {
     stepCount: labels.length,
     recorded,
+    ambient: [],
     async fork({ pinned: kept, mode }, draw) {
       const options = {
         pinned: kept.map((step) => labels[step]),
@@ -97,11 +98,11 @@ async function blamed(name, { recorded, free = () => 0, fails, coin }) {
   return {
     verdict: found.verdict,
     mode: found.mode,
-    causes: found.causes.map(({ steps }) => steps),
+    causes: causeIndexes(found),
     echoes: withRole('echo'),
     necessary: found.steps.flatMap(({ isNecessary }, i) => (isNecessary ? [i] : [])),
     sufficient: found.steps.flatMap(({ isSufficient }, i) => (isSufficient ? [i] : [])),
-    repair: found.minimalRepair,
+    repair: found.repair?.steps.map((label) => Number(label) - 1) ?? [],
     forks: found.forks.asked,
     forced,
   }

@@ -250,7 +250,10 @@ export function endTape(file: string, signal: NodeJS.Signals): void {
   writer.seal()
 }
 
-/** The recorded environment with the current secrets; variables the run did not read are current. */
+/**
+ * The recorded environment with the current secrets; variables the run did not read are current,
+ * as are those that a fork of blame does not pin.
+ */
 function liveEnvironment(
   tape: Tape,
   changes: Readonly<Record<string, string>>,
@@ -261,8 +264,15 @@ function liveEnvironment(
     ? withSurroundings(process.env, recorded)
     : {}
   const missing: string[] = []
+  const ambient = plan.pinned?.ambient
+  const isLive = (name: string): boolean =>
+    ambient?.variables.includes(name) === false && process.env[name] !== undefined
   for (const { name, value: read, isSecret } of environmentOnTape(tape).values()) {
-    const value = isSurrounding(name) ? (recorded[name] ?? null) : read
+    const value = isSurrounding(name)
+      ? (recorded[name] ?? null)
+      : isLive(name) && isSecret !== true
+        ? (process.env[name] ?? null)
+        : read
     if (value === null) delete env[name]
     else env[name] = value
     if (value === null || value === '') continue

@@ -79,6 +79,8 @@ function cutOffLines(tape: Tape, { paint }: Look): string[] {
 export interface ReplayOptions extends Partial<AgentOptions> {
   readonly observe?: boolean
   readonly pace?: boolean
+  /** Reports where in the agent's code each value was drawn. */
+  readonly reportsDrawSites?: boolean
   readonly nodeArgs?: readonly string[]
   /** Replays in a copy of the recorded folder; what is reported names the recorded one. Default: this checkout, if the folder is gone. */
   readonly root?: MovedRoot
@@ -132,7 +134,7 @@ export class ReplayProcess extends TaskProcess {
   readonly #root: MovedRoot | undefined
 
   constructor(tape: Tape, options: ReplayOptions = {}) {
-    const { observe = false, pace = false, nodeArgs, inspectFd } = options
+    const { observe = false, pace = false, reportsDrawSites = false, nodeArgs, inspectFd } = options
     const root = options.root ?? movedHere(tape)
     super(
       startOf(tape, root, options.entry),
@@ -142,6 +144,7 @@ export class ReplayProcess extends TaskProcess {
         observe,
         pace: pace ? 'recorded' : 'full',
         report: inside('report.json'),
+        reportsDrawSites,
         ...(inspectFd !== undefined && { inspect: { fd: inspectFd } }),
         ...(root && { root }),
       }),

@@ -12,11 +12,14 @@ async function searched(model: PlantedModel, maxForks = 2000): Promise<FindingsF
     at: 0,
     oracle: 'stdout:/refunded/',
     question: 'q',
+    failureClass: 'unknown',
+    causes: [],
     steps: findings.steps.map(({ label }) => ({
       label,
       kind: 'tool' as const,
       name: 'tool search_policy',
       title: 'search_policy({"query":"how long may a customer return an espresso machine"})',
+      did: DID,
     })),
     findings,
     facts: {
@@ -31,32 +34,32 @@ async function searched(model: PlantedModel, maxForks = 2000): Promise<FindingsF
   }
 }
 
+const DID = 'search_policy with query "how long may a customer return it"'
+
 const shown = (found: FindingsFile, width: number): string[] =>
   blameLines(found, { paint: (_, text) => text, width }, { evidence: true })
 
 test('the verdict is a sentence: the root, and what only repeats it', async () => {
   const [first] = shown(await searched(SCENARIOS['root-echo-7'](1)), 120)
-  expect(first).toBe('Step 1, tool search_policy, made this run fail; step 2 only repeats it.')
+  expect(first).toBe(`Step 1 (${DID}) made this run fail; step 2 only repeats it.`)
 })
 
 test('joint causes and back-ups are told as such', async () => {
   const lines = shown(await searched(SCENARIOS['root-echo-and2-7'](1)), 200)
   expect(lines[0]).toBe(
-    'Step 1, tool search_policy, made this run fail; step 2 only repeats it; ' +
+    `Step 1 (${DID}) made this run fail; step 2 only repeats it; ` +
       'steps 4 and 5 together would have made it fail without that.',
   )
-  expect(lines.join('\n')).toMatch(/repair\n +steps 1 and [45] together; then the run passes/)
+  expect(lines.join('\n')).toMatch(/repair\n +If steps 1 and [45] had answered otherwise, the run/)
   const pair = shown(await searched(SCENARIOS['and2-7'](1)), 200)
-  expect(pair[0]).toBe(
-    'Steps 4 and 5 (tool search_policy, tool search_policy) together made this run fail.',
-  )
+  expect(pair[0]).toBe(`Step 4 (${DID}) and step 5 (${DID}) together made this run fail.`)
 })
 
 test('where nothing is to blame, no step is listed', async () => {
   const lines = shown(await searched(flakyRun(1)), 100)
-  expect(lines[0]).toMatch(/^(Flaky|No step made this run fail)/)
+  expect(lines[0]).toMatch(/^(Flaky|No step explains this failure)/)
   expect(lines.join('\n')).not.toMatch(/causes|repair|root|joint|did not come/)
-  expect(lines.join('\n')).toMatch(/it fails as often whether|not distinguished, the unchanged run/)
+  expect(lines.join('\n')).toMatch(/Run again from the start, the agent failed|the unchanged run/)
 })
 
 test('a search that was stopped says so and blames nobody it has not proven', async () => {
@@ -76,12 +79,27 @@ test('everything fits into 60 and into 120 columns', async () => {
   }
 })
 
-test('where no step made it fail, it is said how steps that always answer the same can be tried', async () => {
+test('where no step explains it, tools that answered the same are named', async () => {
   const found = await searched(SCENARIOS['root-echo-7'](1))
   const nobody = { ...found.findings, verdict: 'no attributable step' as const, causes: [] }
-  const untried = { ...found, findings: nobody }
-  expect(shown(untried, 200).join('\n')).toContain('--free tool=neutral')
-  const tried = { ...untried, facts: { ...found.facts, free: ['tool=neutral'] } }
-  expect(shown(tried, 200).join('\n')).not.toContain('--free')
+  const changed = nobody.steps.map((step) => ({ ...step, isUnchanged: false }))
+  const [first] = shown({ ...found, findings: { ...nobody, steps: changed } }, 200)
+  expect(first).toContain('look at the prompt and the code.')
+  const steps = nobody.steps.map((step) => ({ ...step, isUnchanged: true }))
+  const same = shown({ ...found, findings: { ...nobody, steps } }, 200).join('\n')
+  expect(same).toContain('or at what always answers the same (tool search_policy)')
+  expect(same).toContain("To try another answer of one: --free '1=json:…'")
+  expect(same).not.toContain('neutral')
   expect(shown(found, 200).join('\n')).not.toContain('--free')
+})
+
+test('an answer that says nothing shows dependence, and that is all that is said', async () => {
+  const found = await searched(SCENARIOS['root-echo-7'](1))
+  const steps = found.findings.steps.map((step) => ({ ...step, intervention: 'neutral' as const }))
+  const lines = shown({ ...found, findings: { ...found.findings, steps } }, 200)
+  expect(lines[0]).toBe(
+    `The failure depends on step 1 (${DID}): if it says nothing, the run passes; step 2 only repeats it.`,
+  )
+  expect(lines.join('\n')).not.toContain('made this run fail')
+  expect(lines.join('\n')).toContain('not that its answer was wrong')
 })

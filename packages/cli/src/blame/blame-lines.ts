@@ -8,17 +8,21 @@ import {
   wrap,
   wrapFacts,
 } from '../terminal/terminal.js'
-import { type FindingsFile, rangesToNumbers, type SearchedStep } from './findings.js'
+import type { FindingsFile, SearchedStep } from './findings.js'
 import type { ClassicView } from '@retake/diagnose'
 import {
   PURPOSE_WORDS,
+  causeText,
+  confidenceText,
   cost,
   duration,
-  floorPercent,
   intervalText,
+  isDependence,
   labelRanges,
   plural,
   rateText,
+  repairSentence,
+  roleWord,
   stepsText,
   verdictSentence,
 } from '@retake/tape/present'
@@ -40,7 +44,14 @@ function bar(rate: Rate | undefined, width: number): string {
 /** The verdict, and why where it names no cause. */
 function verdictText({ findings, steps }: FindingsFile): string {
   const { why } = findings
-  const sentence = verdictSentence({ findings, nameOf: (index) => steps[index]?.name })
+  const stepOf = (label: string): SearchedStep | undefined =>
+    steps.find((step) => step.label === label)
+  const sentence = verdictSentence({
+    findings,
+    nameOf: (label) =>
+      findings.verdict === 'no attributable step' ? stepOf(label)?.name : stepOf(label)?.did,
+    freeOf: (label) => stepOf(label)?.free,
+  })
   return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 
@@ -57,17 +68,16 @@ function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] 
 }
 
 function probeRow(probe: BlameProbe, labels: readonly string[], isLast: boolean): string[] {
-  const { kept, mode, rate, undefinedForks, fails } = probe
-  const numbers = rangesToNumbers(kept)
+  const { purpose, pinned, mode, rate, undefinedForks, fails, ambient, given = [] } = probe
+  const every = labelRanges([...labels.keys()], labels)
   const what =
-    numbers.length === 0
-      ? 'nothing pinned'
-      : numbers.length === labels.length
-        ? 'everything pinned'
-        : `pinned ${labelRanges(numbers, labels)}`
+    pinned === '' ? 'nothing pinned' : pinned === every ? 'everything pinned' : `pinned ${pinned}`
+  const world = ambient === undefined ? '' : ', with recorded clock and files'
+  const said = given.map(({ step, from }) => `, step ${step} as with ${from || 'nothing'} pinned`)
+  const undecided = purpose === 'anchor' ? 'same rate' : 'undecided'
   return [
-    `${isLast ? '└' : '├'} ${mode === 'frozen' ? `${what}, frozen` : what}`,
-    fails === undefined ? 'open' : fails ? 'fails' : 'passes',
+    `${isLast ? '└' : '├'} ${mode === 'frozen' ? `${what}, frozen` : what}${world}${said.join('')}`,
+    fails === undefined ? undecided : fails ? 'fails' : 'passes',
     rateCell(rate) + (undefinedForks === 0 ? '' : `  ${undefinedForks} without a verdict`),
   ]
 }
@@ -82,6 +92,7 @@ export function blameLines(
   const { paint, width } = look
   return [
     ...wrap(printable(verdictText(found)), width).map((line) => paint('bold', line)),
+    ...wrap(confidenceText(found.findings) ?? '', width).filter((line) => line !== ''),
     ...wrapFacts(factLine(found), width),
     ...causeLines(found, look),
     ...stepLines(found, look),
@@ -100,9 +111,6 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
   const { forks } = findings
   const asked = forks.asked + (classic?.forks ?? 0) + (spans?.forks.asked ?? 0)
   return [
-    ...(findings.verdict === 'attributed'
-      ? [`confidence ${floorPercent(findings.confidence)} or more`]
-      : []),
     `${plural(asked, 'fork')} (${facts.newForks} new)`,
     ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
     plural(forks.liveSteps, 'live step'),
@@ -114,21 +122,30 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
 
 const heading = (text: string, paint: Paint): string[] => ['', paint('bold', text)]
 
-function causeLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
-  if (findings.causes.length === 0) return []
-  const rows = findings.causes.map((cause) => [
-    `  ${paint(styleOf(cause.role), cause.role)}`,
-    cause.steps.map((index) => steps[index]?.label ?? '?').join(' + '),
-    rateCell(cause.sufficiency),
-    cause.steps.length > 1 ? `shares ${cause.shares.map(short).join(' + ')}` : '',
-  ])
-  return [
-    ...heading('causes', paint),
-    ...table([['  role', 'steps', 'fails alone', ''], ...rows], width),
-  ]
+function causeLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
+  const { causes } = findings
+  const [only] = causes
+  // A single step is in the table below.
+  if (findings.verdict !== 'attributed' || only === undefined) return []
+  if (causes.length === 1 && only.steps.length === 1 && only.ambient === undefined) return []
+  const lines = causes.flatMap((cause, order) => {
+    const { steps, ambient = [], role, sufficiency } = cause
+    const isOne = steps.length + ambient.length === 1
+    const what =
+      ambient.length === 0 ? (isOne ? 'only this step' : 'only these steps') : 'only this'
+    const kind = order === 0 ? '' : `${role}: `
+    return [
+      ...indented(printable(`${kind}${causeText(cause, { findings })}`), width).map((line) =>
+        paint(styleOf(role), line),
+      ),
+      ...indented(
+        `  fails with ${what} pinned: ${rateText(sufficiency)} (${intervalText(sufficiency)})`,
+        width,
+      ),
+    ]
+  })
+  return [...heading(causes.length === 1 ? 'cause' : 'causes', paint), ...lines]
 }
-
-const short = (part: number): string => part.toFixed(2)
 
 const STYLES: Partial<Record<BlamedStep['role'], Style>> = {
   root: 'red',
@@ -163,23 +180,24 @@ function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
     .slice(0, ROWS_MAX)
     .map(({ step, index }) => [
       `  ${step.label}`,
-      paint(styleOf(step.role), step.role),
+      paint(styleOf(step.role), roleWord(step)),
       bar(step.alone, BAR_WIDTH),
       rateCell(step.alone),
-      ...(isWide ? [step.responsibility === 0 ? '' : short(step.responsibility)] : []),
-      printable(isWide ? (steps[index]?.title ?? '') : (steps[index]?.name ?? '')),
+      printable(isWide ? (steps[index]?.did ?? '') : (steps[index]?.name ?? '')),
     ])
-  const header = ['  step', 'role', '', 'alone', ...(isWide ? ['resp.'] : []), '']
   return [
-    ...heading('steps', paint),
-    ...table([header, ...rows], width),
+    ...heading('steps: how often it fails with only this one pinned', paint),
+    ...table(rows, width),
     ...(more.length === 0 ? [] : indented(moreText(found, more), width)),
+    ...legend(paint),
   ]
 }
 
+const legend = (paint: Paint): string[] => [paint('dim', '  █ fails  ▒ not known  · passes')]
+
 const moreText = ({ findings, steps }: FindingsFile, more: readonly number[]): string => {
   const roles = [...new Set(more.flatMap((index) => findings.steps[index]?.role ?? []))]
-  const rising = more.toSorted((a, b) => a - b)
+  const rising = more.toSorted((a, b) => a - b).flatMap((index) => steps[index]?.label ?? [])
   return `and ${stepsText(rising, { steps })} (${roles.join(', ')})`
 }
 
@@ -188,8 +206,8 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   const withRole = (role: BlamedStep['role']): number[] =>
     findings.steps.flatMap((step, index) => (step.role === role ? [index] : []))
   const labels = steps.map(({ label }) => label)
-  const listed = (indexes: readonly number[], text: string): string[] =>
-    indexes.length === 0
+  const listed = (indexes: readonly number[], text: string | undefined): string[] =>
+    indexes.length === 0 || text === undefined
       ? []
       : indented(`${wordOf(indexes)} ${labelRanges(indexes, labels)}: ${text}`, width)
   const cleared = withRole('clear')
@@ -199,10 +217,12 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   ]
 }
 
-/** Why nothing is said of single steps. */
-const whyUnknown = ({ verdict }: FindingsFile['findings']): string => {
-  if (verdict === 'no attributable step') return 'it fails as often whether they are pinned or free'
+/** Why nothing is said of single steps; undefined where the verdict says it. */
+const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined => {
+  if (verdict === 'no attributable step' || verdict === 'race') return undefined
   if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
+  if (verdict === 'attributed')
+    return 'cannot tell whether they repeat it or would fail on their own'
   return 'not known, the search did not come that far'
 }
 
@@ -212,48 +232,48 @@ const indented = (text: string, width: number): string[] =>
 
 function momentLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
   const { decisionStep: decided, commitStep: committed } = findings
-  if (decided === undefined && committed === undefined) return []
-  const at = (index: number): string => stepsText([index], { steps })
-  const text =
-    decided === undefined || committed === undefined || decided === committed
-      ? `decided at ${at(decided ?? committed ?? 0)}, and not to be avoided after it`
-      : `decided at ${at(decided)}; could still be avoided until ${at(committed)}`
-  return ['', ...wrap(text, width)]
+  if (decided === undefined || committed === undefined || decided === committed) return []
+  const at = (label: string): string => stepsText([label], { steps })
+  return [
+    '',
+    ...wrap(`decided at ${at(decided)}; could still be avoided until ${at(committed)}`, width),
+  ]
 }
 
-function repairLines({ findings, steps, run }: FindingsFile, { paint, width }: Look): string[] {
-  const { minimalRepair } = findings
-  const [first] = minimalRepair
-  if (first === undefined) return []
-  const together = minimalRepair.length > 1 ? ' together' : ''
-  const label = steps[first]?.label ?? '?'
+function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): string[] {
+  const sentence = repairSentence(findings)
+  if (sentence === undefined) return []
+  const [first, ...more] = findings.repair?.steps ?? []
   return [
     ...heading('repair', paint),
-    ...indented(`${stepsText(minimalRepair, { steps })}${together}; then the run passes`, width),
-    `  retake fork ${run} --at ${label} --edit`,
-    ...(minimalRepair.length > 1
-      ? indented('then fork the branch at the next of them in the same way', width)
-      : []),
+    ...indented(printable(sentence), width),
+    // A tool that was not wrapped has no event to fork at.
+    ...(first === undefined || first.includes('.')
+      ? []
+      : [`  retake fork ${run} --at ${first} --edit`]),
+    ...(more.length === 0
+      ? []
+      : indented('Then fork the branch at the next of them in the same way.', width)),
   ]
 }
 
-function riskLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+function riskLines({ findings }: FindingsFile, { paint, width }: Look): string[] {
   const points = findings.riskCurve
   if (points.length < 2) return []
-  const rows = points
-    .toSorted((a, b) => a.upTo - b.upTo)
-    .map(({ upTo, rate }) => [
-      upTo < 0 ? '  none' : `  to ${steps[upTo]?.label ?? '?'}`,
-      bar(rate, width >= 90 ? 40 : 20),
-      rateCell(rate),
-    ])
+  const rows = points.map(({ upTo, rate }) => [
+    upTo === undefined ? '  none' : `  to ${upTo}`,
+    bar(rate, width >= 90 ? 40 : 20),
+    rateCell(rate),
+  ])
   return [
-    ...heading('risk: fails when the steps up to one are pinned', paint),
+    ...heading('risk: how often it fails with the steps up to one pinned', paint),
     ...table(rows, width),
+    ...legend(paint),
   ]
 }
 
-function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: Look): string[] {
+function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
+  const { findings, facts } = found
   const undefinedBy = Object.entries(facts.undefinedBy).map(
     ([why, count]) => `${plural(count, 'fork')} without a verdict: ${why}`,
   )
@@ -261,23 +281,42 @@ function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: L
     facts.forcedAnswers === 0
       ? []
       : [
-          `${plural(facts.forcedAnswers, 'recorded answer')} given to a changed request: that is an assumption`,
+          `${plural(facts.forcedAnswers, 'time')} a pinned step got its recorded answer to a changed request (Limits in \`retake docs blame\`).`,
         ]
   const goOn =
     findings.verdict === 'stopped'
       ? ['Forks are stored: the same command with a higher limit continues from here.']
       : []
-  const sameAgain =
-    findings.verdict === 'no attributable step' &&
-    facts.free.length === 0 &&
-    steps.some(({ kind }) => kind !== 'model')
-      ? [
-          'A tool that returns the same result again is never blamed: give it another answer, for example --free tool=neutral.',
-        ]
-      : []
-  const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn, ...sameAgain]
+  const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn, ...adviceOn(found)]
   if (notes.length === 0) return []
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
+}
+
+/** What to try next. Nothing here leads to a verdict that the next search could not test. */
+function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
+  const [first] = findings.causes
+  const dependent =
+    findings.verdict === 'attributed' && first !== undefined && isDependence(first, findings)
+      ? steps.find(({ label }) => first.steps.includes(label))
+      : undefined
+  const blocked = Object.keys(facts.undefinedBy)
+    .map((why) => /^(\S+) may not really run in a fork/.exec(why)?.[1])
+    .find((name) => name !== undefined)
+  const same = findings.steps.find(({ isUnchanged }) => isUnchanged)
+  const tool = steps.find(({ label, kind }) => label === same?.label && kind !== 'model')
+  return [
+    ...(dependent === undefined
+      ? []
+      : [
+          `This shows that the failure depends on step ${dependent.label}, not that its answer was wrong. To test a right answer: --free '${dependent.label}=json:…'`,
+        ]),
+    ...(blocked === undefined
+      ? []
+      : [`To let it run in forks, with its effects: --live-tools=${blocked}`]),
+    ...(findings.verdict === 'no attributable step' && tool !== undefined
+      ? [`To try another answer of one: --free '${tool.tool ?? tool.label}=json:…'`]
+      : []),
+  ]
 }
 
 /** Result of changing one step at a time, for comparison. */
@@ -302,7 +341,7 @@ function classicLines(
       `one step pinned at a time, ${forksPerStep} forks each, Wilson intervals; shares over ${plural(rounds, 'round')}; ${plural(forks, 'fork')}${isStopped ? ', stopped by a limit' : ''}. It ranks; it cannot distinguish echoes and joint causes.`,
       width - 2,
     ).map((line) => `  ${line}`),
-    ...table([['  step', '', 'fails alone', 'beyond chance', 'share', ''], ...rows], width),
+    ...table([['  step', '', 'only it pinned', 'beyond chance', 'share', ''], ...rows], width),
   ]
 }
 

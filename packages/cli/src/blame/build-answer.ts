@@ -1,5 +1,6 @@
 import { attempt } from '../attempt.js'
 import type { FreeAnswer } from '@retake/engine'
+import { inferredResult } from './inferred-tools.js'
 import {
   answerPayload,
   editedAnswer,
@@ -142,21 +143,45 @@ export function changedAnswer(
 /** How a step of another run was answered. */
 export function answerOf(tape: Tape, step: Step): FreeAnswer {
   if (step.failure !== undefined) return { error: step.failure.message }
-  if (step.kind === 'process') throw new DoesNotFit('it is a child process')
+  if (step.kind === 'process') return processAnswerOf(step)
   const status = step.exchange()?.response?.status ?? 200
   if (status >= 400) throw new DoesNotFit(`it was answered with status ${status}`)
   return { payload: recordedPayload(tape, step).data }
 }
+
+/** What a child process printed, and its exit code. Throws `DoesNotFit` if it was killed or did not start. */
+function processAnswerOf(step: Step): FreeAnswer {
+  const call = step.call()
+  const result = isRecord(call?.result) ? call.result : {}
+  const exitCode = result['status'] ?? result['exitCode'] ?? (call?.result as unknown[])?.[0]
+  if (call === undefined || step.failure !== undefined || typeof exitCode !== 'number')
+    throw new DoesNotFit('the process did not exit by itself')
+  const printed = (pipe: number, key: string): string => {
+    const bytes = call.output.filter((each) => each.pipe === pipe).map((each) => each.bytes)
+    return bytes.length > 0 ? Buffer.concat(bytes).toString() : textOf(result[key])
+  }
+  return { payload: { stdout: printed(1, 'stdout'), stderr: printed(2, 'stderr'), exitCode } }
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string'
+    ? value
+    : value instanceof Uint8Array
+      ? Buffer.from(value).toString()
+      : ''
 
 /** The recorded answer in the same form, to compare with. */
 export const recordedAnswer = (tape: Tape, step: Step): FreeAnswer | undefined =>
   attempt(() => answerOf(tape, step))
 
 const recordedPayload = (tape: Tape, step: Step): Payload =>
-  fitting(() => answerPayload(tape, step))
+  step.inferred
+    ? { kind: 'result', data: inferredResult(step) }
+    : fitting(() => answerPayload(tape, step))
 
 /** Refuses what the provider of the step would never say. */
 export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
+  if (step.inferred) return { payload: payload.data }
   const isFailed = (step.exchange()?.response?.status ?? 200) >= 400
   fitting(() => editedAnswer(tape, step, payload, isFailed ? { status: 200 } : {}))
   return { payload: payload.data }

@@ -4,8 +4,11 @@ import {
   messageText,
   type SpanFindings,
   type Step,
+  type StepIntervention,
   type StepKind,
 } from '@retake/tape'
+import type { StepSaid } from './fork-run.js'
+import { inferredResult } from './inferred-tools.js'
 import { plainValue } from '../terminal/terminal.js'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -25,6 +28,11 @@ export interface FindingsFile {
   /** The searched steps; `findings.steps[i]` is about `steps[i]`. */
   readonly steps: readonly SearchedStep[]
   readonly findings: BlameFindings
+  /** Why the oracle fails the recorded run. */
+  readonly reason?: string
+  readonly failureClass: FailureClass
+  /** For each of `findings.causes`, what its steps said, and forks that show it. */
+  readonly causes: readonly CauseDetail[]
   /** Result of changing one step at a time, if requested. */
   readonly classic?: ClassicView
   /** Which words of a model request mattered, if requested. */
@@ -32,13 +40,82 @@ export interface FindingsFile {
   readonly facts: SearchFacts
 }
 
+/**
+ * Kind of failure, for programs. `wrong argument`: a model called the right tool wrongly.
+ * `wrong decision`: it did or said something else. `wrong data`, `missing data`: a tool, request
+ * or process answered wrongly, or nothing. `prompt or code`: no step explains it. `unknown`: the
+ * search shows at most that the failure depends on a step.
+ */
+export type FailureClass =
+  | 'wrong argument'
+  | 'wrong decision'
+  | 'wrong data'
+  | 'missing data'
+  | 'prompt or code'
+  | 'ambient'
+  | 'race'
+  | 'flaky'
+  | 'unknown'
+
+/** A cause as data to act on. Forks are named by the ids of their tapes in `tapes`. */
+export interface CauseDetail {
+  /** Labels, as in `findings.causes`. */
+  readonly steps: readonly string[]
+  readonly failingFork?: string
+  readonly passingFork?: string
+  /** Folder of the tapes. */
+  readonly tapes?: string
+  /** Of each step, the recorded answer, and others in forks that passed. */
+  readonly values: readonly {
+    readonly step: string
+    readonly bad: StepSaid
+    readonly good: readonly StepSaid[]
+  }[]
+}
+
+/** Finds the kind of a failure from its verdict and from what the blamed step said. */
+export function classifyFailure(
+  { verdict, causes, steps }: BlameFindings,
+  kindOf: (label: string) => StepKind | undefined,
+  details: readonly CauseDetail[],
+): FailureClass {
+  const [first] = causes
+  if (verdict === 'race' || verdict === 'flaky') return verdict
+  if (verdict === 'no attributable step') return 'prompt or code'
+  if (verdict !== 'attributed' || first === undefined) return 'unknown'
+  if (first.ambient !== undefined && first.ambient.length > 0) return 'ambient'
+  const [label] = first.steps
+  const intervention = steps.find((step) => step.label === label)?.intervention ?? 'live'
+  if (label === undefined || MADE_UP.has(intervention)) return 'unknown'
+  const { bad, good = [] } = details[0]?.values.find(({ step }) => step === label) ?? {}
+  if (kindOf(label) === 'model') {
+    const isSameTool = bad?.tool !== undefined && good.some(({ tool }) => tool === bad.tool)
+    return isSameTool ? 'wrong argument' : 'wrong decision'
+  }
+  return bad === undefined || /^\s*(null|""|\[\]|\{\})?\s*$/.test(bad.text)
+    ? 'missing data'
+    : 'wrong data'
+}
+
+const MADE_UP: ReadonlySet<StepIntervention> = new Set(['neutral', 'empty', 'error', 'field'])
+
 /** A step as a person knows it. */
 export interface SearchedStep {
   readonly label: string
   readonly kind: StepKind
   /** Kind and name of the step: `tool search_policy`. */
   readonly name: string
+  /** What it did, in a line: `search_policy({"text":"refund"})`. */
   readonly title: string
+  /** The same for a sentence: `the model called get_order with id 1128`. */
+  readonly did: string
+  /** Where the agent's code made the call, as `file:line:column`. */
+  readonly site?: string
+  /** Name and arguments of a tool. */
+  readonly tool?: string
+  readonly arguments?: unknown
+  /** How it was answered where it was free, in words. */
+  readonly free?: string
 }
 
 /** How the search went. */
@@ -81,8 +158,13 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
  * the result of a tool. Ids, key order, case and punctuation make no difference.
  */
 export function stepValue(step: Step): string {
+  if (step.inferred) return valueOfResult(inferredResult(step))
   return createHash('sha256').update(meaningOf(step)).digest('hex').slice(0, 16)
 }
+
+/** The same for the result of a tool that was not wrapped. */
+export const valueOfResult = (result: unknown): string =>
+  createHash('sha256').update(canonicalFindings(result)).digest('hex').slice(0, 16)
 
 function meaningOf(step: Step): string {
   const { failure } = step
@@ -138,13 +220,4 @@ export function stepRanges(numbers: readonly number[]): string {
     else ranges.push([number, number])
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',')
-}
-
-/** The numbers that `stepRanges` has written. */
-export function rangesToNumbers(text: string): number[] {
-  if (text === '') return []
-  return text.split(',').flatMap((range) => {
-    const [from = 0, to = from] = range.split('-').map(Number)
-    return Array.from({ length: to - from + 1 }, (_, index) => from + index)
-  })
 }

@@ -1,15 +1,27 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Divergence, planPinned, RetakeError } from '@retake/engine'
-import { originOf, type RecordedError, type Step, type StepKind, type Tape } from '@retake/tape'
+import { type Divergence, type FreeAnswer, planPinned, RetakeError } from '@retake/engine'
+import {
+  clipText,
+  messageText,
+  originOf,
+  type RecordedError,
+  type Step,
+  type StepKind,
+  type Tape,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
 import { readOutcome, oracleRetryMs, type RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import { spentTokens } from './search-run.js'
 import type { ForkJob } from './forks.js'
-import { stepValue } from './findings.js'
+import { canonicalFindings, stepValue, valueOfResult } from './findings.js'
+import { recordedAnswer } from './build-answer.js'
+import { inferredResult, inferredTools } from './inferred-tools.js'
+import { callKeyOf } from './siblings.js'
+import { attempt } from '../attempt.js'
+import { isDeepStrictEqual } from 'node:util'
 import { createHash } from 'node:crypto'
 
 /** Too many requests, and what busy servers say instead. */
@@ -125,6 +137,8 @@ export interface ForkRun {
   readonly rateLimit?: { readonly retryAfterMs?: number }
   /** By label, what each recorded step came to; those that did not happen are missing. */
   readonly values: Readonly<Record<string, string>>
+  /** By label, the answers of the steps that were free. */
+  readonly answers: Readonly<Record<string, StepAnswer>>
   /** Steps that were run again. */
   readonly liveSteps: number
   /** Recorded answers that were given to a changed question. */
@@ -138,9 +152,53 @@ export interface ForkRun {
   remove(): void
 }
 
+/** The answer of a step in a fork. */
+export interface StepAnswer {
+  /** The answer as another fork can be given it; missing if it cannot. */
+  readonly given?: FreeAnswer
+  readonly said: StepSaid
+}
+
+/** A step in words, for findings. Long texts are cut. */
+export interface StepSaid {
+  /** The tool that it ran, or that the model called first. */
+  readonly tool?: string
+  /** Arguments of that tool, as JSON. */
+  readonly arguments?: string
+  /** Words of a model, or the result of a tool, as JSON where it is not a text. */
+  readonly text: string
+}
+
+const SAID_LENGTH = 2000
+
+export function saidBy(step: Step): StepSaid {
+  const call = step.call() ?? step.mcp()
+  const [called] = step.toolCalls
+  const tool = called?.name ?? step.toolName
+  const args = called === undefined ? step.call()?.args : called.args
+  const exchange = step.exchange()
+  const text =
+    step.failure?.message ??
+    (step.kind === 'model'
+      ? step.answer().map(messageText).join('\n')
+      : call === undefined
+        ? (exchange?.response?.text ?? '')
+        : asText(call.result))
+  return {
+    ...(tool !== undefined && { tool }),
+    ...(tool !== undefined &&
+      args !== undefined && { arguments: clipText(asText(args), SAID_LENGTH) }),
+    text: clipText(text, SAID_LENGTH),
+  }
+}
+
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : canonicalFindings(value)
+
 const NOTHING_HAPPENED = {
   outcome: { stdout: '', ended: false },
   values: {},
+  answers: {},
   liveSteps: 0,
   forced: 0,
   tokens: 0,
@@ -187,10 +245,32 @@ function readFork(
   const unasked = new Set([...plan.pinned, ...Object.keys(plan.answers ?? {})])
   const matched = pinned?.matched ?? {}
   const values: Record<string, string> = {}
+  const answers: Record<string, StepAnswer> = {}
   const bySeq = new Map(view.recordedSteps.map((step) => [step.seq, step]))
   for (const { label, seq } of viewRun(parent).recordedSteps) {
     const now = bySeq.get(matched[label] ?? (seq < tape.ownFrom ? seq : -1))
-    if (now !== undefined) values[label] = stepValue(now)
+    if (now === undefined) continue
+    values[label] = stepValue(now)
+    if (unasked.has(label)) continue
+    const given = recordedAnswer(tape, now)
+    answers[label] = { ...(given && { given }), said: saidBy(now) }
+  }
+  // A tool that was not wrapped is the call with the same arguments; else the first of its name.
+  const inferred = view.steps.filter((step) => step.inferred)
+  for (const step of inferredTools(viewRun(parent))) {
+    const key = callKeyOf(parent, step)
+    const now =
+      inferred.find((each) => callKeyOf(tape, each) === key) ??
+      inferred.find(({ toolName }) => toolName === step.toolName)
+    if (now === undefined) continue
+    const { args } = now.call() ?? {}
+    const seen = plan.results?.find(
+      (result) => result.tool === now.toolName && isDeepStrictEqual(result.args, args),
+    )
+    const payload = seen === undefined ? inferredResult(now) : parsedContent(seen.content)
+    values[step.label] = valueOfResult(payload)
+    const said = { ...saidBy(now), text: asText(payload) }
+    answers[step.label] = { given: { payload }, said }
   }
   const answered = new Set(
     Object.entries(matched).flatMap(([label, seq]) => (unasked.has(label) ? [seq] : [])),
@@ -209,6 +289,7 @@ function readFork(
     ...(broke !== undefined && { broke }),
     ...(rateLimit && { rateLimit }),
     values,
+    answers,
     forced: pinned?.forced.length ?? 0,
     tape: continued.tape,
     ...(pinned?.live === 0 ? NOTHING_SPENT : spent(live)),
@@ -216,7 +297,16 @@ function readFork(
   }
 }
 
+const parsedContent = (content: string): unknown =>
+  attempt(() => JSON.parse(content) as unknown, content)
+
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
+
+/** All tokens of a step, in and out. */
+export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
+  if (usage === undefined) return 0
+  return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
+}
 
 /** Cost of the steps that went live. */
 function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {

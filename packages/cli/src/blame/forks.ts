@@ -1,17 +1,28 @@
-import { defined } from '@retake/tape'
+import { type AmbientInput, defined, type Step, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
 import { createHash, randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, existsSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import path from 'node:path'
-import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
-import type { PinnedPlan } from '@retake/engine'
+import type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from '@retake/diagnose'
+import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
-import type { ForkRun } from './fork-run.js'
+import { ambientPlan, type DrawSites, findAmbient, type FoundAmbient } from './ambient.js'
+import { type ForkRun, saidBy, type StepAnswer, type StepSaid } from './fork-run.js'
+import { recordedAnswer } from './build-answer.js'
+import { resultPlan } from './inferred-tools.js'
 import { blameFolder, canonicalFindings, stepRanges, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
@@ -20,6 +31,8 @@ export interface StoredFork {
   readonly outcome: ForkOutcome
   /** Why it came to no verdict. */
   readonly why?: string
+  /** What the oracle said about it. */
+  readonly reason?: string
   /** Result of each step; null if it did not happen. */
   readonly values: readonly (string | null)[]
   /** Steps that were run again. */
@@ -36,17 +49,21 @@ export interface StoredFork {
  * The forks of one search of one run, by pinned steps and number of the draw. A fork is on
  * disk before the search sees it, so a search that is stopped loses nothing. Those that came to
  * no verdict are not found by a later search: a provider that was down then may be up now.
+ * Answers of free steps are stored once for each value, for forks that are given them.
  */
 export class StoredForks {
   readonly file: string
   readonly #known = new Map<string, StoredFork>()
+  readonly #answers = new Map<string, StepAnswer>()
 
   constructor(tapeFile: string, run: string, question: string) {
     this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
     const lines = existsSync(this.file) ? readFileSync(this.file, 'utf8').split('\n') : []
-    for (const { key, fork } of lines.flatMap(parsed))
+    for (const { key, fork, answers = {} } of lines.flatMap(parsed)) {
+      this.#addAnswers(fork, answers)
       // Forks without a verdict are run again: the reason may be gone.
       if (fork.outcome !== 'undefined') this.#known.set(key, fork)
+    }
   }
 
   get size(): number {
@@ -58,25 +75,61 @@ export class StoredForks {
     return this.#known.get(key)
   }
 
-  add(key: string, fork: StoredFork): void {
+  /** `answers`: by index of the step, of those that were free. */
+  add(key: string, fork: StoredFork, answers: StepAnswers = {}): void {
+    const fresh = this.#addAnswers(fork, answers)
     mkdirSync(path.dirname(this.file), { recursive: true })
     // The newline comes first, so that a record torn by a crash spoils only itself.
-    appendFileSync(this.file, `\n${JSON.stringify({ key, fork })}`)
+    appendFileSync(this.file, `\n${JSON.stringify({ key, fork, answers: fresh })}`)
     this.#known.set(key, fork)
+  }
+
+  /** The answer of a step that came to this value in some fork. */
+  answer(step: number, value: StepValue): StepAnswer | undefined {
+    return this.#answers.get(`${step} ${value}`)
+  }
+
+  /** The folder for tapes of forks. */
+  get tapes(): string {
+    return this.file.replace(/\.jsonl$/, '')
+  }
+
+  /** Those of a value that is not known yet. */
+  #addAnswers({ values }: StoredFork, answers: StepAnswers): StepAnswers {
+    const fresh = Object.entries(answers).filter(([step]) => {
+      const value = values[Number(step)]
+      return typeof value === 'string' && this.answer(Number(step), value) === undefined
+    })
+    for (const [step, answer] of fresh) this.#answers.set(`${step} ${values[Number(step)]}`, answer)
+    return Object.fromEntries(fresh)
   }
 }
 
-export const coalitionKey = ({ pinned, mode }: Coalition, draw: number): string =>
-  `${mode} ${stepRanges(pinned)} #${draw}`
+type StepAnswers = Readonly<Record<number, StepAnswer>>
+
+interface StoredLine {
+  readonly key: string
+  readonly fork: StoredFork
+  readonly answers?: StepAnswers
+}
+
+export function coalitionKey(coalition: Coalition, draw: number): string {
+  const { pinned, mode, ambient, given = [] } = coalition
+  const ambientKey = ambient.length === 0 ? '' : ` ambient ${stepRanges(ambient)}`
+  const givenKey = given.map(
+    ({ step, from, draw: of }) => ` ${step} from (${coalitionKey(from, of)})`,
+  )
+  return `${mode} ${stepRanges(pinned)}${ambientKey}${givenKey.join('')} #${draw}`
+}
 
 /** Short hash of everything a search depends on. */
 export const shortHash = (requestSha: unknown): string =>
   createHash('sha256').update(JSON.stringify(requestSha)).digest('hex').slice(0, 12)
 
 /** None for a line that a crash has torn. */
-const parsed = (line: string): { key: string; fork: StoredFork }[] =>
+const parsed = (line: string): StoredLine[] =>
   attempt(() => {
-    const read = JSON.parse(line) as { key: string; fork: StoredFork }
+    const read = JSON.parse(line) as StoredLine
     return typeof read.key === 'string' && Array.isArray(read.fork.values) ? [read] : []
   }, [])
 
@@ -179,9 +232,27 @@ export type ProcessForksOptions = Pick<
   BlameSearch,
   'tape' | 'steps' | 'oracle' | 'pool' | 'seed' | 'timeoutMs' | 'signal' | 'tapesFolder' | 'onPause'
 > &
-  Partial<Pick<BlameSearch, 'env'> & Pick<Interventions, 'answers' | 'simulator'>> & {
+  Partial<
+    Pick<BlameSearch, 'env'> &
+      Pick<Interventions, 'answers' | 'simulator' | 'recordings' | 'liveTools'>
+  > & {
     readonly stored: StoredForks
   }
+
+/** Forks that show a cause, and other values of its steps. */
+export interface CauseExamples {
+  /** Ids of the tapes. */
+  readonly failing?: string
+  readonly passing?: string
+  /** For each step, its answer in the recording, and others in forks that passed. */
+  readonly steps: readonly {
+    readonly step: number
+    readonly bad: StepSaid
+    readonly good: readonly StepSaid[]
+  }[]
+}
+
+const GOOD_MAX = 3
 
 /**
  * Forks of a recorded run, each a process of its own, judged by an oracle. What a
@@ -190,6 +261,7 @@ export type ProcessForksOptions = Pick<
 export class ProcessForks implements ForkSource {
   readonly stepCount: number
   readonly recorded: readonly string[]
+  readonly ambient: readonly AmbientInput[]
   readonly concurrency: number
   /** Forks that were run and not found among the stored ones. */
   newForks = 0
@@ -209,9 +281,26 @@ export class ProcessForks implements ForkSource {
   readonly #pause: RateLimitPause
   readonly #closing = new AbortController()
   readonly #signal: AbortSignal
-  #replay: Promise<void> | undefined
+  /** Those that this search has seen, new and stored. */
+  readonly #seen: StoredFork[] = []
+  /** Requests to servers on pipes are answered one by one only if the tape is left at the start. */
+  readonly #hasServers: boolean
+  /** Coalitions and outcomes with a saved tape. */
+  readonly #saved = new Set<string>()
 
-  constructor(private readonly options: ProcessForksOptions) {
+  /** Replays the run first: it must be the recorded program, and shows where its ambient inputs are read. */
+  static async open(options: ProcessForksOptions): Promise<ProcessForks> {
+    const { tape, steps, env = {} } = options
+    const drawSites = await replayRun(options)
+    return new ProcessForks(options, findAmbient(tape, steps, { drawSites, env }))
+  }
+
+  private constructor(
+    private readonly options: ProcessForksOptions,
+    private readonly found: FoundAmbient,
+  ) {
+    this.ambient = found.inputs.map(({ input }) => input)
+    this.#hasServers = options.steps.some(({ seq }) => options.tape.event(seq).type === 'write')
     this.stepCount = options.steps.length
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
@@ -232,32 +321,134 @@ export class ProcessForks implements ForkSource {
   }
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
-    const { steps, answers } = this.options
-    const { mode } = coalition
-    const pinned = coalition.pinned.flatMap((index) => steps[index]?.label ?? [])
-    const isReplay = coalition.pinned.length === this.stepCount
-    return this.#once(coalitionKey(coalition, draw), () =>
-      isReplay
-        ? this.#judgeReplay()
-        : this.#runLive(
-            { pinned, mode, ...(answers && { answers }) },
-            `${mode} ${stepRanges(coalition.pinned)} ${draw}`,
-          ),
+    const { pinned, ambient, given = [] } = coalition
+    // What a tool that was not wrapped returned shows only in free steps.
+    const isReplay =
+      this.options.steps.every((step, index) => step.inferred || pinned.includes(index)) &&
+      ambient.length === this.ambient.length
+    const key = coalitionKey(coalition, draw)
+    return this.#once(key, async () => {
+      if (isReplay) return this.#judgeReplay()
+      const transplants = await this.#transplants(given)
+      if (typeof transplants === 'string') return { ...NO_FORK, why: transplants }
+      return this.#runLive(this.#planOf(coalition, transplants), key)
+    })
+  }
+
+  /**
+   * Forks that show a cause: of the failing ones, one with the recorded values of its steps; of
+   * those that pass, one with another. Only forks of this search count.
+   */
+  examplesOf(causing: readonly number[]): CauseExamples {
+    const { steps, stored } = this.options
+    const isRecorded = ({ values }: StoredFork, step: number): boolean =>
+      values[step] === this.recorded[step]
+    const passing = this.#seen.filter(
+      (fork) => fork.outcome === 'pass' && causing.some((step) => !isRecorded(fork, step)),
     )
+    const failing = this.#seen.filter(
+      (fork) => fork.outcome === 'fail' && causing.every((step) => isRecorded(fork, step)),
+    )
+    const tapeOf = (forks: readonly StoredFork[]): string | undefined =>
+      forks.find(({ tape }) => tape !== undefined)?.tape
+    const goodOf = (step: number): StepSaid[] => {
+      const values = passing.flatMap((fork) =>
+        isRecorded(fork, step) ? [] : (fork.values[step] ?? []),
+      )
+      return [...new Set(values)]
+        .flatMap((value) => stored.answer(step, value)?.said ?? [])
+        .slice(0, GOOD_MAX)
+    }
+    return {
+      ...defined({ failing: tapeOf(failing), passing: tapeOf(passing) }),
+      steps: causing.flatMap((step) => {
+        const recorded = steps[step]
+        return recorded === undefined ? [] : { step, bad: saidBy(recorded), good: goodOf(step) }
+      }),
+    }
+  }
+
+  /** The folder of the tapes of forks. */
+  get tapes(): string {
+    return this.options.tapesFolder ?? this.options.stored.tapes
+  }
+
+  /** Removes the tapes of forks but these; all stay where the user wants them. */
+  discardTapes(except: readonly string[]): void {
+    const { tapesFolder, stored } = this.options
+    if (tapesFolder !== undefined || !existsSync(stored.tapes)) return
+    if (except.length === 0) rmSync(stored.tapes, { recursive: true, force: true })
+    else
+      for (const name of readdirSync(stored.tapes))
+        if (!except.includes(path.basename(name, '.tape')) && name !== this.#parentName)
+          rmSync(path.join(stored.tapes, name), { recursive: true, force: true })
+  }
+
+  #planOf(
+    { pinned, mode, ambient, given = [] }: Coalition,
+    transplants: Transplants,
+  ): Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'ambient'> {
+    const { steps, answers = {} } = this.options
+    const isGiven = new Set(given.map(({ step }) => step))
+    const labels = pinned
+      .filter((index) => !isGiven.has(index))
+      .flatMap((index) => steps[index]?.label ?? [])
+    return {
+      pinned: [...labels, ...transplants.pinned],
+      mode,
+      answers: { ...answers, ...transplants.answers },
+      // Without inputs that could differ, everything up to the first free step is served.
+      ...((this.ambient.length > 0 || this.#hasServers) && {
+        ambient: ambientPlan(this.found, ambient),
+      }),
+    }
+  }
+
+  /** What the steps said in other forks; why not, if one of them cannot be given that. */
+  async #transplants(given: NonNullable<Coalition['given']>): Promise<Transplants | string> {
+    const { steps, stored } = this.options
+    const pinned: string[] = []
+    const answers: Record<string, FreeAnswer> = {}
+    for (const { step, from, draw } of given) {
+      const label = steps[step]?.label ?? '?'
+      const { values } = await this.fork(from, draw)
+      const value = values[step]
+      if (value === undefined)
+        return `step ${label} was not reached in the fork that it is taken from`
+      const answer = stored.answer(step, value)?.given
+      if (value === this.recorded[step]) pinned.push(label)
+      else if (answer === undefined)
+        return `the answer of step ${label} cannot be given to another fork`
+      else answers[label] = answer
+    }
+    return { pinned, answers }
   }
 
   /** Forks with another request of a step; everything after it is live. */
   forkRequest(at: string, request: unknown, draw: number): Promise<Fork> {
-    const { steps, answers: { [at]: _, ...answers } = {} } = this.options
+    const { answers: { [at]: _, ...answers } = {} } = this.options
     const requestSha = createHash('sha256')
       .update(canonicalFindings(request))
       .digest('hex')
       .slice(0, 16)
     const key = `asked ${at} ${requestSha} #${draw}`
-    const labels = steps.map(({ label }) => label)
-    const pinned = labels.slice(0, labels.indexOf(at))
-    const requests = { [at]: request }
-    return this.#once(key, () => this.#runLive({ pinned, mode: 'free', answers, requests }, key))
+    const plan = { ...this.#planUpTo(at), answers, requests: { [at]: request } }
+    return this.#once(key, () => this.#runLive(plan, key))
+  }
+
+  /** Forks with another answer of a step; everything before it is pinned, everything after it is free. */
+  forkAnswer(at: string, answer: FreeAnswer, draw: number): Promise<Fork> {
+    const { answers = {} } = this.options
+    const key = `answered ${at} ${shortHash(answer)} #${draw}`
+    const plan = { ...this.#planUpTo(at), answers: { ...answers, [at]: answer } }
+    return this.#once(key, () => this.#runLive(plan, key))
+  }
+
+  /** Everything before a step is pinned, and the rest of the world is as it is now. */
+  #planUpTo(at: string): Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'ambient'> {
+    const before = this.options.steps.findIndex(({ label }) => label === at)
+    const pinned = Array.from({ length: before }, (_, index) => index)
+    return this.#planOf({ pinned, mode: 'free', ambient: [] }, { pinned: [], answers: {} })
   }
 
   /** Repeating a fork that ran before costs nothing. */
@@ -272,6 +463,7 @@ export class ProcessForks implements ForkSource {
   async #forkOnce(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
     const stored = this.options.stored.find(key)
     const fork = stored ?? (await this.#runAndStore(key, run))
+    this.#seen.push(fork)
     if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
     this.forced += fork.forced
     this.liveSteps += fork.liveSteps
@@ -283,23 +475,23 @@ export class ProcessForks implements ForkSource {
     return {
       outcome: fork.outcome,
       values: fork.values.map((value) => value ?? undefined),
+      forced: fork.forced,
       ...(stored && { isServed: true }),
       ...defined({ tokens: fork.tokens, costUsd: fork.costUsd }),
     }
   }
 
-  async #runAndStore(key: string, run: () => Promise<StoredFork>): Promise<StoredFork> {
-    const fork = await run()
+  async #runAndStore(key: string, run: () => Promise<NewFork>): Promise<StoredFork> {
+    const { answers = {}, ...fork } = await run()
     this.#signal.throwIfAborted()
     this.newForks += 1
-    this.options.stored.add(key, fork)
+    this.options.stored.add(key, fork, answers)
     return fork
   }
 
   /** With everything pinned it is a replay with the same outcome each time, so only the oracle runs again. */
   async #judgeReplay(): Promise<StoredFork> {
     const { tape, oracle } = this.options
-    await this.#checkProgram()
     return {
       ...verdictOf(await oracle(readOutcome(tape), this.#signal)),
       values: this.recorded,
@@ -310,23 +502,24 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** Once, also where all replays are stored: forks of another program must not be added to them. */
-  #checkProgram(): Promise<void> {
-    this.#replay ??= replayRun(this.options)
-    return this.#replay
-  }
-
   /** Two forks whose `key` differs have seeds that differ. */
-  async #runLive(plan: Omit<PinnedPlan, 'seed' | 'simulator'>, key: string): Promise<StoredFork> {
+  async #runLive(
+    plan: Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'requests' | 'ambient'>,
+    key: string,
+  ): Promise<NewFork> {
     const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
+    const { recordings, liveTools } = this.options
     const seed = createHash('sha256').update(`${this.options.seed} ${key}`).digest().readUInt32BE(0)
     const job = {
       tape: path.resolve(tape.path),
-      plan: { ...plan, seed, ...(simulator !== undefined && { simulator }) },
+      plan: {
+        ...withResults(tape, steps, plan),
+        seed,
+        ...defined({ simulator, recordings, liveTools }),
+      },
       timeoutMs,
       env,
     }
-    await this.#checkProgram()
     const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
       if (run.changed !== undefined)
@@ -336,7 +529,7 @@ export class ProcessForks implements ForkSource {
         run.broke === undefined
           ? await oracle(run.outcome, this.#signal)
           : ({ verdict: 'undefined', reason: run.broke } as const)
-      const saved = this.#saveTape(run)
+      const saved = this.#saveTape(run, `${key.replace(/ #\d+$/, '')} ${judgement.verdict}`)
       return {
         ...verdictOf(judgement),
         values: steps.map(({ label }) => run.values[label] ?? null),
@@ -344,34 +537,95 @@ export class ProcessForks implements ForkSource {
         forced,
         tokens,
         ...defined({ costUsd, tape: saved }),
+        answers: Object.fromEntries(
+          steps.flatMap(({ label }, index) => {
+            const answer = run.answers[label]
+            return answer === undefined ? [] : [[index, answer]]
+          }),
+        ),
       }
     } finally {
       run.remove()
     }
   }
 
-  #saveTape({ tape }: ForkRun): string | undefined {
-    const { tapesFolder } = this.options
-    if (tapesFolder === undefined || tape === undefined) return undefined
-    mkdirSync(tapesFolder, { recursive: true })
-    const target = path.join(tapesFolder, path.basename(tape))
+  /** Saves one of each kind, unless the user wants all. Readers look for the parent beside it. */
+  #saveTape({ tape }: ForkRun, kind: string): string | undefined {
+    const { tapesFolder, stored } = this.options
+    const folder = tapesFolder ?? stored.tapes
+    if (tape === undefined || (tapesFolder === undefined && this.#saved.has(kind))) return undefined
+    this.#saved.add(kind)
+    mkdirSync(folder, { recursive: true })
+    const parent = path.join(folder, this.#parentName)
+    if (!existsSync(parent)) copyFileSync(this.options.tape.path, parent)
+    const target = path.join(folder, path.basename(tape))
     copyFileSync(tape, target)
     return path.basename(target, '.tape')
   }
+
+  get #parentName(): string {
+    return `${this.options.tape.run.id}.tape`
+  }
 }
 
-const verdictOf = ({ verdict, reason }: Judgement): Pick<StoredFork, 'outcome' | 'why'> => ({
+type NewFork = StoredFork & { readonly answers?: StepAnswers }
+
+/** Answers of other forks, by label; a recorded one is pinned. */
+interface Transplants {
+  readonly pinned: readonly string[]
+  readonly answers: Readonly<Record<string, FreeAnswer>>
+}
+
+const NO_FORK = {
+  outcome: 'undefined',
+  values: [],
+  liveSteps: 0,
+  forced: 0,
+  tokens: 0,
+  costUsd: 0,
+} as const
+
+/** A plan in which models see the pinned and given answers of tools that were not wrapped. */
+function withResults<P extends Pick<PinnedPlan, 'pinned' | 'answers'>>(
+  tape: Tape,
+  steps: readonly Step[],
+  plan: P,
+): P & Pick<PinnedPlan, 'results'> {
+  const inferred = steps.filter((step) => step.inferred)
+  if (inferred.length === 0) return plan
+  const labels = new Set(inferred.map(({ label }) => label))
+  const pinned = new Set(plan.pinned)
+  const results = inferred.flatMap((step) => {
+    const answer = pinned.has(step.label) ? recordedAnswer(tape, step) : plan.answers?.[step.label]
+    return answer === undefined ? [] : resultPlan(step, answer)
+  })
+  return {
+    ...plan,
+    pinned: plan.pinned.filter((label) => !labels.has(label)),
+    answers: Object.fromEntries(
+      Object.entries(plan.answers ?? {}).filter(([label]) => !labels.has(label)),
+    ),
+    results,
+  }
+}
+
+const verdictOf = ({
+  verdict,
+  reason,
+}: Judgement): Pick<StoredFork, 'outcome' | 'why' | 'reason'> => ({
   outcome: verdict,
-  ...(verdict === 'undefined' && { why: reason }),
+  ...(verdict === 'undefined' ? { why: reason } : { reason }),
 })
 
 /** A limit for forks that may hang; a replay has nothing to wait for. */
 const REPLAY_MS = 120_000
 
-/** Shows that the program still is the one that was recorded. */
-async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<void> {
+/** Shows that the program still is the one that was recorded. Returns where it draws values. */
+async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<DrawSites> {
   const timeoutMs = Math.max(forkMs, REPLAY_MS)
-  const { divergences } = await replayAgent(tape, { stdio: 'ignore', timeoutMs })
+  const options = { stdio: 'ignore', timeoutMs, reportsDrawSites: true } as const
+  const { divergences, drawSites = {} } = await replayAgent(tape, options)
   const [divergence] = divergences
   if (divergence !== undefined) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
+  return drawSites
 }

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FreeAnswer } from '@retake/engine'
-import { parseSet, type Step, type Tape, isRecord } from '@retake/tape'
+import { isRecord, parseSet, type Step, type StepIntervention, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { hashOfCode } from '../agent/source-code.js'
 import { RunStore } from '../runs/run-store.js'
@@ -22,6 +22,8 @@ import { fromHere } from '../terminal/terminal.js'
 import { diffRuns } from '@retake/diagnose'
 import { viewRun } from '../runs/view-run.js'
 import { closestName } from '@retake/engine/errors'
+import { effectName, LiveTools } from './effects.js'
+import { callKeyOf, type OtherAnswer } from './siblings.js'
 
 const STEP_KINDS: readonly string[] = [
   'model',
@@ -89,6 +91,23 @@ interface FreeSpec {
   readonly where: string
   readonly how: string
   readonly answer: MakeAnswer
+  /** Steps that it never answers. */
+  readonly skips?: (step: Step) => boolean
+}
+
+/** How a step is answered where it is free. */
+export interface FreeWay {
+  readonly kind: StepIntervention
+  /** As it is shown: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
+  readonly how: string
+}
+
+const LIVE: FreeWay = { kind: 'live', how: 'live' }
+const AS_RECORDED: FreeWay = { kind: 'pinned', how: 'as recorded' }
+const MADE_UP: Readonly<Record<string, StepIntervention>> = {
+  neutral: 'neutral',
+  nothing: 'empty',
+  error: 'error',
 }
 
 interface Source {
@@ -107,7 +126,14 @@ function parseFree(text: string, source: Source): FreeSpec {
       text,
       'For example: --free tool=neutral, --free search=live, --free 4=@other-answer.json.',
     )
-  return { text, where, how, answer: parseHow(how, text, source) }
+  const answer = parseHow(how, text, source)
+  if (!how.startsWith('run:')) return { text, where, how, answer }
+  if (where === 'model')
+    throw usageError(
+      `--free ${text} would hide the cause.`,
+      'Models that repeat another run do not react to what they are sent. Leave them live, or name one step by its number.',
+    )
+  return { text, where, how, answer, skips: ({ kind }) => where === 'all' && kind === 'model' }
 }
 
 function parseHow(how: string, text: string, source: Source): MakeAnswer {
@@ -189,6 +215,8 @@ function siblingAnswers(tape: Tape, sibling: Tape): (step: Step) => FreeAnswer {
     const there = b && view.step(b.label)
     if (there === undefined || there.kind !== step.kind || there.toolName !== step.toolName)
       throw new DoesNotFit(`run ${sibling.run.id} has the same there`)
+    if (step.kind !== 'model' && callKeyOf(tape, step) !== callKeyOf(sibling, there))
+      throw new DoesNotFit(`run ${sibling.run.id} called it with other arguments`)
     return answerOf(sibling, there)
   }
 }
@@ -205,21 +233,19 @@ const HOW_MAX = 40
 const LABELS_MAX = 8
 
 /**
- * Treatment of free steps in a line: `free: models live · tools neutral · step 4 live`.
+ * Treatment of free steps in a line: `free: models live · tools as recorded · step 4 neutral`.
  * Kinds whose steps are all treated alike are combined.
  */
 function describeInterventions(
   steps: readonly Step[],
-  hows: ReadonlyMap<string, string>,
-  simulator?: string,
+  ways: Readonly<Record<string, FreeWay>>,
 ): string {
-  const otherwise = simulator === undefined ? 'live' : `by ${fromHere(simulator)}`
-  const howOf = ({ label }: Step): string => short(hows.get(label) ?? otherwise)
+  const howOf = ({ label }: Step): string => short(ways[label]?.how ?? LIVE.how)
   const parts = [...new Set(steps.map(({ kind }) => kind))].flatMap((kind) => {
     const alike = steps.filter((step) => step.kind === kind)
-    const ways = [...new Set(alike.map(howOf))]
-    if (ways.length === 1) return [`${KINDS[kind]} ${ways[0]}`]
-    return ways.map((way) => `${named(alike.filter((step) => howOf(step) === way))} ${way}`)
+    const hows = [...new Set(alike.map(howOf))]
+    if (hows.length === 1) return [`${KINDS[kind]} ${hows[0]}`]
+    return hows.map((how) => `${named(alike.filter((step) => howOf(step) === how))} ${how}`)
   })
   return `free: ${parts.join(' · ')}`
 }
@@ -244,16 +270,21 @@ export interface InterventionOptions {
   readonly folder?: string
   /** Where sibling runs are looked for. */
   readonly runs?: RunStore
+  /** Steps with effects that may really run; none unless set. */
+  readonly liveTools?: LiveTools
+  /** What calls were answered in other runs, by `callKeyOf`. */
+  readonly others?: ReadonlyMap<string, readonly OtherAnswer[]>
 }
 
 /** How the steps of a run are made free. */
 export type Interventions = ReturnType<typeof planInterventions>
 
 /**
- * Turns what the user said about free steps into answers by label. The closest that
- * names a step decides, and of equals the last; without any, a step goes live.
- * Throws when something is named that is not there, or a step that is named by its
- * number cannot be answered so.
+ * Turns what the user said about free steps into answers by label. The closest that names a
+ * step decides, and of equals the last. Without any, a model is sent its request again; a
+ * step with effects gets the answer of another run to the same call, else the recorded one,
+ * and really runs only where `liveTools` allows it. Throws if something is named that is not
+ * there, or a step that is named by its number cannot be answered so.
  */
 export function planInterventions(
   tape: Tape,
@@ -261,27 +292,46 @@ export function planInterventions(
   specs: readonly string[],
   options: InterventionOptions = {},
 ) {
-  const { folder = process.cwd(), runs = new RunStore() } = options
+  const { folder = process.cwd(), runs = new RunStore(), others = NO_OTHERS } = options
+  const { liveTools = new LiveTools([], []), simulator } = options
   const answers: Record<string, FreeAnswer> = {}
-  const hows = new Map<string, string>()
+  const ways: Record<string, FreeWay> = {}
   const warnings: string[] = []
   // Those that name a step closely come last, and so win.
   const parsed = specs
     .map((text) => parseFree(text, { tape, steps, folder, runs }))
     .map((spec) => ({ ...spec, ...freedSteps(spec.where, steps) }))
     .toSorted((a, b) => a.closeness - b.closeness)
-  for (const { text, how, answer: make, freed, closeness } of parsed) {
-    for (const step of freed) {
+  for (const { text, how, answer: make, skips, freed, closeness } of parsed) {
+    const skipped = freed.filter((step) => skips?.(step) === true)
+    if (skipped.length > 0)
+      warnings.push(
+        `--free ${text} answers no model: one that repeats another run would hide the cause`,
+      )
+    for (const step of freed.filter((each) => !skipped.includes(each))) {
       const { label } = step
-      const way = hows.get(label)
+      const before = ways[label]
       try {
-        const answer = make(step, way?.startsWith('set:') ? answers[label] : undefined)
+        const answer = make(step, before?.how.startsWith('set:') ? answers[label] : undefined)
         if (answer === 'as before') continue
+        if (answer === 'live' && !liveTools.mayRun(step)) {
+          if (closeness >= 2)
+            throw usageError(
+              `--free ${text} would really run ${effectName(step)}.`,
+              `Its effects are real. Allow them with --live-tools=${step.toolName ?? step.kind}.`,
+            )
+          continue
+        }
         delete answers[label]
-        hows.delete(label)
-        if (answer === 'live') continue
+        if (answer === 'live') {
+          ways[label] = LIVE
+          continue
+        }
         answers[label] = answer
-        hows.set(label, how)
+        ways[label] = {
+          kind: MADE_UP[how] ?? (how.startsWith('run:') ? 'sibling' : 'given'),
+          how,
+        }
       } catch (error) {
         if (!(error instanceof DoesNotFit)) throw error
         if (closeness === 3)
@@ -289,26 +339,64 @@ export function planInterventions(
             `--free ${text} does not fit step ${label}.`,
             `${error.message.replace(/\.$/, '')}.`,
           )
-        warnings.push(`step ${label} stays ${way ?? 'live'}: ${error.message}`)
+        warnings.push(`step ${label} is not answered by ${short(how)}: ${error.message}`)
       }
     }
   }
   for (const step of steps) {
     const answer = answers[step.label]
-    if (answer !== undefined && isDeepStrictEqual(answer, recordedAnswer(tape, step)))
-      warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
+    if (answer === undefined || !isDeepStrictEqual(answer, recordedAnswer(tape, step))) continue
+    warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
+    ways[step.label] = { kind: 'pinned', how: ways[step.label]?.how ?? AS_RECORDED.how }
   }
+  const own = new Set(steps.map((step) => callKeyOf(tape, step)))
+  const recordings: Record<string, readonly FreeAnswer[]> = {}
+  for (const [key, found] of others)
+    if (!own.has(key)) recordings[key] = found.map(({ answer }) => answer)
+  for (const step of steps) {
+    const { label } = step
+    if (ways[label] !== undefined) continue
+    if (step.inferred) {
+      const [other] = others.get(callKeyOf(tape, step) ?? '') ?? []
+      if (other !== undefined) answers[label] = other.answer
+      ways[label] = other === undefined ? LIVE : wayOfOther(other)
+    } else if (simulator !== undefined)
+      ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
+    else if (liveTools.mayRun(step)) ways[label] = LIVE
+    else {
+      const key = callKeyOf(tape, step) ?? ''
+      const [other] = others.get(key) ?? []
+      if (other !== undefined) recordings[key] = [other.answer]
+      ways[label] = other === undefined ? AS_RECORDED : wayOfOther(other)
+    }
+  }
+  const { allowed } = liveTools
   return {
     /** By label, what a free step is answered with. */
     answers,
     ...simulatorOf(options),
+    /** By call, the answers of other runs. */
+    recordings,
+    /** Steps with effects that may really run; missing: all. */
+    ...(allowed && { liveTools: allowed }),
     /** Labels of the steps that go live; with a simulator, only where it has no answer. */
-    live: steps.flatMap(({ label }) => (label in answers ? [] : [label])),
+    live: steps.flatMap((step) =>
+      step.inferred || step.label in answers || !liveTools.mayRun(step) ? [] : [step.label],
+    ),
+    /** By label, how each step is answered when it is free. */
+    ways,
     /** Summary in a line, printed before anything is spent. */
-    describe: describeInterventions(steps, hows, options.simulator),
+    describe: describeInterventions(steps, ways),
     warnings,
   }
 }
+
+const NO_OTHERS: ReadonlyMap<string, readonly OtherAnswer[]> = new Map()
+
+const wayOfOther = ({ run, passes }: OtherAnswer): FreeWay =>
+  passes
+    ? { kind: 'sibling', how: `as in run ${run}, which passed` }
+    : { kind: 'recorded', how: `as in run ${run}` }
 
 function simulatorOf({ simulator, folder = process.cwd() }: InterventionOptions): {
   readonly simulator?: string

@@ -5,6 +5,7 @@ import { RateLimitPause } from './forks.js'
 const run = (rateLimit?: ForkRun['rateLimit']): ForkRun => ({
   outcome: { stdout: '', ended: true },
   values: {},
+  answers: {},
   liveSteps: 0,
   forced: 0,
   tokens: 0,

@@ -1,63 +1,142 @@
-import { type Options, SECONDS, usageError } from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { DEFAULT_FORKS } from '@retake/diagnose'
 import { containsSecret, planPinned } from '@retake/engine'
 import { isSurrounding } from '@retake/engine/runs'
-import { environmentOnTape, type Step, type Tape } from '@retake/tape'
-import { project } from '../config/define-config.js'
+import { defined, environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { checkContinuable } from '../agent/continue-agent.js'
+import { type Options, SECONDS, usageError } from '../command-line/verb.js'
+import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
-import { givenOracle } from '../oracle/make-oracle.js'
+import { givenOracle, makeOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { LocalForkPool } from './forks.js'
+import { expectedText, suggestOracle } from '../oracle/suggest-oracle.js'
+import { RunStore } from '../runs/run-store.js'
+import { LiveTools } from './effects.js'
 import { runFork } from './fork-run.js'
+import { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
 import { type BlameSearch, searchedSteps } from './search-run.js'
+import { Siblings } from './siblings.js'
 
 /** At most this many forks unless the user says otherwise. */
-export const FORKS = 300
+export const FORKS = DEFAULT_FORKS
+
+/** A search as the command line or a program describes it. */
+export interface SearchSettings {
+  /** Undefined: one is suggested by the run and its siblings. */
+  readonly oracle?: Oracle | undefined
+  readonly free?: readonly string[] | undefined
+  readonly simulator?: string | undefined
+  /** Names separated by commas; empty: all. */
+  readonly liveTools?: string | undefined
+  readonly maxForks?: number | undefined
+  readonly maxUsd?: number | undefined
+  readonly timeoutMs?: number | undefined
+  readonly seed?: number | undefined
+  readonly jobs?: number | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** Label of a model step whose request is searched, too. */
+  readonly spans?: string | undefined
+  readonly classic?: boolean
+  readonly savesTapes?: boolean
+  readonly runs?: RunStore
+}
 
 /** Reads the options of a search. Throws before anything runs. */
-export async function readSearch(
+export async function readSettings(tape: Tape, options: Options): Promise<SearchSettings> {
+  const { blame, oracle } = project()
+  const expected = options.text('expect')
+  if (expected !== undefined && options.has('oracle'))
+    throw usageError('--expect and --oracle both say what passing means.', 'Give one of them.')
+  const seconds = options.number('timeout', SECONDS)
+  const free = options.texts('free')
+  return {
+    oracle:
+      expected === undefined
+        ? await givenOracle(options, tape, blame.oracle ?? oracle)
+        : await makeOracle(expectedText(expected), { recorded: tape }),
+    free: free.length > 0 ? free : undefined,
+    simulator: options.text('simulator'),
+    liveTools: options.text('live-tools'),
+    maxForks: options.number('max-forks'),
+    maxUsd: options.number('max-usd', { fraction: true }),
+    timeoutMs: seconds === undefined ? undefined : seconds * 1000,
+    seed: options.number('seed'),
+    jobs: options.number('jobs', { least: 1, most: 256 }),
+    env: options.variables(),
+    spans: options.text('spans'),
+    classic: options.flag('classic'),
+    savesTapes: options.flag('keep'),
+    runs: options.store,
+  }
+}
+
+/** Prepares a search. Throws before anything runs; other runs of the agent are only read. */
+export async function prepareSearch(
   tape: Tape,
-  options: Options,
+  settings: SearchSettings,
   signal: AbortSignal,
 ): Promise<BlameSearch> {
   const defaults = project().blame
-  const limits = readLimits(options)
-  const pool = readPool(options)
-  const given = options.variables()
-  const oracle = await readOracle(tape, options)
+  const { runs = new RunStore(path.dirname(path.resolve(tape.path))), env: given = {} } = settings
+  const siblings = new Siblings(tape, runs)
+  const { oracle, oracleWhy } = await chooseOracle(tape, siblings, settings.oracle)
   const steps = searchedSteps(tape)
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
-  const spansOf = readSpans(steps, options.text('spans'))
-  const wanted = options.texts('free')
-  const free = wanted.length > 0 ? wanted : defaults.free
-  const simulator = options.text('simulator') ?? defaults.simulator
-  const { folder = process.cwd() } = wanted.length > 0 ? {} : project()
+  const spansOf = readSpans(steps, settings.spans)
+  const free = settings.free ?? defaults.free
+  const simulator = settings.simulator ?? defaults.simulator
+  const liveTools = LiveTools.read(tape, settings.liveTools, defaults.liveTools)
+  await siblings.judge(oracle, signal)
+  const { folder = process.cwd() } = settings.free === undefined ? project() : {}
   const interventions = planInterventions(tape, steps, free, {
     folder,
-    runs: options.store,
+    runs,
+    liveTools,
+    others: siblings.otherAnswers(),
     ...(simulator !== undefined && { simulator: path.resolve(simulator) }),
   })
   const { live } = interventions
   const isAnswered = interventions.simulator !== undefined || live.length === 0
   const env = isAnswered && spansOf === undefined ? { ...placeholders(tape), ...given } : given
   checkContinuable(tape, planPinned(tape, { pinned: [], mode: 'free', seed: 0 }), env)
+  const maxUsd = settings.maxUsd ?? defaults.maxUsd
   return {
     tape,
     steps,
     oracle,
+    ...defined({ oracleWhy, spansOf, maxUsd }),
     free,
     interventions,
     env,
-    pool,
-    ...limits,
-    classic: options.flag('classic'),
-    ...(spansOf && { spansOf }),
-    ...(options.flag('keep') && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
+    pool: makePool(settings.jobs),
+    seed: settings.seed ?? 1,
+    maxForks: settings.maxForks ?? defaults.maxForks ?? FORKS,
+    timeoutMs: settings.timeoutMs ?? 120_000,
+    classic: settings.classic ?? false,
+    ...(settings.savesTapes && { tapesFolder: path.dirname(path.resolve(tape.path)) }),
     signal,
   }
+}
+
+/** The given oracle, or one that the run and its siblings suggest, with the reason. */
+async function chooseOracle(
+  tape: Tape,
+  siblings: Siblings,
+  given: Oracle | undefined,
+): Promise<{ readonly oracle: Oracle; readonly oracleWhy?: string }> {
+  if (given !== undefined) return { oracle: given }
+  const suggested = suggestOracle(tape, siblings.alike)
+  if (suggested !== undefined)
+    return {
+      oracle: await makeOracle(suggested.oracle, { recorded: tape }),
+      oracleWhy: suggested.why,
+    }
+  throw usageError(
+    'Missing option --oracle <check>.',
+    'The run ended with exit code 0, and no other run of it printed another last line. Say what passing means, for example: --expect refunded, or --oracle exit:1.',
+  )
 }
 
 /** Placeholders of the tape for missing secrets: enough if nothing goes live. */
@@ -82,34 +161,10 @@ function readSpans(steps: readonly Step[], label: string | undefined): Step | un
   )
 }
 
-function readLimits(
-  options: Options,
-): Pick<BlameSearch, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
-  const defaults = project().blame
-  const maxUsd = options.number('max-usd', { fraction: true }) ?? defaults.maxUsd
-  return {
-    seed: options.number('seed') ?? 1,
-    maxForks: options.number('max-forks') ?? defaults.maxForks ?? FORKS,
-    ...(maxUsd !== undefined && { maxUsd }),
-    timeoutMs: (options.number('timeout', SECONDS) ?? 120) * 1000,
-  }
-}
-
 /** Processes of this machine. */
-export function readPool(options: Options): LocalForkPool {
-  const jobs = options.number('jobs', { least: 1, most: 256 })
+export function makePool(jobs: number | undefined): LocalForkPool {
   const size = jobs ?? project().blame.jobs ?? availableParallelism()
   // Each fork listens for the signals that end this command.
   process.setMaxListeners(Math.max(process.getMaxListeners(), 2 * size + 10))
   return new LocalForkPool(size, runFork)
-}
-
-async function readOracle(tape: Tape, options: Options): Promise<Oracle> {
-  const { blame, oracle } = project()
-  const chosen = await givenOracle(options, tape, blame.oracle ?? oracle)
-  if (chosen !== undefined) return chosen
-  throw usageError(
-    'Missing option --oracle <check>.',
-    "For example: --oracle 'stdout:/refunded/', or exit:0.",
-  )
 }

@@ -8,17 +8,37 @@ import {
   confidenceSequence,
   stepPrior,
 } from '@retake/diagnose'
-import { searchableSteps } from '@retake/engine'
-import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
+import { pathsOn, searchableSteps } from '@retake/engine'
+import {
+  type BlameFindings,
+  clipText,
+  defined,
+  isRecord,
+  messageText,
+  type SpanFindings,
+  type Step,
+  type Tape,
+} from '@retake/tape'
 import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
-import type { FindingsFile, SearchedStep } from './findings.js'
+import {
+  type CauseDetail,
+  classifyFailure,
+  type FindingsFile,
+  type SearchedStep,
+} from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
+import { effectName, hasEffects } from './effects.js'
+import { spentTokens } from './fork-run.js'
+import { recordedAnswer } from './build-answer.js'
+import { type FieldChange, fieldChanges, fieldText } from './fields.js'
+import { inferredTools } from './inferred-tools.js'
 import type { Interventions } from './interventions.js'
-import path from 'node:path'
-import { cost, plural } from '@retake/tape/present'
+import { findRace, nameRace, raceFindings } from './race.js'
+import { callKeyOf } from './siblings.js'
+import { cost, labelRanges, plural } from '@retake/tape/present'
 
 /** Estimated effort of a search, known before the first fork. */
 export type Estimate = ReturnType<typeof estimateSearch>
@@ -28,38 +48,62 @@ const STEADY = 2.2
 const NOISY = 7
 /** Probes beside those for causes: anchors, and the audit at the end. */
 const FIXED_PROBES = 2 + 9
-/** Average part of the steps that is live in a fork: probes pin prefixes. */
-const LIVE_PART = 0.5
+/** Part of the steps that is live in a fork on average: probes pin prefixes, or single steps. */
+const LIVE_LEAST = 0.3
+const LIVE_MOST = 0.8
 
-/** `isPaid`: the step goes live if it is free. */
-export function estimateSearch(steps: readonly Step[], isPaid: (step: Step) => boolean) {
+/** A figure that is known only between two ends. */
+interface Range {
+  readonly least: number
+  readonly most: number
+}
+
+/** Range of what a search takes. `isLive`: the step goes live if it is free. */
+export function estimateSearch(
+  steps: readonly Step[],
+  isLive: (step: Step) => boolean,
+  maxForks = Infinity,
+) {
   const count = steps.length
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
-  const forks = Math.ceil((forCause + echoes + FIXED_PROBES) * STEADY)
-  const forksMost = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
-  const paid = steps.filter(isPaid)
-  const times = forks * LIVE_PART
-  const tokens = paid.reduce((sum, step) => sum + spentTokens(step), 0)
-  const costs = paid.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
+  const least = Math.ceil((forCause + echoes + FIXED_PROBES) * STEADY)
+  const most = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
+  const forks = { least: Math.min(least, maxForks), most: Math.min(most, maxForks) }
+  const live = steps.filter(isLive)
+  const tokens = live.reduce((sum, step) => sum + spentTokens(step), 0)
+  const costs = live.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
   const isKnown = !costs.includes(undefined)
   const costUsd = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+  const times = (each: number): Range => ({
+    least: each * forks.least * LIVE_LEAST,
+    most: each * forks.most * LIVE_MOST,
+  })
+  const whole = ({ least: low, most: high }: Range): Range => ({
+    least: Math.round(low),
+    most: Math.ceil(high),
+  })
   return {
     steps: count,
-    /** For one cause, when the agent does the same each time. */
+    /** From one cause of an agent that does the same each time, to several of a noisy one. */
     forks,
-    /** When it does not, and for several causes. */
-    forksMost,
-    liveSteps: Math.round(paid.length * times),
-    tokens: Math.round(tokens * times),
-    ...(isKnown && { costUsd: costUsd * times }),
+    liveSteps: whole(times(live.length)),
+    tokens: whole(times(tokens)),
+    ...(isKnown && { costUsd: times(costUsd) }),
+    /** By name, steps with effects that really run. */
+    effects: Object.fromEntries(
+      [...countBy(live.filter(hasEffects), effectName)].map(([name, calls]) => [
+        name,
+        whole(times(calls)),
+      ]),
+    ) as Readonly<Record<string, Range>>,
   }
 }
 
-/** All tokens of a step, in and out. */
-export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
-  if (usage === undefined) return 0
-  return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
+function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
+  return counts
 }
 
 /** The estimate in one sentence, with the limits. */
@@ -67,17 +111,41 @@ export function estimateLine(
   estimate: Estimate,
   { maxForks, maxUsd }: Pick<BlameSearch, 'maxForks' | 'maxUsd'>,
 ): string {
-  const { steps, forks, forksMost, liveSteps, tokens, costUsd } = estimate
+  const { steps, forks, liveSteps, tokens, costUsd } = estimate
   const budget = maxUsd === undefined ? '' : `, at most $${maxUsd}`
   return [
     plural(steps, 'step'),
-    `about ${forks} to ${forksMost} forks`,
-    `about ${plural(liveSteps, 'live step')}`,
-    `${tokens} tokens`,
-    costUsd === undefined ? 'cost unknown' : `about ${cost(costUsd)}`,
+    `${rangeText(forks)} forks`,
+    `${rangeText(liveSteps)} live steps`,
+    `${rangeText(tokens)} tokens`,
+    costUsd === undefined ? 'cost unknown' : rangeText(costUsd, cost),
     `at most ${plural(maxForks, 'fork')}${budget}`,
   ].join(' · ')
 }
+
+/** `30 to 120`; one figure where both ends are the same. */
+const rangeText = ({ least, most }: Range, text: (value: number) => string = String): string =>
+  text(least) === text(most) ? text(most) : `${text(least)} to ${text(most)}`
+
+/** What is really run in forks, and what is not, before anything is. */
+export function effectLines(
+  { steps, interventions: { ways, liveTools } }: BlameSearch,
+  { effects }: Estimate,
+): string[] {
+  const running = Object.entries(effects).map(
+    ([name, times]) => `${name} will really run about ${rangeText(times)} times.`,
+  )
+  const unrun = steps.filter(
+    (step) =>
+      hasEffects(step) && ['pinned', 'sibling', 'recorded'].includes(ways[step.label]?.kind ?? ''),
+  )
+  if (unrun.length === 0 || liveTools === undefined) return running
+  const names = [...new Set(unrun.map(effectName))]
+  const shown = names.slice(0, NAMES_MAX).join(', ') + (names.length > NAMES_MAX ? ', …' : '')
+  return [...running, `not run, answered from recordings: ${shown} (--live-tools runs them)`]
+}
+
+const NAMES_MAX = 6
 
 /** How often the oracle judges the unchanged run first. */
 const CHECKS = 4
@@ -108,7 +176,11 @@ async function checkOracle(
   { steps, maxForks, signal }: BlameSearch,
 ): Promise<BlameFindings | undefined> {
   if (maxForks <= 0) return undefined
-  const all: Coalition = { pinned: steps.map((_, index) => index), mode: 'free' }
+  const all: Coalition = {
+    pinned: steps.map((_, index) => index),
+    mode: 'free',
+    ambient: source.ambient.map((_, index) => index),
+  }
   let fails = 0
   let passes = 0
   const most = Math.min(CHECKS_UNSTEADY, maxForks)
@@ -134,9 +206,9 @@ function unsteadyFindings(
   asked: number,
 ): BlameFindings {
   const { low, high } = confidenceSequence(fails, forks)
-  const kept = { fails, forks, low, high }
+  const pinned = { fails, forks, low, high }
   return {
-    version: 1,
+    version: 2,
     verdict: 'flaky',
     why: `the oracle fails the unchanged run ${fails} of ${forks} times, and passes it the others`,
     causes: [],
@@ -147,17 +219,20 @@ function unsteadyFindings(
       isSufficient: false,
       responsibility: 0,
     })),
-    minimalRepair: [],
+    ambient: [],
     confidence: 0,
-    anchors: { kept, free: { fails: 0, forks: 0, low: 0, high: 1 } },
+    anchors: { pinned, free: { fails: 0, forks: 0, low: 0, high: 1 } },
     riskCurve: [],
     mode: 'free',
     evidence: [
       {
         purpose: 'anchor',
         mode: 'free',
-        kept: steps.length === 1 ? '0' : `0-${steps.length - 1}`,
-        rate: kept,
+        pinned: labelRanges(
+          steps.map((_, index) => index),
+          labelsOf(steps),
+        ),
+        rate: pinned,
         undefinedForks: asked - forks,
       },
     ],
@@ -174,15 +249,12 @@ function filesOnTape(tape: Tape): {
   readonly read: ReadonlySet<string>
   readonly written: ReadonlySet<string>
 } {
-  const { cwd = '.' } = tape.details
   const read = new Set<string>()
   const written = new Set<string>()
   for (const event of tape.events()) {
     if (event.type !== 'call' || event.kind !== 'file' || event.title === undefined) continue
-    // Options follow the path.
-    const names = event.title.replace(/ \[.*\]$/s, '').split(' → ')
     const files = READS.test(event.name) ? read : WRITES.test(event.name) ? written : undefined
-    for (const name of names) files?.add(path.resolve(cwd, name))
+    for (const file of pathsOn(tape, event)) files?.add(file)
   }
   return { read, written }
 }
@@ -206,11 +278,35 @@ export function filesNote(
   ]
 }
 
+/** Children are not recorded themselves: a process is one step, a thread is none. */
+function childrenNote(tape: Tape, steps: readonly Step[]): string[] {
+  const processes = steps.filter(({ kind }) => kind === 'process').map(({ title }) => title)
+  const threads = [...tape.events(1)].flatMap((event) =>
+    event.type === 'call' && event.kind === 'worker' ? (event.title ?? event.name) : [],
+  )
+  const named = (titles: readonly string[]): string =>
+    clipText([...new Set(titles)].join(', '), CHILDREN_LENGTH)
+  return [
+    ...(processes.length === 0
+      ? []
+      : [
+          `Each process that the run started is one step (${named(processes)}). Steps inside it are not searched.`,
+        ]),
+    ...(threads.length === 0
+      ? []
+      : [`The run started threads (${named(threads)}). They are not searched.`]),
+  ]
+}
+
+const CHILDREN_LENGTH = 80
+
 /** A search for the causes of a failed run, with all that it depends on. */
 export interface BlameSearch {
   readonly tape: Tape
   readonly steps: readonly Step[]
   readonly oracle: Oracle
+  /** Why this oracle was chosen, where the user gave none. */
+  readonly oracleWhy?: string
   /** How free steps are answered, as it was given, and what that comes to. */
   readonly free: readonly string[]
   readonly interventions: Interventions
@@ -233,20 +329,197 @@ export interface BlameSearch {
 
 /** The steps of a run that can be pinned or freed, with their costs. */
 export function searchedSteps(tape: Tape): Step[] {
-  const labels = new Set(searchableSteps(tape).map(({ label }) => label))
-  return viewRun(tape).recordedSteps.filter(({ label }) => labels.has(label))
+  const view = viewRun(tape)
+  const labels = new Set(
+    [...searchableSteps(tape), ...inferredTools(view)].map(({ label }) => label),
+  )
+  return view.steps.filter(({ label }) => labels.has(label))
 }
 
-/** Finds which steps together made a run fail. What is known when it is stopped is the result. */
+/**
+ * Finds which steps together made a run fail. What is known when it is stopped is the result.
+ * If no step explains the failure, answers of tools that could not be run again are changed
+ * one field at a time, and the search is repeated with the first change that makes it pass.
+ */
 export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
+  const startedAt = performance.now()
+  const first = await searchOnce(search)
+  const changes = changesToTry(search, first)
+  if (changes.length === 0) return first
+  const tried = await tryFields(search, changes, first)
+  const { change } = tried
+  const used = first.facts.newForks + tried.newForks
+  const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
+  const undefinedBy = addCounts(first.facts.undefinedBy, tried.undefinedBy)
+  const before = { ...first, facts: { ...first.facts, newForks: used, undefinedBy } }
+  if (change === undefined) {
+    const undecided = Object.values(tried.undefinedBy).reduce((sum, count) => sum + count, 0)
+    const rest = undecided === 0 ? '' : `, ${undecided} of them without a verdict`
+    const note = `${plural(tried.forks, 'answer')} of tools tried with one field changed${rest}: none made it pass.`
+    return withNote(before, note)
+  }
+  const again = await searchOnce({
+    ...search,
+    interventions: withField(search, change),
+    maxForks: Math.max(0, search.maxForks - used),
+    ...(search.maxUsd !== undefined && { maxUsd: Math.max(0, search.maxUsd - spent) }),
+  })
+  if (again.findings.verdict !== 'attributed') return before
+  return {
+    ...again,
+    findings: {
+      ...again.findings,
+      forks: sumCounts(first.findings.forks, again.findings.forks, tried.newForks),
+    },
+    facts: {
+      ...again.facts,
+      newForks: used + again.facts.newForks,
+      undefinedBy: addCounts(undefinedBy, again.facts.undefinedBy),
+      forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
+      wallMs: Math.round(performance.now() - startedAt),
+      maxForks: search.maxForks,
+    },
+  }
+}
+
+/** At most this many changed fields are tried. */
+const CHANGES_MAX = 24
+
+/** Changed answers of steps that nothing else could be tried for. */
+function changesToTry(
+  { tape, steps, interventions }: BlameSearch,
+  { findings }: FindingsFile,
+): FieldChange[] {
+  if (findings.verdict !== 'no attributable step' || findings.anchors.pinned.fails === 0) return []
+  const { ways } = interventions
+  const prior = stepPrior(steps)
+  return steps
+    .map((step, index) => ({ step, prior: prior[index] ?? 0 }))
+    .filter(({ step: { label, inferred } }) => {
+      const kind = ways[label]?.kind
+      return kind === 'pinned' || (inferred && kind === 'live')
+    })
+    .toSorted((a, b) => b.prior - a.prior)
+    .flatMap(({ step }) => {
+      const alike = steps.filter(
+        (other) => other !== step && effectName(other) === effectName(step),
+      )
+      return fieldChanges(
+        tape,
+        step,
+        alike.flatMap((other) => recordedAnswer(tape, other) ?? []),
+      )
+    })
+    .slice(0, CHANGES_MAX)
+}
+
+/** Runs one fork for each change, everything before its step pinned, until one passes. */
+async function tryFields(
+  search: BlameSearch,
+  changes: readonly FieldChange[],
+  { facts, findings }: FindingsFile,
+): Promise<{
+  readonly change?: FieldChange
+  readonly forks: number
+  readonly newForks: number
+  readonly costUsd: number
+  readonly undefinedBy: Readonly<Record<string, number>>
+}> {
+  const { tape, signal, onProgress } = search
+  const stored = new StoredForks(tape.path, tape.run.id, searchKeyOf(search))
+  const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
+  const left = search.maxForks - facts.newForks
+  let change: FieldChange | undefined
+  try {
+    for (let from = 0; from < changes.length && change === undefined; from += source.concurrency) {
+      if (signal.aborted || source.newForks >= left) break
+      const [probe] = findings.evidence
+      if (probe)
+        onProgress?.({ forks: facts.newForks + from, remaining: changes.length - from, probe })
+      const batch = changes.slice(from, from + source.concurrency)
+      const forks = await Promise.all(
+        batch.map(({ label, answer }) => source.forkAnswer(label, answer, 0)),
+      )
+      change = batch.find((_, index) => forks[index]?.outcome === 'pass')
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    source.close()
+    await source.settled()
+  }
+  const { newForks, storedForks, spentUsd: costUsd, undefinedBy } = source
+  const forks = newForks + storedForks
+  return { ...(change && { change }), forks, newForks, costUsd, undefinedBy }
+}
+
+function addCounts(
+  some: Readonly<Record<string, number>>,
+  more: Readonly<Record<string, number>>,
+): Record<string, number> {
+  const sum: Record<string, number> = { ...some }
+  for (const [key, count] of Object.entries(more)) sum[key] = (sum[key] ?? 0) + count
+  return sum
+}
+
+/** The same interventions, with the changed answer for this very call. */
+function withField(
+  { tape, steps, interventions }: BlameSearch,
+  change: FieldChange,
+): Interventions {
+  const step = steps.find(({ label }) => label === change.label)
+  const key = step && callKeyOf(tape, step)
+  const { ways, recordings, answers } = interventions
+  return {
+    ...interventions,
+    // Tools that were not wrapped, and those of servers on pipes, are answered by label.
+    ...((step?.inferred || key === undefined) && {
+      answers: { ...answers, [change.label]: change.answer },
+    }),
+    recordings: { ...recordings, ...(key !== undefined && { [key]: [change.answer] }) },
+    ways: { ...ways, [change.label]: { kind: 'field', how: `with ${fieldText(change)}` } },
+  }
+}
+
+const withNote = (found: FindingsFile, note: string): FindingsFile => ({
+  ...found,
+  findings: { ...found.findings, notes: [...found.findings.notes, note] },
+})
+
+function sumCounts(
+  first: BlameFindings['forks'],
+  second: BlameFindings['forks'],
+  more: number,
+): BlameFindings['forks'] {
+  const tokens =
+    first.tokens === undefined || second.tokens === undefined
+      ? undefined
+      : first.tokens + second.tokens
+  const costUsd =
+    first.costUsd === undefined || second.costUsd === undefined
+      ? undefined
+      : first.costUsd + second.costUsd
+  return {
+    asked: first.asked + second.asked + more,
+    served: first.served + second.served,
+    undefined: first.undefined + second.undefined,
+    liveSteps: first.liveSteps + second.liveSteps,
+    ...defined({ tokens, costUsd }),
+  }
+}
+
+async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   const startedAt = performance.now()
   const { tape, steps, oracle, free, seed, maxForks, maxUsd, signal } = search
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const question = searchKeyOf(search)
   const stored = new StoredForks(tape.path, tape.run.id, question)
-  const source = new ProcessForks({ ...search, ...search.interventions, stored })
+  const source = await ProcessForks.open({ ...search, ...search.interventions, stored })
   try {
-    const findings = (await checkOracle(source, search)) ?? (await find(source, search))
+    const findings =
+      (await checkOracle(source, search)) ??
+      (await findOrder(source, search)) ??
+      (await withRaceNamed(search, await find(source, search)))
     const { newForks, storedForks } = source
     const forks = { asked: newForks + storedForks, served: storedForks }
     const classic = search.classic
@@ -258,18 +531,33 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
       : undefined
     const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
+    const blamed = findings.steps.map((step) => ({
+      ...step,
+      ...defined({ intervention: search.interventions.ways[step.label]?.kind }),
+    }))
+    const causes = detailsOf(source, search, findings)
+    const { reason } = await oracle(readOutcome(tape), signal)
     return {
       version: 1,
       run: tape.run.id,
       at: Date.now(),
       oracle: oracle.text,
+      reason,
       question,
-      steps: steps.map(searchedStep),
+      failureClass: classifyFailure(
+        { ...findings, steps: blamed },
+        (label) => steps.find((step) => step.label === label)?.kind,
+        causes,
+      ),
+      causes,
+      steps: steps.map((step) => searchedStep(step, search)),
       findings: {
         ...findings,
+        steps: blamed,
         notes: [
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
+          ...childrenNote(tape, steps),
           ...[oracle.agreement?.text ?? []].flat(),
         ],
         forks: { ...countsOf(findings, source), ...forks },
@@ -293,6 +581,34 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   }
 }
 
+/** What the steps of each cause said, and forks that show it. Tapes of other forks are removed. */
+function detailsOf(
+  source: ProcessForks,
+  { steps }: BlameSearch,
+  { causes }: BlameFindings,
+): CauseDetail[] {
+  const details = causes.map((cause) => {
+    const indexes = cause.steps.map((label) => steps.findIndex((step) => step.label === label))
+    const { failing, passing, steps: values } = source.examplesOf(indexes)
+    const isSaved = failing !== undefined || passing !== undefined
+    return {
+      steps: cause.steps,
+      ...defined({
+        failingFork: failing,
+        passingFork: passing,
+        tapes: isSaved ? source.tapes : undefined,
+      }),
+      values: values.map(({ step, bad, good }) => ({ step: steps[step]?.label ?? '?', bad, good })),
+    }
+  })
+  source.discardTapes(
+    details.flatMap(({ failingFork, passingFork }) =>
+      [failingFork ?? [], passingFork ?? []].flat(),
+    ),
+  )
+  return details
+}
+
 /** As they were measured. Where the cost of one fork is not known, that of all is not. */
 function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings['forks'] {
   const { costUsd: known, ...counts } = forks
@@ -310,15 +626,29 @@ const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => 
 /** Forks of another question say nothing about this one. */
 const searchKeyOf = (search: BlameSearch): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
-  const { answers, simulator = '', simulatorKey = '' } = interventions
+  const { answers, recordings, liveTools, simulator = '', simulatorKey = '' } = interventions
   // Files that the run found and did not write itself: forks read them as they are now.
   const { read, written } = filesOnTape(tape)
   const given = [...read].filter((file) => !written.has(file))
   const code = hashOfCode([...sourceFiles(tape), ...given])
   return shortHash([
-    [oracle.key, labelsOf(steps), answers, simulator, simulatorKey],
+    [oracle.key, labelsOf(steps), answers, recordings, liveTools, simulator, simulatorKey],
     [env, seed, code, process.version],
   ])
+}
+
+/** Overlapping steps: an order of the same answers that passes explains the failure. */
+async function findOrder(
+  { ambient }: ProcessForks,
+  search: BlameSearch,
+): Promise<BlameFindings | undefined> {
+  const race = await findRace(search)
+  return race && raceFindings(search, race, ambient)
+}
+
+async function withRaceNamed(search: BlameSearch, findings: BlameFindings): Promise<BlameFindings> {
+  const race = findings.verdict === 'race' ? await nameRace(search) : undefined
+  return race === undefined ? findings : { ...findings, race }
 }
 
 const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings> => {
@@ -375,12 +705,45 @@ function findSpans(source: ProcessForks, search: BlameSearch, step: Step): Promi
   )
 }
 
-const searchedStep = (step: Step): SearchedStep => ({
+const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep => ({
   label: step.label,
   kind: step.kind,
   name: nameOf(step),
   title: step.title,
+  did: didText(step),
+  ...defined({
+    site: step.site,
+    tool: step.toolName,
+    arguments: step.call()?.args,
+    free: interventions.ways[step.label]?.how,
+  }),
 })
+
+const DID_MAX = 70
+
+/** What a step did, for a sentence. */
+function didText(step: Step): string {
+  const { kind, toolCalls, toolName, title } = step
+  if (kind === 'tool') return clipText(calledText(toolName ?? title, step.call()?.args), DID_MAX)
+  if (kind !== 'model') return clipText(title, DID_MAX)
+  const [first, ...more] = toolCalls
+  if (first !== undefined) {
+    const others = more.length === 0 ? '' : ` and ${plural(more.length, 'other tool')}`
+    return `the model called ${clipText(calledText(first.name, first.args), DID_MAX)}${others}`
+  }
+  const text = step.answer().map(messageText).join(' ').replaceAll(/\s+/g, ' ').trim()
+  return text === ''
+    ? 'the model answered'
+    : `the model said ${JSON.stringify(clipText(text, DID_MAX))}`
+}
+
+/** `get_order with id 1128`. */
+function calledText(name: string, args: unknown): string {
+  const [only] = Array.isArray(args) && args.length === 1 ? (args as unknown[]) : [args]
+  if (!isRecord(only)) return only === undefined ? name : `${name} with ${JSON.stringify(only)}`
+  const fields = Object.entries(only).map(([key, value]) => `${key} ${JSON.stringify(value)}`)
+  return fields.length === 0 ? name : `${name} with ${fields.join(', ')}`
+}
 
 function nameOf({ kind, toolName, model, title }: Step): string {
   if (kind === 'tool') return `tool ${toolName ?? title}`

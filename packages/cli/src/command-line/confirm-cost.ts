@@ -14,7 +14,7 @@ export async function confirmCost(estimate: {
   const price =
     costUsd === undefined
       ? 'This may cost money; how much is not known.'
-      : `This may cost about ${cost(costUsd)} or more.`
+      : `This may cost up to about ${cost(costUsd)}.`
   const said = await promptOnTerminal((prompt) => prompt(`${price} Go on? [y/N] `))
   if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
 }

@@ -122,6 +122,9 @@ const CONFIG = object<RetakeConfig>({
     maxForks: wholeNumber(0),
     maxUsd: number(0),
     jobs: wholeNumber(1),
+    liveTools: (value, at, fail) => {
+      if (typeof value !== 'boolean') list(text('the name of a tool'))(value, at, fail)
+    },
   }),
 })
 

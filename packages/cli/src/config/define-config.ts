@@ -27,6 +27,7 @@ export interface ProjectBlame {
   readonly maxForks?: number
   readonly maxUsd?: number
   readonly jobs?: number
+  readonly liveTools?: boolean | readonly string[]
 }
 
 let current: Project = { prices: {}, matchers: [], redact: [], pureAddons: [], blame: { free: [] } }
@@ -108,6 +109,8 @@ export interface BlameConfig {
   readonly maxUsd?: number
   /** Processes at a time. */
   readonly jobs?: number
+  /** Tools with effects that forks may really run: all, or these. None unless set. */
+  readonly liveTools?: boolean | readonly string[]
 }
 
 /** Gives a configuration its types; it is handed back as it is. */

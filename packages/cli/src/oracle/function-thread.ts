@@ -1,36 +1,9 @@
 /** Runs a function of the user's in a thread of its own, where it can be stopped whatever it does. */
-import { attempt } from '../attempt.js'
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../config/load-config.js'
 import type { FromThread, FunctionLocation, ToThread } from './function-threads.js'
-import { undecided, judged, type Judgement, type OracleFunction, type Verdict } from './oracle.js'
-import { clipText } from '@retake/tape'
-
-const VERDICTS: readonly unknown[] = ['pass', 'fail', 'undefined'] satisfies Verdict[]
-const SHOWN_MAX = 60
-const isVerdict = (value: unknown): value is Verdict => VERDICTS.includes(value)
-
-/** Converts the answer of a user's function into a judgement; anything unexpected is undecided. */
-function functionAnswer(answer: unknown): Judgement {
-  if (typeof answer === 'boolean') return judged(answer, `the oracle said ${answer}`)
-  if (isVerdict(answer)) return { verdict: answer, reason: `the oracle said ${answer}` }
-  if (typeof answer === 'object' && answer !== null && 'verdict' in answer) {
-    const { verdict } = answer
-    const reason = 'reason' in answer ? answer.reason : undefined
-    if (isVerdict(verdict))
-      return {
-        verdict,
-        reason: typeof reason === 'string' ? reason : `the oracle said ${verdict}`,
-      }
-  }
-  return undecided(
-    `the oracle answered ${shown(answer)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
-  )
-}
-
-const shown = (answer: unknown): string =>
-  attempt(() => clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX), typeof answer)
+import { functionAnswer, type OracleFunction } from './oracle.js'
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const send = (said: FromThread): void => parentPort?.postMessage(said)

@@ -4,6 +4,8 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import { clipText, getPath, readPath, type Tape, defined } from '@retake/tape'
 import {
+  functionAnswer,
+  type OracleFunction,
   undecided,
   type OracleCheck,
   judged,
@@ -30,8 +32,8 @@ export const ORACLE_OPTIONS: Verb['options'] = {
   '--judge-model <name>': 'name of the model for judge:…',
 }
 
-/** Text as `--oracle` takes it, or a function in a configuration. */
-export type OracleSource = string | FunctionLocation
+/** Text as `--oracle` takes it, a function in a configuration, or one of this process. */
+export type OracleSource = string | FunctionLocation | OracleFunction
 
 /**
  * The oracle that `--oracle` names, with the options beside it; `config` names that of
@@ -84,11 +86,7 @@ export async function makeOracle(
   source: OracleSource,
   options: OracleOptions = {},
 ): Promise<Oracle> {
-  const isText = typeof source === 'string'
-  const text = isText
-    ? source.trim()
-    : `${source.member.join('.')} of ${path.basename(source.file)}`
-  const check = isText ? await checkOf(text, options) : await functionCheck(source)
+  const { text, check } = await checkFrom(source, options)
   const recorded = options.recorded && readOutcome(options.recorded)
   const agreement = new Agreement()
   const judgeRun = async (...[outcome, signal]: Parameters<Oracle>): Promise<Judgement> => {
@@ -102,6 +100,26 @@ export async function makeOracle(
     return judgement
   }
   return Object.assign(judgeRun, { text, key: JSON.stringify([text, check.key ?? '']), agreement })
+}
+
+async function checkFrom(
+  source: OracleSource,
+  options: OracleOptions,
+): Promise<{ text: string; check: OracleCheck }> {
+  if (typeof source === 'string') {
+    const text = source.trim()
+    return { text, check: await checkOf(text, options) }
+  }
+  if (typeof source === 'function')
+    return {
+      text: source.name === '' ? 'a function' : `${source.name}()`,
+      check: {
+        key: source.toString(),
+        judge: async (outcome) => functionAnswer(await source(outcome)),
+      },
+    }
+  const text = `${source.member.join('.')} of ${path.basename(source.file)}`
+  return { text, check: await functionCheck(source) }
 }
 
 async function checkOf(text: string, options: OracleOptions): Promise<OracleCheck> {

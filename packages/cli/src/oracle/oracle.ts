@@ -1,7 +1,8 @@
 import type { Agreement } from './judge.js'
 import path from 'node:path'
 import { planOverlay } from '@retake/engine'
-import type { Tape } from '@retake/tape'
+import { clipText, type Tape } from '@retake/tape'
+import { attempt } from '../attempt.js'
 import { viewRun } from '../runs/view-run.js'
 
 /** Outcome of a run as an oracle sees it. */
@@ -67,6 +68,31 @@ export const judged = (passes: boolean, reason: string): Judgement => ({
 export const undecided = (reason: string): Judgement => ({ verdict: 'undefined', reason })
 
 export type Judge = (outcome: RunOutcome, signal: AbortSignal) => Judgement | Promise<Judgement>
+
+const VERDICTS: readonly unknown[] = ['pass', 'fail', 'undefined'] satisfies Verdict[]
+const SHOWN_MAX = 60
+const isVerdict = (value: unknown): value is Verdict => VERDICTS.includes(value)
+
+/** Converts the answer of a user's function into a judgement; anything unexpected is undecided. */
+export function functionAnswer(answer: unknown): Judgement {
+  if (typeof answer === 'boolean') return judged(answer, `the oracle said ${answer}`)
+  if (isVerdict(answer)) return { verdict: answer, reason: `the oracle said ${answer}` }
+  if (typeof answer === 'object' && answer !== null && 'verdict' in answer) {
+    const { verdict } = answer
+    const reason = 'reason' in answer ? answer.reason : undefined
+    if (isVerdict(verdict))
+      return {
+        verdict,
+        reason: typeof reason === 'string' ? reason : `the oracle said ${verdict}`,
+      }
+  }
+  return undecided(
+    `the oracle answered ${shown(answer)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
+  )
+}
+
+const shown = (answer: unknown): string =>
+  attempt(() => clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX), typeof answer)
 
 /** One form of oracle, before the timeout and the check for broken runs are added. */
 export interface OracleCheck {

@@ -1,6 +1,14 @@
 import type { ChaosReport, Divergence, Swap } from '@retake/engine'
 import { newRunId } from '@retake/engine/runs'
-import { type Tape, defined } from '@retake/tape'
+import {
+  clipText,
+  defined,
+  isDelivery,
+  type RunView,
+  type Step,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape'
 import { codeOfEnd, type Judgement, type Oracle, type RunOutcome } from '../oracle/oracle.js'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -318,4 +326,37 @@ async function decidingSwap(
     else unchanged = middle
   }
   return swaps[changed - 1]
+}
+
+/** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */
+export function deliveryName(tape: Tape, view: RunView, seq: number): string {
+  if (seq >= tape.count) return 'the end of local work'
+  const event = tape.event(seq)
+  if (!isDelivery(event)) return `event ${seq}`
+  const step = stepOfDelivery(tape, view, seq)
+  if (step !== undefined)
+    return `${partOfAnswer(event)} step ${step.label} (${clipText(step.title, 40)})`
+  const started = tape.event(event.op)
+  if (started.type === 'timer')
+    return started.kind === 'immediate' ? 'an immediate' : `the ${started.kind} of ${started.ms} ms`
+  if (started.type === 'work') return `the end of ${started.name}`
+  if (started.type === 'call') return `the answer to ${started.name}`
+  if (started.type === 'socket') return `a part of a connection to ${started.host ?? started.path}`
+  return `event ${seq}`
+}
+
+/** The step that a delivery answers. The messages of a server are steps after the one of its process. */
+export function stepOfDelivery(tape: Tape, view: RunView, seq: number): Step | undefined {
+  const event = seq < tape.count ? tape.event(seq) : undefined
+  return view.recordedSteps.findLast(
+    (one) =>
+      one.answerSeqs.includes(seq) ||
+      (event !== undefined && isDelivery(event) && one.seq === event.op),
+  )
+}
+
+function partOfAnswer(event: TapeEvent): string {
+  if (event.type === 'response') return 'the start of the answer to'
+  if (event.type !== 'deliver') return 'the answer to'
+  return event.part === 'end' ? 'the end of the answer to' : 'a part of the answer to'
 }

@@ -1,28 +1,19 @@
 import { printDescribed } from '@retake/engine/inspect'
-import type { CapturedState } from '@retake/tape'
+import type { AmbientInput, BlameFindings, CapturedState } from '@retake/tape'
 import type { Mask } from './mask.js'
 import type { RunBlame } from '@retake/web'
 
 /**
  * Masks matches in the fields of blame findings that can contain text from the run or the
- * user: oracle, reasons and notes. The other fields contain only numbers and fixed words.
+ * user: oracle, reasons, labels, ambient inputs and notes. The other fields contain only numbers and fixed words.
  */
 export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
-  const { findings, facts } = blame
+  const { facts } = blame
   const hide = (text: string): string => mask.text(text)
   return {
     ...blame,
     oracle: hide(blame.oracle),
-    findings: {
-      ...findings,
-      ...(findings.why !== undefined && { why: hide(findings.why) }),
-      steps: findings.steps.map((step) => ({ ...step, label: hideLabel(step.label, hide) })),
-      evidence: findings.evidence.map((probe) => ({
-        ...probe,
-        kept: hideLabel(probe.kept, hide),
-      })),
-      notes: findings.notes.map(hide),
-    },
+    findings: maskFindings(blame.findings, hide),
     facts: {
       ...facts,
       undefinedBy: facts.undefinedBy.map(({ reason, count }) => ({ reason: hide(reason), count })),
@@ -31,9 +22,50 @@ export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
   }
 }
 
+function maskFindings(findings: BlameFindings, hide: (text: string) => string): BlameFindings {
+  const label = (text: string): string => hideLabel(text, hide)
+  const { why, race, repair, decisionStep, commitStep } = findings
+  return {
+    ...findings,
+    ...(why !== undefined && { why: hide(why) }),
+    ...(race !== undefined && { race: { steps: race.steps.map(label), text: hide(race.text) } }),
+    ...(repair !== undefined && {
+      repair: { ...repair, steps: repair.steps.map(label), pinned: label(repair.pinned) },
+    }),
+    ...(decisionStep !== undefined && { decisionStep: label(decisionStep) }),
+    ...(commitStep !== undefined && { commitStep: label(commitStep) }),
+    causes: findings.causes.map((cause) => ({ ...cause, steps: cause.steps.map(label) })),
+    steps: findings.steps.map((step) => ({ ...step, label: label(step.label) })),
+    ambient: findings.ambient.map(({ kind, ...texts }) => ({
+      kind,
+      ...(mapTexts(texts, hide) as Omit<AmbientInput, 'kind'>),
+    })),
+    riskCurve: findings.riskCurve.map(({ upTo, rate }) => ({
+      ...(upTo !== undefined && { upTo: label(upTo) }),
+      rate,
+    })),
+    evidence: findings.evidence.map(({ given, ...probe }) => ({
+      ...probe,
+      pinned: label(probe.pinned),
+      ...(given !== undefined && {
+        given: given.map(({ step, from }) => ({ step: label(step), from: label(from) })),
+      }),
+    })),
+    notes: findings.notes.map(hide),
+  }
+}
+
+const mapTexts = (texts: object, hide: (text: string) => string): object =>
+  Object.fromEntries(
+    Object.entries(texts).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? value.map(hide) : hide(String(value)),
+    ]),
+  )
+
 /** Numbers of steps are not the user's, whatever the pattern: a step that has none would be lost. */
 const hideLabel = (label: string, hide: (text: string) => string): string =>
-  /^[\d.,-]*$/.test(label) ? label : hide(label)
+  /^[\d.,– -]*$/.test(label) ? label : hide(label)
 
 /** Suffix of a text that was cut (`describeValue` of the engine). */
 const CUT = /… \(\d+ characters\)$/

@@ -1,20 +1,27 @@
 import type { Verb } from '../command-line/verb.js'
 import { type Look, Progress, table } from '../terminal/terminal.js'
-import { blameRun } from '@retake/diagnose'
+import { blameRun, wilson } from '@retake/diagnose'
 import {
   accusationOf,
   brokenRun,
+  CERTAIN,
   COMPETING_FAULTS,
   type CompetingFault,
   flakyRun,
+  mixSeed,
   passingRun,
+  pickSteps,
   type PlantedModel,
+  type Random,
   SCENARIO_NAMES,
   SCENARIOS,
   type Score,
   scoreMethod,
+  seededRandom,
+  type Structure,
+  structuralModel,
 } from '@retake/diagnose/scenarios'
-import { duration, plural } from '@retake/tape/present'
+import { duration, intervalText, plural } from '@retake/tape/present'
 
 /** How the search does on failures whose causes are known, because they were planted. */
 type BlameBench = Awaited<ReturnType<typeof benchBlame>>
@@ -23,6 +30,88 @@ const CONTROLS = {
   'fails sometimes': (seed: number) => flakyRun(seed),
   'fails always': (seed: number) => brokenRun(seed),
   'never fails': (seed: number) => passingRun(seed),
+}
+
+const STEPS = 10
+
+/**
+ * Failures that are hard to attribute: steps that say nothing twice in the same words, faults
+ * that come back, inputs that are not steps, and agents that often fail anyway. Here "cannot
+ * tell" is an answer; an innocent step is not.
+ */
+const HARD: Readonly<Record<string, (random: Random) => Omit<Structure, 'name' | 'stepCount'>>> = {
+  'rewording, root and echo': (random) => {
+    const [root, echo] = pickSteps(random, STEPS, 2) as [number, number]
+    return {
+      faulty: [root, echo],
+      free: (step, values) => (step === echo ? (values[root] ?? 0) : 0),
+      isFaulted: (values) => values[root] === 1 || values[echo] === 1,
+      levels: CERTAIN,
+      truth: [root],
+      echoes: [echo],
+      isReworded: true,
+    }
+  },
+  'two causes that come back, 30 %': (random) => {
+    const [first, second] = pickSteps(random, STEPS, 2) as [number, number]
+    return {
+      faulty: [first, second],
+      free: (step, _, draw) => ((step === first || step === second) && draw() < 0.3 ? 1 : 0),
+      isFaulted: (values) => values[first] === 1 || values[second] === 1,
+      levels: CERTAIN,
+      truth: [first],
+      backups: [[second]],
+      isReworded: true,
+    }
+  },
+  'clock alone': (random) => ({
+    faulty: pickSteps(random, STEPS, 3),
+    ambient: [{ kind: 'clock', name: 'Date.now', faultRate: 0 }],
+    isFaulted: (_, ambient) => ambient[0] === 1,
+    levels: CERTAIN,
+    truth: [],
+    ambientTruth: [0],
+  }),
+  'base rate 50 %': (random) => oneRoot(random, 0.5),
+  'base rate 70 %': (random) => oneRoot(random, 0.7),
+  'base rate 90 %': (random) => oneRoot(random, 0.9),
+}
+
+const oneRoot = (random: Random, without: number): Omit<Structure, 'name' | 'stepCount'> => {
+  const [root] = pickSteps(random, STEPS, 1) as [number]
+  return {
+    faulty: [root],
+    isFaulted: (values) => values[root] === 1,
+    levels: { withCause: 1, without },
+    truth: [root],
+  }
+}
+
+/** How often the search names the cause, says that it cannot tell, and blames an innocent step. */
+async function benchHard(name: string, runs: number) {
+  let right = 0
+  let innocent = 0
+  for (let seed = 1; seed <= runs; seed++) {
+    const make = HARD[name]!
+    const structure = { name, stepCount: STEPS, ...make(seededRandom(mixSeed(7, seed))) }
+    const { verdict, causes } = await blameRun(structuralModel(structure, seed), {
+      seed,
+      maxForks: 300,
+    })
+    const [cause] = verdict === 'attributed' ? causes : []
+    const steps = structure.truth.map((step) => String(step + 1))
+    const isRight =
+      cause !== undefined &&
+      cause.steps.join() === steps.join() &&
+      (cause.ambient ?? []).join() === (structure.ambientTruth ?? []).join()
+    const known = new Set([
+      ...steps,
+      ...(structure.backups ?? []).flat().map((step) => String(step + 1)),
+    ])
+    if (isRight) right += 1
+    else if (cause?.steps.some((step) => !known.has(step))) innocent += 1
+  }
+  return { name, runs, right, innocent }
 }
 
 /** Runs the competing faults, the scenarios and the negative controls. Nothing leaves the process. */
@@ -42,8 +131,13 @@ async function benchBlame(seeds: number, onScenario: (name: string) => void) {
     const { falseBlameRuns } = await scoreMethod(search, models(make, seeds))
     controls.push({ name, runs: seeds, blamed: Math.round(falseBlameRuns * seeds) })
   }
+  const hard: Awaited<ReturnType<typeof benchHard>>[] = []
+  for (const name of Object.keys(HARD)) {
+    onScenario(name)
+    hard.push(await benchHard(name, seeds))
+  }
   const wallMs = Math.round(performance.now() - startedAt)
-  return { competing, scenarios, controls, seeds, wallMs }
+  return { competing, scenarios, controls, hard, seeds, wallMs }
 }
 
 const search = async (model: PlantedModel) => accusationOf(await blameRun(model, { seed: 1 }))
@@ -65,11 +159,12 @@ async function judgeFault(fault: CompetingFault) {
 const allowedBlames = (runs: number): number => Math.max(1, Math.ceil(runs / 50))
 
 /** Nine of nine, nobody blamed where nothing is to blame, and the exact causes in 99 of 100 runs. */
-function isGood({ competing, scenarios, controls }: BlameBench): boolean {
+function isGood({ competing, scenarios, controls, hard }: BlameBench): boolean {
   const exact = scenarios.reduce((sum, { score }) => sum + score.exact, 0) / scenarios.length
   return (
     competing.every(({ isRight }) => isRight) &&
     controls.every(({ blamed, runs }) => blamed <= allowedBlames(runs)) &&
+    hard.every(({ innocent, runs }) => innocent <= allowedBlames(runs)) &&
     exact >= EXACT_LEAST
   )
 }
@@ -79,7 +174,7 @@ const EXACT_LEAST = 0.97
 
 /** The benchmark for a person. */
 function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
-  const { competing, scenarios, controls, seeds, wallMs } = bench
+  const { competing, scenarios, controls, hard, seeds, wallMs } = bench
   const right = competing.filter(({ isRight }) => isRight).length
   const mean = (read: (each: (typeof scenarios)[number]) => number): number =>
     scenarios.reduce((sum, each) => sum + read(each), 0) / scenarios.length
@@ -110,7 +205,7 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
         ['', 'exact', 'false blame', 'forks', '95 % take'],
         ...scenarios.map(({ name, score }) => [
           `  ${name}`,
-          share(score.exact),
+          `${share(score.exact)} (${intervalText(wilson(score.exact * seeds, seeds))})`,
           share(score.falseBlameRuns),
           score.forksMean.toFixed(0),
           score.forksP95.toFixed(0),
@@ -120,9 +215,26 @@ function benchLines(bench: BlameBench, { paint, width }: Look): string[] {
       width,
     ),
     '',
+    paint('bold', 'hard cases'),
+    ...table(
+      [
+        ['', 'named', 'cannot tell', 'innocent blamed'],
+        ...hard.map(({ name, runs, right, innocent }) => [
+          `  ${name}`,
+          `${right} of ${runs}`,
+          String(runs - right - innocent),
+          `${innocent} (${intervalText(wilson(innocent, runs))})`,
+        ]),
+      ],
+      width,
+    ),
+    '',
     paint('bold', 'nothing to blame'),
     ...table(
-      controls.map(({ name, runs, blamed }) => [`  ${name}`, `${blamed} of ${runs} blamed a step`]),
+      controls.map(({ name, runs, blamed }) => [
+        `  ${name}`,
+        `${blamed} of ${runs} blamed a step (${intervalText(wilson(blamed, runs))})`,
+      ]),
       width,
     ),
   ]
@@ -136,7 +248,8 @@ const SEEDS = 40
 export default {
   arguments: 'blame',
   description: `Runs the search of \`retake blame\` on failures with known causes: nine competing faults,
-seventeen scenarios, and runs in which no step is to blame. They are simulated, so nothing is
+seventeen scenarios, hard cases such as rewording models and high base rates, and runs in which
+no step is to blame. They are simulated, so nothing is
 sent or written. Exit code 1 if the search misses its quality targets.`,
   options: {
     '--seeds <n>': `how often to draw each scenario (default: ${SEEDS})`,

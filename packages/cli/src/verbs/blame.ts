@@ -6,13 +6,14 @@ import { blameLines } from '../blame/blame-lines.js'
 import {
   type Estimate,
   estimateLine,
+  effectLines,
   estimateSearch,
   judgeRecording,
   type BlameSearch,
   searchRun,
 } from '../blame/search-run.js'
 import { type FindingsFile, writeFindings } from '../blame/findings.js'
-import { FORKS, readSearch } from '../blame/read-search.js'
+import { FORKS, prepareSearch, readSettings } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
 import { confirmCost } from '../command-line/confirm-cost.js'
 import { FOUND, Interruption } from '../command-line/exit-codes.js'
@@ -59,11 +60,16 @@ export default {
 some steps pinned to the recording and the others free, and lets an oracle judge each fork.
 Names the cause, the steps that only repeat it, those that would have failed without it, and
 those that are unrelated. Exit code 3 if a cause was found, 1 if not, 0 if the run passes.
+Without an oracle, one is suggested by the exit code or by another run of the same agent.
+Nothing with effects really runs without --live-tools: recordings answer it.
 Forks are stored, so an interrupted search continues where it stopped.`,
   options: {
     ...ORACLE_OPTIONS,
+    '--expect <text>': 'shorter oracle: the output contains this text',
     '--free <step=how>...':
-      'how to answer a free step: live, neutral, nothing, error, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: live)',
+      'how to answer a free step: live, neutral, nothing, error, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: models and GET requests live, everything else from recordings)',
+    '--live-tools [names]':
+      'really run tools, processes, MCP calls and requests other than GET when they are free: all, or --live-tools=a,b',
     '--simulator <file>': 'module that answers free steps in place of a provider',
     '--max-forks <n>': `maximum number of forks (default: ${FORKS})`,
     '--max-usd <n>': 'maximum cost',
@@ -84,6 +90,8 @@ Forks are stored, so an interrupted search continues where it stopped.`,
     '--json': 'print the findings as JSON',
   },
   examples: [
+    'retake blame last',
+    'retake blame last --expect DENIED',
     `retake blame last --oracle 'stdout:/DENIED/'`,
     'retake blame last --oracle exit:0 --max-usd 2',
     'retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral',
@@ -111,11 +119,12 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
   requireTrust(tape)
   const interruption = new Interruption()
   try {
-    const search = await readSearch(tape, options, interruption.signal)
+    const settings = await readSettings(tape, options)
+    const search = await prepareSearch(tape, settings, interruption.signal)
     const passing = await judgeRecording(search, interruption.signal)
     interruption.throwIfAny()
     if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, options)
-    const estimate = estimateSearch(search.steps, isPaidIn(search))
+    const estimate = estimateSearch(search.steps, isLiveIn(search), search.maxForks)
     if (search.maxUsd !== undefined && estimate.costUsd === undefined)
       throw usageError(
         '--max-usd cannot be guaranteed: the price of a model step is not known.',
@@ -126,7 +135,11 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
       if (options.json) printJson({ run: tape.run.id, estimate })
       return 0
     }
-    if (!options.flag('yes')) await confirmCost(estimate)
+    if (!options.flag('yes'))
+      await confirmCost({
+        tokens: estimate.tokens.most,
+        ...(estimate.costUsd && { costUsd: estimate.costUsd.most }),
+      })
     const found = await withProgress(search)
     writeFindings(tape.path, found)
     const evidence = options.flag('evidence')
@@ -139,7 +152,7 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
 }
 
 /** True if a step goes live when it is free; a simulator is assumed to answer every step. */
-const isPaidIn = ({
+const isLiveIn = ({
   interventions: { live, simulator },
 }: BlameSearch): ((step: Step) => boolean) => {
   const labels = new Set(simulator === undefined ? live : [])
@@ -149,9 +162,12 @@ const isPaidIn = ({
 /** Lines printed before anything is spent. */
 function beforehand(search: BlameSearch, estimate: Estimate): string[] {
   const { describe, warnings } = search.interventions
+  const { oracle, oracleWhy } = search
   const width = widthOf(process.stderr)
+  const chosen = oracleWhy === undefined ? [] : [`oracle: ${oracle.text}, because ${oracleWhy}`]
+  const lines = [...chosen, describe, ...warnings, ...effectLines(search, estimate)]
   return [
-    ...[describe, ...warnings].flatMap((line) => wrap(printable(line), width)),
+    ...lines.flatMap((line) => wrap(printable(line), width)),
     ...wrapFacts(estimateLine(estimate, search), width),
   ]
 }

@@ -4,8 +4,9 @@ import { copyFileSync, renameSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
-import { clipText, isDelivery, type RunView, type Tape, type TapeEvent } from '@retake/tape'
+import { clipText, type RunView, type Tape } from '@retake/tape'
 import {
+  deliveryName,
   findRaces,
   type RaceJudge,
   judgeByOracle,
@@ -23,32 +24,6 @@ import type { Oracle } from '../oracle/oracle.js'
 import { startOf } from '../agent/replay-agent.js'
 import { viewRun } from '../runs/view-run.js'
 import { plural } from '@retake/tape/present'
-
-/** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */
-function deliveryName(tape: Tape, view: RunView, seq: number): string {
-  if (seq >= tape.count) return 'the end of local work'
-  const event = tape.event(seq)
-  if (!isDelivery(event)) return `event ${seq}`
-  // The messages of a server are steps after the one of its process.
-  const step = view.recordedSteps.findLast(
-    (one) => one.seq === event.op || one.answerSeqs.includes(seq),
-  )
-  if (step !== undefined)
-    return `${partOfAnswer(event)} step ${step.label} (${clipText(step.title, 40)})`
-  const started = tape.event(event.op)
-  if (started.type === 'timer')
-    return started.kind === 'immediate' ? 'an immediate' : `the ${started.kind} of ${started.ms} ms`
-  if (started.type === 'work') return `the end of ${started.name}`
-  if (started.type === 'call') return `the answer to ${started.name}`
-  if (started.type === 'socket') return `a part of a connection to ${started.host ?? started.path}`
-  return `event ${seq}`
-}
-
-function partOfAnswer(event: TapeEvent): string {
-  if (event.type === 'response') return 'the start of the answer to'
-  if (event.type !== 'deliver') return 'the answer to'
-  return event.part === 'end' ? 'the end of the answer to' : 'a part of the answer to'
-}
 
 /** More lines of output than this are only counted. */
 const SHOWN_MAX = 5

@@ -1,3 +1,4 @@
+import type { ProbePurpose } from '@retake/tape'
 import type { LedgerCell } from './ledger.js'
 import type { Search } from './search.js'
 import { logOddsOfTwoRates } from './ledger.js'
@@ -15,7 +16,12 @@ export interface Anchors {
 const MIN_PAIRS = 4
 /** Two rates that look alike may still differ: some more must agree before that is said. */
 const MIN_PAIRS_SAME = 10
-/** After as many it goes on only while they look different. */
+/**
+ * If it always fails, as many forks with nothing pinned must fail, too, unless they all did
+ * exactly the same: a step may make certain what was likely.
+ */
+const MIN_FREE_SAME = 20
+/** After as many it continues only while they look different. */
 const MAY_END = 80
 const MAX_PAIRS = 160
 /** How much likelier it must be that the rates differ, or that they do not. */
@@ -23,6 +29,7 @@ const SEPARATE = Math.log(300)
 const SAME = Math.log(20)
 /** Enough when it is looked at for the last time. */
 const SEPARATE_AT_LAST = Math.log(30)
+const SAME_AT_LAST = Math.log(1.5)
 const PLAIN_GAP = 0.7
 const SECOND_LOOK = 40
 /** After this many replays without a failure the run is taken to pass. */
@@ -30,13 +37,16 @@ const PASSES_AFTER = 16
 
 /**
  * Draws both anchors in turn until they plainly differ or plainly do not. While the
- * unchanged run has not failed once, only that is run again: without a failure there is
+ * pinned one has not failed once, only that is run again: without a failure there is
  * nothing to explain.
  */
-export async function takeAnchors(search: Search): Promise<Anchors> {
+export async function takeAnchors(
+  search: Search,
+  pinned = search.cell(search.everyStep),
+  free = search.cell([]),
+  purpose: 'anchor' | 'ambient' = 'anchor',
+): Promise<Anchors> {
   const { ledger } = search
-  const pinned = search.cell(search.everyStep)
-  const free = search.cell([])
   for (;;) {
     const state = compare(search, pinned, free)
     if (state || ledger.isBarren(pinned) || ledger.isBarren(free)) {
@@ -44,11 +54,24 @@ export async function takeAnchors(search: Search): Promise<Anchors> {
         pinned.verdict = true
         free.verdict = false
       }
+      search.levels.isCertaintyExpected =
+        state === 'separate' && areUniform(pinned, free) && !ledger.hasChance
       search.refit()
       return { pinned, free, areSeparate: state === 'separate', areSame: state === 'same' }
     }
-    await drawNext(search, pinned, free)
+    await drawNext(search, pinned, free, purpose)
   }
+}
+
+/** True if every fork of each did exactly the same: then chance probably plays no part. */
+function areUniform(...cells: readonly LedgerCell[]): boolean {
+  return cells.every(({ seen, forks, fails }) => {
+    if (forks < MIN_PAIRS || (fails > 0 && fails < forks)) return false
+    const [first, ...others] = seen
+    return others.every(({ values }) =>
+      values.every((value, step) => value === first!.values[step]),
+    )
+  })
 }
 
 /**
@@ -68,21 +91,28 @@ export async function areStillSeparate(search: Search): Promise<boolean> {
   return logOddsOfTwoRates(levels, pinned, free) >= SEPARATE_AT_LAST
 }
 
-async function drawNext({ ledger }: Search, pinned: LedgerCell, free: LedgerCell): Promise<void> {
-  if (pinned.fails === 0) return ledger.draw(pinned, 'anchor')
+async function drawNext(
+  { ledger }: Search,
+  pinned: LedgerCell,
+  free: LedgerCell,
+  purpose: ProbePurpose,
+): Promise<void> {
+  if (pinned.fails === 0) return ledger.draw(pinned, purpose)
   if (ledger.concurrency > 1 && pinned.forks < MIN_PAIRS) {
     await Promise.all([
-      ledger.draw(pinned, 'anchor', MIN_PAIRS - pinned.forks),
-      ledger.draw(free, 'anchor', MIN_PAIRS - free.forks),
+      ledger.draw(pinned, purpose, MIN_PAIRS - pinned.forks),
+      ledger.draw(free, purpose, MIN_PAIRS - free.forks),
     ])
     return
   }
   if (free.forks < pinned.forks) {
     const behind = Math.min(pinned.forks, MIN_PAIRS) - free.forks
-    return ledger.draw(free, 'anchor', Math.max(1, behind))
+    return ledger.draw(free, purpose, Math.max(1, behind))
   }
-  if (ledger.concurrency === 1) return ledger.draw(pinned, 'anchor')
-  await Promise.all([ledger.draw(pinned, 'anchor'), ledger.draw(free, 'anchor')])
+  const isPinnedKnown = pinned.fails === pinned.forks && pinned.forks >= MIN_PAIRS_SAME
+  if (isPinnedKnown && free.forks < 2 * pinned.forks) return ledger.draw(free, purpose)
+  if (ledger.concurrency === 1) return ledger.draw(pinned, purpose)
+  await Promise.all([ledger.draw(pinned, purpose), ledger.draw(free, purpose)])
 }
 
 function compare(
@@ -100,8 +130,12 @@ function compare(
   if (pairs < MIN_PAIRS) return undefined
   const odds = logOddsOfTwoRates(search.levels, pinned, free)
   if (odds >= SEPARATE) return 'separate'
-  if (odds <= -SAME && pairs >= MIN_PAIRS_SAME) return 'same'
-  if (pairs >= MAY_END && odds < 0) return 'same'
+  if (pairs >= MIN_PAIRS_SAME && odds <= -SAME) {
+    const alwaysFails = pinned.fails === pinned.forks && free.fails === free.forks
+    const isChancy = alwaysFails && search.mode === 'free' && !areUniform(pinned, free)
+    if (!isChancy || free.forks >= MIN_FREE_SAME) return 'same'
+  }
+  if (pairs >= MAY_END && odds < 0) return odds <= -SAME_AT_LAST ? 'same' : 'open'
   if (pairs < MAX_PAIRS) return undefined
   return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'
 }

@@ -49,12 +49,12 @@ function isFinal(result: Contradiction | undefined): boolean {
 
 function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const { random, stepCount, everyStep, mode } = search
-  const { causes, changed } = learned
+  const { causes } = learned
   const chosen = new Map<unknown, StepSet>()
   // Where there are more causes than may be named, nothing says what passes.
   const saysWhatPasses = learned.clearsOthers || causes.length < search.options.maxCauses
   const add = (pinned: StepSet) => {
-    const steps = without(pinned, changed)
+    const steps = without(pinned, learned.followers())
     const cell = search.cell(steps)
     if (cell.verdict === undefined && (saysWhatPasses || learned.predicts(steps))) {
       chosen.set(cell, steps)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { blameRun } from './blame-run.js'
 import type { Coalition, ForkOutcome, ForkSource } from './fork-source.js'
+import { causeIndexes } from './make-findings.js'
 import { brokenRun, flakyRun, passingRun } from '../scenarios/scenarios.js'
 import { randomModel, staircase } from '../../../../bench/planted-models.mjs'
 import { SCENARIOS } from '../scenarios/scenarios.js'
@@ -19,6 +20,7 @@ function answering(
   return {
     stepCount,
     recorded: Array.from({ length: stepCount }, () => 'recorded'),
+    ambient: [],
     fork: async (coalition, draw) => ({
       outcome: outcomeOf(coalition, draw),
       values: Array.from({ length: stepCount }, (_, step) =>
@@ -32,23 +34,25 @@ describe('what is named', () => {
   test('two steps that fail only together are one joint cause', async () => {
     const findings = await blameRun(failsWith(12, [3, 8]))
     expect(findings.verdict).toBe('attributed')
-    expect(findings.causes).toMatchObject([{ role: 'joint', steps: [3, 8], shares: [0.5, 0.5] }])
+    expect(findings.causes).toMatchObject([
+      { role: 'joint', steps: ['4', '9'], shares: [0.5, 0.5] },
+    ])
     expect(findings.steps.map(({ role }) => role).filter((role) => role !== 'clear')).toEqual([
       'joint',
       'joint',
     ])
-    expect(findings).toMatchObject({ decisionStep: 3, commitStep: 8, mode: 'free' })
-    expect(findings.minimalRepair).toHaveLength(1)
+    expect(findings).toMatchObject({ decisionStep: '4', commitStep: '9', mode: 'free' })
+    expect(findings.repair?.steps).toHaveLength(1)
     expect(findings.confidence).toBeGreaterThan(0.98)
   })
 
   test('what would have failed it as well is a back-up, and both must be repaired', async () => {
     const findings = await blameRun(failsWith(15, [4], [9, 12]))
     expect(findings.causes.map(({ role, steps }) => [role, steps])).toEqual([
-      ['root', [4]],
-      ['back-up', [9, 12]],
+      ['root', ['5']],
+      ['back-up', ['10', '13']],
     ])
-    expect(findings.minimalRepair).toEqual([4, 9])
+    expect(findings.repair?.steps).toEqual(['5', '10'])
     expect(findings.steps[4]).toMatchObject({ responsibility: 0.5, isNecessary: true })
     expect(findings.steps[9]).toMatchObject({ responsibility: 0.5, isNecessary: false })
     expect(findings.steps[0]).toMatchObject({ responsibility: 0, role: 'clear' })
@@ -56,11 +60,11 @@ describe('what is named', () => {
 
   test('causes that share a step are repaired by that step alone', async () => {
     const findings = await blameRun(failsWith(15, [2, 5], [2, 9]))
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([
+    expect(causeIndexes(findings)).toEqual([
       [2, 5],
       [2, 9],
     ])
-    expect(findings.minimalRepair).toEqual([2])
+    expect(findings.repair?.steps).toEqual(['3'])
     expect(findings.steps[2]!.responsibility).toBe(1)
     expect(findings.steps[5]!.responsibility).toBe(0.5)
   })
@@ -68,7 +72,7 @@ describe('what is named', () => {
   test('a step that only repeats the cause is an echo, and no back-up', async () => {
     const findings = await blameRun(SCENARIOS['cascade-50'](3))
     const { truth, echoes } = SCENARIOS['cascade-50'](3)
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([truth])
+    expect(causeIndexes(findings)).toEqual([truth])
     for (const step of echoes) expect(findings.steps[step]).toMatchObject({ role: 'echo' })
   })
 
@@ -76,13 +80,13 @@ describe('what is named', () => {
     const model = SCENARIOS['preempted-20'](1)
     const findings = await blameRun(model)
     expect(findings).toMatchObject({ verdict: 'attributed', mode: 'frozen' })
-    expect(findings.causes[0]!.steps).toEqual(model.truth)
+    expect(causeIndexes(findings)[0]).toEqual(model.truth)
   })
 
   test('steps that undo each other are found by leaving out one at a time', async () => {
     const model = SCENARIOS['parity3-12'](1)
     const findings = await blameRun(model)
-    expect(findings.causes[0]!.steps).toEqual(model.truth)
+    expect(causeIndexes(findings)[0]).toEqual(model.truth)
     expect(findings.causes[0]!.shares.map((share) => share.toFixed(3))).toEqual(
       model.truth.map(() => '0.333'),
     )
@@ -92,13 +96,13 @@ describe('what is named', () => {
   test('a step that raised the risk is no cause, but is seen where it was decided', async () => {
     const model = staircase(5)
     const findings = await blameRun(model, { seed: 5 })
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([model.truth])
-    expect(findings.decisionStep).toBe(model.raisedBy)
-    expect(findings.commitStep).toBe(model.truth[0])
+    expect(causeIndexes(findings)).toEqual([model.truth])
+    expect(findings.decisionStep).toBe(String(model.raisedBy + 1))
+    expect(findings.commitStep).toBe(String(model.truth[0]! + 1))
     expect(findings.notes.join()).toContain('raised the risk')
-    const curve = findings.riskCurve.map(({ upTo }) => upTo)
+    const curve = findings.riskCurve.map(({ upTo = '0' }) => Number(upTo))
     expect(curve).toEqual(curve.toSorted((a, b) => a - b))
-    expect(curve[0]).toBe(-1)
+    expect(curve[0]).toBe(0)
   })
 })
 
@@ -126,11 +130,11 @@ describe('where nothing can be named', () => {
 
   test('a run that fails now and then is flaky, with the measured rate', async () => {
     const findings = await blameRun(flakyRun(2))
-    const { kept } = findings.anchors
+    const { pinned } = findings.anchors
     expect(findings.verdict).toBe('flaky')
-    expect(findings.why).toContain(`${kept.fails} of ${kept.forks} forks`)
-    expect(kept.low).toBeLessThan(0.3)
-    expect(kept.high).toBeGreaterThan(0.3)
+    expect(findings.why).toContain(`${pinned.fails} of ${pinned.forks} forks`)
+    expect(pinned.low).toBeLessThan(0.3)
+    expect(pinned.high).toBeGreaterThan(0.3)
   })
 
   test('forks that come to no verdict are counted and blame nobody', async () => {
@@ -138,7 +142,7 @@ describe('where nothing can be named', () => {
     expect(findings).toMatchObject({ verdict: 'inconclusive', causes: [] })
     expect(findings.why).toContain('no verdict')
     expect(findings.forks.undefined).toBe(findings.forks.asked)
-    expect(findings.anchors.kept.forks).toBe(0)
+    expect(findings.anchors.pinned.forks).toBe(0)
   })
 
   test('a coalition that cannot be judged does not end the search', async () => {
@@ -150,13 +154,13 @@ describe('where nothing can be named', () => {
         return coalition.pinned.length === 6 ? { ...fork, outcome: 'undefined' } : fork
       },
     })
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([[3, 8]])
+    expect(causeIndexes(findings)).toEqual([[3, 8]])
     expect(findings.forks.undefined).toBeGreaterThan(0)
   })
 
   test('a run of one step that fails because of it blames that step', async () => {
     const findings = await blameRun(failsWith(1, [0]))
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([[0]])
+    expect(causeIndexes(findings)).toEqual([[0]])
     expect(findings.forks.asked).toBeLessThan(20)
   })
 })
@@ -176,10 +180,10 @@ describe('limits', () => {
       const findings = await blameRun(model, { maxForks })
       expect(findings.verdict).toBe('stopped')
       expect(findings.forks.asked).toBe(maxForks)
-      for (const { steps } of findings.causes.slice(0, 1)) expect(steps).toEqual(model.truth)
+      for (const steps of causeIndexes(findings).slice(0, 1)) expect(steps).toEqual(model.truth)
     }
     const last = await blameRun(model, { maxForks: whole.forks.asked - 1 })
-    expect(last.causes[0]!.steps).toEqual(model.truth)
+    expect(causeIndexes(last)[0]).toEqual(model.truth)
   })
 
   test('forks that were served cost nothing of a budget', async () => {
@@ -212,7 +216,7 @@ describe('limits', () => {
 
   test('with fewer causes allowed than there are, the first is still named', async () => {
     const findings = await blameRun(failsWith(12, [2], [5], [9]), { maxCauses: 1 })
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([[2]])
+    expect(causeIndexes(findings)).toEqual([[2]])
     expect(findings.notes.join()).toContain('There may be more causes')
     expect(findings.steps[0]!.role).toBe('unknown')
   })
@@ -223,7 +227,7 @@ describe('limits', () => {
     const maxForks = evidence.slice(0, audit).reduce((sum, { rate }) => sum + rate.forks, 0)
     const findings = await blameRun(failsWith(12, [2]), { maxForks: maxForks - 1 })
     expect(findings.verdict).toBe('stopped')
-    expect(findings.causes.map(({ steps }) => steps)).toEqual([[2]])
+    expect(causeIndexes(findings)).toEqual([[2]])
     expect(findings.notes.join()).toContain('before that was audited')
   })
 
@@ -298,7 +302,7 @@ describe('how forks are asked for', () => {
           return model.fork(coalition, draw)
         },
       })
-      expect(findings.causes[0]?.steps).toEqual(model.truth)
+      expect(causeIndexes(findings)[0]).toEqual(model.truth)
     }
   })
 
@@ -333,7 +337,7 @@ describe('how forks are asked for', () => {
       },
     })
     expect(most).toBe(3)
-    expect(findings.causes[0]!.steps).toEqual(model.truth)
+    expect(causeIndexes(findings)[0]).toEqual(model.truth)
   })
 
   test('every fork is told, with what probably remains', async () => {
@@ -358,7 +362,7 @@ describe('how forks are asked for', () => {
       const wrong = prior((step) => step === model.stepCount - 1)
       forks.none += (await blameRun(model)).forks.asked
       forks.right += (await blameRun(model, { prior: right })).forks.asked
-      expect((await blameRun(model, { prior: wrong })).causes[0]!.steps).toEqual(model.truth)
+      expect(causeIndexes(await blameRun(model, { prior: wrong }))[0]).toEqual(model.truth)
     }
     expect(forks.right).toBeLessThan(forks.none)
   })

@@ -1,15 +1,25 @@
-import type { BlameFindings, BlameProbe } from '@retake/tape'
-import { rateText } from '@retake/tape/present'
+import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
+import { intervalText, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
-import { learnCauses } from './learn-causes.js'
-import { type LedgerLimits, mapConcurrent, probeOf, SearchStopped } from './ledger.js'
+import { findAmbient, findEarlierCause, setFollowersAside } from './find-ambient.js'
+import { dropUnproven, learnCauses } from './learn-causes.js'
+import { runRepair } from './run-repair.js'
+import { type LedgerLimits, mapConcurrent, probeOf, rateOf, SearchStopped } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
+
+/**
+ * Forks that a command allows unless told otherwise. Most failures take fewer than half; with
+ * fewer than this, noisy ones would often end before a cause is proven.
+ */
+export const DEFAULT_FORKS = 400
 
 export interface BlameOptions extends LedgerLimits {
   /** Display names of the steps; their numbers, from 1, unless set. */
   readonly labels?: readonly string[]
+  /** How each step is answered where it is free; live unless set. */
+  readonly interventions?: readonly StepIntervention[]
   /** How likely each step is to be the cause before any fork; it only orders the search. */
   readonly prior?: readonly number[]
   /** Probability of a wrong decision that each test may have; 0.01 unless set. */
@@ -48,7 +58,7 @@ export async function blameRun(
   if (onProgress) {
     search.ledger.onFork = (cell) => {
       const forks = search.ledger.counts.asked
-      onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell) })
+      onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell, search.labels) })
     }
   }
   return makeFindings(search, await conclude(search))
@@ -62,27 +72,49 @@ async function conclude(search: Search): Promise<Conclusion> {
     return await runSearch(search)
   } catch (error) {
     if (!(error instanceof SearchStopped)) throw error
+    dropUnproven(search)
     return { verdict: 'stopped', why: error.why }
   }
 }
 
 async function runSearch(search: Search): Promise<Conclusion> {
   search.begin('anchors')
-  const anchors = await takeAnchors(search)
+  const anchors = await takeAnchors(search, search.replayCell, search.freeCell)
   if (!anchors.areSeparate) {
     const isOftenFailing = anchors.pinned.fails > anchors.pinned.forks * OFTEN
     if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
   }
-  search.begin('cause')
-  await learnCauses(search)
-  if (!search.learned) {
-    return {
-      verdict: 'inconclusive',
-      why: 'The failure depends on which steps are pinned, but no set of steps could be proven to cause it.',
-    }
+  search.begin('ambient')
+  const next = await findAmbient(search)
+  if (next === 'steps') {
+    search.begin('cause')
+    if (search.everyInput.length > 0 && search.ambient.length === 0) search.earliest = 'unchecked'
+    await learnCauses(search)
   }
+  if (search.earliest === 'wrong') {
+    const then = await findEarlierCause(search)
+    if (then === 'steps') await learnCauses(search)
+  }
+  if (!search.learned && !search.ambientCause) return unproven(search)
   if (search.options.echoes) await testEchoes(search)
-  return { verdict: 'attributed' }
+  await setFollowersAside(search)
+  await runRepair(search)
+  return { verdict: isRace(search) ? 'race' : 'attributed' }
+}
+
+function unproven({ everyInput }: Search): Conclusion {
+  const what =
+    everyInput.length === 0 ? 'set of steps' : 'set of steps, clock reads, files or other inputs'
+  return {
+    verdict: 'inconclusive',
+    why: `The failure depends on what is pinned, but no ${what} could be proven to cause it.`,
+  }
+}
+
+/** True if the first cause needs the order in which steps were answered. */
+function isRace({ source, needed, ambientCause, learned }: Search): boolean {
+  const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
+  return inputs.some((index) => source.ambient[index]!.kind === 'order')
 }
 
 /**
@@ -91,7 +123,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
  */
 async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'
-  if ((await takeAnchors(search)).areSeparate) {
+  if ((await takeAnchors(search, search.replayCell, search.freeCell)).areSeparate) {
     search.note(
       'In a live run something else fails it once the cause is repaired: causes were read with all other steps as recorded.',
     )
@@ -110,14 +142,15 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
     const why = `The unchanged run failed in ${rateText(pinned)} forks: by this oracle it passes.`
     return { verdict: 'no attributable step', why }
   }
-  const rates = `the unchanged run failed in ${rateText(pinned)} forks, with every step free in ${rateText(free)} forks`
+  const rates = `unchanged, the run failed in ${rateText(pinned)} forks; with nothing pinned in ${rateText(free)} (${intervalText(rateOf(free))})`
   if (!areSame) {
-    return { verdict: 'inconclusive', why: `That is too close to tell: ${rates}.` }
+    return { verdict: 'inconclusive', why: `That is not enough to tell: ${rates}.` }
   }
   if (pinned.fails < pinned.forks) {
     return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }
   }
-  return { verdict: 'no attributable step', why: `It fails whatever is pinned: ${rates}.` }
+  const why = `Run again with nothing pinned, the agent failed ${rateText(free)} times (${intervalText(rateOf(free))}).`
+  return { verdict: 'no attributable step', why }
 }
 
 /** Tests if each step that a cause changed would fail alone. */

@@ -54,7 +54,7 @@ export class CountedForks {
         this.#drawn.set(key, draw + 1)
         this.#underWay++
         const { outcome, isServed, costUsd } = await this.source
-          .fork({ pinned, mode }, draw)
+          .fork({ pinned, mode, ambient: [] }, draw)
           .finally(() => this.#underWay--)
         const usd = isServed ? 0 : (costUsd ?? this.#dearestUsd)
         this.#spentUsd += usd

@@ -25,11 +25,14 @@ export interface RaisedRisk {
 }
 
 /** How often it fails with the steps up to each one kept, wherever that was asked. */
-export function riskCurve(ledger: Ledger): RiskPoint[] {
+export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
   return ledger
-    .prefixes()
+    .prefixes(ambient)
     .filter(({ forks }) => forks > 0)
-    .map((cell) => ({ upTo: cell.coalition.pinned.length - 1, rate: rateOf(cell) }))
+    .map((cell) => {
+      const upTo = labels[cell.coalition.pinned.length - 1]
+      return { ...(upTo === undefined ? {} : { upTo }), rate: rateOf(cell) }
+    })
 }
 
 /**
@@ -67,6 +70,10 @@ export async function findRaisedRisk(
 async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): Promise<boolean> {
   const { ledger } = search
   if (ledger.isDeterministic) return false
+  if (search.levels.isCertaintyExpected) {
+    await ledger.draw(after, 'risk', LEAST_LOOK / 2 - after.forks)
+    if (!ledger.hasChance) return false
+  }
   await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
   for (let extra = 0; extra < MAX_EXTRA; extra++) {
     const odds = logOddsOfTwoRates(search.levels, after, before)
@@ -78,6 +85,7 @@ async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): 
 }
 
 const MAX_DRAWS = 400
+const DOUBTFUL_AFTER = 40
 /** Nobody is so unlikely that forks could not say otherwise. */
 const PRIOR_FLOOR = 0.001
 
@@ -107,13 +115,19 @@ export interface FirstFail {
  */
 export async function firstFail(search: Search, query: FirstFailQuery): Promise<FirstFail> {
   const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = query
-  const belief = new Belief(candidates, query.levels ?? search.levels, search.options.prior)
   const cells = candidates.map((_, at) => search.cell(union(candidates.slice(0, at + 1), fixed)))
-  for (let at = 0; at < candidates.length - 1; at++) {
-    const { fails, forks } = cells[at]!
-    if (forks > 0) belief.update(at, fails, forks - fails)
+  const believe = (): Belief => {
+    const belief = new Belief(candidates, query.levels ?? search.levels, search.options.prior)
+    for (let at = 0; at < candidates.length - 1; at++) {
+      const { fails, forks } = cells[at]!
+      if (forks > 0) belief.update(at, fails, forks - fails)
+    }
+    return belief
   }
+  let belief = believe()
   for (let drawn = 0; drawn < maxDraws && belief.best() < 1 - errorRate; drawn++) {
+    // What stays open this long does not go with rates that few forks speak for.
+    if (drawn === DOUBTFUL_AFTER && (await search.firmUpAnchors())) belief = believe()
     const at = belief.halfway((split) => !search.ledger.isExhausted(cells[split]!))
     if (at === undefined) break
     const cell = cells[at]!

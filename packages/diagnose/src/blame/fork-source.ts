@@ -1,14 +1,25 @@
-import type { BlameMode } from '@retake/tape'
+import type { AmbientInput, BlameMode } from '@retake/tape'
 
-/** Which steps a fork holds at what was recorded; the others are free. */
+/** Names a fork: which steps and ambient inputs get what was recorded. All others are free. */
 export interface Coalition {
-  /** In rising order. */
+  /** Steps that get their recorded answers, in rising order. */
   readonly pinned: readonly number[]
   /**
-   * `free`: the other steps happen anew, in the light of what came before them.
-   * `frozen`: each gets what would have answered the recorded question, whatever came before.
+   * `free`: the other steps run again, after whatever came before them.
+   * `frozen`: each is answered as if the recorded request had been sent, whatever came before.
    */
   readonly mode: BlameMode
+  /** Ambient inputs served from the tape, by their index in `ForkSource.ambient`, rising. All others are live from the start. */
+  readonly ambient: readonly number[]
+  /** Steps that get what they said in another fork. */
+  readonly given?: readonly Transplant[]
+}
+
+/** An answer of a step in another fork, which has no transplant itself. */
+export interface Transplant {
+  readonly step: number
+  readonly from: Coalition
+  readonly draw: number
 }
 
 /** `undefined`: the agent broke, or the oracle could not tell. It counts as neither. */
@@ -19,6 +30,8 @@ export interface Fork {
   readonly outcome: ForkOutcome
   /** Value of each step, comparable with `ForkSource.recorded`; `undefined` if it did not happen. */
   readonly values: readonly (StepValue | undefined)[]
+  /** How many pinned steps got their recorded answers to another request than the recorded one. */
+  readonly forced?: number
   /** Found among those of an earlier search. */
   readonly isServed?: boolean
   readonly tokens?: number
@@ -33,6 +46,8 @@ export interface ForkSource {
   readonly stepCount: number
   /** Value of each step in the failed run. */
   readonly recorded: readonly StepValue[]
+  /** Inputs of the run that are no steps, in order of first use; empty if none could matter. */
+  readonly ambient: readonly AmbientInput[]
   /** How many forks may be under way at once; 1 unless set. */
   readonly concurrency?: number
   /** One fork is as good as many: the same coalition always comes to the same. */

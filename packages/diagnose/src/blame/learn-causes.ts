@@ -7,8 +7,8 @@ import { union, upTo, without } from './step-set.js'
 import { mapConcurrent } from './ledger.js'
 import type { ProbePurpose } from '@retake/tape'
 import { firstFail } from './first-fail.js'
-import type { StepValue } from './fork-source.js'
-import { type LedgerCell, logOddsOfTwoRates } from './ledger.js'
+import { type LedgerCell, logOddsOfTwoRates, type SeenFork } from './ledger.js'
+import type { Tally } from './levels.js'
 
 /**
  * Each member's exact Shapley share of what a set comes to: what it adds, on average over
@@ -55,7 +55,11 @@ const PROOF_DRAWS_MAX = 300
 
 /** When a cause fails too rarely to explain the run, and when that is worth a look, as logarithms. */
 const WEAKER = Math.log(100)
-const MAYBE_WEAKER = 0
+const PROBABLY_WEAKER = Math.log(3)
+const MAYBE_WEAKER = Math.log(1.5)
+/** A part of a cause that fails in three forks of ten hardly does so in as many. */
+const MIN_ALONE = 4
+const MAX_ALONE = 60
 
 interface Proof {
   readonly isProven: boolean
@@ -66,54 +70,131 @@ interface Proof {
 /**
  * Tests what it means to be a cause, more strictly than the search that found it: pinned
  * alone it fails, without any one member it does not, and, for the first cause, it does
- * not fail before its last member.
+ * not fail before its last member, neither with live ambient inputs nor with recorded ones.
  */
 export async function proveCause(
   search: Search,
   core: StepSet,
   order: 'first' | 'other',
 ): Promise<Proof> {
-  const last = core.at(-1)!
-  const claims: [StepSet, boolean, ProbePurpose][] = [[core, true, 'cause']]
-  for (const step of core) claims.push([without(core, [step]), false, 'minimal'])
-  if (order === 'first') claims.push([upTo(last - 1), false, 'repair'])
   let errorRate = 0
-  for (const [pinned, fails, purpose] of claims) {
-    const odds = await oddsOf(search, pinned, fails, purpose)
-    if (odds < barOf(search.errorRate)) return { isProven: false, errorRate: 1 }
+  for (const { cell, fails, purpose } of claimsOf(search, core, order)) {
+    const before = fails ? chosenBy(search, cell, order) : undefined
+    const odds = await oddsOf(search, cell, fails, purpose, before)
+    if (odds < barOf(search.errorRate)) {
+      if (purpose === 'ambient') search.earliest = 'wrong'
+      return { isProven: false, errorRate: 1 }
+    }
     errorRate += 1 / (1 + Math.exp(odds))
   }
   if (await isWeaker(search, core)) return { isProven: false, errorRate: 1 }
   return { isProven: true, errorRate: Math.min(1, errorRate) }
 }
 
+interface Claim {
+  readonly cell: LedgerCell
+  readonly fails: boolean
+  readonly purpose: ProbePurpose
+}
+
+function claimsOf(search: Search, core: StepSet, order: 'first' | 'other'): Claim[] {
+  const { mode, everyInput: ambient, ledger } = search
+  const claims: Claim[] = [{ cell: search.cell(core), fails: true, purpose: 'cause' }]
+  for (const step of core) {
+    claims.push({ cell: search.cell(without(core, [step])), fails: false, purpose: 'minimal' })
+  }
+  if (order === 'other') return claims
+  const before = upTo(core.at(-1)! - 1)
+  claims.push({ cell: search.cell(before), fails: false, purpose: 'repair' })
+  if (search.earliest === 'unchecked') {
+    const recorded = ledger.cell({ pinned: before, mode, ambient })
+    claims.push({ cell: recorded, fails: false, purpose: 'ambient' })
+  }
+  return claims
+}
+
+/** True if what was seen since still speaks for every claim about a cause. Runs no fork. */
+function isStillLikely(search: Search, learned: Learned): boolean {
+  return learned.causes.every((core, index) =>
+    claimsOf(search, core, index === 0 ? 'first' : 'other').every(
+      ({ cell, fails }) => search.levels.logRatio(cell) > 0 === fails,
+    ),
+  )
+}
+
+/**
+ * Forgets causes that a search was stopped with, unless every claim about them is still
+ * proven. If the run often fails anyway, that takes an audit, too.
+ */
+export function dropUnproven(search: Search): void {
+  const { learned } = search
+  if (!learned || learned.isOneByOne) return
+  search.refit()
+  if (!learned.isAudited && search.levels.meanLow >= OFTEN_FAILS.first) {
+    search.learned = undefined
+    return
+  }
+  const isProven = learned.causes.map((core, index) => {
+    const claims = claimsOf(search, core, index === 0 ? 'first' : 'other')
+    return claims.every(({ cell, fails }) => {
+      const ratio = search.levels.logRatio(sinceChosen(search, cell))
+      return (fails ? ratio : -ratio) >= barOf(search.options.errorRate)
+    })
+  })
+  if (isProven[0])
+    learned.causes.splice(0, Infinity, ...learned.causes.filter((_, at) => isProven[at]))
+  else search.learned = undefined
+}
+
+function sinceChosen({ chosenBy }: Search, cell: LedgerCell): Tally {
+  const { fails, forks } = chosenBy.get(cell) ?? { fails: 0, forks: 0 }
+  return { fails: cell.fails - fails, forks: cell.forks - forks }
+}
+
 /** True if it clearly fails less often than the whole run: then it raises the risk, and something else makes it real. */
 async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   const whole = search.cell(search.everyStep)
   const alone = search.cell(core)
+  const { ledger } = search
+  if (!ledger.isDeterministic) await ledger.draw(alone, 'cause', MIN_ALONE - alone.forks)
   for (;;) {
     const odds = logOddsOfTwoRates(search.levels, whole, alone)
     if (odds >= WEAKER) return true
-    const isOpen = odds > MAYBE_WEAKER && whole.forks < alone.forks
-    if (!isOpen || search.ledger.isExhausted(whole)) return false
-    await search.ledger.draw(whole, 'anchor')
+    if (odds <= MAYBE_WEAKER) return false
+    const fewer = whole.forks < alone.forks ? whole : alone
+    if (fewer.forks >= MAX_ALONE || ledger.isExhausted(fewer)) return odds > PROBABLY_WEAKER
+    await ledger.draw(fewer, fewer === whole ? 'anchor' : 'cause')
     search.refit()
   }
+}
+
+/** Above this rate of failing without a cause, forks that chose a set of steps do not also prove it. */
+const OFTEN_FAILS = { first: 0.2, other: 0.04 }
+
+/**
+ * Forks by which the search came upon a set. Of many sets, one fails by chance in all of its
+ * first forks if the run often fails anyway: then only later forks count.
+ */
+function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): Tally | undefined {
+  if (search.levels.meanLow < OFTEN_FAILS[order]) return undefined
+  const known = search.chosenBy.get(cell) ?? { fails: cell.fails, forks: cell.forks }
+  search.chosenBy.set(cell, known)
+  return known
 }
 
 /** How much likelier the claim is than its opposite, as a logarithm. */
 async function oddsOf(
   search: Search,
-  pinned: StepSet,
+  cell: LedgerCell,
   fails: boolean,
   purpose: ProbePurpose,
+  before: Tally | undefined,
 ): Promise<number> {
-  const cell = search.cell(pinned)
   const strict = barOf(search.errorRate / STRICTER)
   const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
   // Its own forks must not have shaped the rates that they are measured by.
   search.reopen(cell)
-  const ratio = await search.settle(cell, purpose, bars)
+  const ratio = await search.settle(cell, purpose, bars, before)
   if (cell.forks > 0) search.conclude(cell, ratio > 0)
   return fails ? ratio : -ratio
 }
@@ -122,8 +203,14 @@ async function oddsOf(
 export class Learned {
   /** The first is what made the run fail; each is proven. */
   readonly causes: StepSet[] = []
-  /** Steps that only carry on what the first cause made of them. */
+  /** Steps that say what was recorded because of a cause. */
   changed: StepSet = []
+  /** Steps that fail without the causes; it could not be decided if they follow from one. */
+  undecided: StepSet = []
+  /** Causes that follow from ambient inputs were set aside. */
+  isSetAside = false
+  /** Sets of steps that were compared by transplant. */
+  transplanted = 0
   /** Without causes and changed steps it does not fail: the others are cleared. */
   clearsOthers = false
   /** A step that made the failure likely before the first cause was complete. */
@@ -148,66 +235,119 @@ export class Learned {
     return this.causes.reduce<StepSet>(union, [])
   }
 
+  /** Steps that prove nothing while they are pinned. */
+  followers(): StepSet {
+    return union(this.changed, this.undecided)
+  }
+
   /** True if pinning these steps should fail. */
   predicts(pinned: StepSet): boolean {
     return this.causes.some((cause) => includesAll(pinned, cause))
   }
 }
 
-/** As many forks of each side are looked at before a step is told to repeat a cause only sometimes. */
-const FORKS_TO_COMPARE = 6
+/** When a step follows from a cause, and when it does not, as logarithms of how much likelier that is. */
+const FOLLOWS = Math.log(60)
+const FOLLOWS_NOT = Math.log(10)
+/** As many forks of each side are compared before it is left open. */
+const MAX_COMPARED = 40
+const MIN_COMPARED = 4
+/** A step that repeats a cause in every second fork would show up in as many. */
+const MIN_NEVER = 7
+/** As many sets of steps are compared by transplant; a long cascade would take forever. */
+const MAX_TRANSPLANTED = 6
 
 /**
- * Steps that came to what was recorded because of a cause: pinned alone it brings their
- * values about in most forks, and where it is repaired, or only the member that they follow
- * from, they mostly vanish. Reads forks that were drawn to prove the cause, and draws none.
+ * Steps whose recorded values come back when a cause is pinned, and do not when it is
+ * repaired, in forks that were drawn anyway. An equal value has an equal effect, so this
+ * needs no transplant; values that differ say nothing, because models reword.
  */
-function findChanged(search: Search, cause: StepSet): StepSet {
+function findRepeated(search: Search, cause: StepSet): StepSet {
   if (search.mode === 'frozen') return []
   const caused = search.cell(cause)
-  if (caused.values.length === 0) return []
-  const repaired = [
-    { cell: repairedCell(search, cause), after: -1 },
-    ...cause.slice(0, -1).map((member) => ({
-      cell: search.cell(without(cause, [member])),
-      after: member,
-    })),
-  ].filter(({ cell }) => cell.values.length > 0)
-  return without(search.everyStep, cause).filter(
-    (step) =>
-      share(search, caused, step) > 0.5 &&
-      repaired.some(({ cell, after }) => step > after && share(search, cell, step) < 0.5),
-  )
+  const repaired = [search.cell([]), search.cell(upTo(cause[0]! - 1))]
+  const later = search.everyStep.filter((step) => step > cause[0]! && !cause.includes(step))
+  return later.filter((step) => {
+    const isRecorded = ({ values }: SeenFork) => values[step] === search.source.recorded[step]
+    const tally = (cells: readonly LedgerCell[]): Tally => {
+      const seen = [...new Set(cells)].flatMap((cell) => cell.seen)
+      return { fails: seen.filter(isRecorded).length, forks: seen.length }
+    }
+    return comparedRates(search, tally([caused]), tally(repaired)) === 'more'
+  })
 }
 
 /**
- * True if a step that fails alone only repeats a cause, even if not in most forks: its
- * value comes up when the cause is pinned, and never when it is repaired.
+ * Compares how often the fault shows with the cause pinned and with it repaired. Where
+ * nothing is left to chance, forks that agree decide.
  */
-async function isSometimesEcho(search: Search, cause: StepSet, step: number): Promise<boolean> {
-  if (step <= cause.at(-1)!) return false
-  const { ledger } = search
-  const caused = search.cell(cause, 'free')
-  const repaired = search.mode === 'free' ? repairedCell(search, cause) : search.cell([], 'free')
-  for (const cell of [caused, repaired]) {
-    while (cell.forks < FORKS_TO_COMPARE && !ledger.isExhausted(cell)) {
-      await ledger.draw(cell, 'echo', FORKS_TO_COMPARE - cell.forks)
-    }
+function comparedRates(search: Search, caused: Tally, repaired: Tally): 'more' | 'same' | 'open' {
+  const { ledger, levels } = search
+  const forks = Math.min(caused.forks, repaired.forks)
+  if (ledger.isDeterministic || levels.isCertaintyExpected) {
+    if (forks < (ledger.isDeterministic ? 1 : 2)) return 'open'
+    if (caused.fails === caused.forks && repaired.fails === 0) return 'more'
+    const isNever = caused.fails === 0 && repaired.fails === 0
+    if (isNever && (ledger.isDeterministic || caused.forks >= MIN_NEVER)) return 'same'
   }
-  return share(search, caused, step) > 0 && share(search, repaired, step) === 0
+  const odds = logOddsOfTwoRates(levels, caused, repaired)
+  if (odds >= FOLLOWS) return 'more'
+  return forks >= MIN_COMPARED && odds <= -FOLLOWS_NOT ? 'same' : 'open'
 }
 
-/** The run up to the last member of a cause, with that member and what follows free. */
-function repairedCell(search: Search, cause: StepSet): LedgerCell {
-  return search.cell(upTo(cause.at(-1)! - 1), 'free')
-}
+/**
+ * True if a member of a failing set carries the fault because of a cause; decided by
+ * effect. With the cause repaired and the other members pinned, the member gets what it
+ * said in forks with the cause pinned. If that fails more often than what the member says
+ * there by itself, it follows from the cause. `undefined` if that could not be decided.
+ */
+export async function followsFrom(
+  search: Search,
+  caused: LedgerCell,
+  core: StepSet,
+  member: number,
+): Promise<boolean | undefined> {
+  const { ledger, source } = search
+  const repaired = search.cell(without(core, [member]))
+  const valueIn = ({ values }: SeenFork) => values[member]
+  const given = { fails: 0, forks: 0 }
+  for (let at = 0; ; at++) {
+    const own = { fails: repaired.seen.filter(shownByItself).length, forks: repaired.forks }
+    const compared = comparedRates(search, given, own)
+    if (compared !== 'open') return compared === 'more'
+    if (at >= MAX_COMPARED) return undefined
+    const wanted = [at + 1, Math.max(MIN_COMPARED, at < 10 ? (at + 1) / 2 : at - 4)]
+    for (const [index, cell] of [caused, repaired].entries()) {
+      if (cell.forks < wanted[index]! && !ledger.isExhausted(cell)) await ledger.draw(cell, 'echo')
+    }
+    const fork = caused.seen[at]
+    if (fork === undefined) return undefined
+    const isFail = await failsGiven(fork)
+    if (isFail === undefined) return undefined
+    given.forks++
+    if (isFail) given.fails++
+  }
 
-/** In how many of its forks a step came to what was recorded. */
-function share({ source }: Search, cell: LedgerCell, step: number): number {
-  const recorded: StepValue | undefined = source.recorded[step]
-  let same = 0
-  for (const values of cell.values) if (values[step] === recorded) same++
-  return cell.values.length === 0 ? 0 : same / cell.values.length
+  /**
+   * What is said on both sides cannot make a difference, except for the recorded value: that
+   * is known to fail.
+   */
+  function shownByItself(fork: SeenFork): boolean {
+    const value = valueIn(fork)
+    if (value === source.recorded[member]) return true
+    return fork.isFail && !caused.seen.some((other) => valueIn(other) === value)
+  }
+
+  /** True if a fork fails in which the member says the same; `undefined` without a verdict. */
+  async function failsGiven(fork: SeenFork): Promise<boolean | undefined> {
+    const value = valueIn(fork)
+    if (value === source.recorded[member]) return true
+    if (value === undefined || repaired.seen.some((other) => valueIn(other) === value)) return false
+    const from = { step: member, from: caused.coalition, draw: fork.draw }
+    const cell = ledger.cell({ ...repaired.coalition, given: [from] })
+    await ledger.draw(cell, 'transplant')
+    return cell.seen[0]?.isFail
+  }
 }
 
 const MAX_MEMBERS = 8
@@ -333,10 +473,18 @@ export async function learnCauses(search: Search): Promise<void> {
     if (attempt > 0) {
       search.note('An audit or a proof spoke against what was learned; it was learned again.')
     }
+    const wasCertain = search.levels.isCertaintyExpected
     const outcome = await learnOnce(search)
-    if (outcome === 'stands') return
+    if (outcome === 'holds' || search.earliest === 'wrong') return
     changed = search.learned?.changed ?? []
     search.learned = undefined
+    if (wasCertain) {
+      // Single forks decided: the run does not do the same each time, or causes undo each other.
+      search.levels.isCertaintyExpected = false
+      search.reopenAll()
+      attempt--
+      continue
+    }
     search.errorRate /= SURER
     const isFinal = isNearlyCertain(search)
     search.reopenAll()
@@ -346,16 +494,17 @@ export async function learnCauses(search: Search): Promise<void> {
   await learnOneByOne(search, changed)
 }
 
-async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
+async function learnOnce(search: Search): Promise<'holds' | 'contradicted'> {
   const core = await findCore(search, search.everyStep)
   if (!core) return 'contradicted'
   const proof = await proveCause(search, core, 'first')
   if (!proof.isProven) return 'contradicted'
   const learned = new Learned(core, proof.errorRate)
   search.learned = learned
-  learned.changed = findChanged(search, core)
+  if (search.options.echoes) learned.changed = findRepeated(search, core)
   search.begin('back-ups')
   await findBackUps(search, learned)
+  if (!isStillLikely(search, learned)) return 'contradicted'
   search.begin('audit')
   for (;;) {
     const contradiction = await auditCauses(search, learned)
@@ -371,7 +520,7 @@ async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
   if (learned.causes.length > 1 && !(await stillPasses(search))) return 'contradicted'
   if (!(await stillProven(search, learned))) return 'contradicted'
   learned.isAudited = true
-  return 'stands'
+  return 'holds'
 }
 
 /**
@@ -439,11 +588,12 @@ async function sharesOf(search: Search, cause: StepSet): Promise<number[] | unde
  */
 async function findBackUps(search: Search, learned: Learned): Promise<void> {
   for (;;) {
-    const rest = without(search.everyStep, union(learned.named(), learned.changed))
+    const rest = without(search.everyStep, union(learned.named(), learned.followers()))
     const stillFails = rest.length === 0 ? false : await search.fails(rest, 'back-up')
     learned.clearsOthers = stillFails === false
     if (stillFails !== true || learned.causes.length >= search.options.maxCauses) return
     if (!(await addCauseIn(search, learned, rest))) return
+    if (!isStillLikely(search, learned)) return
   }
 }
 
@@ -460,14 +610,30 @@ async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Pro
     if (shared.length === core.length || shared.length === cause.length) return false
     if (shared.length > 0 && !(await isHarmless(search, shared))) return false
   }
-  const first = learned.causes[0]!
-  if (core.length === 1 && (await isSometimesEcho(search, first, core[0]!))) {
-    learned.changed = union(learned.changed, core)
-    return true
-  }
+  if (await setAside(search, learned, core)) return true
   if (!(await proveCause(search, core, 'other')).isProven) return false
   learned.causes.push(core)
   return true
+}
+
+/** Sets aside members of a failing set that follow from a known cause, or may do so. */
+async function setAside(search: Search, learned: Learned, core: StepSet): Promise<boolean> {
+  if (!search.options.echoes) return false
+  const before = learned.followers().length
+  const isTransplantable = learned.transplanted++ < MAX_TRANSPLANTED
+  for (const member of core) {
+    const causes = learned.causes.filter((cause) => cause[0]! < member && !cause.includes(member))
+    for (const cause of causes) {
+      const follows = isTransplantable
+        ? await followsFrom(search, search.cell(cause, 'free'), core, member)
+        : undefined
+      if (follows === false) continue
+      if (follows) learned.changed = union(learned.changed, [member])
+      else learned.undecided = union(learned.undecided, [member])
+      break
+    }
+  }
+  return learned.followers().length > before
 }
 
 async function isHarmless(search: Search, steps: StepSet): Promise<boolean> {

@@ -1,4 +1,5 @@
-import type { BlameMode, ForkCounts, BlameProbe, ProbePurpose, Rate } from '@retake/tape'
+import type { ForkCounts, BlameProbe, PassRate, ProbePurpose, Rate } from '@retake/tape'
+import { labelRanges } from '@retake/tape/present'
 import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
 import { isPrefix, rangesText, type StepSet } from './step-set.js'
 import { confidenceSequence, logBeta } from './stats.js'
@@ -14,11 +15,16 @@ export class SearchStopped extends Error {
   }
 }
 
+/** A fork that came to a verdict. */
+export interface SeenFork {
+  readonly draw: number
+  readonly isFail: boolean
+  readonly values: readonly (StepValue | undefined)[]
+}
+
 /** Facts about one coalition. */
 export interface LedgerCell {
   readonly coalition: Coalition
-  /** Its steps as ranges. */
-  readonly text: string
   /** Purpose of its first fork. */
   purpose: ProbePurpose
   /** Forks that came to a verdict, and how many of them failed. */
@@ -27,8 +33,8 @@ export interface LedgerCell {
   undefinedForks: number
   /** The conclusion; missing while it is open. */
   verdict: boolean | undefined
-  /** Values of the steps, one entry for each fork that came to a verdict. */
-  readonly values: (readonly (StepValue | undefined)[])[]
+  /** Its forks that came to a verdict, in the order in which they ended. */
+  readonly seen: SeenFork[]
 }
 
 export interface LedgerLimits {
@@ -58,6 +64,8 @@ export class Ledger {
   private readonly drawn = new Map<LedgerCell, number>()
   private readonly waiting: (() => void)[] = []
   private underWay = 0
+  /** Forks of one coalition came to different outcomes. */
+  hasChance = false
   /** A fork has failed or was given up: what else is being asked at the same time ends too. */
   private isClosed = false
   private spentUsd = 0
@@ -74,22 +82,21 @@ export class Ledger {
     this.dearestUsd = limits.forkUsd ?? 0
   }
 
-  /** With everything pinned there is nothing left for a mode to say: that is one coalition. */
-  cell(pinned: StepSet, mode: BlameMode): LedgerCell {
-    const isWhole = pinned.length === this.source.stepCount
-    const text = rangesText(pinned)
-    const key = mode === 'frozen' && !isWhole ? `frozen ${text}` : text
+  /** With every step pinned both modes are the same coalition. */
+  cell(wanted: Coalition): LedgerCell {
+    const isWhole = wanted.pinned.length === this.source.stepCount
+    const coalition: Coalition = isWhole ? { ...wanted, mode: 'free' } : wanted
+    const key = keyOf(coalition)
     let cell = this.cells.get(key)
     if (!cell) {
       cell = {
-        coalition: { pinned, mode: isWhole ? 'free' : mode },
-        text,
+        coalition,
         purpose: 'prefix',
         forks: 0,
         fails: 0,
         undefinedForks: 0,
         verdict: undefined,
-        values: [],
+        seen: [],
       }
       this.cells.set(key, cell)
     }
@@ -126,7 +133,7 @@ export class Ledger {
     this.underWay++
     try {
       const fork = await this.untilStopped(this.source.fork(cell.coalition, draw))
-      this.count(cell, fork)
+      this.count(cell, draw, fork)
     } catch (error) {
       this.isClosed = true
       throw error
@@ -187,10 +194,11 @@ export class Ledger {
     })
   }
 
-  private count(cell: LedgerCell, fork: Fork): void {
+  private count(cell: LedgerCell, draw: number, fork: Fork): void {
     const { counts } = this
+    const { pinned, given = [] } = cell.coalition
     counts.asked++
-    counts.liveSteps += this.source.stepCount - cell.coalition.pinned.length
+    counts.liveSteps += this.source.stepCount - pinned.length - given.length
     if (fork.tokens !== undefined) {
       this.readsTokens = true
       counts.tokens += fork.tokens
@@ -210,20 +218,42 @@ export class Ledger {
       cell.undefinedForks++
       return
     }
+    const isFail = fork.outcome === 'fail'
     cell.forks++
-    if (fork.outcome === 'fail') cell.fails++
-    cell.values.push(fork.values)
+    if (isFail) cell.fails++
+    if (cell.fails > 0 && cell.fails < cell.forks) this.hasChance = true
+    cell.seen.push({ draw, isFail, values: fork.values })
   }
 
   /** Every coalition that was asked, in order. */
-  evidence(): BlameProbe[] {
-    return this.asked.map(probeOf)
+  evidence(labels: readonly string[]): BlameProbe[] {
+    return this.transplantsMerged().map((cell) => probeOf(cell, labels))
   }
 
-  /** The prefixes that were asked, from the shortest. */
-  prefixes(): LedgerCell[] {
+  /** Transplants that differ only in the fork that a value was taken from, as one coalition. */
+  private transplantsMerged(): LedgerCell[] {
+    const merged = new Map<string, LedgerCell>()
+    for (const cell of this.asked) {
+      const { given = [], ...coalition } = cell.coalition
+      const same = given.map((each) => ({ ...each, draw: 0 }))
+      const key = keyOf({ ...coalition, given: same })
+      const known = merged.get(key)
+      if (known === undefined) merged.set(key, { ...cell })
+      else {
+        known.forks += cell.forks
+        known.fails += cell.fails
+        known.undefinedForks += cell.undefinedForks
+      }
+    }
+    return [...merged.values()]
+  }
+
+  /** The prefixes that were asked with these ambient inputs pinned, from the shortest. */
+  prefixes(ambient: StepSet): LedgerCell[] {
+    const isSameWorld = (at: Coalition) => rangesText(at.ambient) === rangesText(ambient)
     return this.asked
-      .filter(({ coalition: { pinned, mode } }) => mode === 'free' && isPrefix(pinned))
+      .filter(({ coalition }) => coalition.mode === 'free' && !coalition.given?.length)
+      .filter(({ coalition }) => isPrefix(coalition.pinned) && isSameWorld(coalition))
       .toSorted((a, b) => a.coalition.pinned.length - b.coalition.pinned.length)
   }
 
@@ -237,11 +267,27 @@ export class Ledger {
   }
 }
 
-export function probeOf(cell: LedgerCell): BlameProbe {
+/** Distinguishes coalitions. */
+function keyOf({ pinned, mode, ambient, given = [] }: Coalition): string {
+  const others = given.map(({ step, from, draw }) => `${step} from ${keyOf(from)} #${draw}`)
+  return [mode, rangesText(pinned), rangesText(ambient), ...others].join(' | ')
+}
+
+export function probeOf(cell: LedgerCell, labels: readonly string[]): BlameProbe {
+  const { pinned, mode, ambient, given = [] } = cell.coalition
   return {
     purpose: cell.purpose,
-    mode: cell.coalition.mode,
-    kept: cell.text,
+    mode,
+    pinned: labelRanges(pinned, labels),
+    ...(ambient.length === 0 ? {} : { ambient }),
+    ...(given.length === 0
+      ? {}
+      : {
+          given: given.map(({ step, from }) => ({
+            step: labels[step]!,
+            from: labelRanges(from.pinned, labels),
+          })),
+        }),
     rate: rateOf(cell),
     undefinedForks: cell.undefinedForks,
     ...(cell.verdict === undefined ? {} : { fails: cell.verdict }),
@@ -252,6 +298,12 @@ export function probeOf(cell: LedgerCell): BlameProbe {
 export function rateOf(counted: { readonly fails: number; readonly forks: number }): Rate {
   const { fails, forks } = counted
   return { fails, forks, ...confidenceSequence(fails, forks) }
+}
+
+/** How often it passed, with the same bounds. */
+export function passRateOf(counted: { readonly fails: number; readonly forks: number }): PassRate {
+  const { fails, forks, low, high } = rateOf(counted)
+  return { passes: forks - fails, forks, low: 1 - high, high: 1 - low }
 }
 
 /**

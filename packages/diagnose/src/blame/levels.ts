@@ -7,11 +7,13 @@ export interface Tally {
 const NONE: Tally = { fails: 0, forks: 0 }
 
 const HIGH = [0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.995]
-const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4]
-const SMALLEST_GAP = 0.1
+const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
+const SMALLEST_GAP = 0.09
 
 /** How much more likely than another pair of rates it is, before any fork, that nothing is left to chance. */
 const CERTAINTY_WEIGHT = 12
+/** The same for a run that did exactly the same in its first forks. */
+const EXPECTED_WEIGHT = 150
 
 /**
  * How often a run fails when a cause is kept, and when none is: which pairs of rates go
@@ -23,7 +25,10 @@ export class Levels {
   readonly high: Float64Array
   readonly low: Float64Array
   readonly weights: Float64Array
+  /** True while the run seems to do the same each time: then one fork mostly decides. */
+  isCertaintyExpected = false
   private readonly prior: Float64Array
+  private readonly certain: number
   private readonly logs: Readonly<Record<'high' | 'notHigh' | 'low' | 'notLow', Float64Array>>
   private readonly terms: Float64Array
 
@@ -35,9 +40,9 @@ export class Levels {
         )
     this.high = Float64Array.from(pairs, ([high]) => high)
     this.low = Float64Array.from(pairs, ([, low]) => low)
-    this.prior = Float64Array.from(pairs, ([high, low]) =>
-      high > 0.99 && low < 0.01 ? CERTAINTY_WEIGHT : 1,
-    )
+    this.certain = pairs.findIndex(([high, low]) => high > 0.99 && low < 0.01)
+    this.prior = new Float64Array(pairs.length).fill(1)
+    this.prior[this.certain] = CERTAINTY_WEIGHT
     const total = this.prior.reduce((sum, weight) => sum + weight, 0)
     for (let pair = 0; pair < this.prior.length; pair++) this.prior[pair]! /= total
     this.weights = this.prior.slice()
@@ -68,7 +73,9 @@ export class Levels {
     for (const term of this.terms) if (term > highest) highest = term
     let total = 0
     for (let pair = 0; pair < this.terms.length; pair++) {
-      const weight = this.prior[pair]! * Math.exp(this.terms[pair]! - highest)
+      const isExpected = this.isCertaintyExpected && pair === this.certain
+      const before = this.prior[pair]! * (isExpected ? EXPECTED_WEIGHT / CERTAINTY_WEIGHT : 1)
+      const weight = before * Math.exp(this.terms[pair]! - highest)
       this.weights[pair] = weight
       total += weight
     }

@@ -1,7 +1,16 @@
-import type { BlamedStep, BlameFindings, BlameVerdict, CauseSet, StepRole } from '@retake/tape'
+import type {
+  BlamedStep,
+  BlameFindings,
+  BlameRace,
+  BlameVerdict,
+  CauseSet,
+  StepRole,
+  TestedRepair,
+} from '@retake/tape'
 import { minimalRepair } from './step-set.js'
+import { labelRanges, stepsText } from '@retake/tape/present'
 import type { Learned } from './learn-causes.js'
-import { rateOf } from './ledger.js'
+import { passRateOf, rateOf } from './ledger.js'
 import { riskCurve } from './first-fail.js'
 import type { Search } from './search.js'
 import type { StepSet } from './step-set.js'
@@ -13,46 +22,116 @@ export interface Conclusion {
 
 /** Puts what a search knows into findings. */
 export function makeFindings(search: Search, conclusion: Conclusion): BlameFindings {
-  const { ledger, learned } = search
-  const causes = learned?.causes ?? []
-  const first = causes[0]
-  const curve = riskCurve(ledger)
+  const { ledger, learned, source } = search
+  const first = namedCauses(search)[0]
+  const repair = testedRepair(search)
+  const race = conclusion.verdict === 'race' ? raceOf(search) : undefined
   return {
-    version: 1,
+    version: 2,
     ...conclusion,
-    causes: causes.map((steps, order) => causeSet(search, steps, order)),
+    causes: causeSets(search),
     steps: search.everyStep.map((step) => blamedStep(search, step)),
-    minimalRepair: minimalRepair(causes),
+    ambient: source.ambient,
+    ...(race === undefined ? {} : { race }),
+    ...(repair === undefined ? {} : { repair }),
     ...(first
-      ? { decisionStep: learned?.raisedRisk?.step ?? first[0]!, commitStep: first.at(-1)! }
+      ? {
+          decisionStep: search.labelOf(learned?.raisedRisk?.step ?? first[0]!),
+          commitStep: search.labelOf(first.at(-1)!),
+        }
       : {}),
-    confidence: learned ? Math.max(0, 1 - learned.errorRate) : 0,
+    confidence: confidenceOf(search),
     anchors: {
-      kept: rateOf(search.cell(search.everyStep)),
-      free: rateOf(search.cell([])),
+      pinned: rateOf(search.replayCell),
+      free: rateOf(search.freeCell),
+      ...(source.ambient.length === 0 ? {} : { ambientFree: rateOf(search.ambientFreeCell) }),
     },
-    riskCurve: curve,
+    riskCurve: riskCurve(search),
     mode: search.mode,
-    evidence: ledger.evidence(),
+    evidence: ledger.evidence(search.labels),
     forks: ledger.forkCounts(),
     notes: [...search.notes, ...(learned ? notesOn(search, learned) : [])],
   }
 }
 
+/** Causes among the steps; none while they may follow from ambient inputs. */
+function namedCauses({ learned, ambientCause, earliest }: Search): readonly StepSet[] {
+  if (!learned || earliest === 'wrong' || (ambientCause && !learned.isSetAside)) return []
+  return learned.causes
+}
+
+function causeSets(search: Search): CauseSet[] {
+  const { ambientCause } = search
+  const causes = namedCauses(search).map((steps, order) => causeSet(search, steps, order))
+  return ambientCause
+    ? [...causes, ambientCauseSet(search, ambientCause.inputs, causes.length)]
+    : causes
+}
+
+/** At most this much is claimed for a cause that no audit has tested. */
+const UNAUDITED_MAX = 0.9
+
+/** Nothing is claimed for a cause while it is open which of the pinned ambient inputs it needs. */
+function confidenceOf(search: Search): number {
+  const { learned, ambientCause, ambient, needed } = search
+  const isStep = namedCauses(search).length > 0
+  if (isStep && learned) {
+    if (ambient.length > 0 && needed.length === 0) return 0
+    return Math.max(0, Math.min(1 - learned.errorRate, learned.isAudited ? 1 : UNAUDITED_MAX))
+  }
+  return ambientCause ? Math.max(0, 1 - ambientCause.errorRate) : 0
+}
+
+function testedRepair(search: Search): TestedRepair | undefined {
+  const { repair, ambientCause, labels } = search
+  if (!repair) return undefined
+  return {
+    steps: repair.steps.map((step) => search.labelOf(step)),
+    ...(ambientCause ? { ambient: ambientCause.inputs } : {}),
+    pinned: labelRanges(repair.cell.coalition.pinned, labels),
+    rate: passRateOf(repair.cell),
+  }
+}
+
+function raceOf({ source, needed, ambientCause }: Search): BlameRace {
+  const inputs = needed.length > 0 ? needed : (ambientCause?.inputs ?? [])
+  const orders = inputs.flatMap((index) => source.ambient[index]!.steps ?? [])
+  const steps = [...new Set(orders)]
+  return { steps, text: `It fails in the recorded order of ${stepsText(steps, { steps: [] })}.` }
+}
+
+function ambientCauseSet(search: Search, inputs: StepSet, order: number): CauseSet {
+  const { ledger, mode } = search
+  return {
+    role: order > 0 ? 'back-up' : inputs.length === 1 ? 'root' : 'joint',
+    steps: [],
+    ambient: inputs,
+    sufficiency: rateOf(ledger.cell({ pinned: [], mode, ambient: inputs })),
+    shares: [],
+  }
+}
+
 /** Without any one member it does not fail, so each has the same share of what they do together. */
 function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
+  const { ledger, mode } = search
+  const needed = search.needed.length > 0 ? search.needed : search.ambient
+  const members = steps.length + needed.length
+  const alone =
+    needed.length === 0 ? search.cell(steps) : ledger.cell({ pinned: steps, mode, ambient: needed })
   return {
-    role: order > 0 ? 'back-up' : steps.length === 1 ? 'root' : 'joint',
-    steps,
-    sufficiency: rateOf(search.cell(steps)),
-    shares: (order === 0 && search.learned?.shares) || steps.map(() => 1 / steps.length),
+    role: order > 0 ? 'back-up' : members === 1 ? 'root' : 'joint',
+    steps: steps.map((step) => search.labelOf(step)),
+    ...(needed.length === 0 ? {} : { ambient: needed }),
+    sufficiency: rateOf(alone),
+    shares: (order === 0 && search.learned?.shares) || steps.map(() => 1 / members),
   }
 }
 
 function blamedStep(search: Search, step: number): BlamedStep {
-  const causes = search.learned?.causes ?? []
+  const causes = namedCauses(search)
   const alone = search.cell([step])
   const prior = search.options.prior?.[step]
+  const intervention = search.options.interventions?.[step]
   return {
     label: search.labelOf(step),
     role: roleOf(search, step),
@@ -61,15 +140,30 @@ function blamedStep(search: Search, step: number): BlamedStep {
     responsibility: responsibilityOf(causes, step),
     ...(alone.forks > 0 ? { alone: rateOf(alone) } : {}),
     ...(prior === undefined ? {} : { prior }),
+    ...(isUnchanged(search, step) ? { isUnchanged: true } : {}),
+    ...(intervention === undefined ? {} : { intervention }),
   }
 }
 
+function isUnchanged({ freeCell, source }: Search, step: number): boolean {
+  const { seen } = freeCell
+  return (
+    seen.length >= SEEN_FORKS && seen.every(({ values }) => values[step] === source.recorded[step])
+  )
+}
+
+/** Fewer forks with nothing pinned say little about what never changes. */
+const SEEN_FORKS = 4
+
 function roleOf(search: Search, step: number): StepRole {
-  const { learned } = search
-  if (!learned) return 'unknown'
-  const order = learned.causes.findIndex((cause) => cause.includes(step))
-  if (order === 0) return learned.causes[0]!.length === 1 ? 'root' : 'joint'
+  const { learned, needed, ambientCause } = search
+  const causes = namedCauses(search)
+  if (!learned) return ambientCause ? 'clear' : 'unknown'
+  if (causes.length === 0 && !learned.isSetAside) return 'unknown'
+  const order = causes.findIndex((cause) => cause.includes(step))
+  if (order === 0) return causes[0]!.length + needed.length === 1 ? 'root' : 'joint'
   if (order > 0) return 'back-up'
+  if (learned.undecided.includes(step)) return 'unknown'
   if (learned.changed.includes(step)) {
     const { verdict } = search.cell([step])
     return verdict === undefined ? 'unknown' : verdict ? 'echo' : 'affected'
@@ -96,9 +190,26 @@ function notesOn(search: Search, learned: Learned): string[] {
       `${where} had already raised the risk from ${percent(before)} to ${percent(after)} when the cause made it real.`,
     )
   }
+  if (learned.undecided.length > 0) {
+    const steps = stepsText(
+      learned.undecided.map((step) => search.labelOf(step)),
+      {
+        steps: search.labels.map((label) => ({ label })),
+      },
+    )
+    notes.push(
+      `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. Whether that only repeats the cause or would have failed by itself could not be decided.`,
+    )
+  }
   if (!learned.clearsOthers && !learned.isOneByOne) {
     notes.push('There may be more causes: without those that are named it may still fail.')
   }
   if (!learned.isAudited) notes.push('The cause is proven, but it ended before that was audited.')
   return notes
+}
+
+/** The steps of each cause by their place among the searched ones, from 0. */
+export function causeIndexes({ causes, steps }: BlameFindings): number[][] {
+  const indexOf = new Map(steps.map(({ label }, index) => [label, index]))
+  return causes.map((cause) => cause.steps.map((label) => indexOf.get(label)!))
 }

@@ -11,6 +11,7 @@ async function searchOf(
   const source: ForkSource = {
     stepCount: 10,
     recorded: Array.from({ length: 10 }, () => 0),
+    ambient: [],
     fork: async ({ pinned }: Coalition, draw) => ({
       outcome: fails(pinned, draw) ? 'fail' : 'pass',
       values: [],

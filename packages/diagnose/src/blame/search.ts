@@ -1,6 +1,8 @@
 import type { BlameMode, ProbePurpose } from '@retake/tape'
-import type { ForkSource } from './fork-source.js'
+import type { Coalition, ForkSource } from './fork-source.js'
+import type { AmbientCause } from './find-ambient.js'
 import type { Learned } from './learn-causes.js'
+import type { RunRepair } from './run-repair.js'
 import type { BlameOptions } from './blame-run.js'
 import { type LedgerCell, Ledger } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
@@ -8,7 +10,7 @@ import { type Random, seededRandom } from './seeded-random.js'
 import { type StepSet, upTo } from './step-set.js'
 
 /** Phases of a search, in this order. */
-const PHASES = ['anchors', 'cause', 'back-ups', 'audit', 'echoes'] as const
+const PHASES = ['anchors', 'ambient', 'cause', 'back-ups', 'audit', 'echoes'] as const
 
 type Phase = (typeof PHASES)[number]
 
@@ -20,6 +22,7 @@ function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): n
   const halvings = Math.ceil(Math.log2(Math.max(2, stepCount)))
   const queries = {
     anchors: 4,
+    ambient: 0,
     cause: halvings + 4,
     'back-ups': 1,
     audit: 10,
@@ -30,6 +33,9 @@ function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): n
 
 /** At most this many forks that come to a verdict decide one question. */
 const MAX_DRAWS = 100
+
+/** As many forks speak for the rate of an anchor. */
+const FIRM_FORKS = 16
 
 /** A question with this many forks is not an easy one. */
 const OPEN_AFTER = 8
@@ -47,43 +53,98 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
+/** What is searched: steps while some ambient inputs are pinned, or ambient inputs while all steps are. */
+export interface Players {
+  readonly count: number
+  coalition(pinned: StepSet, mode: BlameMode): Coalition
+}
+
 /** State of one search: its forks, its rates, and how sure it must be. */
 export class Search {
+  /** How many players are searched. */
   readonly stepCount: number
   readonly everyStep: StepSet
-  readonly ledger: Ledger
+  /** Display names of the steps. */
+  readonly labels: readonly string[]
   readonly levels: Levels
   readonly random: Random
   readonly notes: string[] = []
+  /** Ambient inputs that alone made the run fail. */
+  ambientCause: AmbientCause | undefined
+  /** A repair that was run and passed. */
+  repair: RunRepair | undefined
   /** Facts proven so far; missing while nothing is, or no longer. */
   learned: Learned | undefined
   mode: BlameMode = 'free'
+  readonly everyInput: StepSet
+  /** Ambient inputs that are pinned in every fork of steps. */
+  ambient: StepSet = []
+  /** Ambient inputs that belong to every cause among the steps. */
+  needed: StepSet = []
+  /**
+   * `unchecked`: a cause among the steps may follow from ambient inputs that are not pinned.
+   * `wrong`: one does. `known`: that is ruled out.
+   */
+  earliest: 'unchecked' | 'wrong' | 'known' = 'known'
   errorRate: number
   private phase: Phase = 'anchors'
   private forksBefore = 0
   private failing: Tally = { fails: 0, forks: 0 }
   private passing: Tally = { fails: 0, forks: 0 }
   private readonly decided = new Set<LedgerCell>()
+  /** Forks of a coalition by which the search came upon it. */
+  readonly chosenBy = new Map<LedgerCell, Tally>()
 
   constructor(
     readonly source: ForkSource,
     readonly options: SearchOptions,
+    readonly ledger = new Ledger(source, options),
+    private readonly players: Players = {
+      count: source.stepCount,
+      coalition: (pinned, mode) => ({ pinned, mode, ambient: this.ambient }),
+    },
   ) {
-    this.stepCount = source.stepCount
-    this.everyStep = upTo(source.stepCount - 1)
-    this.ledger = new Ledger(source, options)
+    this.stepCount = players.count
+    this.everyStep = upTo(players.count - 1)
+    this.everyInput = upTo(source.ambient.length - 1)
+    this.labels = this.everyStep.map((step) => options.labels?.[step] ?? String(step + 1))
     this.levels = new Levels(this.ledger.isDeterministic)
     this.random = seededRandom(options.seed)
     this.errorRate = options.errorRate
   }
 
+  /** A search of other players with the same forks; none of them repeats another. */
+  among(players: Players): Search {
+    const { prior: _prior, labels: _labels, ...options } = this.options
+    const search = new Search(this.source, { ...options, echoes: false }, this.ledger, players)
+    search.mode = this.mode
+    return search
+  }
+
+  /** The unchanged run. */
+  get replayCell(): LedgerCell {
+    const pinned = upTo(this.source.stepCount - 1)
+    return this.ledger.cell({ pinned, mode: 'free', ambient: this.everyInput })
+  }
+
+  /** Every step is pinned, and no ambient input. */
+  get ambientFreeCell(): LedgerCell {
+    const pinned = upTo(this.source.stepCount - 1)
+    return this.ledger.cell({ pinned, mode: 'free', ambient: [] })
+  }
+
+  /** Nothing is pinned. */
+  get freeCell(): LedgerCell {
+    return this.ledger.cell({ pinned: [], mode: this.mode, ambient: [] })
+  }
+
   cell(pinned: StepSet, mode: BlameMode = this.mode): LedgerCell {
-    return this.ledger.cell(pinned, mode)
+    return this.ledger.cell(this.players.coalition(pinned, mode))
   }
 
   /** Display name of a step. */
   labelOf(step: number): string {
-    return this.options.labels?.[step] ?? String(step + 1)
+    return this.labels[step]!
   }
 
   /** Says something that a reader must know, once. */
@@ -108,16 +169,22 @@ export class Search {
     return ratio > 0
   }
 
-  /** Forks a coalition until a bar is passed; comes to the logarithm of the likelihood ratio. */
-  async settle(cell: LedgerCell, purpose: ProbePurpose, bars: Bars): Promise<number> {
+  /** Forks a coalition until a bar is passed; comes to the logarithm of the likelihood ratio. Forks `before` do not count. */
+  async settle(
+    cell: LedgerCell,
+    purpose: ProbePurpose,
+    bars: Bars,
+    before: Tally = { fails: 0, forks: 0 },
+  ): Promise<number> {
     const { ledger } = this
     const maxDraws = bars.maxDraws ?? MAX_DRAWS
     for (;;) {
-      const ratio = this.levels.logRatio(cell)
+      const counted = { fails: cell.fails - before.fails, forks: cell.forks - before.forks }
+      const ratio = this.levels.logRatio(counted)
       if (ratio >= bars.fails || ratio <= -bars.passes) return ratio
       if (cell.forks >= maxDraws || ledger.isExhausted(cell)) return ratio
       if (await this.firmUpRates(cell)) continue
-      const times = ledger.concurrency === 1 ? 1 : this.surelyNeeded(cell, bars)
+      const times = ledger.concurrency === 1 ? 1 : this.surelyNeeded(counted, bars)
       await ledger.draw(cell, purpose, Math.min(times, maxDraws - cell.forks))
     }
   }
@@ -139,8 +206,18 @@ export class Search {
     return true
   }
 
+  /** Draws more of the anchors where few forks speak for them; true if it did. */
+  async firmUpAnchors(): Promise<boolean> {
+    const thin = [this.cell(this.everyStep), this.cell([])].filter(
+      (anchor) => anchor.forks < FIRM_FORKS && !this.ledger.isExhausted(anchor),
+    )
+    for (const anchor of thin) await this.ledger.draw(anchor, 'anchor', FIRM_FORKS - anchor.forks)
+    this.refit()
+    return thin.length > 0
+  }
+
   /** How many more forks are needed even if all of them agree. */
-  private surelyNeeded({ fails, forks }: LedgerCell, bars: Bars): number {
+  private surelyNeeded({ fails, forks }: Tally, bars: Bars): number {
     for (let more = 1; more < this.ledger.concurrency; more++) {
       const ifFail = this.levels.logRatio({ fails: fails + more, forks: forks + more })
       const ifPass = this.levels.logRatio({ fails, forks: forks + more })
@@ -190,6 +267,7 @@ export class Search {
   /** Forgets every conclusion, never a fork. */
   reopenAll(): void {
     for (const cell of this.decided) cell.verdict = undefined
+    this.chosenBy.clear()
     this.decided.clear()
     this.refit()
   }
@@ -198,6 +276,7 @@ export class Search {
   refit(): void {
     const pinned = this.cell(this.everyStep)
     const free = this.cell([])
+    this.levels.isCertaintyExpected &&= !this.ledger.hasChance
     const failing = (this.failing = { fails: pinned.fails, forks: pinned.forks })
     const passing = (this.passing = { fails: free.fails, forks: free.forks })
     for (const cell of this.decided) {

@@ -133,21 +133,90 @@ const toShares = (masses: readonly number[]): number[] => {
 }
 
 /** Words of somebody who makes things up instead of looking them up; English only. */
-export const HEDGING =
+const HEDGING =
   /\b(?:assum\w*|simulat\w*|hypothetical\w*|placeholder|suppose\w*|mock\w*|sample data|for the sake of|example data|dummy|pretend\w*|imagine|let's say)\b/gi
 
-/** Longer texts are dumps. */
+/** Words of somebody who takes over what was said before; English only. */
+export const CONFIRMING =
+  /\b(?:confirm\w*|verif(?:y|ied|ies|ication)|correct(?:ly)?|accurate(?:ly)?|agree[sd]?|consistent|valid(?:ated)?|matches)\b/gi
+
+/** Long texts are mostly pages and dumps; their beginning and end are enough to compare. */
+const COMPARED_MAX = 20_000
 const TEXT_MAX = 100_000
+/** An acting step that comes later than this does not answer the one before. */
+const SOON = 3
+
+/** Numbers that describe a step for the prior. Bench and product read the same. */
+type PriorFeatures = ReturnType<typeof priorFeatures>[number]
+
+/** Reads what the prior goes by, for each step of a run. */
+export const priorFeatures = (steps: readonly PriorStep[]) => {
+  const { failed, first } = findFailures(steps)
+  const texts = steps.map(({ text, calls = '' }) => clip(`${text} ${calls}`).toLowerCase())
+  const words = texts.map((text) => new Set(text.match(/\p{L}{3,}/gu)))
+  const end = steps.findLastIndex((step) => isActing(step) && step.text.length > 20)
+  const seen = new Set<string>()
+  return steps.map((step, index) => {
+    const numbers = new Set(texts[index]!.match(/\d[\d,]*(?:\.\d+)?/g)?.filter(isLong))
+    const fresh = [...numbers].filter((number) => !seen.has(number.replaceAll(',', '')))
+    for (const number of numbers) seen.add(number.replaceAll(',', ''))
+    const next = steps.slice(index + 1, index + 1 + SOON).find(isActing)
+    return {
+      isTask: Number(step.role === 'task'),
+      isEnvironment: Number(step.role === 'environment'),
+      failedFirst: Number(index === first),
+      /** Its answer is the first failure. */
+      failsNextFirst: Number(first > index && isAnswered(steps, index, first) && failed[first]),
+      /** The next that acts takes it over. */
+      confirmingNext: countWords(next?.text ?? '', CONFIRMING),
+      hedging: countWords(step.text, HEDGING),
+      /** Says what the run ends with: its wrong answer is there. */
+      likeEnd: end < 0 ? 0 : likeness(words[index]!, words[end]!),
+      newNumberCount: Math.log1p(fresh.length),
+    }
+  })
+}
+
+const isLong = (number: string): boolean => number.replaceAll(',', '').length > 1
+
+const clip = (text: string): string =>
+  text.length <= COMPARED_MAX
+    ? text
+    : `${text.slice(0, COMPARED_MAX * 0.75)} ${text.slice(-COMPARED_MAX * 0.25)}`
+
+const countWords = (text: string, pattern: RegExp): number =>
+  Math.log1p(text.slice(0, TEXT_MAX).match(pattern)?.length ?? 0)
+
+/** True if only environments answer between a step and a later one. */
+const isAnswered = (steps: readonly PriorStep[], index: number, answer: number): boolean =>
+  steps[index]?.role !== 'environment' &&
+  steps.slice(index + 1, answer + 1).every(({ role }) => role === 'environment')
+
+/** Shared words over all words of both; 0 when both are empty. */
+const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
+  let shared = 0
+  for (const word of left) if (right.has(word)) shared++
+  const all = left.size + right.size - shared
+  return all === 0 ? 0 : shared / all
+}
 
 /**
- * Set by hand: who asked for what failed first, what failed first, and who makes things
- * up. Nothing is said about early or late, or about models or tools, because measurements
- * disagree: people mark decisions, early in a run, and never a tool; re-execution finds
- * the step after which nothing could be helped, late in a run; and a tape's tools can be
- * at fault. Weights learned from people's labels are better on runs like those, and can be
- * worse than none on other agents. docs/benchmarks.md has the figures.
+ * Learned from people's labels (bench/blame-data/train-weights.mjs), rounded, except for
+ * two that are set by hand. People never mark a tool (learned: -3), but a tape's tools can
+ * be at fault, and what failed first is worth a look. Nothing is said about early or late:
+ * people mark decisions, early in a run; re-execution finds the step after which nothing
+ * could be helped, late in a run. docs/benchmarks.md has the figures.
  */
-const WEIGHTS = { isTask: -2, suspectOfFailure: 1.5, failedFirst: 1, hedging: 0.5 }
+const PRIOR_WEIGHTS: Readonly<Record<keyof PriorFeatures, number>> = {
+  isTask: -0.6,
+  isEnvironment: -1,
+  failedFirst: 0.5,
+  failsNextFirst: 1.3,
+  confirmingNext: 0.9,
+  hedging: 0.6,
+  likeEnd: 0.9,
+  newNumberCount: 0.5,
+}
 
 /** How likely each step of a tape is to be the cause, before any fork. */
 export const stepPrior = (steps: readonly Step[]): number[] => cautiousPrior(priorSteps(steps))
@@ -156,13 +225,5 @@ export const stepPrior = (steps: readonly Step[]): number[] => cautiousPrior(pri
  * Half of the probability goes by what is seen of a step, half is spread evenly: a prior
  * that is wrong then costs a bisection about one more question than none.
  */
-export const cautiousPrior = (steps: readonly PriorStep[]): number[] => {
-  const { first, suspect } = findFailures(steps)
-  const features = steps.map(({ role, text }, index) => ({
-    isTask: Number(role === 'task'),
-    suspectOfFailure: Number(index === suspect && first >= 0),
-    failedFirst: Number(index === first),
-    hedging: Math.log1p(text.slice(0, TEXT_MAX).match(HEDGING)?.length ?? 0),
-  }))
-  return rankSteps(features, WEIGHTS).map((share) => (share + 1 / steps.length) / 2)
-}
+export const cautiousPrior = (steps: readonly PriorStep[]): number[] =>
+  rankSteps(priorFeatures(steps), PRIOR_WEIGHTS).map((share) => (share + 1 / steps.length) / 2)

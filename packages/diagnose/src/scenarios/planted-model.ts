@@ -1,6 +1,7 @@
 import type { Coalition, Fork, ForkSource } from '../blame/fork-source.js'
 import { mixSeed, type Random, seededRandom } from '../blame/seeded-random.js'
-import type { BlameFindings } from '@retake/tape'
+import { causeIndexes } from '../blame/make-findings.js'
+import type { AmbientInput, BlameFindings } from '@retake/tape'
 
 /** How plainly a failure shows. */
 export const NOISE_LEVELS = ['deterministic', 'noisy', 'hard'] as const
@@ -26,8 +27,10 @@ export const CERTAIN: FailLevels = { withCause: 1, without: 0 }
 /** A run that failed for a reason that is known, because it was planted. */
 export interface PlantedModel extends ForkSource {
   readonly name: string
-  /** The steps that together made it fail; none where nothing did. */
+  /** The steps that together made it fail; none where nothing did, or no step. */
   readonly truth: readonly number[]
+  /** Ambient inputs that made it fail, with the steps of the truth if there are any. */
+  readonly ambientTruth: readonly number[]
   /** Steps that carry a fault only because the truth did. */
   readonly echoes: readonly number[]
   /** Other sets that would have made it fail without the truth. */
@@ -48,13 +51,29 @@ export interface Structure {
   /** Steps that carried a fault in the failed run. */
   readonly faulty: readonly number[]
   /** Value of a free step, from what came before it; without a fault unless set. */
-  readonly free?: (step: number, values: readonly number[], random: Random) => number
-  /** True if these faults make a cause. */
-  readonly isFaulted: (values: readonly number[]) => boolean
+  readonly free?: (
+    step: number,
+    values: readonly number[],
+    random: Random,
+    ambient: readonly number[],
+  ) => number
+  /** Inputs besides the steps; each carried a fault in the failed run. */
+  readonly ambient?: readonly PlantedInput[]
+  /** True if these faults of steps and of ambient inputs make a cause. */
+  readonly isFaulted: (values: readonly number[], ambient: readonly number[]) => boolean
   readonly levels: FailLevels
   readonly truth: readonly number[]
+  /** Ambient inputs that belong to the truth. */
+  readonly ambientTruth?: readonly number[]
   readonly echoes?: readonly number[]
   readonly backups?: readonly (readonly number[])[]
+  /** A step that is run again says nothing twice in the same words. */
+  readonly isReworded?: boolean
+}
+
+/** An ambient input, and how often it carries its fault again while it is live. */
+export interface PlantedInput extends AmbientInput {
+  readonly faultRate: number
 }
 
 /**
@@ -62,49 +81,69 @@ export interface Structure {
  * and the draw, never on the forks before it: a search may ask in any order, or twice.
  */
 export function structuralModel(structure: Structure, seed: number): PlantedModel {
-  const { stepCount, levels, isFaulted } = structure
+  const { stepCount, levels, isFaulted, isReworded = false, ambient = [] } = structure
   const free = structure.free ?? noFault
   const recorded = faultsAt(stepCount, structure.faulty)
   return {
     name: structure.name,
     stepCount,
-    recorded,
+    recorded: isReworded ? recorded.map((fault) => `recorded ${fault}`) : recorded,
+    ambient,
     truth: structure.truth,
+    ambientTruth: structure.ambientTruth ?? [],
     echoes: structure.echoes ?? [],
     backups: structure.backups ?? [],
     levels,
     fork(coalition, draw) {
-      const random = seededRandom(forkSeed(seed, coalition, draw))
-      const values = stepValues(coalition, recorded, free, random)
-      const rate = isFaulted(values) ? levels.withCause : levels.without
-      const fork: Fork = { outcome: random() < rate ? 'fail' : 'pass', values }
-      return Promise.resolve(fork)
+      const { random, faults, ambientFaults } = run(coalition, draw)
+      const rate = isFaulted(faults, ambientFaults) ? levels.withCause : levels.without
+      const outcome = random() < rate ? 'fail' : 'pass'
+      const values = isReworded ? worded(coalition, draw) : faults
+      return Promise.resolve({ outcome, values } satisfies Fork)
     },
   }
-}
 
-/** In frozen mode a free step is asked the recorded question: it sees what came before it then. */
-function stepValues(
-  coalition: Coalition,
-  recorded: readonly number[],
-  free: NonNullable<Structure['free']>,
-  random: Random,
-): number[] {
-  const { pinned, mode } = coalition
-  const values: number[] = []
-  const seen = mode === 'frozen' ? recorded : values
-  let next = 0
-  for (let step = 0; step < recorded.length; step++) {
-    const isPinned = pinned[next] === step
-    if (isPinned) next++
-    values.push(isPinned ? recorded[step]! : free(step, seen, random))
+  /** In frozen mode a free step is asked the recorded question: it sees what came before it then. */
+  function run(coalition: Coalition, draw: number) {
+    const { pinned, mode, given = [] } = coalition
+    const random = seededRandom(forkSeed(seed, coalition, draw))
+    const ambientFaults = ambient.map(({ faultRate }, index) =>
+      coalition.ambient.includes(index) || random() < faultRate ? 1 : 0,
+    )
+    const faults: number[] = []
+    const seen = mode === 'frozen' ? recorded : faults
+    let next = 0
+    for (let step = 0; step < stepCount; step++) {
+      const isPinned = pinned[next] === step
+      if (isPinned) next++
+      const other = given.find((each) => each.step === step)
+      const fresh = () => free(step, seen, random, ambientFaults)
+      if (isPinned) faults.push(recorded[step]!)
+      else faults.push(other ? run(other.from, other.draw).faults[step]! : fresh())
+    }
+    return { random, faults, ambientFaults }
   }
-  return values
+
+  /** Words of each step; pinned ones and transplants say what was said before. */
+  function worded(coalition: Coalition, draw: number): string[] {
+    const { pinned, given = [] } = coalition
+    const fresh = forkSeed(seed, coalition, draw)
+    return recorded.map((fault, step) => {
+      if (pinned.includes(step)) return `recorded ${fault}`
+      const other = given.find((each) => each.step === step)
+      return other ? worded(other.from, other.draw)[step]! : `fresh ${fresh}`
+    })
+  }
 }
 
-function forkSeed(seed: number, { pinned, mode }: Coalition, draw: number): number {
+function forkSeed(seed: number, coalition: Coalition, draw: number): number {
+  const { pinned, mode, ambient, given = [] } = coalition
   let mixed = mixSeed(seed, mode === 'frozen' ? -2 : -1)
   for (const step of pinned) mixed = mixSeed(mixed, step)
+  for (const index of ambient) mixed = mixSeed(mixSeed(mixed, -4), index)
+  for (const { step, from, draw: of } of given) {
+    mixed = mixSeed(mixSeed(mixed, -5 - step), forkSeed(seed, from, of))
+  }
   return mixSeed(mixSeed(mixed, -3), draw)
 }
 
@@ -190,14 +229,9 @@ export async function scoreMethod(
 /** Findings of the search as an accusation. Only the verdict `attributed` blames a step. */
 export function accusationOf(findings: BlameFindings): Accusation {
   const forks = findings.forks.asked
-  const [cause, ...backups] = findings.verdict === 'attributed' ? findings.causes : []
+  const [cause, ...backups] = findings.verdict === 'attributed' ? causeIndexes(findings) : []
   if (!cause) return { blamed: [], forks }
-  return {
-    blamed: cause.steps,
-    first: cause.steps[0],
-    backups: backups.map((each) => each.steps),
-    forks,
-  }
+  return { blamed: cause, first: cause[0], backups, forks }
 }
 
 function sameSets(some: readonly (readonly number[])[], others: readonly (readonly number[])[]) {

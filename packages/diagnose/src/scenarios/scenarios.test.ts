@@ -47,8 +47,8 @@ describe('scenarios', () => {
       const model = SCENARIOS[name](7, 'deterministic')
       if (name === 'noisy-echoes-30') continue
       const { truth, echoes } = model
-      const kept = await model.fork({ pinned: truth, mode: 'free' }, 0)
-      const repaired = await model.fork({ pinned: [], mode: 'free' }, 0)
+      const kept = await model.fork({ pinned: truth, mode: 'free', ambient: [] }, 0)
+      const repaired = await model.fork({ pinned: [], mode: 'free', ambient: [] }, 0)
       for (const echo of echoes) {
         expect(kept.values[echo], name).toBe(model.recorded[echo])
         expect(repaired.values[echo], name).not.toBe(model.recorded[echo])
@@ -90,7 +90,9 @@ describe('a planted model', () => {
       const model = SCENARIOS['rare-20'](11)
       const outcomes: string[] = []
       for (const draw of order)
-        outcomes[draw] = (await model.fork({ pinned: allSteps(model), mode: 'free' }, draw)).outcome
+        outcomes[draw] = (
+          await model.fork({ pinned: allSteps(model), mode: 'free', ambient: [] }, draw)
+        ).outcome
       return outcomes
     }
     const draws = Array.from({ length: 60 }, (_, draw) => draw)
@@ -100,10 +102,10 @@ describe('a planted model', () => {
   it('draws independently for neighbouring seeds, coalitions and draws', async () => {
     const flaky = flakyRun(1, 0.5, 4000)
     const variants: ((at: number) => Promise<Fork>)[] = [
-      (at) => flakyRun(at, 0.5, 2).fork({ pinned: [], mode: 'free' }, 0),
-      (at) => flakyRun(1, 0.5, 2).fork({ pinned: [], mode: 'free' }, at),
-      (at) => flaky.fork({ pinned: [at], mode: 'free' }, 0),
-      (at) => flaky.fork({ pinned: [0, at + 1], mode: 'frozen' }, 3),
+      (at) => flakyRun(at, 0.5, 2).fork({ pinned: [], mode: 'free', ambient: [] }, 0),
+      (at) => flakyRun(1, 0.5, 2).fork({ pinned: [], mode: 'free', ambient: [] }, at),
+      (at) => flaky.fork({ pinned: [at], mode: 'free', ambient: [] }, 0),
+      (at) => flaky.fork({ pinned: [0, at + 1], mode: 'frozen', ambient: [] }, 3),
     ]
     for (const variant of variants) {
       const fails: boolean[] = []
@@ -188,6 +190,6 @@ async function failShare(
 ): Promise<number> {
   let fails = 0
   for (let draw = 0; draw < draws; draw++)
-    if ((await model.fork({ pinned, mode }, draw)).outcome === 'fail') fails++
+    if ((await model.fork({ pinned, mode, ambient: [] }, draw)).outcome === 'fail') fails++
   return fails / draws
 }

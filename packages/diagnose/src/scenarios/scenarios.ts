@@ -40,7 +40,7 @@ function fault(
 type Faults = Omit<Structure, 'name' | 'stepCount' | 'levels' | 'truth'> &
   Partial<Pick<Structure, 'levels' | 'truth'>>
 
-type IsFaulted = Structure['isFaulted']
+type IsFaulted = (values: readonly number[]) => boolean
 
 const allOf =
   (steps: readonly number[]): IsFaulted =>

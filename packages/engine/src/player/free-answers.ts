@@ -1,4 +1,4 @@
-import { answerPayload, editedAnswer, type Payload, type Step } from '@retake/tape'
+import { answerPayload, editedAnswer, findApi, type Payload, type Step } from '@retake/tape'
 import {
   type CallEvent,
   decodeBody,
@@ -13,8 +13,10 @@ import type { AnswerPart } from './source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'
 import type { FreeAnswer, PinnedPlan, PinnedReport, SimulatedStep, Simulator } from './plan.js'
+import { withToolResults } from './tool-results.js'
 import { parsed, type RecordedStep, type PinnedMatcher } from './pinned-matcher.js'
 import { EMPTY, type NewDelivery } from '../sessions/session.js'
+import { createHash } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type { ContinuePlan } from './plan.js'
@@ -199,6 +201,8 @@ export interface FreeStepsOptions {
   readonly matcher: PinnedMatcher
   readonly simulator: Simulator | undefined
   readonly onBroken: (error: RetakeError) => void
+  /** No step is free, so nothing may run. */
+  readonly isAllPinned: boolean
 }
 
 /**
@@ -207,6 +211,8 @@ export interface FreeStepsOptions {
  */
 export class FreeSteps {
   #broken: PinnedReport['broken']
+  /** By `callKey`, how many answers of other tapes were given. */
+  readonly #served = new Map<string, number>()
 
   constructor(readonly options: FreeStepsOptions) {}
 
@@ -251,6 +257,44 @@ export class FreeSteps {
     }
   }
 
+  /** True if the step may not really run: nothing may, or it has effects outside that the plan does not allow. */
+  isBlocked({ event, body, recorded }: FreeRequest): boolean {
+    const { plan, matcher, isAllPinned } = this.options
+    if (isAllPinned) return true
+    if (plan.liveTools === undefined || isRead(event)) return false
+    const kind = kindOf(event, recorded ?? matcher.alike({ event, body }))
+    if (kind === 'model' || isModelRequest(event, body)) return false
+    const tool = kind === 'mcp' ? mcpTool(body) : event.type === 'call' ? event.name : undefined
+    return this.blocks(kind) && (tool === undefined || this.blocks(tool))
+  }
+
+  /** True if the plan does not allow effects of this kind or tool. */
+  blocks(name: string): boolean {
+    const { plan, isAllPinned } = this.options
+    return isAllPinned || plan.liveTools?.includes(name) === false
+  }
+
+  /** The planned answer to this very call; undefined if there is none. */
+  fromRecordings(request: FreeRequest): AnswerPart[] | undefined {
+    const key = callKey(request.event, request.body)
+    const answers = this.options.plan.recordings?.[key]
+    const given = this.#served.get(key) ?? 0
+    const answer = answers?.[Math.min(given, answers.length - 1)]
+    if (answer === undefined) return undefined
+    this.#served.set(key, given + 1)
+    return this.#given(request, answer)
+  }
+
+  /** Ends the fork: the step may not run, and no recording has its answer. */
+  block({ event }: FreeRequest): RetakeError {
+    return this.breakAt(nameOf(event))
+  }
+
+  breakAt(what: string): RetakeError {
+    const { isAllPinned } = this.options
+    return this.#break(isAllPinned ? errors.NOT_IN_RECORDING(what) : errors.EFFECT_BLOCKED(what))
+  }
+
   #given(request: FreeRequest, answer: FreeAnswer): AnswerPart[] {
     const like = request.recorded ?? this.options.matcher.alike(request)
     try {
@@ -265,13 +309,14 @@ export class FreeSteps {
     const { tape, plan, matcher } = this.options
     const isFrozen = plan.mode === 'frozen' && recorded !== undefined
     const then = recorded && this.#answerOf(recorded)
+    const sent = isFrozen ? tape.body(recorded.seq) : body
     return {
       ...(recorded && { label: recorded.label }),
       kind: kindOf(event, recorded ?? matcher.alike({ event, body })),
       name: nameOf(event),
       request:
         (recorded && plan.requests?.[recorded.label]) ??
-        (isFrozen ? requestOf(recorded.event, tape.body(recorded.seq)) : requestOf(event, body)),
+        requestOf(event, withToolResults(sent, plan.results ?? []) ?? sent),
       ...(then !== undefined && { recorded: then }),
       seed: plan.seed,
     }
@@ -296,6 +341,38 @@ export class FreeSteps {
 const nameOf = (event: StepEvent): string => {
   if (event.type === 'request') return `${event.method} ${event.url}`
   return event.kind === 'process' ? (event.title ?? event.name) : event.name
+}
+
+/** Requests that only read, by the contract of HTTP. */
+const isRead = (event: StepEvent): boolean =>
+  event.type === 'request' && (event.method === 'GET' || event.method === 'HEAD')
+
+/** True if a model answers this request, also where the recording has none like it. */
+function isModelRequest(event: StepEvent, body: Uint8Array): boolean {
+  if (event.type !== 'request' || !URL.canParse(event.url)) return false
+  const text = Buffer.from(body).toString('latin1')
+  const { method, headers } = event
+  const { api } = findApi({
+    method,
+    url: new URL(event.url),
+    headers,
+    mentions: (...keys) => keys.every((key) => text.includes(`"${key}"`)),
+    json: () => parsed(body),
+  })
+  return api !== 'http'
+}
+
+function mcpTool(body: Uint8Array): string | undefined {
+  const { params } = (parsed(body) ?? {}) as { params?: { name?: unknown } }
+  return typeof params?.name === 'string' ? params.name : undefined
+}
+
+/** Equal for two calls with the same name and arguments, or requests with the same address and body. */
+export function callKey(event: StepEvent, body: Uint8Array): string {
+  const sha = createHash('sha256').update(body).digest('base64url').slice(0, 22)
+  return event.type === 'call'
+    ? `${event.kind} ${event.kind === 'process' ? (event.title ?? event.name) : event.name} ${sha}`
+    : `${event.method} ${event.url} ${sha}`
 }
 
 function kindOf(event: StepEvent, like: RecordedStep | undefined): SimulatedStep['kind'] {

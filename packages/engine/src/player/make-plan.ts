@@ -461,7 +461,8 @@ export interface PinnedForkOptions extends PinnedPlan {
 
 /**
  * A plan for a fork with some steps pinned to their recorded answers. Everything before
- * the first free step is served; all steps pinned is a replay, which writes no tape.
+ * the first free step is served, unless the plan names the ambient inputs that are; all
+ * steps pinned and everything served is a replay, which writes no tape.
  * Labels are those of `searchableSteps`; all others are refused.
  */
 export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan {
@@ -475,14 +476,19 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
   refuseOthers(tape, steps, plan)
   const pinned = new Set(plan.pinned)
   const free = steps.find(
-    (step) => !pinned.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
+    (step) =>
+      !pinned.has(step.label) &&
+      whyNotSearchable(tape, step, servers) === undefined &&
+      // Once a served part is left, a real server answers.
+      (plan.ambient !== undefined || tape.event(step.seq).type !== 'write'),
   )
   if (free === undefined && isCutOff(tape)) throw errors.RUN_CUT_OFF(tape.run.id)
+  const until = plan.ambient === undefined ? free && free.seq + 1 : 1
   const details = {
     kind: 'fork' as const,
     ...(free && { at: free.label }),
     edits: [],
-    tail: free === undefined ? ('offline' as const) : ('live' as const),
+    tail: until === undefined ? ('offline' as const) : ('live' as const),
   }
   const beside = newBranch(tape, details)
   const branch =
@@ -494,7 +500,7 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
     branch,
     overlay: planOverlay(branch.path),
     leave: 'at the end',
-    ...(free && { until: free.seq + 1, pinned: plan }),
+    ...(until !== undefined && { until, pinned: plan }),
     isDiscarded: true,
     inDoubt: 'skip',
     tail: details.tail,

@@ -25,21 +25,35 @@ export interface McpChild {
 const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
 const INITIALIZED = 'notifications/initialized'
 
-/** The server behind a process, if it is one and was alive at that event. */
-export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undefined {
+/** Requests with an answer that an agent acts on. The others belong to the protocol, and are always served. */
+export const isSearchedMethod = (method: string): boolean =>
+  method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
+
+export const isRemembered = (method: string): boolean => REMEMBERED.has(method)
+
+/** The messages on the pipes of a process; undefined if it is not an MCP server. */
+export function readSession(tape: Tape, op: number): StdioSession | undefined {
   const writes: { seq: number; at: number }[] = []
   const chunks: { seq: number; at: number; pipe: number }[] = []
-  let hasEnd = false
   for (const event of tape.events(op)) {
     if (!('op' in event) || event.op !== op) continue
     const mark = { seq: event.seq, at: event.at }
     if (event.type === 'write' && event.as === undefined) writes.push(mark)
-    if (event.type !== 'deliver') continue
+    if (event.type === 'deliver' && event.part === 'chunk' && event.pipe === 1)
+      chunks.push({ ...mark, pipe: 1 })
+  }
+  return StdioSession.read(tape, { writes, chunks })
+}
+
+/** The server behind a process, if it is one and was alive at that event. */
+export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undefined {
+  let hasEnd = false
+  for (const event of tape.events(op)) {
+    if (!('op' in event) || event.op !== op || event.type !== 'deliver') continue
     if (event.part === 'exit' && event.seq < at) return undefined
     if (event.part === 'exit') hasEnd = true
-    if (event.part === 'chunk' && event.pipe === 1) chunks.push({ ...mark, pipe: 1 })
   }
-  const session = StdioSession.read(tape, { writes, chunks })
+  const session = readSession(tape, op)
   if (session === undefined) return undefined
   return {
     handshake: handshakeOf(tape, session, at),

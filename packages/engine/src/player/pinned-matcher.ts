@@ -13,6 +13,7 @@ import { bodySha, compareInitiation, recordedSha, type Matcher, type Started } f
 import { viewOf } from './in-doubt.js'
 import { isStepEvent, type TapeTimeline } from './timeline.js'
 import type { StepEvent } from './free-answers.js'
+import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
 /** A step of the recording that something in a fork may match. */
@@ -385,6 +386,20 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     )
   }
 
+  /** An answered step with the same request: the one that it was matched with, else the last. */
+  sameCall({
+    event,
+    body,
+    recorded,
+  }: Pick<RequestedStep, 'event' | 'body'> & { readonly recorded: RecordedStep | undefined }):
+    | RecordedStep
+    | undefined {
+    const bucket = this.#byKey.get(stepKey(event, body)) ?? []
+    const answered = bucket.filter(({ parts }) => parts.length > 0)
+    const same = this.#identical(answered, { event, body })
+    return recorded !== undefined && same.includes(recorded) ? recorded : same.at(-1)
+  }
+
   #sameKind({ event, body }: RequestedStep): readonly RecordedStep[] {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     if (event.type !== 'request') return bucket
@@ -399,7 +414,10 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
 
   // ── the same request ──────────────────────────────────────────────────────
 
-  #identical(candidates: readonly RecordedStep[], { event, body }: RequestedStep): RecordedStep[] {
+  #identical(
+    candidates: readonly RecordedStep[],
+    { event, body }: Pick<RequestedStep, 'event' | 'body'>,
+  ): RecordedStep[] {
     const sha = bodySha(body)
     const exact = candidates.filter(
       (one) =>
@@ -577,8 +595,10 @@ export function whyNotSearchable(
   if (step.kind === 'mark') return 'it is a mark that the agent set'
   if (step.inferred) return 'it was not recorded itself, and is only seen in the conversation'
   const event = tape.event(step.seq)
-  if (event.type === 'write' || event.type === 'deliver')
-    return 'it was sent over the pipes of a child process, which a fork restarts'
+  if (event.type === 'deliver')
+    return 'a server sent it over the pipes of a child process, which a fork restarts'
+  if (event.type === 'write' && !isSearchedMethod(step.mcp()?.method ?? ''))
+    return 'it belongs to the protocol of a server on pipes, and is always answered from the tape'
   if (servers.has(step.seq)) return 'it is a server that is asked many things'
   if (event.type === 'socket') return 'no connection came about'
   if (step.state === 'aborted') return 'the agent gave up on it before its answer was complete'

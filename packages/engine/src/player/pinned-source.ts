@@ -16,7 +16,8 @@ import {
   outside,
   recordedPart,
 } from './source.js'
-import { DrawnValues } from './draws.js'
+import { AmbientInputs } from './ambient-inputs.js'
+import { DrawnValues, seededDraws } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
 import { lostAnswer, SILENCE_MS } from './lost-answer.js'
 import { viewOf } from './in-doubt.js'
@@ -34,7 +35,9 @@ import {
 import { underOtherId } from './free-answers.js'
 import { LateAnswers } from './hand-over.js'
 import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
-import type { PinnedPlan, PinnedReport, Simulator } from './plan.js'
+import type { FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
+import { PinnedServers } from './pinned-servers.js'
+import type { Step } from '@retake/tape'
 import {
   isUpgrade,
   type RecordedStep,
@@ -43,11 +46,13 @@ import {
   StepCauses,
   PinnedMatcher,
   type PinnedMatcherOptions,
+  whyNotSearchable,
 } from './pinned-matcher.js'
 import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
+import { withToolResults } from './tool-results.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 
 /** Requests of free steps that go live: as planned, or as recorded. */
@@ -59,8 +64,14 @@ class StepRequests {
   ) {}
 
   /** Replaces the request of the agent; undefined if that is sent unchanged. */
-  instead(step: RecordedStep): Uint8Array | undefined {
-    return this.planned(step) ?? (this.plan.mode === 'frozen' ? this.#recorded(step) : undefined)
+  instead({ event, body, recorded }: FreeRequest): Uint8Array | undefined {
+    const isFrozen = this.plan.mode === 'frozen'
+    const other =
+      recorded && (this.planned(recorded) ?? (isFrozen ? this.#recorded(recorded) : undefined))
+    const { results = [] } = this.plan
+    if (event.type !== 'request' || results.length === 0) return other
+    const changed = withToolResults(other ?? body, results)
+    return changed === undefined ? other : this.#revealed(changed)
   }
 
   /** The planned request of a step. */
@@ -107,18 +118,31 @@ interface Waiting {
   readonly order: number
 }
 
+/** Chooses the answer that comes next; undefined if it has to wait for a live one. */
+type ChooseAnswer = (due: readonly Waiting[]) => Waiting | undefined
+
+/** Any order that the outside could have chosen: parts of one answer stay in order. */
+const randomAnswer =
+  (random: () => number): ChooseAnswer =>
+  (due) =>
+    due[Math.floor(random() * due.length)]
+
 /**
  * Hands out answers that do not come from outside, one part at a time: in the
- * recorded order, without the recorded delays, and each only when the agent has done
- * everything it does about the one before. An answer that is still being made up
- * delays those that came later in the recording, so that the order does not depend on how
- * long that takes.
+ * recorded order or another, without the recorded delays, and each only when the agent has done
+ * everything it does about the one before. An answer that is still being made up, or is
+ * live, delays those that came later in the recording, so that the order does not depend on
+ * how long that takes.
+ *
+ * Not promised: that a live answer comes after the recorded ones before it.
  */
 class AnswerQueue {
   #waiting: Waiting[] = []
   #handedOut: Operation | undefined
   #requested = false
   #patience: NodeJS.Timeout | undefined
+
+  constructor(readonly choose: ChooseAnswer) {}
 
   add(operation: Operation, parts: readonly QueuedPart[]): void {
     if (parts.length === 0) return
@@ -149,9 +173,8 @@ class AnswerQueue {
 
   /** A part has reached the agent. */
   delivering(operation: Operation): void {
-    if (operation !== this.#handedOut) return
-    this.#handedOut = undefined
-    this.#request()
+    if (operation === this.#handedOut) this.#handedOut = undefined
+    this.look()
   }
 
   #request(): void {
@@ -169,14 +192,18 @@ class AnswerQueue {
       ({ operation, parts }) => !operation.closed && parts?.length !== 0,
     )
     natives.clearTimeout(this.#patience)
-    const next = earliest(this.#waiting.filter((one) => isDue(one)))
+    const due = this.#waiting.filter((one) => isDue(one))
+    const next = due.length === 0 ? undefined : this.choose(due)
     if (next !== undefined) return this.#handOut(next)
     // An agent that was changed may write less than then: its process answers all the same.
     if (this.#waiting.length > 0)
-      this.#patience = natives.setTimeout(() => {
-        const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
-        if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
-      }, PATIENCE_MS)
+      this.#patience = natives.setTimeout(
+        () => {
+          const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
+          if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
+        },
+        due.length > 0 ? LIVE_PATIENCE_MS : PATIENCE_MS,
+      )
   }
 
   #handOut(next: Waiting): void {
@@ -196,6 +223,8 @@ function completeNext(operation: Operation, parts: readonly QueuedPart[]): Queue
 }
 
 const PATIENCE_MS = 200
+/** A live answer that takes longer than this no longer delays others. */
+const LIVE_PATIENCE_MS = 30_000
 
 const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
   waiting.reduce<Waiting | undefined>(
@@ -223,6 +252,8 @@ class PinnedConnections {
   readonly #open = new Map<number, Operation>()
   /** By address, the delivery of `connect`. */
   readonly #connects = new Map<string, number>()
+  /** Addresses to which the recorded run sent bytes that are not HTTP: a database, for example. */
+  readonly #opaque = new Set<string>()
 
   constructor(
     readonly tape: Tape,
@@ -240,6 +271,7 @@ class PinnedConnections {
       if (event.type !== 'socket') continue
       const key = keyOf(event)
       const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
+      if (connect !== undefined && !requested.has(key) && !upgraded.has(key)) this.#opaque.add(key)
       if (connect !== undefined && requested.has(key) && !upgraded.has(key))
         this.#connects.set(key, connect)
     }
@@ -267,6 +299,11 @@ class PinnedConnections {
   /** The recorded delivery that opens a connection to there; undefined where only a real one will do. */
   connectFor(target: Target): number | undefined {
     return this.#connects.get(keyOf(target))
+  }
+
+  /** True if what goes over such a connection is not known as requests. */
+  isOpaque(target: Target): boolean {
+    return this.#opaque.has(keyOf(target))
   }
 
   /** Parts of an answer. The end of its connection is one only where nothing else says that it is complete. */
@@ -420,6 +457,12 @@ class MatchedSteps {
     return { event, body, recorded: step }
   }
 
+  /** A request to a server on pipes is this step. */
+  noteServed({ label }: Step, seq: number, isForced: boolean): void {
+    this.#counted[label] = seq
+    if (isForced) this.#forced.push(label)
+  }
+
   /** A part of an answer reaches the agent. */
   delivered(operation: Operation, part: NewDelivery): void {
     this.#causes.delivered(operation.id)
@@ -450,14 +493,14 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 
 export interface PinnedSourceOptions {
   /**
-   * `judged`: a fork of blame, with answers as fast as possible. `identical`: a rerun, in
+   * `judged`: a fork of blame, with answers as fast as possible in the recorded order. `identical`: a rerun, in
    * which an answer takes its recorded time; all that is under way is handed over.
    */
   readonly match: PinnedMatcherOptions['match']
   readonly isDiscarded: boolean
   /** The first event that was not served. */
   readonly at: number
-  readonly owner: Pick<Session, 'secrets'>
+  readonly owner: Pick<Session, 'secrets' | 'overlay'>
   /** For operations that are not steps. */
   readonly handOver: Tail
   readonly simulator?: Simulator | undefined
@@ -474,8 +517,8 @@ interface PendingRequest extends FreeRequest {
 
 /**
  * Answers a run that has left its tape with some of its steps pinned: those get their
- * recorded answers, the others what the plan says. Files, clocks, random values, timers
- * and operations that are not steps are real.
+ * recorded answers, the others what the plan says. Timers and operations that are not
+ * steps are real; so are files, clocks and random values, unless the plan pins them.
  *
  * Not promised, where matches are judged: that the request of a pinned step is the recorded
  * one. If it is not, its answer is forced, and the report says so.
@@ -491,11 +534,17 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #free: FreeSteps
   readonly #requests: StepRequests
   readonly #connections: PinnedConnections
-  readonly #queue = new AnswerQueue()
+  readonly #queue: AnswerQueue
+  /** Steps that went live and are not answered in full, by the operation that is. */
+  readonly #underWay = new Map<Operation, RecordedStep>()
   readonly #lateAnswers = new LateAnswers()
   readonly #drawn = new DrawnValues()
   readonly #pinned: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
+  readonly #served: PinnedServers
+  readonly #ambient: AmbientInputs | undefined
+  /** Nothing is free, and the tape was left all the same: whatever it does not have is refused. */
+  readonly #isAllPinned: boolean
   /** Recorded process id of a pinned process that was just started. */
   #pid: { readonly value: unknown } | undefined
 
@@ -507,6 +556,14 @@ export class PinnedSource implements AnswerSource, Tail {
     const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
     this.#pinned = new Set(plan.pinned)
+    this.#queue = new AnswerQueue(
+      plan.ambient?.order === false
+        ? randomAnswer(seededDraws(`order ${plan.seed}`))
+        : (due) => {
+            const next = earliest(due)
+            return next && this.#comesAfterLive(orderOf(next)) ? undefined : next
+          },
+    )
     this.#servers = serversIn(tape, viewed)
     const recorded = new TapeTimeline(tape, 1, (_turn, kind, value) => this.#drawn.add(kind, value))
     const steps = recordedSteps(tape, viewed, recorded)
@@ -526,8 +583,27 @@ export class PinnedSource implements AnswerSource, Tail {
       isPinned: (step) => this.#isPinned(step),
     })
     const { matcher } = this.#matched
-    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
+    this.#isAllPinned =
+      plan.ambient !== undefined &&
+      viewed.every(
+        (step) =>
+          this.#pinned.has(step.label) || whyNotSearchable(tape, step, this.#servers) !== undefined,
+      )
+    const isAllPinned = this.#isAllPinned
+    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken, isAllPinned })
     this.#requests = new StepRequests(tape, plan, owner)
+    this.#served = new PinnedServers(tape, viewed, {
+      owner,
+      isPinned: ({ label }) => this.#pinned.has(label),
+      planned: ({ label }) => plannedMessage(plan.answers?.[label]),
+      blocks: (tool) => this.#free.blocks('tool') && this.#free.blocks(tool),
+      onMatched: (step, seq, isSame) =>
+        this.#matched.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
+      onLive: () => (this.#live += 1),
+      onRefused: (what) => this.#free.breakAt(what),
+      give: (operation, parts) => this.#queue.add(operation, parts),
+    })
+    this.#ambient = plan.ambient && new AmbientInputs(tape, plan.ambient, recorded, isAllPinned)
   }
 
   get report(): PinnedReport {
@@ -536,7 +612,12 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   draw<T>(kind: string, native: () => T): T {
-    const value = kind === 'ChildProcess.pid' ? this.#drawPid(native) : native()
+    const value =
+      kind === 'ChildProcess.pid'
+        ? this.#drawPid(native)
+        : this.#ambient === undefined
+          ? native()
+          : this.#ambient.draw(kind, native)
     this.#drawn.add(kind, value)
     return value
   }
@@ -545,7 +626,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const { event, body } = operation.action
     this.#matched.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
-    else if (!isStepEvent(event)) outside.start(operation)
+    else if (!isStepEvent(event)) this.#startOther(operation)
     else if (event.type === 'request' && event.socket !== undefined)
       this.#requestOn(this.#connections.get(event.socket), operation, event)
     else {
@@ -558,7 +639,10 @@ export class PinnedSource implements AnswerSource, Tail {
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
     if (op >= this.options.at) this.#matched.started(op, event)
-    if (!isStepEvent(event)) return outside.run(call, op)
+    if (!isStepEvent(event)) {
+      const [part] = this.#ambientAnswer(event, body) ?? []
+      return part ?? outside.run(call, op)
+    }
     const requested = this.#matched.match(op, event, body)
     const { recorded } = requested
     if (recorded !== undefined) this.#matched.answered(recorded)
@@ -567,16 +651,26 @@ export class PinnedSource implements AnswerSource, Tail {
       return this.#answers.part(seq)
     const [part] = this.#free.planned(requested) ?? this.#free.simulatedNow(requested) ?? []
     if (part !== undefined) return part
+    const [other] = this.#free.fromRecordings(requested) ?? []
+    if (other !== undefined) return other
+    if (this.#free.isBlocked(requested)) return this.#blockedNow(requested)
     this.#live += 1
     return outside.run(call, op)
   }
 
-  wrote(): void {
+  wrote(operation: Operation, bytes: Uint8Array, seq: number): void {
+    this.#served.wrote(operation, bytes, seq)
+    this.#queue.look()
+  }
+
+  proceed(): void {
+    this.#served.proceed()
     this.#queue.look()
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
     this.#matched.delivered(operation, event)
+    if (isLast(operation, event)) this.#underWay.delete(operation)
     this.#queue.delivering(operation)
   }
 
@@ -620,40 +714,72 @@ export class PinnedSource implements AnswerSource, Tail {
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
       // Its request is the recorded one, unless the plan has another.
-      const request = this.#requests.planned(recorded)
-      const send = (): void => {
+      const { event: requested, seq } = recorded
+      const send = (request: Uint8Array | undefined): void => {
         operation.source = 'live'
         action.start(operation, request)
       }
-      const { event: requested, seq } = recorded
       const body = this.tape.body(seq)
       this.#answer({ event: requested, body, recorded, carrier: operation, send })
     }
     return true
   }
 
+  #startOther(operation: Operation): void {
+    const { event, body } = operation.action
+    const parts = this.#ambientAnswer(event, body)
+    const isThread = event.type === 'call' && event.kind === 'worker'
+    if (parts === undefined && isThread && this.#isAllPinned)
+      return void this.#free.breakAt(`The thread ${event.title}`)
+    if (parts === undefined) return outside.start(operation)
+    operation.source = 'tape'
+    this.#queue.add(operation, parts)
+  }
+
+  /** The recorded answer to a call that is not a step; undefined if it is live. */
+  #ambientAnswer(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array = EMPTY,
+  ): QueuedPart[] | undefined {
+    const { owner } = this.options
+    return this.#ambient?.answerTo(event, owner.secrets.bytes(body), owner)?.map((part) => ({
+      ...this.#answers.part(part.seq),
+      order: part.seq,
+      ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
+    }))
+  }
+
   // ── answers ──────────────────────────────────────────────────────────────
 
   #answer(pending: PendingRequest): void {
-    const { recorded, carrier, event, body } = pending
-    if (recorded !== undefined && this.#isPinned(recorded)) {
-      if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
-      const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
-      if (other) this.#give(pending, other)
-      else this.#pin(carrier, recorded)
+    const { recorded, carrier } = pending
+    if (recorded !== undefined && this.#isPinned(recorded))
+      return this.#givePinned(pending, recorded)
+    // A server gets many requests: one answer cannot replace it.
+    if (recorded !== undefined && this.#servers.has(recorded.seq)) {
+      const isServed = this.#ambient !== undefined && this.#served.start(carrier, recorded.seq)
+      if (!isServed) this.#goLive(pending)
+      else this.#pid = this.#pidOf(recorded)
       return
     }
-    // A server gets many requests: one answer cannot replace it.
-    if (this.#servers.has(recorded?.seq ?? -1)) return this.#goLive(pending)
     const planned = this.#free.planned(pending)
     if (planned !== undefined) return this.#give(pending, planned)
-    if (!this.#free.simulates) return this.#goLive(pending)
+    if (!this.#free.simulates) return this.#runOrServe(pending)
     carrier.source = 'simulated'
     const making = this.#free.simulated(pending).then((parts) => {
-      if (parts === undefined) natives.setImmediate(() => this.#goLive(pending))
+      if (parts === undefined) natives.setImmediate(() => this.#runOrServe(pending))
       return withOrder(parts ?? [], recorded)
     })
     this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
+  }
+
+  /** The answer of a recorded step. */
+  #givePinned(pending: PendingRequest, recorded: RecordedStep): void {
+    const { carrier, event, body } = pending
+    if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
+    const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
+    if (other) this.#give(pending, other)
+    else this.#pin(carrier, recorded)
   }
 
   #pin(carrier: Operation, recorded: RecordedStep): void {
@@ -678,12 +804,45 @@ export class PinnedSource implements AnswerSource, Tail {
     this.#queue.add(carrier, withOrder(parts, recorded))
   }
 
+  /** Answers a free step from recordings of the same call where it must; else it really runs. */
+  #runOrServe(pending: PendingRequest): void {
+    const other = this.#free.fromRecordings(pending)
+    if (other !== undefined) return this.#give(pending, other)
+    if (!this.#free.isBlocked(pending)) return this.#goLive(pending)
+    const same = this.#matched.matcher.sameCall(pending)
+    if (same !== undefined) return this.#givePinned(pending, same)
+    // Nothing is sent, whatever the agent does before the fork ends.
+    pending.carrier.source = 'simulated'
+    this.#free.block(pending)
+  }
+
+  #blockedNow(requested: FreeRequest): AnswerPart {
+    const [seq] = this.#matched.matcher.sameCall(requested)?.parts ?? []
+    if (seq === undefined) throw this.#free.block(requested)
+    return this.#answers.part(seq)
+  }
+
   #goLive(pending: PendingRequest): void {
     const { recorded, carrier, send } = pending
     if (carrier.closed) return
+    if (this.#free.isBlocked(pending)) {
+      this.#free.block(pending)
+      return
+    }
     this.#live += 1
-    const request = recorded && this.#requests.instead(recorded)
+    if (recorded !== undefined) this.#underWay.set(carrier, recorded)
+    const request = this.#requests.instead(pending)
     outsideRuns(() => send(request))
+  }
+
+  /** True if a part with this place in the recorded order came after an answer that is live, and not here yet. */
+  #comesAfterLive(order: number): boolean {
+    for (const [operation, { parts }] of this.#underWay) {
+      const last = parts.at(-1)
+      if (operation.closed) this.#underWay.delete(operation)
+      else if (last !== undefined && last < order) return true
+    }
+    return false
   }
 
   #isPinned({ label, step, seq }: RecordedStep): boolean {
@@ -705,7 +864,14 @@ export class PinnedSource implements AnswerSource, Tail {
   #connect(operation: Operation, event: NewEvent<SocketEvent>): void {
     this.#connections.add(operation)
     const connect = this.#connections.connectFor(event)
-    if (connect === undefined) return outside.start(operation)
+    if (connect === undefined) {
+      const isBlocked = this.#isAllPinned || this.#connections.isOpaque(event)
+      if (isBlocked && this.#free.blocks('connection')) {
+        this.#free.breakAt(`A connection to ${event.host ?? event.path}`)
+        return
+      }
+      return outside.start(operation)
+    }
     operation.source = 'tape'
     this.#queue.add(operation, [{ ...this.#answers.part(connect), order: 0 }])
   }
@@ -717,6 +883,10 @@ export class PinnedSource implements AnswerSource, Tail {
   ): void {
     const requested = this.#matched.match(operation.id, event, operation.action.body)
     if (connection === undefined) {
+      if (this.#free.isBlocked(requested)) {
+        this.#free.block(requested)
+        return
+      }
       this.#live += 1
       return outside.start(operation)
     }
@@ -752,6 +922,13 @@ export class PinnedSource implements AnswerSource, Tail {
       : undefined
   }
 }
+
+const plannedMessage = (answer: FreeAnswer | undefined): unknown =>
+  answer === undefined
+    ? undefined
+    : 'error' in answer
+      ? { error: { code: -32_000, message: answer.error } }
+      : answer.payload
 
 /** After everything that was recorded. */
 const LAST = Number.MAX_SAFE_INTEGER

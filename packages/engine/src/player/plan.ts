@@ -2,6 +2,7 @@ import type { BranchDetails } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
 import type { MovedRoot } from '../process-task.js'
+import type { ToolResultPlan } from './tool-results.js'
 
 /** Policy for a step whose request left and whose answer is not on the tape. */
 export type InDoubtPolicy = 'retry' | 'skip' | 'fail'
@@ -110,10 +111,41 @@ export interface PinnedPlan {
    * payload, as `requestPayload` gives it.
    */
   readonly requests?: Readonly<Record<string, unknown>>
+  /** Results of tools that were not wrapped, in place of their own, in every request to a model. */
+  readonly results?: readonly ToolResultPlan[]
   /** File of a module whose default export is a `Simulator`, for every free step that `answers` does not name. */
   readonly simulator?: string
   /** Passed to the simulator: two forks with the same seed may have the same outcome. */
   readonly seed: number
+  /**
+   * By `callKey`, answers of free steps that `answers` does not name, in the order in which
+   * equal calls get them; the last one is given again.
+   */
+  readonly recordings?: Readonly<Record<string, readonly FreeAnswer[]>>
+  /**
+   * Names of tools, or kinds of steps, that may really run; missing: all. Steps with effects are
+   * tools, processes, and requests other than GET and HEAD that do not go to a model. One that
+   * may not run gets the recorded answer of the same call; without one, the fork ends.
+   */
+  readonly liveTools?: readonly string[]
+  /**
+   * The ambient inputs that come from the tape. The fork then leaves the tape before its first
+   * event, and all other clocks, random values, files and variables are live from the start.
+   * Without it, everything up to the first free step is served.
+   */
+  readonly ambient?: AmbientPlan
+}
+
+/** The ambient inputs that a fork gets from the tape. */
+export interface AmbientPlan {
+  /** Events of recorded values, with their call sites in the agent's code. */
+  readonly draws: readonly { readonly seq: number; readonly site?: string }[]
+  /** Absolute paths. */
+  readonly files: readonly string[]
+  /** Environment variables of a process run. */
+  readonly variables: readonly string[]
+  /** Answers that are not live come in the recorded order; otherwise in one that follows from the seed. */
+  readonly order: boolean
 }
 
 /**

@@ -254,7 +254,8 @@ function withFirstDraw(answers: AnswerSource, value: unknown): AnswerSource {
     },
     start: (operation) => answers.start(operation),
     run: (call, op) => answers.run(call, op),
-    wrote: (operation, bytes) => answers.wrote?.(operation, bytes),
+    wrote: (operation, bytes, seq) => answers.wrote?.(operation, bytes, seq),
+    proceed: () => answers.proceed?.(),
     delivering: (operation, event) => answers.delivering?.(operation, event),
     restart: (operation) => answers.restart?.(operation),
   }

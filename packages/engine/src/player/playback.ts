@@ -1,6 +1,7 @@
 import {
   type BodyForm,
   type DeliveryEvent,
+  type DrawEvent,
   type EnvironmentRead,
   hasReadsOnly,
   type InitiationEvent,
@@ -327,7 +328,9 @@ export class Playback implements Session {
 
   draw<T>(kind: string, native: () => T): T {
     const event = this.#isOver() ? undefined : this.#matcher.draw(kind)
-    return event === undefined ? native() : (event.value as T)
+    if (event === undefined) return native()
+    this.options.afterDraw?.(event)
+    return event.value as T
   }
 
   drawAhead<T>(kind: string, native: () => T): T {
@@ -486,4 +489,6 @@ export interface PlaybackOptions {
   readonly beforeDelivery?: (event: DeliveryEvent) => void
   /** Called for each matched initiation, on the agent's own stack. */
   readonly afterInitiation?: (event: InitiationEvent) => void
+  /** Called for each served value, on the agent's own stack. */
+  readonly afterDraw?: (event: DrawEvent) => void
 }

@@ -24,8 +24,10 @@ export interface AnswerSource {
   readonly remote: Session['remote']
   /** Where a tape had no answer. */
   readonly divergences?: readonly Divergence[]
-  /** Called for bytes that the agent writes to a process of a tape; they are masked. */
-  wrote?(operation: Operation, bytes: Uint8Array): void
+  /** Called for bytes that the agent writes to a process, as event `seq`; they are masked. */
+  wrote?(operation: Operation, bytes: Uint8Array, seq: number): void
+  /** The agent has written to something, or closed it: an answer may be due. */
+  proceed?(): void
   /** Called just before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
   /** A timer was refreshed. */

@@ -1,4 +1,5 @@
 import { hasReadsOnly, type Tape } from '@retake/tape/format'
+import { callSite } from '../call-site.js'
 import { withSurroundings } from '../environment.js'
 import { ThreadHalter } from '../inspect/thread-halter.js'
 import { natives } from '../natives.js'
@@ -24,12 +25,19 @@ export function replayProcess(
   forbidContact()
   const start = natives.performanceNow()
   const halter = task.inspect && new ThreadHalter(task.inspect)
+  const drawSites: Record<number, string> = {}
   const session = new Playback(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     // A function that waits keeps no process alive.
     keepAlive: task.call !== undefined,
     onStopped: () => stop(),
+    ...(task.reportsDrawSites === true && {
+      afterDraw: ({ seq }) => {
+        const site = callSite()
+        if (site !== undefined) drawSites[seq] = site
+      },
+    }),
     ...(halter && {
       afterInitiation: (event) => halter.atInitiation(event, session),
       beforeDelivery: (event) => halter.atDelivery(event, session),
@@ -48,6 +56,7 @@ export function replayProcess(
       cutOff: session.cutOff,
       exitCode,
       placeholders: session.placeholders,
+      ...(task.reportsDrawSites === true && { drawSites }),
       ...(end && { end }),
     }
     onReport(result)

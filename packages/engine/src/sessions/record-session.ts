@@ -230,10 +230,10 @@ export class RecordSession implements Session {
       ...(as !== undefined && { as }),
       ...(site !== undefined && { site }),
     }
-    this.#append(withScopes(event), bytes)
+    const seq = this.#append(withScopes(event), bytes)
     if (isSynced && startsServerRequest(bytes)) this.#barrier()
     else this.#isUnsynced = wasUnsynced
-    this.#answers.wrote?.(operation, this.secrets.bytes(bytes))
+    this.#answers.wrote?.(operation, this.secrets.bytes(bytes), seq)
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
@@ -263,7 +263,7 @@ export class RecordSession implements Session {
   }
 
   proceed(): void {
-    // Only a replay delays answers.
+    this.#answers.proceed?.()
   }
 
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {

@@ -89,6 +89,8 @@ export class Operation {
   closed = false
   /** Set when re-executed work has finished and waits for its turn. */
   finished: { readonly native: unknown } | undefined
+  /** Processes: the agent has closed its input, or killed it. */
+  hasInputEnded = false
   /** Set when a run goes live: for how long, in recorded time, it has been under way. */
   underWayMs = 0
   readonly #context = new AsyncResource('RETAKE', MANUAL)

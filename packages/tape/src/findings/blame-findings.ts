@@ -2,11 +2,11 @@ import type { Message } from '../providers/message.js'
 
 /**
  * Result of a search for causes, as data: stored beside a run, printed by
- * `retake blame`, shown in the viewer. Steps are meant by their place among the
- * steps that were searched, from 0; `steps[i].label` is what people call them.
+ * `retake blame`, shown in the viewer. Steps are named by their labels, the numbers that
+ * people see. Ambient inputs are meant by their index in `ambient`.
  */
 export interface BlameFindings {
-  readonly version: 1
+  readonly version: 2
   readonly verdict: BlameVerdict
   /** One sentence that says why, where the verdict is not `attributed`. */
   readonly why?: string
@@ -14,18 +14,21 @@ export interface BlameFindings {
   readonly causes: readonly CauseSet[]
   /** Every step that was searched, in order. */
   readonly steps: readonly BlamedStep[]
-  /** The fewest steps that must be repaired together for the run to pass: one of each cause. */
-  readonly minimalRepair: readonly number[]
+  /** Clock reads, random values, files and variables that the run depended on besides its steps. */
+  readonly ambient: readonly AmbientInput[]
+  /** Steps whose order decided the outcome; only with the verdict `race`. */
+  readonly race?: BlameRace
+  /** A change that was run and passed. Missing if none was run. */
+  readonly repair?: TestedRepair
   /** Where it was decided, and where it could no longer be avoided; often the same step. */
-  readonly decisionStep?: number
-  readonly commitStep?: number
+  readonly decisionStep?: string
+  readonly commitStep?: string
   /** A lower bound of the probability that the first cause is exactly right, from the tests that named it. */
   readonly confidence: number
-  /** How often it fails when everything is kept, and when nothing is. */
-  readonly anchors: { readonly kept: Rate; readonly free: Rate }
-  /** How often it fails when the steps up to one are kept. Only where it was looked. */
+  readonly anchors: BlameAnchors
+  /** How often it fails when the steps up to one are pinned. Only where it was tried. */
   readonly riskCurve: readonly RiskPoint[]
-  /** `frozen`: read with everything else held as recorded, because a repair in a live tail does not help. */
+  /** `frozen`: read with everything else pinned as recorded, because a repair in a live tail does not help. */
   readonly mode: BlameMode
   readonly evidence: readonly BlameProbe[]
   readonly forks: ForkCounts
@@ -33,13 +36,64 @@ export interface BlameFindings {
   readonly notes: readonly string[]
 }
 
+/** How often it fails when everything is pinned, and when nothing is. */
+export interface BlameAnchors {
+  readonly pinned: Rate
+  readonly free: Rate
+  /** Every step pinned and every ambient input live. Missing where the run has no ambient input. */
+  readonly ambientFree?: Rate
+}
+
+/**
+ * Something that a program depends on besides its steps. `step` is the label of the step
+ * after which it is first read; missing before the first step. `order`: the order in which
+ * overlapping `steps` are answered; pinned, it is the recorded one.
+ */
+export interface AmbientInput {
+  readonly kind: 'clock' | 'random' | 'file' | 'environment' | 'order'
+  /** Function, path or variable: `Date.now`, `prompts/rules.json`, `TZ`. */
+  readonly name: string
+  /** Recorded value, in words, if it is short and no secret. */
+  readonly value?: string
+  /** Where it is read, for example `agent.ts:31`. */
+  readonly site?: string
+  readonly step?: string
+  /** Labels of the overlapping steps; only for `order`. */
+  readonly steps?: readonly string[]
+}
+
+/** Steps whose order decided the outcome, and a sentence that says how. */
+export interface BlameRace {
+  readonly steps: readonly string[]
+  readonly text: string
+}
+
+/** Steps and ambient inputs that were free while the rest was pinned or followed from them, and how often that passed. */
+export interface TestedRepair {
+  readonly steps: readonly string[]
+  readonly ambient?: readonly number[]
+  /** Steps that kept their recorded answers while it ran, as in `BlameProbe.pinned`. */
+  readonly pinned: string
+  readonly rate: PassRate
+}
+
+/** Passes among forks that came to a verdict, with the interval that is shown for it. */
+export interface PassRate {
+  readonly passes: number
+  readonly forks: number
+  readonly low: number
+  readonly high: number
+}
+
 /**
  * `attributed`: `causes` names it. `no attributable step`: it fails as often
- * whatever is kept. `flaky`: the unchanged run does not fail every time, and no
- * step explains it. `inconclusive`: not enough forks to tell. `stopped`: by a budget or the user.
+ * whatever is pinned. `flaky`: the unchanged run does not fail every time, and no
+ * step explains it. `race`: the order of overlapping steps decides. `inconclusive`: not
+ * enough forks to decide. `stopped`: by a budget or the user.
  */
 export type BlameVerdict =
   | 'attributed'
+  | 'race'
   | 'no attributable step'
   | 'flaky'
   | 'inconclusive'
@@ -47,13 +101,15 @@ export type BlameVerdict =
 
 export type BlameMode = 'free' | 'frozen'
 
-/** Steps that together make the run fail; without any one of them they do not. */
+/** Steps and ambient inputs that together make the run fail; without any one of them they do not. */
 export interface CauseSet {
   readonly role: 'root' | 'joint' | 'back-up'
-  readonly steps: readonly number[]
-  /** How often the run fails when only these are kept. */
+  readonly steps: readonly string[]
+  /** Members that are no steps, by their index in `BlameFindings.ambient`. */
+  readonly ambient?: readonly number[]
+  /** How often the run fails when only these are pinned. */
   readonly sufficiency: Rate
-  /** Each member's exact Shapley share of that. */
+  /** Each step's exact Shapley share of that. */
   readonly shares: readonly number[]
 }
 
@@ -70,15 +126,39 @@ export interface BlamedStep {
   readonly role: StepRole
   /** In the first cause: without it, this run would not have failed then. */
   readonly isNecessary: boolean
-  /** Kept alone it makes the run fail. */
+  /** Pinned alone it makes the run fail. */
   readonly isSufficient: boolean
   /** 1 / (1 + how many other causes would have to be repaired as well); 0 outside of causes. */
   readonly responsibility: number
-  /** How often the run fails when only this step is kept, where that was tried. */
+  /** How often the run fails when only this step is pinned, where that was tried. */
   readonly alone?: Rate
   /** How likely it was before any fork, by what is seen on the tape. */
   readonly prior?: number
+  /** It said what was recorded in every fork with nothing pinned. */
+  readonly isUnchanged?: boolean
+  /** How the step was answered where it was free; `live` if missing. */
+  readonly intervention?: StepIntervention
 }
+
+/**
+ * `live`: asked or run again. `given`: an answer that the user gave as right. `sibling`: the
+ * answer of another recorded run. `recorded`: another recorded answer of the same tool.
+ * `simulated`: by a simulator. `neutral`, `empty`, `error`, `field`: an answer that says
+ * nothing, fails, or has one field changed: that shows dependence, and not that the recorded
+ * answer was wrong. `pinned`: always the recorded answer, because running it again would have
+ * effects and no other answer is known.
+ */
+export type StepIntervention =
+  | 'live'
+  | 'given'
+  | 'sibling'
+  | 'recorded'
+  | 'simulated'
+  | 'neutral'
+  | 'empty'
+  | 'error'
+  | 'field'
+  | 'pinned'
 
 /** Failures among forks that came to a verdict, with the interval that is shown for it. */
 export interface Rate {
@@ -90,18 +170,21 @@ export interface Rate {
 }
 
 export interface RiskPoint {
-  /** Steps 0 to this one are kept; -1: none. */
-  readonly upTo: number
+  /** The steps up to this one are pinned; missing: none. */
+  readonly upTo?: string
   readonly rate: Rate
 }
 
 /** One question that was put to forks, and what they said. */
 export interface BlameProbe {
-  /** Purpose: `anchor`, `prefix`, `cause`, `minimal`, `repair`, `echo`, `back-up`, `audit`, `confirm`, `one out`, `risk`. */
   readonly purpose: ProbePurpose
   readonly mode: BlameMode
-  /** Steps held as recorded, as ranges: `0-4,7`. */
-  readonly kept: string
+  /** Labels of the pinned steps, as ranges: `1–5, 8`. Empty if none was pinned. */
+  readonly pinned: string
+  /** Ambient inputs that were pinned; missing if none was. */
+  readonly ambient?: readonly number[]
+  /** Steps that got what they had said in another fork, and what was pinned in that one. */
+  readonly given?: readonly { readonly step: string; readonly from: string }[]
   readonly rate: Rate
   readonly undefinedForks: number
   /** The conclusion; missing while it is open. */
@@ -110,11 +193,13 @@ export interface BlameProbe {
 
 export type ProbePurpose =
   | 'anchor'
+  | 'ambient'
   | 'prefix'
   | 'cause'
   | 'minimal'
   | 'repair'
   | 'echo'
+  | 'transplant'
   | 'back-up'
   | 'audit'
   | 'confirm'

@@ -1,4 +1,13 @@
-import type { BlameFindings, ProbePurpose, Rate, StepRole } from '../findings/blame-findings.js'
+import type {
+  AmbientInput,
+  BlamedStep,
+  BlameFindings,
+  CauseSet,
+  ProbePurpose,
+  Rate,
+  StepIntervention,
+  StepRole,
+} from '../findings/blame-findings.js'
 import { count } from './figures.js'
 
 export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
@@ -8,17 +17,19 @@ export const ROLE_WORDS: Readonly<Record<StepRole, string>> = {
   echo: 'Fails, but only repeats what a cause passed on.',
   affected: 'Changed by a cause, but harmless on its own.',
   clear: 'Not involved in the failure.',
-  unknown: 'The search did not reach it.',
+  unknown: 'Not reached, or not decided if it only repeats a cause.',
 }
 
 /** The question that each kind of probe answers. */
 export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   anchor: 'Does the failure depend on the steps at all?',
+  ambient: 'Does it depend on the clock, random values, files or variables?',
   prefix: 'Up to which step must be pinned for it to fail?',
   cause: 'Which steps together are enough?',
   minimal: 'Can one of them be left out?',
   repair: 'Does it pass when the cause is re-run?',
   echo: 'Which steps only repeat it?',
+  transplant: 'Does it fail with what a step said when the cause was repaired?',
   'back-up': 'Would it have failed without the cause?',
   audit: 'Do other coalitions agree?',
   confirm: 'Is the result the same in new forks?',
@@ -26,39 +37,35 @@ export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
   risk: 'How does the risk rise?',
 }
 
-/** Findings with what people call the steps; `nameOf` adds the tool or model. */
+/** Findings, and words for their steps. */
 export interface NamedFindings {
   readonly findings: BlameFindings
-  readonly nameOf?: (index: number) => string | undefined
+  /** What a step is or did: `the model called get_order with id 1128`. */
+  readonly nameOf?: (label: string) => string | undefined
+  /** How it was answered where it was free: `with days 30 instead of 90`. */
+  readonly freeOf?: (label: string) => string | undefined
 }
 
-/** The result of a search in one sentence. */
-export function verdictSentence({ findings, nameOf }: NamedFindings): string {
-  const { verdict, causes, steps } = findings
+/** The result of a search in one sentence, or two where a reader must know what to do next. */
+export function verdictSentence(named: NamedFindings): string {
+  const { findings } = named
+  const { verdict, causes } = findings
   const [first, ...others] = causes
-  const numbered = (indexes: readonly number[]): string => stepsText(indexes, findings)
-  const subject = (indexes: readonly number[]): string => {
-    const names = indexes.flatMap((index) => nameOf?.(index) ?? [])
-    if (names.length === 0) return numbered(indexes)
-    return indexes.length === 1
-      ? `${numbered(indexes)}, ${names[0]},`
-      : `${numbered(indexes)} (${names.join(', ')})`
+  if (verdict === 'no attributable step') return noStepSentence(named)
+  if (verdict === 'race' && findings.race !== undefined) return `A race: ${findings.race.text}`
+  if (first === undefined || verdict === 'inconclusive' || verdict === 'flaky') {
+    return OTHER_VERDICTS[verdict]
   }
-  if (verdict !== 'attributed' || first === undefined) {
-    const soFar =
-      first === undefined ? '' : ` So far the evidence points to ${numbered(first.steps)}.`
-    return OTHER_VERDICTS[verdict] + soFar
+  if (verdict === 'stopped') {
+    return `${OTHER_VERDICTS.stopped} Proven so far: ${causeText(first, named)} made it fail.`
   }
-  const together = (indexes: readonly number[]): string => (indexes.length > 1 ? ' together' : '')
-  const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
+  const echoes = findings.steps.flatMap(({ role, label }) => (role === 'echo' ? [label] : []))
+  const repeats = `${stepsText(echoes, findings)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`
   const parts = [
-    `${subject(first.steps)}${together(first.steps)} made this run fail`,
-    ...(echoes.length === 0
-      ? []
-      : [`${numbered(echoes)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`]),
+    mainClause(first, named),
+    ...(echoes.length === 0 ? [] : [repeats]),
     ...others.map(
-      (other) =>
-        `${numbered(other.steps)}${together(other.steps)} would have made it fail without that`,
+      (other) => `${causeText(other, { findings })} would have made it fail without that`,
     ),
   ]
   return `${capitalized(parts.join('; '))}.`
@@ -66,23 +73,132 @@ export function verdictSentence({ findings, nameOf }: NamedFindings): string {
 
 const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
   attributed: 'The failure was attributed, but no cause is named.',
-  'no attributable step': 'No step made this run fail.',
+  race: 'The order of steps that overlap made this run fail.',
+  'no attributable step': 'No step explains this failure.',
   flaky: 'Flaky: no step explains this failure.',
-  inconclusive: 'Inconclusive: no step could be proven to cause the failure.',
+  inconclusive: 'Cannot tell: no step could be proven to cause the failure.',
   stopped: 'Stopped before a verdict.',
 }
+
+/** Answers that say nothing, or are made up: the run depends on them, but they need not be wrong. */
+const DEPENDENCE: Readonly<Partial<Record<StepIntervention, string>>> = {
+  neutral: 'if it says nothing',
+  empty: 'if it returns nothing',
+  error: 'if it fails',
+  field: 'with another value in its answer',
+}
+
+const dependenceOf = (label: string, { steps }: BlameFindings): string | undefined => {
+  const { intervention } = steps.find((step) => step.label === label) ?? {}
+  return intervention && DEPENDENCE[intervention]
+}
+
+/** True if a cause shows only that the failure depends on a step, not that its answer was wrong. */
+export const isDependence = ({ steps }: CauseSet, findings: BlameFindings): boolean =>
+  steps.some((label) => dependenceOf(label, findings) !== undefined)
+
+/**
+ * Role of a step in a word or two. A cause that only shows dependence is `needed`: that its
+ * answer was wrong is not known.
+ */
+export function roleWord({
+  role,
+  intervention,
+}: Pick<BlamedStep, 'role' | 'intervention'>): string {
+  if (role === 'unknown') return 'cannot tell'
+  const isCause = role === 'root' || role === 'joint' || role === 'back-up'
+  return isCause && intervention && DEPENDENCE[intervention] !== undefined ? 'needed' : role
+}
+
+/** Says of the first cause what was tested, and no more. */
+function mainClause(cause: CauseSet, named: NamedFindings): string {
+  const { findings, freeOf } = named
+  const text = causeText(cause, named)
+  if (findings.verdict === 'race') return `a race: ${text} made this run fail`
+  if (!isDependence(cause, findings)) return `${text} made this run fail`
+  const hows = cause.steps.flatMap((label) => {
+    const how = dependenceOf(label, findings)
+    const free = freeOf?.(label)
+    return how === undefined ? [] : [free?.startsWith('with ') === true ? free : how]
+  })
+  return `the failure depends on ${text}: ${[...new Set(hows)].join(' and ')}, the run passes`
+}
+
+/** Steps and ambient inputs of a cause: `steps 3 and 5 together`. */
+export function causeText(
+  { steps, ambient = [] }: CauseSet,
+  { findings, nameOf }: NamedFindings,
+): string {
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? [])
+  const names = steps.flatMap((label) => nameOf?.(label) ?? [])
+  const isNamed = names.length === steps.length && steps.length <= LISTED_MAX
+  const listed = isNamed
+    ? steps.map((label, index) => `step ${label} (${names[index]})`)
+    : [stepsText(steps, findings)]
+  const parts = [...(steps.length === 0 ? [] : listed), ...inputs.map(ambientText)]
+  return `${listText(parts)}${steps.length + inputs.length > 1 ? ' together' : ''}`
+}
+
+/** An input that is no step, for people: `the clock read at agent.ts:31 (Saturday)`. */
+export function ambientText({ kind, name, value, site, steps = [] }: AmbientInput): string {
+  const at = site === undefined ? '' : ` at ${site}`
+  const was = value === undefined ? '' : ` (${value})`
+  switch (kind) {
+    case 'clock':
+      return `the clock read${at}${was}`
+    case 'random':
+      return `the random value drawn${at}${was}`
+    case 'file':
+      return `the file ${name}${was}`
+    case 'environment':
+      return `the environment variable ${name}${was}`
+    case 'order':
+      return steps.length === 0 ? name : `the order of ${stepsText(steps, { steps: [] })}`
+  }
+}
+
+/** Names where to look instead: code, prompt, and tools that were free and said the same each time. */
+function noStepSentence({ findings, nameOf }: NamedFindings): string {
+  const { pinned, free } = findings.anchors
+  if (pinned.fails === 0 || free.forks === 0) return OTHER_VERDICTS['no attributable step']
+  const names = findings.steps.flatMap(({ isUnchanged, label }) =>
+    isUnchanged ? [nameOf?.(label) ?? `step ${label}`] : [],
+  )
+  const same = [...new Set(names)]
+  const which = same.length === 0 ? '' : `, or at what always answers the same (${same.join(', ')})`
+  return `No step explains this failure: look at the prompt and the code${which}.`
+}
+
+/** What was run as a repair, and how often it passed; undefined if none was. */
+export function repairSentence(findings: BlameFindings): string | undefined {
+  const { repair } = findings
+  if (repair === undefined) return undefined
+  const { steps, ambient = [], rate } = repair
+  const inputs = ambient.flatMap((index) => findings.ambient[index] ?? []).map(ambientText)
+  const changed = [...(steps.length === 0 ? [] : [stepsText(steps, findings)]), ...inputs]
+  const otherwise = steps.length === 0 ? 'been different' : 'answered otherwise'
+  if (rate.forks === 0) return `To repair: ${listText(changed)}. That was not run.`
+  const often = `${count(rate.passes)} of ${count(rate.forks)} times (${intervalText(rate)})`
+  return `If ${listText(changed)} had ${otherwise}, the run would have passed ${often}.`
+}
+
+const listText = (parts: readonly string[]): string =>
+  parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 
 /** Longer lists of steps are written as ranges. */
 const LISTED_MAX = 4
 
 /** `step 4`, `steps 4 and 7`, `steps 4, 7 and 9`, `steps 4–11, 14`. */
 export function stepsText(
-  indexes: readonly number[],
+  labels: readonly string[],
   { steps }: { readonly steps: readonly { readonly label: string }[] },
 ): string {
-  const labels = steps.map(({ label }) => label)
-  if (indexes.length > LISTED_MAX) return `steps ${labelRanges(indexes, labels)}`
-  const listed = indexes.map((index) => labels[index] ?? '?')
+  if (labels.length > LISTED_MAX) {
+    const order = steps.map(({ label }) => label)
+    const indexes = labels.map((label) => order.indexOf(label)).toSorted((a, b) => a - b)
+    return `steps ${labelRanges(indexes, order)}`
+  }
+  const listed = [...labels]
   const last = listed.pop() ?? '?'
   return listed.length === 0 ? `step ${last}` : `steps ${listed.join(', ')} and ${last}`
 }
@@ -101,10 +217,11 @@ export function labelRanges(indexes: readonly number[], labels: readonly string[
     .join(', ')
 }
 
-/** How certain it is that the first cause is exactly right; undefined if none is named. */
+/** How certain it is that the first cause is exactly right; undefined if nothing is claimed. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
-  if (verdict !== 'attributed' || causes.length === 0) return undefined
-  return `At least ${floorPercent(confidence)} sure that this is exactly the cause.`
+  const isFinal = verdict === 'attributed' || verdict === 'race'
+  if (!isFinal || causes.length === 0 || confidence === 0) return undefined
+  return `At least ${floorPercent(confidence)} sure that it is this and nothing else, if free steps behave as in these forks.`
 }
 
 /** Failures among forks: `5 of 6`. */
@@ -118,7 +235,7 @@ export const failuresText = (rate: Pick<Rate, 'fails' | 'forks'>): string =>
   rate.forks === 0 ? rateText(rate) : `${rateText(rate)} failed`
 
 /** Confidence interval of a rate: `51–100 %`, rounded outwards so that it never promises too much. */
-export const intervalText = ({ low, high }: Rate): string =>
+export const intervalText = ({ low, high }: Pick<Rate, 'low' | 'high'>): string =>
   `${Math.floor(clampRate(low) * 100)}–${Math.ceil(clampRate(high) * 100)} %`
 
 /** A rate within 0 and 1, whatever a file says. */

@@ -1,12 +1,19 @@
 import type {
+  AmbientInput,
   BlamedStep,
   BlameFindings,
   CauseSet,
   ForkCounts,
   BlameProbe,
+  BlameRace,
+  PassRate,
   Rate,
   RiskPoint,
+  StepIntervention,
+  TestedRepair,
 } from '@retake/tape'
+import { isRecord } from '@retake/tape'
+import { labelRanges } from '@retake/tape/present'
 import {
   check,
   flag,
@@ -22,6 +29,7 @@ import {
 
 const VERDICTS = [
   'attributed',
+  'race',
   'no attributable step',
   'flaky',
   'inconclusive',
@@ -41,11 +49,13 @@ export const ROLES = [
 ] as const satisfies readonly BlamedStep['role'][]
 const PURPOSES = [
   'anchor',
+  'ambient',
   'prefix',
   'cause',
   'minimal',
   'repair',
   'echo',
+  'transplant',
   'back-up',
   'audit',
   'confirm',
@@ -60,6 +70,29 @@ const known =
     value === null ? undefined : optional(shape)(value, path)
 
 const rate = object<Rate>({ fails: number, forks: number, low: number, high: number })
+const passRate = object<PassRate>({ passes: number, forks: number, low: number, high: number })
+
+const ambientInput = object<AmbientInput>({
+  kind: oneOf(['clock', 'random', 'file', 'environment', 'order']),
+  name: text,
+  value: known(text),
+  site: known(text),
+  step: known(text),
+  steps: known(list(text)),
+})
+
+const INTERVENTIONS = [
+  'live',
+  'given',
+  'sibling',
+  'recorded',
+  'simulated',
+  'neutral',
+  'empty',
+  'error',
+  'field',
+  'pinned',
+] as const satisfies readonly StepIntervention[]
 
 const blamedStep = object<BlamedStep>({
   label: text,
@@ -69,12 +102,16 @@ const blamedStep = object<BlamedStep>({
   responsibility: number,
   alone: known(rate),
   prior: known(number),
+  isUnchanged: known(flag),
+  intervention: known(oneOf(INTERVENTIONS)),
 })
 
 const probe = object<BlameProbe>({
   purpose: oneOf(PURPOSES),
   mode: oneOf(MODES),
-  kept: text,
+  pinned: text,
+  ambient: known(list(number)),
+  given: known(list(object<{ step: string; from: string }>({ step: text, from: text }))),
   rate,
   undefinedForks: number,
   fails: known(flag),
@@ -89,37 +126,95 @@ const forkCounts = object<ForkCounts>({
   costUsd: known(number),
 })
 
-const findings: Shape<BlameFindings> = (value, path) => {
+/** Findings of version 1 named steps by their index from 0, and had no ambient inputs. */
+function upgraded(value: unknown): unknown {
+  if (!isRecord(value) || value.version !== 1 || !Array.isArray(value.steps)) return value
+  const labels = value.steps.map((step) => (isRecord(step) ? String(step.label) : '?'))
+  const labelOf = (index: unknown): unknown =>
+    index === undefined ? undefined : (labels[Number(index)] ?? index)
+  const labelsOf = (indexes: unknown): unknown =>
+    Array.isArray(indexes) ? indexes.map(labelOf) : indexes
+  const each = (items: unknown, change: (item: Record<string, unknown>) => object): unknown =>
+    Array.isArray(items)
+      ? items.map((item: unknown) => (isRecord(item) ? { ...item, ...change(item) } : item))
+      : items
+  const { minimalRepair, anchors } = value
+  return {
+    ...value,
+    version: 2,
+    ambient: [],
+    causes: each(value.causes, ({ steps }) => ({ steps: labelsOf(steps) })),
+    decisionStep: labelOf(value.decisionStep),
+    commitStep: labelOf(value.commitStep),
+    riskCurve: each(value.riskCurve, ({ upTo }) => ({
+      upTo: upTo === -1 ? undefined : labelOf(upTo),
+    })),
+    evidence: each(value.evidence, ({ kept }) => ({ pinned: pinnedLabels(kept, labels) })),
+    anchors: isRecord(anchors) ? { ...anchors, pinned: anchors.kept } : anchors,
+    ...(Array.isArray(minimalRepair) &&
+      minimalRepair.length > 0 && {
+        repair: {
+          steps: labelsOf(minimalRepair),
+          pinned: '',
+          rate: { passes: 0, forks: 0, low: 0, high: 1 },
+        },
+      }),
+  }
+}
+
+/** `0-4,7` of version 1 as labels; a text that is no such ranges is returned as it is. */
+function pinnedLabels(kept: unknown, labels: readonly string[]): unknown {
+  if (typeof kept !== 'string' || kept === '') return kept
+  const indexes = kept.split(',').flatMap((range) => {
+    const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? []
+    const [from, to] = [Number(first), Number(last)]
+    return to < labels.length ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : [NaN]
+  })
+  return indexes.includes(NaN) ? kept : labelRanges(indexes, labels)
+}
+
+const findings: Shape<BlameFindings> = (stored, path) => {
+  const value = upgraded(stored)
   const { version, steps } = object<{ version: number; steps: readonly BlamedStep[] }>({
     version: number,
     steps: list(blamedStep),
   })(value, path)
-  if (version > 1) throw new Error(`Its findings are of a newer version of Retake (${version})`)
-  const index = check(
-    `one of ${steps.length} steps`,
-    (each): each is number => Number.isInteger(each) && Object.hasOwn(steps, each as number),
-  )
+  if (version > 2) throw new Error(`Its findings are of a newer version of Retake (${version})`)
+  const labels = new Set<unknown>(steps.map(({ label }) => label))
+  const label = check(`one of ${steps.length} steps`, (each): each is string => labels.has(each))
   return object<BlameFindings>({
-    version: () => 1,
+    version: () => 2,
     verdict: oneOf(VERDICTS),
     why: known(text),
     causes: list(
       object<CauseSet>({
         role: oneOf(CAUSES),
-        steps: list(index),
+        steps: list(label),
+        ambient: known(list(number)),
         sufficiency: rate,
         shares: list(number),
       }),
     ),
     steps: () => steps,
-    minimalRepair: list(index),
-    decisionStep: known(index),
-    commitStep: known(index),
-    confidence: number,
-    anchors: object({ kept: rate, free: rate }),
-    riskCurve: list(
-      object<RiskPoint>({ upTo: (each, at) => (each === -1 ? each : index(each, at)), rate }),
+    ambient: list(ambientInput),
+    race: known(object<BlameRace>({ steps: list(label), text })),
+    repair: known(
+      object<TestedRepair>({
+        steps: list(label),
+        ambient: known(list(number)),
+        pinned: text,
+        rate: passRate,
+      }),
     ),
+    decisionStep: known(label),
+    commitStep: known(label),
+    confidence: number,
+    anchors: object<BlameFindings['anchors']>({
+      pinned: rate,
+      free: rate,
+      ambientFree: known(rate),
+    }),
+    riskCurve: list(object<RiskPoint>({ upTo: known(label), rate })),
     mode: oneOf(MODES),
     evidence: list(probe),
     forks: forkCounts,

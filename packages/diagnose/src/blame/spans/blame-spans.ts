@@ -8,6 +8,7 @@ import {
   type SpanFindings,
 } from '@retake/tape'
 import { type BlameOptions, blameRun } from '../blame-run.js'
+import { causeIndexes } from '../make-findings.js'
 import type { Fork, ForkSource } from '../fork-source.js'
 import { inGroups, isJsonText, jsonRanges, maskRequest, splitInput } from './split-input.js'
 import { type Range, type RequestPart, type Span } from './split-input.js'
@@ -33,6 +34,7 @@ function spanSource(query: SpanQuery): ForkSource {
   return {
     stepCount: parts.length,
     recorded: parts.map(() => RECORDED),
+    ambient: [],
     concurrency,
     async fork({ pinned }, draw) {
       const isPinned = new Set(pinned)
@@ -121,8 +123,8 @@ function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
 
 /** Findings of a search about one of its parts. */
 function findingAt(found: BlameFindings, part: number): Finding {
-  const { role } = found.steps[part]!
-  const cause = found.causes.findIndex(({ steps }) => steps.includes(part))
+  const { role, label } = found.steps[part]!
+  const cause = found.causes.findIndex(({ steps }) => steps.includes(label))
   return cause === -1 ? { role } : { role, cause, rate: found.causes[cause]!.sufficiency }
 }
 
@@ -225,7 +227,7 @@ class SpanSearch {
 
   /** The words in the messages of a cause that make it one; all of them where that cannot be told. */
   private async narrow(found: BlameFindings, cause: number): Promise<InputSpan[]> {
-    const { steps } = found.causes[cause]!
+    const steps = causeIndexes(found)[cause]!
     const owned = steps.flatMap((index) => {
       const part = this.parts[index]!
       return part.locations.flatMap((at) => splitText(at)).map((span) => ({ span, part, index }))
@@ -240,7 +242,7 @@ class SpanSearch {
     const { maxForks, maxUsd } = limitsLeft(this.options, this.forks)
     if (maxForks <= 0 || maxUsd <= 0) return this.notNarrowed(whole, 'the limit was reached')
     // Other causes are left out, or they would hide what matters here.
-    const others = found.causes.flatMap((each, other) => (other === cause ? [] : each.steps))
+    const others = causeIndexes(found).flatMap((each, other) => (other === cause ? [] : each))
     const inside = await this.search(
       owned.map(({ span }) => [span]),
       others.flatMap((index) => wholeSpans(this.parts[index]!)),
@@ -283,13 +285,13 @@ class SpanSearch {
 }
 
 /** In words about input, where the search has words about steps. */
-function whyNot({ verdict, why, anchors: { kept, free } }: BlameFindings): string {
+function whyNot({ verdict, why, anchors: { pinned, free } }: BlameFindings): string {
   const rates =
-    `asked as recorded it failed in ${kept.fails} of ${kept.forks} forks, ` +
+    `asked as recorded it failed in ${pinned.fails} of ${pinned.forks} forks, ` +
     `with all of its input left out in ${free.fails} of ${free.forks}`
   if (verdict === 'stopped') return `${why ?? 'It was stopped.'} Until then: ${rates}.`
   if (verdict === 'inconclusive') return `That is too close to tell: ${rates}.`
-  if (kept.fails === 0) return `The step does not fail when it is asked again: ${rates}.`
+  if (pinned.fails === 0) return `The step does not fail when it is asked again: ${rates}.`
   return `It does not depend on the input: ${rates}.`
 }
 

@@ -217,13 +217,17 @@ export class TapeChild {
     const stdin = new Writable({
       write: (chunk: Buffer, _encoding, done: Done) => {
         this.#write(chunk)
-        if (this.#buffered !== undefined) this.#buffered.push(chunk)
-        else outsideRuns(() => this.#real?.stdin?.write(chunk))
+        // A real server does not get requests that the tape answers.
+        if (this.#operation.source !== 'tape') {
+          if (this.#buffered !== undefined) this.#buffered.push(chunk)
+          else outsideRuns(() => this.#real?.stdin?.write(chunk))
+        }
         done()
       },
       final: (done: Done) => {
         if (this.#buffered !== undefined) this.#endsAfterBuffer = true
         else outsideRuns(() => this.#real?.stdin?.end())
+        this.#inputEnded()
         done()
       },
     })
@@ -239,6 +243,7 @@ export class TapeChild {
           () => outsideRuns(() => this.#real?.kill(signal)) ?? false,
         )
         if (sent) Object.assign(child, { killed: true })
+        this.#inputEnded()
         return sent
       },
       ref: () => this.#real?.ref(),
@@ -261,6 +266,11 @@ export class TapeChild {
         outsideRuns(() => this.#real?.connected && this.#real.disconnect())
       },
     })
+  }
+
+  #inputEnded(): void {
+    this.#operation.hasInputEnded = true
+    this.session.proceed()
   }
 
   /** An answer may have been waiting for what was just written. */

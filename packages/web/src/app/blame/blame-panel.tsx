@@ -1,5 +1,6 @@
-import type { BlameFindings, BlameProbe, RiskPoint, StepRole } from '@retake/tape'
+import type { BlameFindings, BlameProbe, StepRole } from '@retake/tape'
 import {
+  ambientText,
   confidenceText,
   cost,
   count,
@@ -9,6 +10,7 @@ import {
   localDateTime,
   plural,
   PURPOSE_WORDS,
+  repairSentence,
   verdictSentence,
 } from '@retake/tape/present'
 import { type ReactNode, useRef, useState } from 'react'
@@ -25,6 +27,7 @@ import {
   type BlameView,
   type EvidenceGroup,
   evidenceGroups,
+  type IndexedRisk,
   riskPath,
   riskPoints,
   riskScale,
@@ -40,7 +43,7 @@ const DOTS_MOST = 200
 
 interface RiskDrawingProps {
   readonly view: BlameView
-  readonly points: readonly RiskPoint[]
+  readonly points: readonly IndexedRisk[]
   readonly scale: RiskScale
 }
 
@@ -48,8 +51,8 @@ interface RiskDrawingProps {
 function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   const { select } = useSelection()
   const { width, height, left, right, x, y } = scale
-  const go = (upTo: number): void => {
-    if (upTo >= 0) select(view.labelOf(upTo))
+  const go = (upTo: string | undefined): void => {
+    if (upTo !== undefined) select(upTo)
   }
   return (
     <svg
@@ -72,21 +75,21 @@ function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
       <Moments view={view} scale={scale} />
       <path d={riskPath(points, scale)} fill="none" stroke="var(--accent)" strokeWidth="1.5" />
       {points.length <= DOTS_MOST &&
-        points.map(({ upTo, rate }) => (
+        points.map(({ upTo, index, rate }) => (
           <g
-            key={upTo}
-            className={upTo < 0 ? undefined : 'cursor-pointer'}
+            key={index}
+            className={upTo === undefined ? undefined : 'cursor-pointer'}
             onClick={() => go(upTo)}
           >
             <title>
-              {`${upTo < 0 ? 'all steps re-run' : `pinned up to step ${view.labelOf(upTo)}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
+              {`${upTo === undefined ? 'all steps re-run' : `pinned up to step ${upTo}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
             </title>
             <path
-              d={`M${x(upTo)} ${y(rate.low)}V${y(rate.high)}M${x(upTo) - 3} ${y(rate.low)}h6M${x(upTo) - 3} ${y(rate.high)}h6`}
+              d={`M${x(index)} ${y(rate.low)}V${y(rate.high)}M${x(index) - 3} ${y(rate.low)}h6M${x(index) - 3} ${y(rate.high)}h6`}
               stroke="var(--muted)"
             />
-            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="3.5" fill="var(--accent)" />
-            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="9" fill="transparent" />
+            <circle cx={x(index)} cy={y(rate.fails / rate.forks)} r="3.5" fill="var(--accent)" />
+            <circle cx={x(index)} cy={y(rate.fails / rate.forks)} r="9" fill="transparent" />
           </g>
         ))}
       <text x={x(-1)} y={height - 5} textAnchor="middle" fill="var(--muted)">
@@ -105,11 +108,11 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   const isOne = decisionStep === commitStep
   const last = isOne ? 'decided here, no way back' : 'no way back'
   const moments = [
-    { name: 'decided', index: isOne ? undefined : decisionStep, dash: '2 3' },
-    { name: last, index: commitStep, dash: '' },
-  ].flatMap(({ index, ...moment }) => (index === undefined ? [] : [{ index, ...moment }]))
-  return moments.map(({ name, index, dash }, row) => {
-    const at = x(index)
+    { name: 'decided', label: isOne ? undefined : decisionStep, dash: '2 3' },
+    { name: last, label: commitStep, dash: '' },
+  ].flatMap(({ label, ...moment }) => (label === undefined ? [] : [{ label, ...moment }]))
+  return moments.map(({ name, label, dash }, row) => {
+    const at = x(view.indexOf(label))
     const isLate = at > width / 2
     return (
       <g key={name}>
@@ -124,21 +127,21 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
           textAnchor={isLate ? 'end' : 'start'}
           fill="var(--role-cause)"
         >
-          {name} {view.labelOf(index)}
+          {name} {label}
         </text>
       </g>
     )
   })
 }
 
-function summary(view: BlameView, points: readonly RiskPoint[]): string {
+function summary(view: BlameView, points: readonly IndexedRisk[]): string {
   const [first, last] = [points[0], points.at(-1)]
   const { commitStep } = view.findings
-  const words = (point: RiskPoint): string =>
+  const words = (point: IndexedRisk): string =>
     `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
   return [
     `Risk of failing by pinned steps: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
-    ...(commitStep === undefined ? [] : [`no way back from step ${view.labelOf(commitStep)}`]),
+    ...(commitStep === undefined ? [] : [`no way back from step ${commitStep}`]),
   ].join('; ')
 }
 
@@ -148,7 +151,7 @@ const ROWS_MOST = 300
 function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
-  const points = riskPoints(view.findings.riskCurve)
+  const points = riskPoints(view.findings.riskCurve, (label) => view.indexOf(label))
   return (
     <div>
       <div ref={box}>
@@ -175,9 +178,9 @@ function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
           </thead>
           <tbody>
             {points.slice(0, ROWS_MOST).map(({ upTo, rate }) => (
-              <tr key={upTo} className="border-t border-line">
+              <tr key={upTo ?? ''} className="border-t border-line">
                 <th scope="row" className="max-w-80 py-0.5 pr-4 text-left font-normal">
-                  {upTo < 0 ? 'no step' : <StepName run={run} label={view.labelOf(upTo)} />}
+                  {upTo === undefined ? 'no step' : <StepName run={run} label={upTo} />}
                 </th>
                 <td>
                   <RateLine rate={rate} />
@@ -200,12 +203,7 @@ const CELL = 'py-px pr-3 text-left align-middle font-normal'
 const RANKED_COLUMNS: readonly { heading: string; className: string; title?: string }[] = [
   { heading: 'role', className: 'w-24' },
   { heading: 'step', className: '' },
-  { heading: 'pinned alone', className: 'w-76 @max-[560px]:w-28' },
-  {
-    heading: 'resp.',
-    className: 'w-16 @max-[720px]:hidden',
-    title: '1 / (1 + other causes that would have to be repaired as well)',
-  },
+  { heading: 'only this one pinned', className: 'w-76 @max-[560px]:w-28' },
 ]
 
 /** Every searched step, closest to a cause first. */
@@ -234,7 +232,7 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
             return (
               <tr key={index} className="border-t border-line">
                 <td className={CELL}>
-                  <RoleName role={step.role} />
+                  <RoleName role={step.role} intervention={step.intervention} />
                 </td>
                 <th scope="row" className={CELL}>
                   <StepName run={run} label={step.label} />
@@ -245,9 +243,6 @@ function RankedSteps({ run, view }: { run: Run; view: BlameView }) {
                   ) : (
                     <RateLine rate={alone} />
                   )}
-                </td>
-                <td className={`${CELL} font-mono text-sm @max-[720px]:hidden`}>
-                  {step.responsibility === 0 ? '' : Math.round(step.responsibility * 100) / 100}
                 </td>
               </tr>
             )
@@ -267,14 +262,14 @@ const COUNTED: readonly (readonly [role: StepRole, one: string, many: string])[]
   ['echo', 'echo', 'echoes'],
   ['affected', 'affected', 'affected'],
   ['clear', 'clear', 'clear'],
-  ['unknown', 'not reached', 'not reached'],
+  ['unknown', 'cannot tell', 'cannot tell'],
 ]
 
 function countsText(view: BlameView): string {
   const causes = view.causeLabels.length
   return [
     `${plural(view.findings.steps.length, 'step')} searched`,
-    plural(causes, 'in a cause', 'in causes'),
+    ...(causes === 0 ? [] : [plural(causes, 'in a cause', 'in causes')]),
     ...COUNTED.flatMap(([role, one, many]) => {
       const number = view.countOf(role)
       return number === 0 ? [] : [plural(number, one, many)]
@@ -289,20 +284,32 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
   return (
     <ol aria-label="Causes" className="flex flex-col gap-2.5">
       {indexed(view.findings.causes).map(
-        ({ index, item: { role, steps, sufficiency, shares } }) => (
+        ({ index, item: { role, steps, ambient = [], sufficiency, shares } }) => (
           <li key={index} className="flex flex-col gap-1">
             <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
-              <RoleName role={role} />
+              <RoleName role={role} intervention={view.step(steps[0] ?? '')?.intervention} />
               <RateLine rate={sufficiency} />
               <span className="text-sm text-muted">
-                with only {steps.length === 1 ? 'this step' : 'these steps'} pinned
+                with only {pinnedWords(steps.length, ambient.length)} pinned
               </span>
             </div>
             <ul className="flex flex-col pl-4">
+              {ambient.flatMap((at) => {
+                const input = view.findings.ambient[at]
+                if (input === undefined) return []
+                return (
+                  <li key={`ambient ${at}`} data-ambient={input.kind} className="leading-6">
+                    <VisibleText text={ambientText(input)} />
+                    {input.step !== undefined && (
+                      <span className="text-muted"> after step {input.step}</span>
+                    )}
+                  </li>
+                )
+              })}
               {indexed(steps.slice(0, CAUSE_STEPS_MAX)).map(({ index, item: step }) => (
                 <li key={step} className="flex min-w-0 items-center gap-2">
-                  <StepName run={run} label={view.labelOf(step)} />
-                  {steps.length > 1 && shares[index] !== undefined && (
+                  <StepName run={run} label={step} />
+                  {isUneven(shares) && shares[index] !== undefined && (
                     <span
                       className="ml-auto shrink-0 text-sm text-muted"
                       title="its exact Shapley share of this cause"
@@ -322,6 +329,14 @@ function CauseSets({ run, view }: { run: Run; view: BlameView }) {
     </ol>
   )
 }
+
+const pinnedWords = (steps: number, inputs: number): string => {
+  if (inputs > 0) return steps + inputs === 1 ? 'this' : 'these'
+  return steps === 1 ? 'this step' : 'these steps'
+}
+
+const isUneven = (shares: readonly number[]): boolean =>
+  shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01)
 
 /** With few probes all are shown. */
 const OPEN_MAX = 12
@@ -364,7 +379,15 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
             className="grid grid-cols-[minmax(0,1fr)_auto_6.5rem] items-center gap-x-3 py-0.5 @max-[560px]:grid-cols-1"
           >
             <span className="min-w-0 wrap-anywhere">
-              <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.kept))}
+              <span className="text-muted">pinned</span> {shortened(view.pinnedText(item.pinned))}
+              {item.ambient !== undefined && (
+                <span className="text-muted">, with recorded clock and files</span>
+              )}
+              {item.given?.map(({ step, from }) => (
+                <span key={step} className="text-muted">
+                  , step {step} as with {view.pinnedText(from)} pinned
+                </span>
+              ))}
             </span>
             <RateLine rate={item.rate} />
             <span className="flex flex-wrap gap-1">
@@ -416,7 +439,7 @@ function SearchFacts({ view }: { view: BlameView }) {
   const lines = [spentFacts(findings).join(', '), ended.filter(Boolean).join(', ')]
   if (forcedAnswers)
     lines.push(
-      `${plural(forcedAnswers, 'recorded answer')} used although the request had changed: an assumption.`,
+      `${plural(forcedAnswers, 'time')} a pinned step got its recorded answer to a changed request.`,
     )
   return (
     <div className="flex flex-col gap-1">
@@ -495,9 +518,11 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
           <CauseSets run={run} view={view} />
         </FieldSection>
       )}
-      <FieldSection title="Steps, ranked">
-        <RankedSteps run={run} view={view} />
-      </FieldSection>
+      {view.countOf('unknown') < view.findings.steps.length && (
+        <FieldSection title="Steps, ranked">
+          <RankedSteps run={run} view={view} />
+        </FieldSection>
+      )}
       {riskCurve.length > 0 && (
         <FieldSection title="Risk: how often it fails with the steps up to one pinned">
           <RiskCurve run={run} view={view} />
@@ -516,9 +541,10 @@ function Findings({ run, view }: { run: Run; view: BlameView }) {
 }
 
 function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
-  const { why, decisionStep, commitStep, minimalRepair, anchors, mode, notes } = view.findings
+  const { why, decisionStep, commitStep, repair, race, anchors, mode, notes } = view.findings
   const confidence = confidenceText(view.findings)
-  const step = (index: number) => <StepName run={run} label={view.labelOf(index)} />
+  const repaired = repairSentence(view.findings)
+  const step = (label: string) => <StepName run={run} label={label} />
   return (
     <div className="flex flex-col gap-2">
       <p data-testid="verdict" className="text-lg font-medium">
@@ -550,28 +576,31 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
         </ul>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
-        {decisionStep !== undefined && (
-          <Row name={decisionStep === commitStep ? 'decided here, no way back' : 'decided at'}>
-            {step(decisionStep)}
-          </Row>
+        {decisionStep !== undefined && commitStep !== decisionStep && (
+          <Row name="decided at">{step(decisionStep)}</Row>
         )}
         {commitStep !== undefined && commitStep !== decisionStep && (
           <Row name="no way back from">{step(commitStep)}</Row>
         )}
-        {minimalRepair.length > 0 && (
-          <Row name="fix this">
-            <ul aria-label="Minimal repair">
-              {minimalRepair.slice(0, 20).map((index) => (
-                <li key={index} className="min-w-0">
-                  {step(index)}
-                </li>
-              ))}
-            </ul>
+        {race !== undefined && (
+          <Row name="in a race">
+            <StepNames run={run} labels={race.steps} />
+          </Row>
+        )}
+        {repair !== undefined && repaired !== undefined && (
+          <Row name="tested repair">
+            <p data-testid="repair">{repaired}</p>
+            <StepNames run={run} labels={repair.steps} name="Repair" />
           </Row>
         )}
         <Row name="replayed unchanged">
-          <RateLine rate={anchors.kept} />
+          <RateLine rate={anchors.pinned} />
         </Row>
+        {anchors.ambientFree !== undefined && (
+          <Row name="live clock and files">
+            <RateLine rate={anchors.ambientFree} />
+          </Row>
+        )}
         <Row name="all steps re-run">
           <RateLine rate={anchors.free} />
         </Row>
@@ -579,6 +608,25 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
     </div>
   )
 }
+
+/** Links to steps, in order. */
+const StepNames = ({
+  run,
+  labels,
+  name,
+}: {
+  run: Run
+  labels: readonly string[]
+  name?: string
+}) => (
+  <ul aria-label={name}>
+    {labels.slice(0, CAUSE_STEPS_MAX).map((label) => (
+      <li key={label} className="min-w-0">
+        <StepName run={run} label={label} />
+      </li>
+    ))}
+  </ul>
+)
 
 const Row = ({ name, children }: { name: string; children: ReactNode }) => (
   <>
@@ -605,6 +653,7 @@ function NotSearched({ run }: { run: Run }) {
         <CopyButton text={command} label="Copy the command" />
       </p>
       <p className="text-muted">
+        <code className="font-mono text-sm">--expect</code> or{' '}
         <code className="font-mono text-sm">--oracle</code> says what passing means.
       </p>
     </div>

@@ -7,7 +7,7 @@ import type {
   RiskPoint,
   StepRole,
 } from '@retake/tape'
-import { clampRate } from '@retake/tape/present'
+import { clampRate, labelRanges } from '@retake/tape/present'
 import { ROLES, type RunBlame } from '../../model/run-blame.js'
 
 /** A shape for each role, so that it is recognisable without colour. */
@@ -49,8 +49,8 @@ export interface RiskScale {
   readonly right: number
   readonly top: number
   readonly bottom: number
-  /** Pixels from the left; -1 means that no step is pinned. */
-  readonly x: (upTo: number) => number
+  /** Pixels from the left, by the index of the last pinned step; -1 means that no step is pinned. */
+  readonly x: (index: number) => number
   readonly y: (rate: number) => number
 }
 
@@ -64,24 +64,35 @@ export function riskScale(width: number, steps: number): RiskScale {
     right,
     top,
     bottom,
-    x: (upTo) => left + ((upTo + 1) / Math.max(1, steps)) * room,
+    x: (index) => left + ((index + 1) / Math.max(1, steps)) * room,
     y: (rate) => top + (1 - clampRate(rate)) * (height - top - bottom),
   }
 }
 
+/** A point of the risk curve with the index of its last pinned step; -1 if none is pinned. */
+export interface IndexedRisk extends RiskPoint {
+  readonly index: number
+}
+
 /** Points in step order, without those that were not tried. */
-export const riskPoints = (curve: readonly RiskPoint[]): RiskPoint[] =>
-  curve.filter(({ rate }) => rate.forks > 0).toSorted((a, b) => a.upTo - b.upTo)
+export const riskPoints = (
+  curve: readonly RiskPoint[],
+  indexOf: (label: string) => number,
+): IndexedRisk[] =>
+  curve
+    .filter(({ rate }) => rate.forks > 0)
+    .map((point) => ({ ...point, index: point.upTo === undefined ? -1 : indexOf(point.upTo) }))
+    .toSorted((a, b) => a.index - b.index)
 
 /**
  * Between two points nothing was measured: the risk rises somewhere there, so the line is
  * level up to the later one.
  */
-export const riskPath = (points: readonly RiskPoint[], { x, y }: RiskScale): string =>
+export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): string =>
   points
-    .map(({ upTo, rate }, index) => {
+    .map(({ index, rate }, order) => {
       const at = y(rate.fails / rate.forks)
-      return index === 0 ? `M${x(upTo)} ${at}` : `H${x(upTo)}V${at}`
+      return order === 0 ? `M${x(index)} ${at}` : `H${x(index)}V${at}`
     })
     .join('')
 
@@ -98,8 +109,12 @@ export class BlameView {
     this.blame = blame
     this.findings = blame.findings
     for (const [index, { label }] of this.findings.steps.entries()) this.#indexes.set(label, index)
-    const causes = this.findings.causes.flatMap(({ steps }) => steps)
-    this.causeLabels = [...new Set(causes)].map((index) => this.labelOf(index))
+    this.causeLabels = [...new Set(this.findings.causes.flatMap(({ steps }) => steps))]
+  }
+
+  /** Index of a searched step; -1 if the step was not searched. */
+  indexOf(label: string): number {
+    return this.#indexes.get(label) ?? -1
   }
 
   labelOf(index: number): string {
@@ -108,7 +123,7 @@ export class BlameView {
 
   /** Undefined if the step was not searched. */
   step(label: string): BlamedStep | undefined {
-    return this.findings.steps[this.#indexes.get(label) ?? -1]
+    return this.findings.steps[this.indexOf(label)]
   }
 
   roleOf(label: string): StepRole | undefined {
@@ -117,8 +132,7 @@ export class BlameView {
 
   /** Failure rate with only this step pinned, if that was tried. A cause of one step was. */
   aloneOf(label: string): Rate | undefined {
-    const index = this.#indexes.get(label)
-    const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === index)
+    const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === label)
     return this.step(label)?.alone ?? cause?.sufficiency
   }
 
@@ -131,25 +145,11 @@ export class BlameView {
     return this.findings.steps.reduce((sum, step) => sum + (step.role === role ? 1 : 0), 0)
   }
 
-  /**
-   * Pinned steps of a probe as labels: `1–5, 8`. A text that is not ranges is returned as it
-   * is.
-   */
-  pinnedText(cached: string): string {
-    const count = this.findings.steps.length
-    if (cached.trim() === '') return 'nothing'
-    if (cached === `0-${count - 1}` || (count === 1 && cached === '0')) return 'everything'
-    const ranges = cached.split(',').map((range) => /^\s*(\d+)(?:-(\d+))?\s*$/.exec(range))
-    const isWhole = ranges.every(
-      (range) => range !== null && Math.max(Number(range[1]), Number(range[2] ?? 0)) < count,
-    )
-    if (!isWhole) return cached
-    return ranges
-      .map((range) => {
-        const [first, last] = [range?.[1], range?.[2] ?? range?.[1]].map(Number) as [number, number]
-        return first === last ? this.labelOf(first) : `${this.labelOf(first)}–${this.labelOf(last)}`
-      })
-      .join(', ')
+  /** Pinned steps of a probe, in words: `nothing`, `everything`, `1–5, 8`. */
+  pinnedText(pinned: string): string {
+    if (pinned === '') return 'nothing'
+    const labels = this.findings.steps.map(({ label }) => label)
+    return pinned === labelRanges([...labels.keys()], labels) ? 'everything' : pinned
   }
 
   /** The next step of a cause, starting from a step; the first one from anywhere else. */

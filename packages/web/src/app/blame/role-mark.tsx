@@ -1,5 +1,5 @@
-import type { Rate, StepRole } from '@retake/tape'
-import { clampRate, failuresText, intervalText, ROLE_WORDS } from '@retake/tape/present'
+import type { Rate, StepIntervention, StepRole } from '@retake/tape'
+import { clampRate, failuresText, intervalText, ROLE_WORDS, roleWord } from '@retake/tape/present'
 import { KindMark } from '../design/badge.js'
 import { classes } from '../design/classes.js'
 import { type Run, useRows } from '../run/use-run.js'
@@ -81,15 +81,25 @@ function RoleMark({ role }: { role: StepRole }) {
   )
 }
 
-export const RoleName = ({ role }: { role: StepRole }) => (
-  <span
-    className={classes('inline-flex shrink-0 items-center gap-1 text-sm', roleColor(role))}
-    title={ROLE_WORDS[role]}
-  >
-    <RoleMark role={role} />
-    {role === 'unknown' ? 'not reached' : role}
-  </span>
-)
+interface RoleNameProps {
+  readonly role: StepRole
+  readonly intervention?: StepIntervention | undefined
+}
+
+export function RoleName({ role, intervention }: RoleNameProps) {
+  const word = roleWord({ role, ...(intervention && { intervention }) })
+  return (
+    <span
+      className={classes('inline-flex shrink-0 items-center gap-1 text-sm', roleColor(role))}
+      title={word === 'needed' ? NEEDED : ROLE_WORDS[role]}
+    >
+      <RoleMark role={role} />
+      {word}
+    </span>
+  )
+}
+
+const NEEDED = 'The failure depends on it. That its answer was wrong is not known.'
 
 interface RoleLegendProps {
   readonly roles: readonly SeenRole[]

@@ -43,7 +43,7 @@ const delayOf = (change: { readonly type: string; readonly state?: string }): nu
  */
 export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
-  return `npx retake blame ${id} --oracle ${isWrong ? 'exit:0' : "'stdout:/what it should say/'"}`
+  return `npx retake blame ${id}${isWrong ? '' : " --expect 'what it should say'"}`
 }
 
 export function useBlameCommands(run: Run): void {

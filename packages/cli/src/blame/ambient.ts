@@ -1,0 +1,324 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { ambientKind, type AmbientPlan, isFileCall, looksAtFile, pathsOn } from '@retake/engine'
+import { isSurrounding } from '@retake/engine/runs'
+import {
+  type AmbientInput,
+  type CallEvent,
+  clipText,
+  decodeBody,
+  type DrawEvent,
+  isEnvironmentNote,
+  readsOf,
+  type ResultEvent,
+  type Step,
+  type Tape,
+} from '@retake/tape'
+import { attempt } from '../attempt.js'
+
+/** An ambient input, and what a fork gets from the tape to have it as recorded. */
+export interface FoundInput {
+  readonly input: AmbientInput
+  readonly plan: AmbientPlan
+}
+
+/** The inputs that could differ in a fork, and files that cannot be read any more: these are always pinned. */
+export interface FoundAmbient {
+  readonly inputs: readonly FoundInput[]
+  readonly removedFiles: readonly string[]
+}
+
+interface Draft {
+  readonly kind: AmbientInput['kind']
+  readonly name: string
+  readonly value?: string | undefined
+  readonly site?: string | undefined
+  readonly steps?: readonly string[]
+  /** The event at which it is first read. */
+  readonly at: number
+  readonly plan: AmbientPlan
+}
+
+/** By event, where in the agent's code a value was drawn. */
+export type DrawSites = Readonly<Record<number, string>>
+
+/**
+ * The inputs of a run besides its steps that could differ in a fork, in order of first use: clock reads
+ * and random values by call site, files and environment variables that are not as they were,
+ * and the order of answers to overlapping steps. Reads that only libraries make are one input
+ * for each kind.
+ */
+export function findAmbient(
+  tape: Tape,
+  steps: readonly Step[],
+  {
+    drawSites,
+    env,
+  }: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
+): FoundAmbient {
+  const files = fileInputs(tape)
+  const drafts = [
+    ...drawInputs(tape, drawSites),
+    ...files.drafts,
+    ...orderInput(steps),
+    ...variableInputs(tape).filter(({ name }) => !(name in env)),
+  ]
+  const inputs = drafts
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ kind, name, value, site, steps: overlapping, at, plan }) => {
+      const step = steps.findLast(({ seq }) => seq < at)
+      return {
+        input: {
+          kind,
+          name,
+          ...(value !== undefined && { value }),
+          ...(site !== undefined && { site: shortSite(tape, site) }),
+          ...(step && { step: step.label }),
+          ...(overlapping && { steps: overlapping }),
+        },
+        plan,
+      }
+    })
+  return { inputs, removedFiles: files.removed }
+}
+
+/** What a fork gets from the tape with some of the inputs pinned. */
+export function ambientPlan(
+  { inputs, removedFiles }: FoundAmbient,
+  pinned: readonly number[],
+): AmbientPlan {
+  const plans = pinned.flatMap((index) => inputs[index]?.plan ?? [])
+  return {
+    draws: plans.flatMap(({ draws }) => draws),
+    files: [...removedFiles, ...plans.flatMap(({ files }) => files)],
+    variables: plans.flatMap(({ variables }) => variables),
+    order: plans.some(({ order }) => order),
+  }
+}
+
+const NOTHING: AmbientPlan = { draws: [], files: [], variables: [], order: false }
+
+// ── clocks and random values ────────────────────────────────────────────────
+
+function drawInputs(tape: Tape, sites: DrawSites): Draft[] {
+  const groups = new Map<string, DrawEvent[]>()
+  for (const event of tape.events(1)) {
+    const kind = event.type === 'draw' ? ambientKind(event.kind) : undefined
+    if (event.type !== 'draw' || kind === undefined) continue
+    const key = `${kind} ${sites[event.seq] ?? ''}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [event])
+    else group.push(event)
+  }
+  return [...groups.values()].flatMap((draws) => {
+    const [first] = draws
+    const kind = first && ambientKind(first.kind)
+    if (first === undefined || kind === undefined) return []
+    const site = sites[first.seq]
+    const [name = first.kind] = first.kind.split(' ')
+    return {
+      kind,
+      name,
+      value: kind === 'clock' ? timeText(tape, draws) : randomText(draws),
+      site,
+      at: first.seq,
+      plan: { ...NOTHING, draws: draws.map(({ seq }) => ({ seq, ...(site && { site }) })) },
+    }
+  })
+}
+
+/** `Saturday, 14 Nov 2026 23:10`, in the time zone of the run. */
+function timeText({ details }: Tape, draws: readonly DrawEvent[]): string | undefined {
+  const read = draws.find(({ kind, value }) => kind === 'Date.now' && typeof value === 'number')
+  if (read === undefined) return undefined
+  const timeZone = details.env?.['TZ']
+  const formatIn = (zone: object): Intl.DateTimeFormat =>
+    new Intl.DateTimeFormat('en-GB', { ...TIME, ...zone })
+  const format = attempt(() => formatIn(timeZone ? { timeZone } : {})) ?? formatIn({})
+  const parts = new Map(
+    format.formatToParts(read.value as number).map(({ type, value }) => [type, value]),
+  )
+  const [weekday, day, month, year, hour, minute] = PARTS.map((part) => parts.get(part) ?? '')
+  return `${weekday}, ${day} ${month} ${year} ${hour}:${minute}`
+}
+
+const TIME = {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const
+const PARTS = ['weekday', 'day', 'month', 'year', 'hour', 'minute'] as const
+
+const VALUES_SHOWN = 3
+
+/** Numbers, such as `0.93, 0.11`; bytes and ids mean nothing to people. */
+function randomText(draws: readonly DrawEvent[]): string | undefined {
+  const numbers = draws.map(({ value }) => value).filter((value) => typeof value === 'number')
+  if (numbers.length === 0) return undefined
+  const shown = numbers.slice(0, VALUES_SHOWN).map((value) => String(Number(value.toFixed(2))))
+  return [...shown, ...(numbers.length > VALUES_SHOWN ? ['…'] : [])].join(', ')
+}
+
+// ── files ───────────────────────────────────────────────────────────────────
+
+interface Looked {
+  readonly at: number
+  readonly site: string | undefined
+  /** As far as the first look showed it. */
+  readonly wasThere: boolean
+  content?: Uint8Array
+}
+
+/**
+ * Files that the run read and did not change itself, and that are not as they were. One that is
+ * gone has nothing else to say.
+ */
+function fileInputs(tape: Tape): { drafts: Draft[]; removed: string[] } {
+  const { looked, changed } = filesOn(tape)
+  const others = [...looked].filter(([file]) => !changed.has(file) && !IGNORED.test(file))
+  const drafts = others.flatMap(([file, look]) => {
+    const value = differenceNow(file, look, tape.run.startedAt)
+    if (value === undefined) return []
+    const name = path.relative(tape.details.cwd ?? '.', file)
+    const { at, site } = look
+    const plan = { ...NOTHING, files: [file] }
+    return {
+      kind: 'file' as const,
+      name: name.startsWith('..') ? file : name,
+      value,
+      site,
+      at,
+      plan,
+    }
+  })
+  const [library, ...more] = drafts.filter(({ site }) => site === undefined)
+  const own = drafts.filter(({ site }) => site !== undefined)
+  const removed = others.flatMap(([file, { wasThere }]) =>
+    wasThere && !existsSync(file) ? [file] : [],
+  )
+  if (library === undefined) return { drafts: own, removed }
+  const files = [library, ...more].flatMap(({ plan }) => plan.files)
+  return { drafts: [...own, { ...library, plan: { ...NOTHING, files } }], removed }
+}
+
+const IGNORED = /[/\\](?:node_modules|\.retake)[/\\]|^\/(?:dev|proc|sys)\//
+
+function filesOn(tape: Tape): { looked: Map<string, Looked>; changed: Set<string> } {
+  const looked = new Map<string, Looked>()
+  const changed = new Set<string>()
+  const calls = new Map<number, CallEvent>()
+  for (const event of tape.events(1)) {
+    if (isFileCall(event)) {
+      if (looksAtFile(event, tape.body(event.seq))) calls.set(event.seq, event)
+      else for (const file of pathsOn(tape, event)) changed.add(file)
+    }
+    const call = event.type === 'result' ? calls.get(event.op) : undefined
+    if (call === undefined || event.type !== 'result') continue
+    for (const file of pathsOn(tape, call)) addLook(tape, looked, { file, call, result: event })
+  }
+  return { looked, changed }
+}
+
+function addLook(
+  tape: Tape,
+  looked: Map<string, Looked>,
+  { file, call, result }: { file: string; call: CallEvent; result: ResultEvent },
+): void {
+  const isRead = /\.readFile(Sync)?$/.test(call.name)
+  const wasThere = result.error?.code !== 'ENOENT' && !saysMissing(tape, call, result)
+  const known = looked.get(file) ?? { at: call.seq, site: call.site, wasThere }
+  looked.set(file, known)
+  if (isRead && result.error === undefined && result.proof === undefined)
+    known.content ??= tape.body(result.seq)
+}
+
+/** `existsSync` answers without an error. */
+function saysMissing(tape: Tape, { name }: CallEvent, { as, seq }: ResultEvent): boolean {
+  return (
+    /\.exists(Sync)?$/.test(name) && as !== undefined && decodeBody(as, tape.body(seq)) === false
+  )
+}
+
+function differenceNow(
+  file: string,
+  { wasThere, content }: Looked,
+  since: number,
+): string | undefined {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  if (stat === undefined) return undefined
+  if (!wasThere) return 'missing'
+  const now = content && stat.isFile() ? attempt(() => readFileSync(file)) : undefined
+  const isSame =
+    content !== undefined && now !== undefined
+      ? Buffer.compare(content, now) === 0
+      : stat.mtimeMs <= since
+  return isSame ? undefined : 'changed since'
+}
+
+// ── the order of answers ────────────────────────────────────────────────────
+
+/** One input, if steps overlap: their answers could have come in another order. */
+function orderInput(steps: readonly Step[]): Draft[] {
+  const first = steps.find((step, index) => overlapsNext(step, steps[index + 1]))
+  if (first === undefined) return []
+  const together = steps.filter(
+    (step, index) => overlapsNext(step, steps[index + 1]) || overlapsNext(steps[index - 1], step),
+  )
+  const answered = together.toSorted((a, b) => lastAnswer(a) - lastAnswer(b))
+  const order = answered.map(({ label }) => label)
+  return [
+    {
+      kind: 'order',
+      name: 'order of answers',
+      value: clipText(`steps ${order.join(', ')}`, VALUE_LENGTH),
+      steps: order,
+      at: first.seq,
+      plan: { ...NOTHING, order: true },
+    },
+  ]
+}
+
+const lastAnswer = ({ seq, answerSeqs }: Step): number => answerSeqs.at(-1) ?? seq
+
+/** True if a step was started before the one before it was answered. */
+export const overlapsNext = (step: Step | undefined, next: Step | undefined): boolean =>
+  step !== undefined && next !== undefined && next.seq < lastAnswer(step)
+
+// ── environment variables ───────────────────────────────────────────────────
+
+const VALUE_LENGTH = 40
+
+/**
+ * Variables that the run read and that have another value now. One that is no longer set was
+ * probably set for the recorded run only, so forks get its recorded value. Secrets are not on
+ * the tape.
+ */
+function variableInputs(tape: Tape): Draft[] {
+  const drafts = new Map<string, Draft>()
+  for (const event of tape.events(1)) {
+    if (!isEnvironmentNote(event)) continue
+    for (const { name, value, isSecret } of readsOf(tape, event.seq).reads) {
+      if (drafts.has(name) || isSecret === true || isSurrounding(name)) continue
+      if (process.env[name] === undefined || process.env[name] === value) continue
+      drafts.set(name, {
+        kind: 'environment',
+        name,
+        value: value === null ? 'not set' : clipText(value, VALUE_LENGTH),
+        at: event.seq,
+        plan: { ...NOTHING, variables: [name] },
+      })
+    }
+  }
+  return [...drafts.values()]
+}
+
+/** `agent.ts:31`: without the column, from the folder of the run. */
+function shortSite({ details }: Tape, site: string): string {
+  const [, file = site, line = ''] = /^(.*):(\d+):\d+$/s.exec(site) ?? []
+  const relative = path.relative(details.cwd ?? '.', file)
+  return `${relative.startsWith('..') ? file : relative}:${line}`
+}

@@ -1,0 +1,80 @@
+import { readGuards, type Step, type Tape } from '@retake/tape'
+import { usageError } from '../command-line/verb.js'
+import { viewRun } from '../runs/view-run.js'
+
+/**
+ * True if running a step again may change something outside: a tool, a process, an MCP call,
+ * or a request other than GET and HEAD that does not go to a model. A tool that was not wrapped
+ * runs inside the agent, so only what it sends counts.
+ */
+export function hasEffects(step: Step): boolean {
+  if (step.inferred || step.kind === 'model' || step.kind === 'mark') return false
+  if (step.kind !== 'http') return true
+  const method = step.exchange()?.request.method
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+/** Short name of a step with effects: its tool, or what it requests. */
+export const effectName = ({ toolName, title }: Step): string => toolName ?? title
+
+/** Which steps with effects may really run in forks. */
+export class LiveTools {
+  /** `names`: tools or kinds of steps; `all`: every step. */
+  constructor(
+    readonly names: readonly string[] | 'all',
+    /** Guarded tools that declare that they only read. */
+    readonly readers: readonly string[],
+  ) {}
+
+  /** Reads `--live-tools`, `--live-tools=a,b` and the configuration. */
+  static read(
+    tape: Tape,
+    given: string | undefined,
+    configured: boolean | readonly string[] = false,
+  ): LiveTools {
+    const readers = readersOn(tape)
+    if (given === '' || (given === undefined && configured === true))
+      return new LiveTools('all', readers)
+    const names =
+      given === undefined
+        ? typeof configured === 'boolean'
+          ? []
+          : configured
+        : given.split(',').map((name) => name.trim())
+    const { recordedSteps } = viewRun(tape)
+    const known = new Set(recordedSteps.flatMap(({ toolName, kind }) => [toolName ?? kind, kind]))
+    const unknown = given === undefined ? undefined : names.find((name) => !known.has(name))
+    if (unknown !== undefined)
+      throw usageError(
+        `--live-tools names "${unknown}", which this run does not call.`,
+        `It calls ${[...known].join(', ')}.`,
+      )
+    return new LiveTools(names, readers)
+  }
+
+  /** Names that the engine lets through; undefined if everything may run. */
+  get allowed(): readonly string[] | undefined {
+    return this.names === 'all' ? undefined : [...this.names, ...this.readers]
+  }
+
+  /** True if a free step really runs. */
+  mayRun(step: Step): boolean {
+    if (!hasEffects(step)) return true
+    const { allowed } = this
+    return (
+      allowed === undefined || allowed.includes(step.kind) || allowed.includes(effectName(step))
+    )
+  }
+}
+
+const readersOn = (tape: Tape): string[] => {
+  const byTool = new Map<string, boolean>()
+  const steps = new Map(viewRun(tape).recordedSteps.map((step) => [step.seq, step]))
+  for (const { callSeq, intent } of readGuards(tape).calls) {
+    const name = steps.get(callSeq)?.toolName
+    if (name === undefined) continue
+    const reads = intent.effects?.length !== 0 && intent.effects?.every((each) => each === 'read')
+    byTool.set(name, (byTool.get(name) ?? true) && reads === true)
+  }
+  return [...byTool].flatMap(([name, reads]) => (reads ? [name] : []))
+}

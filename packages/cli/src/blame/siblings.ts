@@ -1,0 +1,125 @@
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { diffRuns } from '@retake/diagnose'
+import { callKey, type FreeAnswer } from '@retake/engine'
+import type { Step, Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { attempt } from '../attempt.js'
+import type { Oracle } from '../oracle/oracle.js'
+import { readOutcome } from '../oracle/oracle.js'
+import type { RunStore } from '../runs/run-store.js'
+import { viewRun } from '../runs/view-run.js'
+import { hasEffects } from './effects.js'
+import { canonicalFindings } from './findings.js'
+import { answerOf } from './build-answer.js'
+
+/** Newer runs than these are enough to learn what tools answer. */
+const SIBLINGS_MAX = 50
+/** The oracle may be slow. */
+const JUDGED_MAX = 10
+
+/** An answer that another run got to the same call. */
+export interface OtherAnswer {
+  readonly answer: FreeAnswer
+  /** Id of that run. */
+  readonly run: string
+  /** The run passes by the oracle of the search. */
+  readonly passes: boolean
+}
+
+/**
+ * Other runs of the same agent: same entry file or command, recorded beside the searched run.
+ * Branches are left out, because their answers may have been edited.
+ */
+export class Siblings {
+  #tapes: readonly Tape[] | undefined
+  /** The one that differs least comes first. */
+  #passing: readonly Tape[] = []
+
+  constructor(
+    readonly tape: Tape,
+    readonly runs: RunStore,
+  ) {}
+
+  /** Newest first. */
+  get tapes(): readonly Tape[] {
+    this.#tapes ??= this.runs
+      .ids()
+      .filter((id) => id !== this.tape.run.id)
+      .flatMap((id) => attempt(() => [openTape(this.runs.pathOf(id))], []))
+      .filter((other) => other.run.parent === undefined && isSameAgent(this.tape, other))
+      .slice(0, SIBLINGS_MAX)
+    return this.#tapes
+  }
+
+  /** Runs with the same arguments. */
+  get alike(): readonly Tape[] {
+    return this.tapes.filter(({ details }) =>
+      isDeepStrictEqual(details.args ?? [], this.tape.details.args ?? []),
+    )
+  }
+
+  /** Finds which runs pass, by their recorded outcomes. A judge is not paid for this. */
+  async judge(oracle: Oracle, signal: AbortSignal): Promise<void> {
+    if (/^(not:\s*)*judge:/.test(oracle.text)) return
+    const here = viewRun(this.tape)
+    const passing: { tape: Tape; steps: number }[] = []
+    for (const tape of this.tapes.slice(0, JUDGED_MAX))
+      if ((await oracle(readOutcome(tape), signal)).verdict === 'pass')
+        passing.push({ tape, steps: diffRuns(here, viewRun(tape)).steps.length })
+    this.#passing = passing.toSorted((a, b) => a.steps - b.steps).map(({ tape }) => tape)
+  }
+
+  /**
+   * By call, the answers of other runs: those of the nearest passing run first. Answers that this run got
+   * to the same call are left out, except where this run did not make the call.
+   */
+  otherAnswers(): ReadonlyMap<string, readonly OtherAnswer[]> {
+    const own = new Map<string, FreeAnswer[]>()
+    for (const [key, answer] of answersOn(this.tape))
+      own.set(key, [...(own.get(key) ?? []), answer])
+    const found = new Map<string, OtherAnswer[]>()
+    for (const tape of new Set([...this.#passing, ...this.tapes])) {
+      for (const [key, answer] of answersOn(tape)) {
+        const known = own.get(key) ?? []
+        const others = found.get(key) ?? []
+        if (known.length > 1) continue
+        if (
+          [...known, ...others.map((other) => other.answer)].some((each) =>
+            isDeepStrictEqual(each, answer),
+          )
+        )
+          continue
+        others.push({ answer, run: tape.run.id, passes: this.#passing.includes(tape) })
+        found.set(key, others)
+      }
+    }
+    return found
+  }
+}
+
+function isSameAgent({ details: a }: Tape, { details: b }: Tape): boolean {
+  if (a.entry !== undefined && b.entry !== undefined)
+    return path.resolve(a.cwd ?? '', a.entry) === path.resolve(b.cwd ?? '', b.entry)
+  return a.command !== undefined && isDeepStrictEqual(a.command, b.command)
+}
+
+/** Every answered call with effects on a tape. */
+function answersOn(tape: Tape): [key: string, answer: FreeAnswer][] {
+  return viewRun(tape)
+    .steps.filter((step) => step.inferred || hasEffects(step))
+    .flatMap((step) => {
+      const key = callKeyOf(tape, step)
+      const answer = attempt(() => answerOf(tape, step))
+      return key === undefined || answer === undefined ? [] : [[key, answer]]
+    })
+}
+
+/** Equal for equal calls on all tapes; undefined for a step that is not a call of its own. */
+export function callKeyOf(tape: Tape, step: Step): string | undefined {
+  if (step.inferred) return `unwrapped ${step.toolName} ${canonicalFindings(step.call()?.args)}`
+  const event = tape.event(step.seq)
+  return event.type === 'request' || event.type === 'call'
+    ? callKey(event, tape.body(step.seq))
+    : undefined
+}

@@ -1,0 +1,51 @@
+import type { Tape } from '@retake/tape'
+import { clipText } from '@retake/tape'
+import { readOutcome } from './oracle.js'
+
+/** An oracle that fits a run whose failure nobody described, and the reason in words. */
+export interface SuggestedOracle {
+  readonly oracle: string
+  readonly why: string
+}
+
+/** `--expect <text>` as an oracle: the output contains it. */
+export const expectedText = (text: string): string =>
+  text.startsWith('/')
+    ? `stdout:/${text.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`)}/`
+    : `stdout:${text}`
+
+/**
+ * Reads from a run, and from others with the same arguments, in which way it failed: an
+ * uncaught error, an exit code, or a last line that other runs do not print.
+ */
+export function suggestOracle(tape: Tape, alike: readonly Tape[]): SuggestedOracle | undefined {
+  const { error, exitCode, signal, stdout, ended } = readOutcome(tape)
+  if (error !== undefined)
+    return {
+      oracle: 'exit:0',
+      why: `the run ended with ${error.class}: ${clipText(error.message.split('\n')[0] ?? '', 60)}`,
+    }
+  if (signal !== undefined) return { oracle: 'exit:0', why: `the run was killed by ${signal}` }
+  if (exitCode !== undefined && exitCode !== 0)
+    return { oracle: 'exit:0', why: `the run ended with exit code ${exitCode}` }
+  if (!ended) return undefined
+  const here = lastLine(stdout)
+  const lines = new Map<string, string[]>()
+  for (const other of alike) {
+    const outcome = readOutcome(other)
+    const line = lastLine(outcome.stdout)
+    const isFine = outcome.ended && (outcome.exitCode ?? 0) === 0 && outcome.error === undefined
+    if (isFine && line !== '' && line !== here)
+      lines.set(line, [...(lines.get(line) ?? []), other.run.id])
+  }
+  const [usual] = [...lines].toSorted(([, a], [, b]) => b.length - a.length)
+  if (usual === undefined) return undefined
+  const [line, [run]] = usual
+  return {
+    oracle: expectedText(line),
+    why: `run ${run} printed that; this run printed ${JSON.stringify(clipText(here, 60))}`,
+  }
+}
+
+/** The last line of a text that is not empty. */
+const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1)?.trim() ?? ''

@@ -1,0 +1,32 @@
+import type { LedgerCell } from './ledger.js'
+import type { Search } from './search.js'
+import { minimalRepair, type StepSet, union, upTo, without } from './step-set.js'
+
+/** A set of steps that was free in forks, and those forks. */
+export interface RunRepair {
+  readonly steps: StepSet
+  readonly cell: LedgerCell
+}
+
+/** As many forks of a repair give a rate that is worth printing. */
+const REPAIR_FORKS = 6
+
+/**
+ * Runs the smallest repair, so that what is printed was seen to pass. One step of each cause
+ * is free, and besides it either the steps that follow from a cause or all later ones.
+ */
+export async function runRepair(search: Search): Promise<void> {
+  const { learned, ledger, levels, everyStep } = search
+  if (!learned && !search.ambientCause) return
+  const steps = minimalRepair(learned?.causes ?? [])
+  const free = union(steps, learned?.followers() ?? [])
+  const candidates = [search.cell(without(everyStep, free)), search.cell(upTo((free[0] ?? 0) - 1))]
+  // The one that was tried more often needs fewer forks.
+  for (const cell of candidates.toSorted((a, b) => b.forks - a.forks)) {
+    const wanted = levels.isCertaintyExpected ? 2 : REPAIR_FORKS
+    await ledger.draw(cell, 'repair', wanted - cell.forks)
+    if (cell.forks === 0 || (cell.verdict !== false && levels.logRatio(cell) > 0)) continue
+    search.repair = { steps, cell }
+    return
+  }
+}

@@ -1,0 +1,234 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import {
+  type CallEvent,
+  decodeBody,
+  type DeliveryEvent,
+  type InitiationEvent,
+  type NewEvent,
+  type Tape,
+} from '@retake/tape/format'
+import { callSite } from '../call-site.js'
+import { natives } from '../natives.js'
+import { flagBits, opensForWriting } from '../overlay/open-flags.js'
+import { isBelowFolder } from '../overlay/overlay.js'
+import { ParentWrites } from '../overlay/parent-writes.js'
+import type { Session } from '../sessions/session.js'
+import { bodySha, recordedSha } from './compare.js'
+import { changesFiles } from './in-doubt.js'
+import type { AmbientPlan } from './plan.js'
+import type { RecordedOperation, TapeTimeline } from './timeline.js'
+
+/** Groups the kinds of draws; undefined for facts about the machine and the process. */
+export function ambientKind(kind: string): 'clock' | 'random' | undefined {
+  const [source = kind] = kind.split(' ')
+  if (CLOCKS.has(source)) return 'clock'
+  return source === 'Math.random' || source === 'FormData' || source.startsWith('crypto.')
+    ? 'random'
+    : undefined
+}
+
+const CLOCKS: ReadonlySet<string> = new Set([
+  'Date.now',
+  'performance.now',
+  'performance.timeOrigin',
+  'process.hrtime',
+  'Event.timeStamp',
+  'Temporal.Now',
+])
+
+/** Facts that a fork always gets as recorded: they are neither steps nor ambient inputs. */
+const FACT = /^(?:os|tty|process)\.|^dns\.getServers$/
+
+interface RecordedDraws {
+  readonly values: unknown[]
+  /** The last value that was drawn, and when. */
+  last: { readonly value: unknown; readonly atMs: number } | undefined
+}
+
+/**
+ * Recorded values that a fork draws again, found by what is drawn, from where in the agent's
+ * code, and its ordinal there. After the last one a clock continues from it with the time
+ * that passes, and everything else is live.
+ */
+class PinnedDraws {
+  readonly #byKey = new Map<string, RecordedDraws>()
+
+  constructor(tape: Tape, { draws }: AmbientPlan) {
+    for (const { seq, site } of draws) {
+      const event = tape.event(seq)
+      if (event.type === 'draw') this.#add(drawKey(event.kind, site), event.value)
+    }
+    for (const event of tape.events(1))
+      if (event.type === 'draw' && isFact(event.kind)) this.#add(drawKey(event.kind), event.value)
+  }
+
+  take<T>(kind: string, native: () => T): T {
+    if (this.#byKey.size === 0) return native()
+    const recorded = this.#byKey.get(drawKey(kind, isFact(kind) ? undefined : callSite()))
+    if (recorded === undefined) return native()
+    const { values, last } = recorded
+    const atMs = natives.performanceNow()
+    if (values.length > 0) {
+      const value = values.shift()
+      recorded.last = { value, atMs }
+      return value as T
+    }
+    if (isFact(kind) && last !== undefined) return last.value as T
+    if (ambientKind(kind) !== 'clock' || last === undefined) return native()
+    return later(kind, last.value, atMs - last.atMs) as T
+  }
+
+  #add(key: string, value: unknown): void {
+    const known = this.#byKey.get(key)
+    if (known === undefined) this.#byKey.set(key, { values: [value], last: undefined })
+    else known.values.push(value)
+  }
+}
+
+const isFact = (kind: string): boolean => ambientKind(kind) === undefined && FACT.test(kind)
+
+const drawKey = (kind: string, site = ''): string => `${kind} at ${site}`
+
+/** The reading of a clock some time after it showed `value`; two of them count nanoseconds. */
+function later(kind: string, value: unknown, passedMs: number): unknown {
+  if (kind === 'performance.timeOrigin') return value
+  if (kind === 'Date.now') return Number(value) + Math.round(passedMs)
+  if (typeof value === 'number') return value + passedMs
+  return String(BigInt(String(value)) + BigInt(Math.round(passedMs * 1e6)))
+}
+
+/**
+ * Recorded answers to calls that look at files, for the files that the plan names. A file that
+ * the recorded run changed itself is different on disk now, so it is always among them. What
+ * the fork has written by itself is read from its own files.
+ */
+class PinnedFiles {
+  readonly #byKey = new Map<string, RecordedOperation[]>()
+  readonly #pinned: ReadonlySet<string>
+  readonly #written: ParentWrites
+  readonly #changed = new Set<string>()
+
+  constructor(
+    readonly tape: Tape,
+    recorded: TapeTimeline,
+    { files }: AmbientPlan,
+  ) {
+    this.#pinned = new Set(files)
+    this.#written = new ParentWrites(tape)
+    for (const operation of recorded.operations) {
+      const { event } = operation
+      if (!isFileCall(event) || !looksAtFile(event, tape.body(event.seq))) continue
+      const key = fileKey(event, recordedSha(tape, event.seq))
+      const known = this.#byKey.get(key)
+      if (known === undefined) this.#byKey.set(key, [operation])
+      else known.push(operation)
+    }
+  }
+
+  /** The recorded answer to a call; undefined if it is made live. */
+  take(
+    event: NewEvent<CallEvent>,
+    body: Uint8Array,
+    { overlay }: Pick<Session, 'overlay'>,
+  ): RecordedOperation | undefined {
+    const paths = pathsOn(this.tape, event)
+    if (!looksAtFile(event, body)) {
+      for (const filePath of paths) {
+        // The recorded run has added to it by now.
+        if (this.#written.appendedTo(filePath).parts.length > 0) overlay?.takeBack(filePath)
+        this.#changed.add(filePath)
+      }
+      return undefined
+    }
+    if (!paths.every((filePath) => this.#isPinned(filePath))) return undefined
+    return this.#byKey.get(fileKey(event, bodySha(body)))?.shift()
+  }
+
+  #isPinned(filePath: string): boolean {
+    for (const changed of this.#changed) if (isBelowFolder(filePath, changed)) return false
+    return this.#pinned.has(filePath) || this.#written.has(filePath)
+  }
+}
+
+/** True if a call changes no file. */
+export function looksAtFile(event: NewEvent<CallEvent>, body: Uint8Array): boolean {
+  if (changesFiles(event) || /watch/i.test(event.name)) return false
+  if (!/\.open(Sync)?$/.test(event.name) || event.as === undefined) return true
+  const [flags] = decodeBody(event.as, body) as unknown[]
+  return !opensForWriting(flagBits(flags))
+}
+
+export function isFileCall<E extends { readonly type: string }>(
+  event: E,
+): event is Extract<E, { readonly type: 'call' }> {
+  return event.type === 'call' && (event as unknown as CallEvent).kind === 'file'
+}
+
+const fileKey = ({ name, title }: NewEvent<CallEvent>, sha: string | undefined): string =>
+  `${name} ${title} ${sha}`
+
+/** The files that a recorded call names, absolute. */
+export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'title'>): string[] {
+  const names = title.replace(/ \[.*\]$/s, '').split(' → ')
+  return names.map((name) =>
+    name.startsWith('file:') && URL.canParse(name)
+      ? fileURLToPath(name)
+      : path.resolve(details.cwd ?? '.', name),
+  )
+}
+
+/** Everything besides steps that a fork gets from its tape. */
+export class AmbientInputs {
+  readonly #draws: PinnedDraws
+  readonly #files: PinnedFiles
+  /** Input and threads, in order. */
+  readonly #others: RecordedOperation[]
+
+  constructor(
+    tape: Tape,
+    plan: AmbientPlan,
+    readonly recorded: TapeTimeline,
+    /** Nothing may run: threads are served, too. */
+    readonly isAllPinned: boolean,
+  ) {
+    this.#draws = new PinnedDraws(tape, plan)
+    this.#files = new PinnedFiles(tape, recorded, plan)
+    this.#others = recorded.operations.filter(({ event }) => this.#isServed(event))
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    return this.#draws.take(kind, native)
+  }
+
+  /** Deliveries of the recorded answer to a call; undefined if it is live. */
+  answerTo(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array,
+    owner: Pick<Session, 'overlay'>,
+  ): readonly DeliveryEvent[] | undefined {
+    const operation = isFileCall(event)
+      ? this.#files.take(event, body, owner)
+      : this.#isServed(event)
+        ? this.#takeOther(event)
+        : undefined
+    return operation?.parts.map((seq) => this.recorded.delivery(seq))
+  }
+
+  #takeOther({ kind, name, title }: NewEvent<CallEvent>): RecordedOperation | undefined {
+    const at = this.#others.findIndex(
+      ({ event }) =>
+        event.type === 'call' &&
+        event.kind === kind &&
+        event.name === name &&
+        event.title === title,
+    )
+    return at < 0 ? undefined : this.#others.splice(at, 1)[0]
+  }
+
+  /** Nobody types a second time: recorded input is always served. */
+  #isServed(event: NewEvent<InitiationEvent>): event is NewEvent<CallEvent> {
+    if (event.type !== 'call') return false
+    return event.kind === 'input' || (event.kind === 'worker' && this.isAllPinned)
+  }
+}

@@ -1,0 +1,251 @@
+import {
+  readStdioExchange,
+  type RpcId,
+  type Step,
+  type StdioRequest,
+  type StdioSession,
+} from '@retake/tape'
+import { isDelivery, type Tape } from '@retake/tape/format'
+import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
+import { outsideRuns } from '../scope.js'
+import type { Operation, Session } from '../sessions/session.js'
+import { isRemembered, isSearchedMethod, readSession } from './mcp-child.js'
+import { parsed } from './pinned-matcher.js'
+import { type AnswerPart, recordedPart } from './source.js'
+
+/** A part of an answer with its place in the recorded order. */
+type OrderedPart = AnswerPart & { readonly order: number }
+
+/** What a server of a fork needs to know about its steps, and does with them. */
+export interface PinnedServersOptions {
+  readonly owner: Pick<Session, 'secrets'>
+  readonly isPinned: (step: Step) => boolean
+  /** The answer that the plan gives a free step: the message, or its result. */
+  readonly planned: (step: Step) => unknown
+  /** True if the tool may not really run. */
+  readonly blocks: (tool: string) => boolean
+  /** A request was matched; `isSame` unless its parameters differ. */
+  readonly onMatched: (step: Step, seq: number, isSame: boolean) => void
+  readonly onLive: () => void
+  /** Nothing can answer: the fork ends. */
+  readonly onRefused: (what: string) => void
+  readonly give: (operation: Operation, parts: readonly OrderedPart[]) => void
+}
+
+/**
+ * MCP servers on pipes in a fork. Each is answered from the tape, request by request, so that
+ * its tools can be pinned and free like all others. A real server is started with the first
+ * request that is live; it gets the handshake of the agent, and only requests that are live.
+ *
+ * Not promised: notifications of a server, such as progress, come again only from a real one.
+ */
+export class PinnedServers {
+  readonly #byOperation = new Map<Operation, ServedServer>()
+
+  constructor(
+    readonly tape: Tape,
+    readonly steps: readonly Step[],
+    readonly options: PinnedServersOptions,
+  ) {}
+
+  /** Serves the process that was started as event `seq`; false if only a real one will do. */
+  start(operation: Operation, seq: number): boolean {
+    const session = readSession(this.tape, seq)
+    if (session === undefined || session.requests.some(({ askedBy }) => askedBy === 'server'))
+      return false
+    const server = new ServedServer(this, { operation, session, seq })
+    this.#byOperation.set(operation, server)
+    server.begin()
+    return true
+  }
+
+  /** The agent wrote to a process; the bytes are masked. `seq` is the event of that. */
+  wrote(operation: Operation, bytes: Uint8Array, seq: number): void {
+    this.#byOperation.get(operation)?.wrote(bytes, seq)
+  }
+
+  /** The agent may have closed the input of a server: it ends then. */
+  proceed(): void {
+    for (const server of this.#byOperation.values()) server.endAfterInput()
+  }
+}
+
+interface RpcMessage {
+  readonly id?: RpcId
+  readonly method?: string
+  readonly params?: unknown
+}
+
+class ServedServer {
+  readonly #handshake: HandshakeMessage[] = []
+  readonly #used = new Set<StdioRequest>()
+  #rest = ''
+  #isReal = false
+  #isOver = false
+
+  constructor(
+    readonly servers: PinnedServers,
+    readonly served: {
+      readonly operation: Operation
+      readonly session: StdioSession
+      readonly seq: number
+    },
+  ) {}
+
+  begin(): void {
+    const { operation } = this.served
+    operation.source = 'tape'
+    this.servers.options.give(operation, this.#parts(['spawn', 'error']))
+  }
+
+  wrote(bytes: Uint8Array, seq: number): void {
+    const lines = (this.#rest + Buffer.from(bytes).toString('utf8')).split('\n')
+    this.#rest = lines.pop() ?? ''
+    const isLive = lines
+      .filter((line) => line.trim() !== '')
+      .map((line) => this.#isLive(line, seq))
+      .includes(true)
+    // Read by the process boundary, which forwards the bytes to a real server or not.
+    this.served.operation.source = isLive ? 'live' : 'tape'
+  }
+
+  endAfterInput(): void {
+    const { operation } = this.served
+    if (!operation.hasInputEnded || this.#isReal || this.#isOver) return
+    this.#isOver = true
+    this.servers.options.give(operation, this.#parts(['end', 'exit', 'close']))
+  }
+
+  /** True if a line goes to a real server. */
+  #isLive(line: string, seq: number): boolean {
+    const message = (parsed(Buffer.from(line)) ?? {}) as RpcMessage
+    const { id, method } = message
+    if (method === undefined || id === undefined) {
+      if (method === INITIALIZED) this.#handshake.push({ line: this.#revealed(line) })
+      return this.#isReal
+    }
+    const isLive = this.#answer({ ...message, id, method }, seq)
+    if (isRemembered(method)) this.#handshake.push({ line: this.#revealed(line), id })
+    return isLive
+  }
+
+  /** Answers a request from the tape, or as planned; true if it is live. */
+  #answer(
+    message: RpcMessage & { readonly id: RpcId; readonly method: string },
+    seq: number,
+  ): boolean {
+    const { options, steps } = this.servers
+    const found = this.#take(message)
+    const step = found && steps.find((one) => one.seq === found.request.start.seq)
+    if (step !== undefined) options.onMatched(step, seq, found?.isSame === true)
+    const isServed =
+      step === undefined || !isSearchedMethod(message.method) || options.isPinned(step)
+    if (found !== undefined && isServed) return this.#give(message.id, found.request)
+    const planned = step && options.planned(step)
+    if (found !== undefined && planned !== undefined)
+      return this.#give(message.id, found.request, planned)
+    const tool = toolIn(message)
+    if (options.blocks(tool)) {
+      const same = this.#identical(message, [...this.#used])
+      if (same === undefined) options.onRefused(tool)
+      else this.#give(message.id, same)
+      return false
+    }
+    options.onLive()
+    this.#startReal()
+    return true
+  }
+
+  #give(id: RpcId, request: StdioRequest, planned?: unknown): false {
+    const { tape, options } = this.servers
+    const { operation, session } = this.served
+    const { result, error } = readStdioExchange(tape, request, session)
+    const said =
+      planned === undefined ? (error === undefined ? { result } : { error }) : messageOf(planned)
+    const order = request.answered?.last.seq ?? 0
+    const event = { type: 'deliver', part: 'chunk', pipe: 1 } as const
+    const body = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, ...said })}\n`)
+    options.give(operation, [
+      { event: planned === undefined ? { ...event, from: order } : event, body, order },
+    ])
+    return false
+  }
+
+  #startReal(): void {
+    if (this.#isReal) return
+    this.#isReal = true
+    const { operation } = this.served
+    outsideRuns(() => operation.action.restart?.(operation, this.#handshake, []))
+  }
+
+  /** The recorded request that this is: the same one, else the next of the same method and tool. */
+  #take(message: RpcMessage): { request: StdioRequest; isSame: boolean } | undefined {
+    const unused = this.served.session.requests.filter(
+      (request) => !this.#used.has(request) && request.answered !== undefined,
+    )
+    const same = this.#identical(message, unused)
+    const request =
+      same ??
+      unused.find((one) => one.method === message.method && this.#toolOf(one) === toolIn(message))
+    if (request === undefined) return undefined
+    this.#used.add(request)
+    return { request, isSame: same !== undefined }
+  }
+
+  #identical(message: RpcMessage, among: readonly StdioRequest[]): StdioRequest | undefined {
+    const text = JSON.stringify(plainParams(message.params))
+    return among.find(
+      (one) =>
+        one.method === message.method && JSON.stringify(plainParams(this.#paramsOf(one))) === text,
+    )
+  }
+
+  #toolOf(request: StdioRequest): string {
+    return toolIn({ method: request.method, params: this.#paramsOf(request) })
+  }
+
+  #paramsOf(request: StdioRequest): unknown {
+    return readStdioExchange(this.servers.tape, request, this.served.session).params
+  }
+
+  #parts(names: readonly string[]): OrderedPart[] {
+    const { tape } = this.servers
+    const parts: OrderedPart[] = []
+    for (const event of tape.events(this.served.seq))
+      if (
+        isDelivery(event) &&
+        event.op === this.served.seq &&
+        'part' in event &&
+        names.includes(event.part)
+      )
+        parts.push({ ...recordedPart(tape, event), order: event.seq })
+    return parts
+  }
+
+  #revealed(line: string): string {
+    return this.servers.options.owner.secrets.reveal(line)
+  }
+}
+
+const INITIALIZED = 'notifications/initialized'
+
+const toolIn = ({ method = '', params }: RpcMessage): string => {
+  const { name, uri } = (params ?? {}) as { name?: unknown; uri?: unknown }
+  return typeof name === 'string' ? name : typeof uri === 'string' ? uri : method
+}
+
+/** Without the token for progress, which counts requests. */
+function plainParams(params: unknown): unknown {
+  if (typeof params !== 'object' || params === null) return params
+  const { _meta: _, ...rest } = params as Record<string, unknown>
+  return rest
+}
+
+/** A whole message, or the result in it. */
+function messageOf(planned: unknown): object {
+  const isMessage =
+    typeof planned === 'object' && planned !== null && ('result' in planned || 'error' in planned)
+  if (!isMessage) return { result: planned }
+  const { result, error } = planned as { result?: unknown; error?: unknown }
+  return error === undefined ? { result } : { error }
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import { isSoak } from '../../support/soak.js'
+import { blameScenario, LETTERS, summaryOf } from './lab.mjs'
+
+interface Expected {
+  readonly what: string
+  /** Verdicts that are right; the first one names the cause. */
+  readonly verdicts: readonly string[]
+  /** Steps, or kinds of ambient inputs, of each cause, if the verdict is `attributed`. */
+  readonly causes?: readonly (readonly string[])[]
+  /** Steps that may be named as repeating the cause; all others are innocent. */
+  readonly echoes?: readonly string[]
+  /** No request reaches the model while searching. */
+  readonly isOffline?: boolean
+  /** Also runs before a merge. */
+  readonly isSampled?: boolean
+}
+
+const CANNOT_TELL = ['inconclusive', 'stopped'] as const
+
+/** Each scenario with the cause that was planted, or an honest "cannot tell". */
+const EXPECTED: Readonly<Record<string, Expected>> = {
+  a1: { what: 'a clock that is read first', verdicts: ['attributed'], causes: [['clock']] },
+  a2: {
+    what: 'a clock that is read between two steps',
+    verdicts: ['attributed'],
+    causes: [['clock']],
+    isSampled: true,
+  },
+  a3: { what: 'a clock that is read last', verdicts: ['attributed'], causes: [['clock']] },
+  m: {
+    what: 'a random value that picks the empty warehouse',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['random']],
+    echoes: ['2', '3'],
+  },
+  b1: { what: 'a file that is still missing', verdicts: ['no attributable step'] },
+  "b1'": {
+    what: 'a file that was missing, and is back',
+    verdicts: ['attributed'],
+    causes: [['file']],
+    isSampled: true,
+  },
+  b2: {
+    what: 'a file that a tool reads',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4'],
+  },
+  c1: { what: 'a race in which the last answer wins', verdicts: ['race', ...CANNOT_TELL] },
+  c2: {
+    what: 'a race for the only reserve',
+    verdicts: ['race'],
+    isOffline: true,
+    isSampled: true,
+  },
+  d: {
+    what: 'a stale tool, with echoes',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4', '6'],
+    isSampled: true,
+  },
+  p: {
+    what: 'the same with a model that words everything differently',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4', '6'],
+  },
+  e: {
+    what: 'two mistakes that are needed together',
+    verdicts: ['attributed'],
+    causes: [['3', '5']],
+  },
+  f: { what: 'two mistakes, each enough', verdicts: ['attributed'], causes: [['3'], ['5']] },
+  "f'": {
+    what: 'two mistakes, each enough, that happen again with a chance of .3',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['3'], ['5']],
+  },
+  g: {
+    what: 'an oracle that is wrong in one of five cases',
+    verdicts: ['attributed', 'flaky', ...CANNOT_TELL],
+    causes: [['3']],
+    echoes: ['4', '6'],
+  },
+  h: { what: 'a run that passes', verdicts: ['passes'], isOffline: true },
+  i: {
+    what: 'a mistake that happens again with a chance of .3',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['3']],
+  },
+  k1: { what: 'a wrong system prompt', verdicts: ['no attributable step'] },
+  k2: { what: 'a bug in the code', verdicts: ['no attributable step'] },
+  l: {
+    what: 'an order id with two digits transposed',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4', '6'],
+    isSampled: true,
+  },
+  n: {
+    what: 'a tool that pays',
+    verdicts: ['attributed', ...CANNOT_TELL],
+    causes: [['2']],
+    echoes: ['3', '4'],
+  },
+  o: {
+    what: 'a stale file behind a tool',
+    verdicts: ['attributed'],
+    causes: [['3']],
+    echoes: ['4'],
+  },
+  q: {
+    what: 'a plain function as a tool',
+    verdicts: ['attributed', 'no attributable step'],
+    causes: [['1.1']],
+  },
+  r: {
+    what: 'an agent that fails in 7 of 10 cases anyway',
+    verdicts: ['attributed', 'no attributable step', ...CANNOT_TELL],
+    causes: [['2']],
+    echoes: ['3'],
+  },
+}
+
+const letters = isSoak ? LETTERS : LETTERS.filter((letter) => EXPECTED[letter]?.isSampled)
+
+describe('blame names what was planted, or says that it cannot tell', () => {
+  test.each(letters.map((letter) => [letter, EXPECTED[letter]?.what ?? '?'] as const))(
+    '%s: %s',
+    async (letter) => {
+      const expected = EXPECTED[letter]
+      if (expected === undefined) throw new Error(`nothing is expected of ${letter}`)
+      const result = await blameScenario(letter)
+      const { verdict, causes = [], echoes = [], ...rest } = summaryOf(result)
+      const isNamed = verdict === 'attributed'
+      const innocent = echoes.filter((label: string) => !(expected.echoes ?? []).includes(label))
+      expect(
+        {
+          isRight: expected.verdicts.includes(verdict),
+          causes,
+          innocent: isNamed ? innocent : [],
+          refunds: result.refunds,
+          requests: expected.isOffline ? result.requests : 0,
+        },
+        JSON.stringify({ verdict, causes, echoes, ...rest }),
+      ).toEqual({
+        isRight: true,
+        causes: isNamed ? expected.causes : [],
+        innocent: [],
+        refunds: 0,
+        requests: 0,
+      })
+    },
+  )
+})

@@ -1,0 +1,130 @@
+/**
+ * Runs as agents have them: causes that are no steps, models that reword, faults that are
+ * made again, races, agents that mostly fail anyway. The search may find nothing; it may not
+ * blame a step that is innocent. The search before this one blamed one in 650 of 2,000 runs.
+ */
+import { blameRun, DEFAULT_FORKS } from '@retake/diagnose'
+import { mixSeed, seededRandom, structuralModel } from '@retake/diagnose/scenarios'
+import { expect, test } from 'vitest'
+import { judgeWorld, worldModel } from '../../bench/planted-models.mjs'
+import { repetitions } from '../support/soak.js'
+
+const RUNS = repetitions('RETAKE_WORLDS', { beforeMerge: 400, soak: 2000 })
+const SEEDS = repetitions('RETAKE_SEEDS', { beforeMerge: 40, soak: 400 })
+
+test(`no innocent step is blamed with 90 % confidence in ${RUNS} random runs`, async () => {
+  const innocent: string[] = []
+  let exact = 0
+  let failures = 0
+  for (let seed = 1; seed <= RUNS; seed++) {
+    const model = worldModel(seed)
+    const findings = await blameRun(model, { seed, maxForks: DEFAULT_FORKS })
+    const judged = judgeWorld(model, findings)
+    if (judged.confidence > 0.9 && judged.innocent.length > 0)
+      innocent.push(`world ${seed}: step ${judged.innocent.map((step) => step + 1).join(', ')}`)
+    if (model.kind === 'nobody') continue
+    failures++
+    if (judged.isExact && findings.verdict !== 'stopped') exact++
+  }
+  process.stdout.write(`worlds: ${exact} of ${failures} failures exactly named\n`)
+  expect(innocent).toEqual([])
+  expect(exact / failures).toBeGreaterThan(0.7)
+})
+
+/** Two steps that each fail the run; a free one makes its fault again at a rate. */
+function eitherOf(seed: number, rate: number, isReworded: boolean) {
+  const random = seededRandom(mixSeed(97, seed))
+  const first = Math.floor(random() * 5)
+  const second = first + 1 + Math.floor(random() * 5)
+  const causes = [first, second]
+  return structuralModel(
+    {
+      name: 'either',
+      stepCount: 12,
+      faulty: causes,
+      free: (step, _values, draw) => (causes.includes(step) && draw() < rate ? 1 : 0),
+      isFaulted: (values) => causes.some((step) => values[step] === 1),
+      levels: { withCause: 1, without: 0 },
+      truth: [first],
+      backups: [[second]],
+      isReworded,
+    },
+    mixSeed(101, seed),
+  )
+}
+
+test.for([0, 0.05, 0.1, 0.2, 0.3, 0.4])(
+  'a second cause that makes its fault again in %f of forks is never called an echo',
+  async (rate) => {
+    let called = 0
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const model = eitherOf(seed, rate, seed % 2 === 0)
+      const { steps, repair } = await blameRun(model, { seed })
+      const second = steps[model.backups[0]![0]!]!
+      if (second.role === 'echo') called++
+      // A repair that is printed was run, and passed more often than not at these rates.
+      if (repair) expect(repair.rate.passes / repair.rate.forks).toBeGreaterThan(0.15)
+    }
+    process.stdout.write(`made again ${rate}: called an echo ${called} of ${SEEDS}\n`)
+    expect(called / SEEDS).toBeLessThanOrEqual(0.03)
+  },
+)
+
+test('echoes of a model that never says the same twice are echoes, or open, and no causes', async () => {
+  let echoes = 0
+  let found = 0
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const root = seed % 4
+    const repeating = [root + 2, root + 5]
+    const model = structuralModel(
+      {
+        name: 'reworded',
+        stepCount: 12,
+        faulty: [root, ...repeating],
+        free: (step, values) => (repeating.includes(step) ? values[root]! : 0),
+        isFaulted: (values) => [root, ...repeating].some((step) => values[step] === 1),
+        levels: { withCause: 1, without: 0.05 },
+        truth: [root],
+        echoes: repeating,
+        isReworded: true,
+      },
+      mixSeed(103, seed),
+    )
+    const { causes, steps } = await blameRun(model, { seed })
+    expect(causes.flatMap((cause) => cause.steps)).toEqual([String(root + 1)])
+    echoes += repeating.length
+    found += repeating.filter((step) => steps[step]!.role === 'echo').length
+  }
+  expect(found / echoes).toBeGreaterThan(0.95)
+})
+
+test.for([0.5, 0.6, 0.7, 0.8, 0.9])(
+  'an agent that fails %f of the time anyway is blamed rightly or not at all',
+  async (without) => {
+    const seen: Record<string, number> = {}
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const model = structuralModel(
+        {
+          name: 'often',
+          stepCount: 10,
+          faulty: [seed % 10],
+          isFaulted: (values) => values[seed % 10] === 1,
+          levels: { withCause: 1, without },
+          truth: [seed % 10],
+          isReworded: true,
+        },
+        mixSeed(107, seed),
+      )
+      const { verdict, causes, confidence } = await blameRun(model, {
+        seed,
+        maxForks: DEFAULT_FORKS,
+      })
+      seen[verdict] = (seen[verdict] ?? 0) + 1
+      if (confidence > 0.9)
+        expect(causes[0]?.steps, `seed ${seed}`).toEqual([String((seed % 10) + 1)])
+    }
+    process.stdout.write(`fails ${without} anyway: ${JSON.stringify(seen)}\n`)
+    if (without <= 0.8)
+      expect((seen['no attributable step'] ?? 0) / SEEDS).toBeLessThanOrEqual(0.05)
+  },
+)
