@@ -97,6 +97,21 @@ function uuid(random: () => number): string {
   return raw.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
+/** Makes the value of a draw that the recording does not have. */
+export type NewDraw = (
+  kind: string,
+  from: { readonly last: unknown; readonly turn: number; readonly native: () => unknown },
+) => unknown
+
+/** New draws that follow from a seed, so that the same order of deliveries draws the same values. */
+export function seededNewDraw(seed: number): NewDraw {
+  let made = 0
+  return (kind, { last, turn, native }) => {
+    made += 1
+    return standInFor(kind, { last, random: seededDraws(`${seed} ${turn} ${made}`), native })
+  }
+}
+
 type Queues = Map<string, unknown[]>
 
 /**
@@ -114,11 +129,10 @@ export class TurnDraws {
   readonly #leftOver = new Map<string, number[]>()
   readonly #last = new Map<string, unknown>()
   #turn: number
-  #made = 0
 
   constructor(
     readonly firstTurn: number,
-    readonly seed: number,
+    readonly newDraw: NewDraw,
   ) {
     this.#turn = firstTurn
   }
@@ -163,9 +177,7 @@ export class TurnDraws {
       if (queue !== undefined && queue.length > 0) return queue.shift()
       turns.pop()
     }
-    this.#made += 1
-    const random = seededDraws(`${this.seed} ${this.#turn} ${this.#made}`)
-    return standInFor(kind, { last: this.#last.get(kind), random, native })
+    return this.newDraw(kind, { last: this.#last.get(kind), turn: this.#turn, native })
   }
 }
 

@@ -25,7 +25,7 @@ import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy, PinnedPlan } from './plan.js'
 import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
-import { servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
+import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
 
 export interface ForkPlanOptions extends EditOptions {
   /** Number or label of a step; `e123` means event 123, to change a clock or random value. */
@@ -268,22 +268,57 @@ export function newBranch(
 /** Where the files go that a branch writes. */
 export const planOverlay = (tape: string): string => tape.replace(/\.tape$/, '.files')
 
+export interface RerunPlanOptions {
+  readonly name?: string
+  /** Label of the first step that is live: all before it get their recorded answers, whatever they request. */
+  readonly from?: string
+  /** The first event that is not served, where something outside of the code has changed. */
+  readonly until?: number
+  /** Serves nothing after the first difference. */
+  readonly liveAfterChange?: boolean
+  /** Serves requests although their system prompt has changed. */
+  readonly ignoresSystem?: boolean
+}
+
 /**
- * A plan for running today's code against the tape: served while it does the same, live from the
- * first difference on, except for requests to models that are on the tape. Nothing that is in doubt at the end of a killed run is
- * repeated: to have that, resume it.
+ * A plan for running today's code against the tape: served in sequence while it does the same.
+ * From the first difference on, requests that are on the tape still get their recorded answers,
+ * and all others are live. Nothing that is in doubt at the end of a killed run is repeated: to
+ * have that, resume it.
  */
-export function planRerun(tape: Tape, { name }: { readonly name?: string } = {}): ContinuePlan {
-  const branch = newBranch(tape, { kind: 'rerun', edits: [] }, name)
-  return {
+export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
+  const { name, from, until, liveAfterChange = false, ignoresSystem = false } = options
+  const at = from === undefined ? {} : { at: from }
+  const branch = newBranch(tape, { kind: 'rerun', ...at, edits: [] }, name)
+  const common = {
     source: path.resolve(tape.path),
     branch,
     overlay: planOverlay(branch.path),
-    leave: 'on mismatch',
     inDoubt: 'skip',
     tail: 'live',
-    served: servedByContent(tape),
+  } as const
+  if (from !== undefined) {
+    const pinned = { ...RERUN, pinned: stepsBefore(tape, from) }
+    return { ...common, leave: 'at the end', until: 1, pinned }
   }
+  return {
+    ...common,
+    leave: 'on mismatch',
+    ...(until !== undefined && { until }),
+    ...(!liveAfterChange && { served: { ...RERUN, pinned: servedByContent(tape), ignoresSystem } }),
+  }
+}
+
+const RERUN = { mode: 'free', seed: 0, draws: 'by turn' } as const
+
+/** Labels of the steps before one that can be pinned. Throws if there is no such step. */
+function stepsBefore(tape: Tape, from: string): string[] {
+  const steps = viewOf(tape).recordedSteps
+  const first = steps.find(({ label }) => label === from)
+  if (first === undefined) throw errors.NO_SUCH_STEP(tape.run.id, from, steps.length, tape.status)
+  return searchableSteps(tape)
+    .filter(({ seq }) => seq < first.seq)
+    .map(({ label }) => label)
 }
 
 export interface PinnedForkOptions extends PinnedPlan {

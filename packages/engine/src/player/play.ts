@@ -10,6 +10,7 @@ import { ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../open-for-replay.js'
 import { PinnedSource } from './pinned-source.js'
 import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from './plan.js'
+import { BackgroundWriter } from '../sessions/background-writer.js'
 import { outsideRuns } from '../scope.js'
 import type { AnswerSource } from './source.js'
 import { type PlayerOptions, Player, type Tail } from './player.js'
@@ -136,20 +137,21 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
         return new OfflineTail(tape, plan, { ...callbacks, at, owner, handOver })
-      const { served, pinned: plannedPins } = plan
-      if (served === undefined && plannedPins === undefined) return handOver
-      pinned = new PinnedSource(
-        tape,
-        plannedPins ?? { pinned: served ?? [], mode: 'free', seed: 0 },
-        {
-          match: plannedPins === undefined ? 'identical' : 'judged',
-          at,
-          handOver,
-          owner,
-          simulator,
-          onBroken: callbacks.onFailed,
-        },
-      )
+      const steps = plan.pinned ?? plan.served
+      if (steps === undefined) return handOver
+      pinned = new PinnedSource(tape, steps, {
+        match: plan.pinned === undefined ? 'identical' : 'judged',
+        // Forks of a search that are killed are discarded, so nothing waits for the disk.
+        through: (tapeWriter) =>
+          plan.branch?.details.kind === 'rerun'
+            ? handOver.through(tapeWriter)
+            : new BackgroundWriter(tapeWriter),
+        at,
+        handOver,
+        owner,
+        simulator,
+        onBroken: callbacks.onFailed,
+      })
       return pinned
     }
     const session = new Player(tape, {
@@ -178,7 +180,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       session,
       tape,
       settled,
-      pinned: () => plan.pinned && pinned?.report,
+      pinned: () => pinned?.report,
       abandon: () =>
         outsideRuns(() => {
           session.close()
