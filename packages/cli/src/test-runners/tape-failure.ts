@@ -34,6 +34,8 @@ export interface RunningTest {
   readonly testPath?: string
   /** With the names of the groups it is in. */
   readonly currentTestName?: string
+  /** The runner was started with `-u`. */
+  readonly updates?: boolean
 }
 
 /** The whole command that records the tape of this test again. */

@@ -12,9 +12,9 @@ import type { DrawnValues } from './draws.js'
 import {
   bodySha,
   compareInitiation,
+  isAddedHeader,
   recordedSha,
   type Matcher,
-  type Mismatch,
   type Started,
 } from './compare.js'
 import { viewOf } from './in-doubt.js'
@@ -578,10 +578,6 @@ function withoutSystem(body: Uint8Array): string | undefined {
     )
   return JSON.stringify(rest)
 }
-
-/** A header that only one of two requests has: a newer SDK sends others. */
-const isAddedHeader = ({ field, recorded, current }: Mismatch): boolean =>
-  field.startsWith('header ') && (recorded === undefined || current === undefined)
 
 const commonLength = (a: string, b: string): number => {
   const end = Math.min(a.length, b.length)

@@ -28,6 +28,7 @@ export function replayProcess(task: ReplayTask): void {
   const session = new Playback(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
+    ...(task.compares && { compares: task.compares }),
     onStopped: () => stop(),
     ...(task.reportsDrawSites === true && {
       afterDraw: ({ seq }) => {
