@@ -58,7 +58,7 @@ beforeAll(async () => {
       await writeFile(join(folder, 'agent.mjs'), agent)
     },
   })
-  expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
+  if (scene.recorded.code !== 0) throw new Error(scene.recorded.stderr)
 })
 
 interface Rerun extends Branched {

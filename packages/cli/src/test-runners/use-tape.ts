@@ -125,8 +125,8 @@ export async function useTape<T>(
   options: UseTapeOptions = {},
   { updates = false }: Pick<RunningTest, 'updates'> = {},
 ): Promise<T> {
-  const asked = options.mode ?? (updates && !isCi() ? 'update' : undefined)
-  const mode = chooseMode(asked)
+  const wanted = options.mode ?? (updates && !isCi() ? 'update' : undefined)
+  const mode = chooseMode(wanted)
   const isNew = !existsSync(file)
   if (isToBeRecorded(file, mode)) {
     const result = await runner.record(file, options)

@@ -569,7 +569,8 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
 function withoutSystem(body: Uint8Array): string | undefined {
   const request = parsed(body)
   if (typeof request !== 'object' || request === null) return undefined
-  const { system, instructions, systemInstruction, ...rest } = request as Record<string, unknown>
+  const rest = { ...request } as Record<string, unknown>
+  for (const key of ['system', 'instructions', 'systemInstruction']) delete rest[key]
   const turns = ['messages', 'input'].filter((key) => Array.isArray(rest[key]))
   if (turns.length === 0 && !('contents' in rest)) return undefined
   for (const key of turns)
