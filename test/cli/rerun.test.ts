@@ -148,10 +148,12 @@ test('says where it went live, why, and what that saved', async () => {
   const said = made.said
     .replace(/event \d+/, 'event N')
     .replaceAll(/\d+ tokens · \$0\.\d+/g, 'N tokens · $N')
+    .replaceAll(/\$0\.\d+/g, '$N')
     .replace(/ · [\d.]+ m?s \(/, ' · TIME (')
   expect(said).toBe(`rerun ${id} as a branch of ${from} · exit code 6
-  live at step 6, event N: POST URL/v1/chat/completions
+  first difference at step 6, event N: POST URL/v1/chat/completions
   differs in body.messages[0].content (agent.mjs:22:22)
+  steps    1–5 served (saved $N) · 6–12 live $N
   saved    5 requests · N tokens · $N · TIME (5 steps served)
   paid     7 requests · N tokens · $N (7 steps live)
   next     retake diff ${from} ${id}
@@ -178,22 +180,22 @@ describe.concurrent('goes live, and still serves the same requests to the model,
     'where a step was removed': {
       edit: (source) => source.replace('  "prompt 6",\n', ''),
       sent: 6,
-      why: /live at step 6, event \d+: POST URL\/v1\/chat\/completions differs in body\.messages\[0\]\.content/,
+      why: /first difference at step 6, event \d+: POST URL\/v1\/chat\/completions differs in body\.messages\[0\]\.content/,
     },
     'where a step was added before all others': {
       edit: (source) => source.replace('  "prompt 1"', '  "prompt 0",\n  "prompt 1"'),
       sent: 13,
-      why: /live at step 1, event \d+: POST URL\/v1\/chat\/completions differs/,
+      why: /first difference at step 1, event \d+: POST URL\/v1\/chat\/completions differs/,
     },
     'where a step was added in the middle': {
       edit: (source) => source.replace('  "prompt 7"', '  "prompt 6½",\n  "prompt 7"'),
       sent: 7,
-      why: /live at step 7, event \d+: POST URL\/v1\/chat\/completions differs/,
+      why: /first difference at step 7, event \d+: POST URL\/v1\/chat\/completions differs/,
     },
     'where the program goes on longer': {
       edit: (source) => source.replace('"prompt 12"', '"prompt 12",\n  "prompt 13"'),
       sent: 1,
-      why: /live after step 12, event \d+: the tape has the end of the run, the program did a read of Math\.random/,
+      why: /first difference after step 12, event \d+: the tape has the end of the run, the program did a read of Math\.random/,
     },
     'where only the output is another': {
       edit: (source) =>
@@ -202,24 +204,24 @@ describe.concurrent('goes live, and still serves the same requests to the model,
           `console.log(prompt, seen, prompt === 'prompt 6' ? '!' : '')`,
         ),
       sent: 0,
-      why: /live after step 1, event \d+: it wrote something else to stdout \(agent\.mjs:\d+:\d+\)/,
+      why: /first difference after step 1, event \d+: it wrote something else to stdout \(agent\.mjs:\d+:\d+\)/,
     },
     'where a timer is another': {
       edit: (source) => source.replace('resolve, 5)', `resolve, prompt === 'prompt 6' ? 7 : 5)`),
       sent: 0,
-      why: /live after step 6, event \d+: a timeout of 7 ms differs in ms \(agent\.mjs:\d+:\d+\)/,
+      why: /first difference after step 6, event \d+: a timeout of 7 ms differs in ms \(agent\.mjs:\d+:\d+\)/,
     },
     'where the clock is read once more': {
       edit: (source) =>
         source.replace('  seen = ', `  if (prompt === 'prompt 6') Date.now()\n  seen = `),
       sent: 0,
-      why: /live after step 6, event \d+: the tape has a write to stdout, the program did a read of Date\.now \(agent\.mjs:\d+:\d+\)/,
+      why: /first difference after step 6, event \d+: the tape has a write to stdout, the program did a read of Date\.now \(agent\.mjs:\d+:\d+\)/,
     },
     'where a die is thrown once more': {
       edit: (source) =>
         source.replace('  seen = ', `  if (prompt === 'prompt 6') Math.random()\n  seen = `),
       sent: 0,
-      why: /live after step 6, event \d+: the tape has a write to stdout, the program did a read of Math\.random \(agent\.mjs:\d+:\d+\)/,
+      why: /first difference after step 6, event \d+: the tape has a write to stdout, the program did a read of Math\.random \(agent\.mjs:\d+:\d+\)/,
     },
     'where the program ends early': {
       edit: (source) =>
@@ -229,7 +231,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
         ),
       sent: 0,
       code: 2,
-      why: /live after step 6, event \d+: the program ended, but the tape goes on with a write to stdout/,
+      why: /first difference after step 6, event \d+: the program ended, but the tape goes on with a write to stdout/,
     },
     'where the program fails': {
       edit: (source) =>
@@ -239,7 +241,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
         ),
       sent: 0,
       code: 1,
-      why: /live after step 6, event \d+: the program ended with Error: no, but the tape goes on with a write to stdout/,
+      why: /first difference after step 6, event \d+: the program ended with Error: no, but the tape goes on with a write to stdout/,
     },
   }
 
@@ -264,6 +266,6 @@ test('a rerun of a rerun serves what both have paid for', async () => {
   await writeFile(file, readFileSync(file, 'utf8').replace('"prompt 11"', '"yet another"'))
   const again = await made.scene.branch(['rerun', made.path ?? ''])
   expect(again.sent.length, again.stderr).toBe(2)
-  expect(again.stderr).toMatch(/live at step 11/)
+  expect(again.stderr).toMatch(/differs at step 11/)
   expect(again.stdout.split('\n').slice(0, 10)).toEqual(made.stdout.split('\n').slice(0, 10))
 })

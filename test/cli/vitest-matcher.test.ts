@@ -146,6 +146,37 @@ test('a changed agent fails with the difference, and at the line that asked', as
   }
 })
 
+test('logs and extra draws do not fail a test; -u records again only what sends something else', async () => {
+  const folder = await makeProject(projectFiles)
+  const server = await startModel()
+  const first = await runVitest(folder, server.env, ['-t', 'matcher|fixture'])
+  expect(first.text).toContain('refund.tape was recorded for the first time')
+  const tapes = ['refund', 'fixture'].map((name) => join(folder, `test/tapes/${name}.tape`))
+  const before = tapes.map((tape) => readFileSync(tape, 'base64'))
+  await writeFile(
+    join(folder, 'agent.mjs'),
+    agent.replace(
+      'const client',
+      `console.log('starting', Date.now(), crypto.randomUUID())\n  const client`,
+    ),
+  )
+  const { requests } = server
+  const count = requests.length
+  const tolerated = await runVitest(folder, server.env, ['-t', 'matcher|fixture'])
+  expect(tolerated.tests).toMatchObject({
+    [titles[0] ?? '']: 'passed',
+    [titles[2] ?? '']: 'passed',
+  })
+  await writeFile(join(folder, 'agent.mjs'), agent.replace('+ text', "+ text.replace('7', '8')"))
+  const updated = await runVitest(folder, server.env, ['-u', '-t', 'matcher|fixture'])
+  expect(updated.tests).toMatchObject({ [titles[0] ?? '']: 'passed', [titles[2] ?? '']: 'passed' })
+  expect(updated.text).toContain('fixture.tape was recorded again')
+  const after = tapes.map((tape) => readFileSync(tape, 'base64'))
+  expect(after[0]).toBe(before[0])
+  expect(after[1]).not.toBe(before[1])
+  expect(requests.length).toBe(count + 2)
+})
+
 test('a replay needs no key', async () => {
   soakOnly()
   const folder = await makeProject(projectFiles)

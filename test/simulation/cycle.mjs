@@ -189,7 +189,7 @@ class Cycle {
     isSame(output, this.output)
   }
 
-  /** Changed code is served up to its change; after it only requests to the model that are on the tape. */
+  /** Changed code is served up to its change; after it all requests that are on the tape. */
   async changedCode() {
     const [lane] = this.program.lanes
     const changed = this.random.between(0, lane.length - 1)
@@ -467,10 +467,9 @@ class Cycle {
     return key.startsWith('tool extra') ? [] : (seen[lane] ?? seen.at(-1))
   }
 
-  /** A complete answer to a request that does not differ from run to run. */
+  /** A rerun serves every request with a full answer, also where ids in it are drawn. */
   isRepeatable(step) {
-    if (step.kind !== 'model' || !isEnd(this.tape.event(step.answerSeqs.at(-1) ?? 0))) return false
-    return !Buffer.from(this.tape.body(step.seq)).includes('request_id')
+    return retake.searchableSteps(this.tape).some(({ seq }) => seq === step.seq)
   }
 
   canEdit(step) {

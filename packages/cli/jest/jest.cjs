@@ -3,8 +3,8 @@ const { expect } = require('@jest/globals')
 const { replayProgram, tapeFunction, toReplay } = require('./door.cjs')
 
 const running = () => {
-  const { testPath, currentTestName } = expect.getState()
-  return { testPath, currentTestName }
+  const { testPath, currentTestName, snapshotState } = expect.getState()
+  return { testPath, currentTestName, snapshotState }
 }
 
 expect.extend({

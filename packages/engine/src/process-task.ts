@@ -65,6 +65,7 @@ export interface ReplayTask {
   readonly tape: string
   readonly observe: boolean
   readonly pace: 'full' | 'recorded'
+  readonly compares?: 'everything' | 'requests'
   /** File for the `ReplayReport`. */
   readonly report: string
   /** The report has the call site of each drawn value, which is not on the tape. */

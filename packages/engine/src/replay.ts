@@ -19,6 +19,11 @@ export interface ReplayFunctionOptions {
    * runners pass it on at one time and keep it for themselves at another.
    */
   readonly output?: 'compare' | 'ignore'
+  /**
+   * `everything` (default), or only `requests`: what is sent to models, tools, servers and files,
+   * and the end of the run. Output, clock reads and random values may then change.
+   */
+  readonly compares?: 'everything' | 'requests'
   /** Where the project's folder is now, for a tape that was recorded with a `root`. */
   readonly root?: string
   /** Told about each divergence as it is found, also when `agent` then throws. */

@@ -12,7 +12,7 @@ import { movedHere } from './source-code.js'
 export interface ChangedFile {
   /** From the project's root. */
   readonly path: string
-  readonly change: 'changed' | 'deleted'
+  readonly change: 'changed' | 'deleted' | 'created'
 }
 
 /** Larger files are not compared: a check must not take longer than the replay. */
@@ -32,10 +32,10 @@ export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[]
     : recordedRoot
   const { reads, isWritten } = readsOf(tape, cwd)
   const found: ChangedFile[] = []
-  for (const [file, served] of reads) {
+  for (const [file, parts] of reads) {
     const relative = path.relative(recordedRoot, file)
     if (!isOfProject(relative) || isWritten(file)) continue
-    const change = changeOf(path.join(root, relative), root, served)
+    const change = changeOf(path.join(root, relative), root, parts)
     if (change !== undefined) found.push({ path: relative, change })
   }
   return found
@@ -52,11 +52,14 @@ export function firstTouchOf(tape: Tape, files: readonly ChangedFile[]): number 
   )?.call.seq
 }
 
-/** One line per changed file, for stderr. */
-export const changedFileLines = (files: readonly ChangedFile[]): string[] =>
+/** One line per changed file, for stderr; `used` says which content the run got. */
+export const changedFileLines = (
+  files: readonly ChangedFile[],
+  used = 'served as recorded',
+): string[] =>
   files.map(
     ({ path: file, change }) =>
-      `${printableLine(file)} ${change === 'deleted' ? 'was deleted' : 'changed'} since the recording; served as recorded`,
+      `${printableLine(file)} ${change === 'changed' ? '' : 'was '}${change} since the recording; ${used}`,
   )
 
 function rootOf({ details: { root, entry } }: Tape, cwd: string): string {
@@ -85,6 +88,7 @@ interface Served {
 }
 
 function readsOf(tape: Tape, cwd: string) {
+  /** By path; without parts, the file did not exist. */
   const reads = new Map<string, Served[]>()
   const written = new Set<string>()
   const offsets = new Map<string, number>()
@@ -98,18 +102,22 @@ function readsOf(tape: Tape, cwd: string) {
       offsets.set(first, offsets.has(first) ? Number.NaN : 0)
     }
     if (name === 'close') offsets.delete(first)
+    const known = reads.get(first)
+    if (WHOLE.test(name) && result?.error?.code === 'ENOENT' && known === undefined)
+      reads.set(first, [])
     if (result === undefined || result.error !== undefined) continue
     const bytes = (): Uint8Array => tape.body(result.seq)
     if (WHOLE.test(name)) {
       const encoding = result.as === 'text' ? encodingOf(inputOf(tape, call)) : undefined
-      reads.set(first, [{ bytes, from: 0, isEnd: true, ...(encoding && { encoding }) }])
+      const parts = [{ bytes, from: 0, isEnd: true, ...(encoding && { encoding }) }]
+      reads.set(first, parts)
     } else if (name === 'read' && result.as === 'bytes') {
       const [, position] = inputOf(tape, call)
       const from = typeof position === 'number' ? position : (offsets.get(first) ?? Number.NaN)
       const size = tape.bodySize(result.seq)
       if (Number.isNaN(from)) continue
       if (typeof position !== 'number') offsets.set(first, from + size)
-      const parts = from === 0 ? [] : (reads.get(first) ?? [])
+      const parts = from === 0 ? [] : (known ?? [])
       parts.push({ bytes, from, isEnd: size === 0 })
       reads.set(first, parts)
     }
@@ -162,11 +170,13 @@ function changeOf(
     // A link may lead out of the project; a pipe would block.
     if (path.relative(realpathSync(root), real).startsWith('..') || !stats.isFile())
       return undefined
+    if (parts.length === 0) return 'created'
     if (stats.size > COMPARED_BYTES_MAX) return undefined
     const disk = readFileSync(real)
     return parts.every((part) => isServedAs(disk, part)) ? undefined : 'changed'
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'deleted' : undefined
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    return isMissing && parts.length > 0 ? 'deleted' : undefined
   }
 }
 

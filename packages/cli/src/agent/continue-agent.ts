@@ -7,7 +7,7 @@ import {
   RetakeError,
 } from '@retake/engine'
 import { isSurrounding, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
-import { environmentOnTape, hasReadsOnly, type Tape } from '@retake/tape'
+import { environmentOnTape, hasReadsOnly, originOf, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { type AgentEnd, type AgentOptions, TaskProcess, withoutReport } from './agent-process.js'
@@ -16,7 +16,13 @@ import { markRecording } from '../runs/run-store.js'
 import { startOf } from './replay-agent.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, duration, plural } from '@retake/tape/present'
-import { atText, branchFacts, type BranchFacts, editText } from '../runs/branch-tree.js'
+import {
+  atText,
+  branchFacts,
+  type BranchFacts,
+  editText,
+  spentTokens,
+} from '../runs/branch-tree.js'
 import { divergenceAdvice, divergenceReport } from './divergence.js'
 import { fromHere, type Look, lookOf, type Paint, printable, wrap } from '../terminal/terminal.js'
 import { viewRun } from '../runs/view-run.js'
@@ -63,6 +69,7 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
     parent: written.run.parent,
     branch: written.details.branch,
     facts: continuedFacts(tape, continued, written),
+    steps: continuedSteps(continued, written),
     ...continued,
   }
 }
@@ -93,6 +100,9 @@ export function continuedLines(
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
     ...unusedLines(continued, tape, paint),
+    ...wrap(stepsLine(continuedSteps(continued, tape)), width - 11).map(
+      (line, index) => `  ${index === 0 ? 'steps  ' : '       '}  ${line}`,
+    ),
     ...factLines(facts, paint),
     tape.run.parent === undefined
       ? `  next     retake show ${tape.run.id}`
@@ -131,6 +141,58 @@ export function continuedFacts(parent: Tape, { settled }: Continued, written: Ta
   return branchFacts(written, view, { from: parent.count, unasked: new Set(unasked) })
 }
 
+/** How a step of a continued run got its answer. */
+interface ContinuedStep {
+  readonly label: string
+  readonly title: string
+  /** `pinned`: it got the recorded answer although its request differs. */
+  readonly answer: 'served' | 'pinned' | 'edited' | 'live' | 'lost'
+  /** It was served after a live effect on the same host or tool. */
+  readonly mayBeStale?: boolean
+  readonly costUsd?: number
+  readonly tokens?: number
+}
+
+function continuedSteps({ pinned }: Continued, written: Tape): ContinuedStep[] {
+  const seqsOf = (labels: readonly string[] = []): ReadonlySet<number | undefined> =>
+    new Set(labels.map((label) => pinned?.matched[label]))
+  const forced = seqsOf(pinned?.forced)
+  const stale = seqsOf(pinned?.stale)
+  return viewRun(written)
+    .recordedSteps.filter(({ inferred, kind }) => !inferred && kind !== 'mark')
+    .map((step) => {
+      const { label, title, seq, costUsd } = step
+      const tokens = spentTokens(step)
+      return {
+        label,
+        title,
+        answer: forced.has(seq) ? 'pinned' : (originOf(written, step) ?? 'live'),
+        ...(stale.has(seq) && { mayBeStale: true }),
+        ...(costUsd !== undefined && { costUsd }),
+        ...(tokens > 0 && { tokens }),
+      }
+    })
+}
+
+/** `1–4 served · 5 live $0.0012 · 6 pinned`; neighbors with the same answer are joined. */
+function stepsLine(steps: readonly ContinuedStep[]): string {
+  const groups: { from: string; to: string; answer: string; usd: number }[] = []
+  for (const { label, answer, mayBeStale, costUsd = 0 } of steps) {
+    const text = mayBeStale === true ? `${answer} (may be stale)` : answer
+    const last = groups.at(-1)
+    if (last?.answer === text) {
+      last.to = label
+      last.usd += costUsd
+    } else groups.push({ from: label, to: label, answer: text, usd: costUsd })
+  }
+  return groups
+    .map(({ from, to, answer, usd }) => {
+      const price = usd === 0 ? '' : answer === 'live' ? ` ${cost(usd)}` : ` (saved ${cost(usd)})`
+      return `${from === to ? from : `${from}–${to}`} ${answer}${price}`
+    })
+    .join(' · ')
+}
+
 function factLines(facts: BranchFacts, paint: Paint): string[] {
   return [
     `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${facts.savedTokens} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} served)`,
@@ -154,15 +216,15 @@ function stepLabel(tape: Tape, seq: number): string {
   return step === undefined ? '' : `step ${step.label} `
 }
 
-/** Where and why a rerun went live. */
+/** The first difference of a rerun. */
 function leftLines(parent: Tape, { left }: Continued, { width }: Look): string[] {
   if (left === undefined) return []
   const { recordedSteps } = viewRun(parent)
   const step = recordedSteps.find(({ seq }) => seq === left.seq)
   const before = recordedSteps.findLast(({ seq }) => seq < left.seq)
-  const context = step ? ` at step ${step.label},` : before ? ` after step ${before.label},` : ''
+  const context = step ? `at step ${step.label}, ` : before ? `after step ${before.label}, ` : ''
   const site = left.site === undefined ? '' : ` (${fromHere(left.site)})`
-  const text = `live${context} event ${left.seq}: ${printable(left.summary)}${site}`
+  const text = `first difference ${context}event ${left.seq}: ${printable(left.summary)}${site}`
   return wrap(text, width - 2).map((line) => `  ${line}`)
 }
 

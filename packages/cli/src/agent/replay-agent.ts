@@ -79,6 +79,8 @@ function cutOffLines(tape: Tape, { paint }: Look): string[] {
 export interface ReplayOptions extends Partial<AgentOptions> {
   readonly observe?: boolean
   readonly pace?: boolean
+  /** `requests`: output, clock reads and random values may differ. */
+  readonly compares?: 'everything' | 'requests'
   /** Reports where in the agent's code each value was drawn. */
   readonly reportsDrawSites?: boolean
   readonly nodeArgs?: readonly string[]
@@ -134,7 +136,8 @@ export class ReplayProcess extends TaskProcess {
   readonly #root: MovedRoot | undefined
 
   constructor(tape: Tape, options: ReplayOptions = {}) {
-    const { observe = false, pace = false, reportsDrawSites = false, nodeArgs, inspectFd } = options
+    const { observe = false, pace = false, compares, reportsDrawSites = false } = options
+    const { nodeArgs, inspectFd } = options
     const root = options.root ?? movedHere(tape)
     super(
       startOf(tape, root, options.entry),
@@ -142,6 +145,7 @@ export class ReplayProcess extends TaskProcess {
         mode: 'replay',
         tape: path.resolve(tape.path),
         observe,
+        ...(compares && { compares }),
         pace: pace ? 'recorded' : 'full',
         report: inside('report.json'),
         reportsDrawSites,

@@ -15,6 +15,7 @@ import { openTape } from '@retake/tape/node'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
 import { readOutcome, oracleRetryMs, type RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
+import { spentTokens } from '../runs/branch-tree.js'
 import type { ForkJob } from './forks.js'
 import { canonicalFindings, stepValue, valueOfResult } from './findings.js'
 import { recordedAnswer } from './build-answer.js'
@@ -301,12 +302,6 @@ const parsedContent = (content: string): unknown =>
   attempt(() => JSON.parse(content) as unknown, content)
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
-
-/** All tokens of a step, in and out. */
-export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
-  if (usage === undefined) return 0
-  return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
-}
 
 /** Cost of the steps that went live. */
 function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {

@@ -22,6 +22,7 @@ import {
 import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
+import { spentTokens } from '../runs/branch-tree.js'
 import { viewRun } from '../runs/view-run.js'
 import {
   type CauseDetail,
@@ -31,7 +32,6 @@ import {
 } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
-import { spentTokens } from './fork-run.js'
 import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
 import { inferredTools } from './inferred-tools.js'

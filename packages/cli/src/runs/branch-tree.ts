@@ -217,12 +217,18 @@ function sum(steps: readonly Step[]) {
   let [requests, tokens] = [0, 0]
   let usd: number | undefined = 0
   for (const step of steps) {
-    const { kind, provider, usage, costUsd = 0 } = step
+    const { kind, provider, costUsd = 0 } = step
     if (kind !== 'model' && kind !== 'http' && provider !== 'mcp') continue
     requests += 1
     if (kind !== 'model') continue
-    if (usage) tokens += usage.input + usage.cachedInput + usage.cacheWrite + usage.output
+    tokens += spentTokens(step)
     usd = usd === undefined || isCostUnknown(step) ? undefined : usd + costUsd
   }
   return { requests, tokens, usd }
+}
+
+/** All tokens of a step, in and out. */
+export function spentTokens({ usage }: Pick<Step, 'usage'>): number {
+  if (usage === undefined) return 0
+  return usage.input + usage.cachedInput + usage.cacheWrite + usage.output
 }

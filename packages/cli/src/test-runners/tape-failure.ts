@@ -36,6 +36,8 @@ export interface RunningTest {
   readonly currentTestName?: string
   /** How its tape is recorded again, if not by running the test in the mode `record`. */
   readonly again?: string
+  /** The runner was started with `-u`. */
+  readonly updates?: boolean
 }
 
 /** The whole command that records the tape of this test again. */

@@ -28,6 +28,8 @@ import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.j
 /** State of the matcher that both runners provide. */
 export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
+  /** State of Jest's snapshots, which knows about `-u`. */
+  readonly snapshotState?: unknown
 }
 
 export interface MatcherResult {
@@ -48,7 +50,8 @@ export async function toReplay(
   const file = pathFrom(tape, state.testPath)
   try {
     const runner = runnerOf(agent, state.testPath)
-    await (state.isNot === true ? runner.replay(file, {}) : useTape(file, runner, options))
+    const running = { updates: isUpdate(state) }
+    await (state.isNot === true ? runner.replay(file, {}) : useTape(file, runner, options, running))
     return {
       pass: true,
       message: () => `The agent does exactly what ${fromHere(file)} says, and should not.`,
@@ -59,6 +62,10 @@ export async function toReplay(
     if (!isExpected) throw TapeFailure.from(error, file, state)
     return { pass: false, message: () => '' }
   }
+}
+
+function isUpdate({ updates, snapshotState }: MatcherState): boolean {
+  return updates ?? (snapshotState as { _updateSnapshot?: unknown })?._updateSnapshot === 'all'
 }
 
 /** How the agent is run with its tape: a function here, a program in a process of its own. */
@@ -78,13 +85,13 @@ export type UseTape = <T>(
 
 /** The function that tests get as `tape`. */
 export const tapeFunction =
-  (test: () => RunningTest, defaults: () => UseTapeOptions = () => ({})): UseTape =>
+  (test: () => MatcherState, defaults: () => UseTapeOptions = () => ({})): UseTape =>
   async (tape, agent, options) => {
     const running = test()
     const file = pathFrom(tape, running.testPath)
-    const outcome = await useTape(file, functionRunner(agent), {
-      ...defaults(),
-      ...options,
+    const chosen = { ...defaults(), ...options }
+    const outcome = await useTape(file, functionRunner(agent), chosen, {
+      updates: isUpdate(running),
     }).catch((error: unknown) => {
       throw TapeFailure.from(error, file, running)
     })
@@ -121,6 +128,7 @@ const programRunner = (program: string): TapeRunner<RunOutcome | undefined> => (
     const output: Buffer[] = []
     const replayed = await replayAgent(tape, {
       stdio: ['ignore', 'pipe', 'ignore'],
+      compares: 'requests',
       onOutput: (chunk) => output.push(chunk),
     })
     const [divergence] = replayed.divergences

@@ -2,22 +2,26 @@ import { isAlive } from '../runs/run-store.js'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type MovedRoot, record, replay, RetakeError } from '@retake/engine'
+import { type MovedRoot, record, replay, ReplayDiverged, RetakeError } from '@retake/engine'
 import { type Tape, TapeError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedFileLines, changedFiles, projectRoot } from '../agent/changed-files.js'
 import { cliErrors } from '../errors.js'
+import { fromHere, printableLine } from '../terminal/terminal.js'
+import type { RunningTest } from './tape-failure.js'
 import { errors, reason } from '@retake/engine/errors'
 
 /**
  * Use of a tape in a test:
  * - `replay` (default): replays it. A tape that is not there yet is recorded, except in CI.
  * - `record`: records it again. In CI only with `RETAKE_MODE`.
+ * - `update`: replays it, and records it again if the agent sends something else. Also chosen by the
+ *   runner's own `-u`, except in CI.
  * - `offline`: replays it, and never records, whatever else is said.
  */
-export type TapeMode = 'replay' | 'record' | 'offline'
+export type TapeMode = 'replay' | 'record' | 'update' | 'offline'
 
-const MODES: readonly string[] = ['replay', 'record', 'offline'] satisfies TapeMode[]
+const MODES: readonly string[] = ['replay', 'record', 'update', 'offline'] satisfies TapeMode[]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -32,7 +36,8 @@ export function chooseMode(wanted: string | undefined, env: Environment = proces
     if (mode !== undefined && !MODES.includes(mode)) throw cliErrors.TEST_MODE_UNKNOWN(mode, MODES)
   }
   if (said === 'offline' || wanted === 'offline') return 'offline'
-  if (wanted === 'record' && said === undefined && isCi(env)) throw cliErrors.TEST_RECORDS_IN_CI()
+  const records = wanted === 'record' || wanted === 'update'
+  if (records && said === undefined && isCi(env)) throw cliErrors.TEST_RECORDS_IN_CI()
   return (said ?? wanted ?? 'replay') as TapeMode
 }
 
@@ -118,10 +123,29 @@ export async function useTape<T>(
   file: string,
   runner: TapeRunner<T>,
   options: UseTapeOptions = {},
+  { updates = false }: Pick<RunningTest, 'updates'> = {},
 ): Promise<T> {
-  const isRecorded = isToBeRecorded(file, chooseMode(options.mode))
-  return isRecorded ? runner.record(file, options) : runner.replay(file, options)
+  const wanted = options.mode ?? (updates && !isCi() ? 'update' : undefined)
+  const mode = chooseMode(wanted)
+  const isNew = !existsSync(file)
+  if (isToBeRecorded(file, mode)) {
+    const result = await runner.record(file, options)
+    say(file, isNew ? 'recorded for the first time; the next run replays it' : 'recorded again')
+    return result
+  }
+  if (mode !== 'update') return runner.replay(file, options)
+  try {
+    return await runner.replay(file, options)
+  } catch (error) {
+    if (!(error instanceof ReplayDiverged)) throw error
+    const result = await runner.record(file, options)
+    say(file, `recorded again: ${error.divergence.summary}`)
+    return result
+  }
 }
+
+const say = (file: string, what: string): void =>
+  void process.stderr.write(`retake: ${fromHere(file)} was ${printableLine(what)}\n`)
 
 /** True if the tape must be recorded. Throws if it should be replayed and is missing. */
 function isToBeRecorded(file: string, mode: TapeMode): boolean {
@@ -152,7 +176,7 @@ export const functionRunner = <T>(agent: () => T | Promise<T>): TapeRunner<TapeO
     if (tape.run.scope !== 'function') throw cliErrors.TEST_TAPE_OF_PROCESS(file, entry)
     if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
     const root = projectRoot(file)
-    const outcome = await outcomeOf(() => replay(file, agent, { output: 'ignore', root }))
+    const outcome = await outcomeOf(() => replay(file, agent, { compares: 'requests', root }))
     checkFiles(tape, recorded === undefined ? undefined : { recorded, current: root }, options)
     return outcome
   },

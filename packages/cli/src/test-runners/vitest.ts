@@ -16,9 +16,15 @@ if (Object.getPrototypeOf(existsSync) !== Function.prototype)
 install()
 ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite)[\\/]/)
 
+/** `vitest -u`. Workers know the configuration only by this global. */
+const { __vitest_worker__: worker } = globalThis as {
+  __vitest_worker__?: { config?: { snapshotOptions?: { updateSnapshot?: string } } }
+}
+const updates = worker?.config?.snapshotOptions?.updateSnapshot === 'all'
+
 expect.extend({
   toReplay(agent: unknown, tape: string | URL, options?: UseTapeOptions) {
-    return toReplay(this, agent, tape, options)
+    return toReplay({ ...this, updates }, agent, tape, options)
   },
 })
 
@@ -34,7 +40,7 @@ export const test = base.extend<TapeFixtures>({
   tapeMode: undefined,
   tape: async ({ task, tapeMode }, use) => {
     const defaults = (): UseTapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
-    const running = { testPath: task.file.filepath, currentTestName: task.name }
+    const running = { testPath: task.file.filepath, currentTestName: task.name, updates }
     await use(tapeFunction(() => running, defaults))
   },
 })

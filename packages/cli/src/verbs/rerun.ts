@@ -1,17 +1,50 @@
-import type { Verb } from '../command-line/verb.js'
+import { usageError, type Verb } from '../command-line/verb.js'
 import { planRerun } from '@retake/engine'
+import { changedFileLines, changedFiles, firstTouchOf } from '../agent/changed-files.js'
 import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 
 export default {
   arguments: '<run>',
-  description: `Serves every request that the code still makes in the same way from the tape, at no cost.
-From the first difference on it is live, and recorded as a branch of the old run. Files that the
-branch writes go to a folder of their own; see \`retake files\`.`,
-  options: CONTINUE_OPTIONS,
-  examples: ['retake rerun last', 'retake rerun last --env OPENAI_API_KEY=$OTHER_KEY'],
+  description: `Runs today's code against a recorded run. Every request that is on the tape gets its recorded
+answer, at no cost; only requests that the tape does not have are live. Log lines, clock reads and
+random values may change. Files of the project are read from disk. The result is recorded as a
+branch of the old run; files that it writes go to a folder of their own (\`retake files\`).`,
+  options: {
+    '--from <step>':
+      'give all steps before this one their recorded answers although their requests may differ, and go live from it',
+    '--ignore <what>': 'ignore a difference: `system` serves requests with another system prompt',
+    '--live-after-change': 'send everything after the first difference live',
+    ...CONTINUE_OPTIONS,
+  },
+  examples: [
+    'retake rerun last',
+    'retake rerun last --from 6',
+    'retake rerun last --ignore system',
+    'retake rerun last --env OPENAI_API_KEY=$OTHER_KEY',
+  ],
   stdoutIsAgents: true,
   run(options, [name = '']) {
     const tape = options.openRun(name)
-    return continueVerb(tape, planRerun(tape), 'rerun', options)
+    const from = options.text('from')
+    const ignored = options.text('ignore')
+    if (ignored !== undefined && ignored !== 'system')
+      throw usageError(`--ignore ${ignored} is unknown.`, 'Use --ignore system.')
+    const liveAfterChange = options.flag('live-after-change')
+    if (from !== undefined && (ignored !== undefined || liveAfterChange))
+      throw usageError(
+        `--from cannot be combined with --${ignored === undefined ? 'live-after-change' : 'ignore'}.`,
+        '--from pins every step before it and sends the others live.',
+      )
+    const changed = changedFiles(tape)
+    for (const line of changedFileLines(changed, 'read from disk'))
+      process.stderr.write(`retake: ${line}\n`)
+    const until = firstTouchOf(tape, changed)
+    const plan = planRerun(tape, {
+      liveAfterChange,
+      ignoresSystem: ignored === 'system',
+      ...(from !== undefined && { from }),
+      ...(until !== undefined && { until }),
+    })
+    return continueVerb(tape, plan, 'rerun', options)
   },
 } satisfies Verb

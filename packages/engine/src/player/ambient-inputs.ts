@@ -14,10 +14,11 @@ import { flagBits, opensForWriting } from '../overlay/open-flags.js'
 import { isBelowFolder } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
 import type { Session } from '../sessions/session.js'
-import { bodySha, recordedSha } from './compare.js'
+import { bodySha, identityOf, recordedSha } from './compare.js'
+import { TurnDraws } from './draws.js'
 import { changesFiles } from './in-doubt.js'
 import type { AmbientPlan } from './plan.js'
-import type { RecordedOperation, TapeTimeline } from './timeline.js'
+import { isStepEvent, type RecordedOperation, TapeTimeline } from './timeline.js'
 
 /** Groups the kinds of draws; undefined for facts about the machine and the process. */
 export function ambientKind(kind: string): 'clock' | 'random' | undefined {
@@ -178,8 +179,24 @@ export function pathsOn({ details }: Tape, { title = '' }: Pick<CallEvent, 'titl
   )
 }
 
+/** Answers everything besides steps after a run has left its tape. */
+export interface AmbientSource {
+  draw<T>(kind: string, native: () => T): T
+  /** Deliveries of the recorded answer to a call; undefined if it is live. */
+  answerTo(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array,
+    owner: Pick<Session, 'overlay'>,
+    op?: number,
+  ): readonly DeliveryEvent[] | undefined
+  /** An operation of this run corresponds to a recorded one that was answered by these events. */
+  follow?(op: number, parts: readonly number[]): void
+  /** A part of the answer to an operation reaches the agent. */
+  delivering?(op: number): void
+}
+
 /** Everything besides steps that a fork gets from its tape. */
-export class AmbientInputs {
+export class AmbientInputs implements AmbientSource {
   readonly #draws: PinnedDraws
   readonly #files: PinnedFiles
   /** Input and threads, in order. */
@@ -201,7 +218,6 @@ export class AmbientInputs {
     return this.#draws.take(kind, native)
   }
 
-  /** Deliveries of the recorded answer to a call; undefined if it is live. */
   answerTo(
     event: NewEvent<InitiationEvent>,
     body: Uint8Array,
@@ -232,3 +248,86 @@ export class AmbientInputs {
     return event.kind === 'input' || (event.kind === 'worker' && this.isAllPinned)
   }
 }
+
+/**
+ * The ambient inputs of a rerun: files are read from disk, and recorded input is served. Clocks
+ * and random values are those of the recording, so that ids and dates in requests stay the same.
+ * Call sites cannot find them, because the code has changed: a value belongs to the turn in which
+ * it was drawn, that is, to the delivery before it. After the last value of a turn a clock
+ * continues with the time that passes, and the rest is live.
+ */
+export class RerunInputs implements AmbientSource {
+  readonly #recorded: TapeTimeline
+  readonly #draws: TurnDraws
+  /** By operation of this run, the recorded deliveries that its next ones correspond to. */
+  readonly #turns = new Map<number, number[]>()
+  /** Recorded operations that are not steps, by their identity. */
+  readonly #others = new Map<string, RecordedOperation[]>()
+  readonly #clocks = new Map<string, { readonly value: unknown; readonly atMs: number }>()
+
+  /** `at`: the first event that was not served. */
+  constructor(
+    readonly tape: Tape,
+    readonly at: number,
+  ) {
+    const draws: Parameters<TurnDraws['add']>[] = []
+    this.#recorded = new TapeTimeline(tape, at, (...draw) => draws.push(draw))
+    this.#draws = new TurnDraws(this.#recorded.firstTurn, (kind, { native }) => native())
+    for (const draw of draws) this.#draws.add(...draw)
+    for (const operation of this.#recorded.operations) {
+      if (isStepEvent(operation.event)) continue
+      const key = identityOf(operation.event, recordedSha(tape, operation.event.seq))
+      const known = this.#others.get(key)
+      if (known === undefined) this.#others.set(key, [operation])
+      else known.push(operation)
+    }
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    if (ambientKind(kind) !== 'clock') return this.#draws.take(kind, native) as T
+    const atMs = natives.performanceNow()
+    const last = this.#clocks.get(kind)
+    const passed = (): unknown =>
+      last === undefined ? native() : later(kind, last.value, atMs - last.atMs)
+    const drawn = this.#draws.take(kind, passed)
+    // A live request may have taken longer than its recorded counterpart.
+    const isBehind = typeof drawn === 'number' && last !== undefined && drawn < Number(last.value)
+    const value = isBehind ? passed() : drawn
+    this.#clocks.set(kind, { value, atMs })
+    return value as T
+  }
+
+  answerTo(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array,
+    _owner: unknown,
+    op?: number,
+  ): readonly DeliveryEvent[] | undefined {
+    const recorded = this.#others.get(identityOf(event, bodySha(body)))?.shift()
+    if (recorded === undefined) return undefined
+    if (op !== undefined) this.follow(op, recorded.parts)
+    if (!isInput(event)) return undefined
+    return recorded.parts.map((seq) => this.#recorded.delivery(seq))
+  }
+
+  follow(op: number, parts: readonly number[]): void {
+    this.#turns.set(
+      op,
+      parts.filter((seq) => seq >= this.at),
+    )
+  }
+
+  delivering(op: number): void {
+    if (!this.#turns.has(op) && op < this.at)
+      this.follow(op, this.#recorded.byStart.get(op)?.parts ?? [])
+    const turns = this.#turns.get(op) ?? []
+    this.#draws.begin((turns.length > 1 ? turns.shift() : turns[0]) ?? NEW_TURN)
+  }
+}
+
+/** A delivery that the recording does not have. */
+const NEW_TURN = -1
+
+/** Nobody types a second time: recorded input is always served. */
+const isInput = (event: NewEvent<InitiationEvent>): boolean =>
+  event.type === 'call' && event.kind === 'input'

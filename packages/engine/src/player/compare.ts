@@ -116,6 +116,10 @@ export function compareInitiation(
   return mismatches
 }
 
+/** A header that only one of two requests has: a newer SDK sends others. */
+export const isAddedHeader = ({ field, recorded, current }: Mismatch): boolean =>
+  field.startsWith('header ') && (recorded === undefined || current === undefined)
+
 /** Equal for two operations in which `compareInitiation` finds no difference and that have the same body. */
 export const identityOf = (
   event: InitiationEvent | NewEvent<InitiationEvent>,

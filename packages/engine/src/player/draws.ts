@@ -1,3 +1,7 @@
+import type { Tape } from '@retake/tape/format'
+import { isAddedHeader, type Mismatch } from './compare.js'
+import { TapeTimeline } from './timeline.js'
+
 /**
  * Knows which texts in a request come from chance or from a clock, so that two
  * requests can be compared without them. Knows the usual forms of a value only:
@@ -5,13 +9,21 @@
  */
 export class DrawnValues {
   readonly #texts = new Set<string>()
+  /** Lengths of the texts, longest first. */
+  #lengths: readonly number[] = []
   /** Digits of `Math.random().toString(36)`, which programs cut to some length, by the first of them. */
   readonly #base36 = new Map<string, string[]>()
 
   add(kind: string, value: unknown): void {
-    for (const text of formsOf(kind, value)) if (text.length >= 8) this.#texts.add(text)
+    for (const text of formsOf(kind, value)) if (text.length >= SHORTEST_TEXT) this.#addText(text)
     if (kind === 'Math.random' && typeof value === 'number')
       this.#addDigits(value.toString(36).slice(2))
+  }
+
+  #addText(text: string): void {
+    this.#texts.add(text)
+    if (!this.#lengths.includes(text.length))
+      this.#lengths = [...this.#lengths, text.length].toSorted((a, b) => b - a)
   }
 
   #addDigits(digits: string): void {
@@ -24,12 +36,24 @@ export class DrawnValues {
   /** The text of a body with a mark in place of each drawn value. */
   without(body: Uint8Array): string {
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
-    return text.replaceAll(WORD, (word) => (this.#isDrawn(word) ? '\u0000' : word))
+    return text.replaceAll(WORD, (word) => (this.#isDrawn(word) ? MARK : this.#withoutParts(word)))
   }
 
   differsOnlyInDrawn(recorded: unknown, current: unknown): boolean {
     if (typeof recorded !== 'string' || typeof current !== 'string') return false
     return this.without(Buffer.from(recorded)) === this.without(Buffer.from(current))
+  }
+
+  /** A word in which drawn values were joined with others: `0.72` and `1763` as `0.721763`. */
+  #withoutParts(word: string): string {
+    if (word.length <= SHORTEST_TEXT) return word
+    let plain = ''
+    for (let at = 0; at < word.length;) {
+      const length = this.#lengths.find((each) => this.#texts.has(word.slice(at, at + each)))
+      plain += length === undefined ? word.charAt(at) : MARK
+      at += length ?? 1
+    }
+    return plain
   }
 
   #isDrawn(word: string): boolean {
@@ -40,6 +64,10 @@ export class DrawnValues {
   }
 }
 
+/** Takes the place of a drawn value. */
+const MARK = '\u0000'
+/** Shorter texts could be any number. */
+const SHORTEST_TEXT = 8
 /** Fewer digits could be any word. */
 const SHORTEST_CUT = 5
 
@@ -97,6 +125,21 @@ function uuid(random: () => number): string {
   return raw.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
+/** Makes the value of a draw that the recording does not have. */
+export type NewDraw = (
+  kind: string,
+  from: { readonly last: unknown; readonly turn: number; readonly native: () => unknown },
+) => unknown
+
+/** New draws that follow from a seed, so that the same order of deliveries draws the same values. */
+export function seededNewDraw(seed: number): NewDraw {
+  let made = 0
+  return (kind, { last, turn, native }) => {
+    made += 1
+    return standInFor(kind, { last, random: seededDraws(`${seed} ${turn} ${made}`), native })
+  }
+}
+
 type Queues = Map<string, unknown[]>
 
 /**
@@ -114,11 +157,10 @@ export class TurnDraws {
   readonly #leftOver = new Map<string, number[]>()
   readonly #last = new Map<string, unknown>()
   #turn: number
-  #made = 0
 
   constructor(
     readonly firstTurn: number,
-    readonly seed: number,
+    readonly newDraw: NewDraw,
   ) {
     this.#turn = firstTurn
   }
@@ -163,9 +205,7 @@ export class TurnDraws {
       if (queue !== undefined && queue.length > 0) return queue.shift()
       turns.pop()
     }
-    this.#made += 1
-    const random = seededDraws(`${this.seed} ${this.#turn} ${this.#made}`)
-    return standInFor(kind, { last: this.#last.get(kind), random, native })
+    return this.newDraw(kind, { last: this.#last.get(kind), turn: this.#turn, native })
   }
 }
 
@@ -192,4 +232,48 @@ function hash(text: string): number {
   }
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   return (value ^ (value >>> 13)) | 0
+}
+
+/**
+ * The draws of a replay that compares only what the program requests: it may draw more, fewer or
+ * other values than the recorded run. Each turn gets its recorded values; values beyond those
+ * follow from a seed, so that every replay is the same.
+ */
+export class TolerantDraws {
+  readonly #draws: TurnDraws
+  readonly #drawn = new DrawnValues()
+
+  constructor(tape: Tape) {
+    const recorded: Parameters<TurnDraws['add']>[] = []
+    const { firstTurn } = new TapeTimeline(tape, 1, (...draw) => recorded.push(draw))
+    this.#draws = new TurnDraws(firstTurn, seededNewDraw(0))
+    for (const [turn, kind, value] of recorded) {
+      this.#draws.add(turn, kind, value)
+      this.#drawn.add(kind, value)
+    }
+  }
+
+  take<T>(kind: string, native: () => T): T {
+    const value = this.#draws.take(kind, native)
+    this.#drawn.add(kind, value)
+    return value as T
+  }
+
+  /** The delivery that begins a turn reaches the agent. */
+  begin(turn: number): void {
+    this.#draws.begin(turn)
+  }
+
+  /** True if two bodies differ only in drawn values. */
+  isSame(recorded: Uint8Array, current: Uint8Array): boolean {
+    return this.#drawn.without(recorded) === this.#drawn.without(current)
+  }
+
+  /** True if a difference is only a drawn value, or a header of another version of an SDK. */
+  isTolerable({ field, recorded, current }: Mismatch): boolean {
+    return (
+      isAddedHeader({ field, recorded, current }) ||
+      this.#drawn.differsOnlyInDrawn(recorded, current)
+    )
+  }
 }

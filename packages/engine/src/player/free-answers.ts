@@ -259,13 +259,22 @@ export class FreeSteps {
 
   /** True if the step may not really run: nothing may, or it has effects outside that the plan does not allow. */
   isBlocked({ event, body, recorded }: FreeRequest): boolean {
-    const { plan, matcher, isAllPinned } = this.options
+    const { plan, isAllPinned } = this.options
     if (isAllPinned) return true
-    if (plan.liveTools === undefined || isRead(event)) return false
-    const kind = kindOf(event, recorded ?? matcher.alike({ event, body }))
-    if (kind === 'model' || isModelRequest(event, body)) return false
+    if (plan.liveTools === undefined || !this.hasEffects({ event, body, recorded })) return false
+    const kind = this.#kindOf({ event, body, recorded })
     const tool = kind === 'mcp' ? mcpTool(body) : event.type === 'call' ? event.name : undefined
     return this.blocks(kind) && (tool === undefined || this.blocks(tool))
+  }
+
+  /** True for tools, programs, and requests other than GET and HEAD that do not go to a model. */
+  hasEffects(request: FreeRequest): boolean {
+    const { event, body } = request
+    return !isRead(event) && this.#kindOf(request) !== 'model' && !isModelRequest(event, body)
+  }
+
+  #kindOf({ event, body, recorded }: FreeRequest): ReturnType<typeof kindOf> {
+    return kindOf(event, recorded ?? this.options.matcher.alike({ event, body }))
   }
 
   /** True if the plan does not allow effects of this kind or tool. */

@@ -91,7 +91,9 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
   }
   const live = Object.keys(rules).length > 0 && {
     live: rules,
-    ...(effects === 'served' && { served: effectSteps(tape) }),
+    ...(effects === 'served' && {
+      served: { mode: 'free', seed: 0, pinned: effectSteps(tape) } as const,
+    }),
   }
   if (live && tail === 'offline')
     throw errors.CHANGE_DOES_NOT_FIT('Every request', 'An offline tail sends none.')
@@ -413,39 +415,66 @@ export function newBranch(
 /** Where the files go that a branch writes. */
 export const planOverlay = (tape: string): string => tape.replace(/\.tape$/, '.files')
 
+export interface RerunPlanOptions {
+  readonly name?: string
+  /** Label of the first step that is live: all before it get their recorded answers, whatever they request. */
+  readonly from?: string
+  /** The first event that is not served, where something outside of the code has changed. */
+  readonly until?: number
+  /** Serves nothing after the first difference. */
+  readonly liveAfterChange?: boolean
+  /** Serves requests although their system prompt has changed. */
+  readonly ignoresSystem?: boolean
+  /**
+   * `served`: a tool, process or request that may have an effect and is not on the tape ends the
+   * run. `refused`: every request that is not on the tape does.
+   */
+  readonly effects?: 'live' | 'served' | 'refused'
+}
+
 /**
- * A plan for running today's code against the tape: served while it does the same, live from the
- * first difference on, except for requests to models that are on the tape. Nothing that is in doubt at the end of a killed run is
- * repeated: to have that, resume it.
+ * A plan for running today's code against the tape: served in sequence while it does the same.
+ * From the first difference on, requests that are on the tape still get their recorded answers,
+ * and all others are live. Nothing that is in doubt at the end of a killed run is repeated: to
+ * have that, resume it.
  */
 export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
-  const { name, until, effects = 'live' } = options
-  const branch = newBranch(tape, { kind: 'rerun', edits: [] }, name)
-  return {
+  const { name, from, until, liveAfterChange = false, ignoresSystem = false } = options
+  const { effects = 'live' } = options
+  const at = from === undefined ? {} : { at: from }
+  const branch = newBranch(tape, { kind: 'rerun', ...at, edits: [] }, name)
+  const common = {
     source: path.resolve(tape.path),
     branch,
     overlay: planOverlay(branch.path),
-    leave: 'on mismatch',
-    ...(until !== undefined && { until }),
     inDoubt: 'skip',
     tail: 'live',
-    served: [...servedByContent(tape), ...(effects === 'live' ? [] : effectSteps(tape))],
+  } as const
+  if (from !== undefined) {
+    const pinned = { ...RERUN, pinned: stepsBefore(tape, from) }
+    return { ...common, leave: 'at the end', until: 1, pinned }
+  }
+  return {
+    ...common,
+    leave: 'on mismatch',
+    ...(until !== undefined && { until }),
+    ...(!liveAfterChange && { served: { ...RERUN, pinned: servedByContent(tape), ignoresSystem } }),
     ...(effects !== 'live' && {
       live: { refuse: effects === 'served' ? 'effects' : 'everything' },
     }),
   }
 }
 
-export interface RerunPlanOptions {
-  readonly name?: string
-  /** The first event that is not served, although the code may do the same: a file has changed there. */
-  readonly until?: number
-  /**
-   * After the first difference, `served`: tools, processes and requests that may have an effect
-   * get the recorded answer if they are identical; any other one ends the run. `refused`: every
-   * request that is not on the tape ends it.
-   */
-  readonly effects?: 'live' | 'served' | 'refused'
+const RERUN = { mode: 'free', seed: 0, draws: 'by turn' } as const
+
+/** Labels of the steps before one that can be pinned. Throws if there is no such step. */
+function stepsBefore(tape: Tape, from: string): string[] {
+  const steps = viewOf(tape).recordedSteps
+  const first = steps.find(({ label }) => label === from)
+  if (first === undefined) throw errors.NO_SUCH_STEP(tape.run.id, from, steps.length, tape.status)
+  return searchableSteps(tape)
+    .filter(({ seq }) => seq < first.seq)
+    .map(({ label }) => label)
 }
 
 /** Labels of the steps that are not requests to models. */

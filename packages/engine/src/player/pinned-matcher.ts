@@ -9,7 +9,14 @@ import {
   type Tape,
 } from '@retake/tape/format'
 import type { DrawnValues } from './draws.js'
-import { bodySha, compareInitiation, recordedSha, type Matcher, type Started } from './compare.js'
+import {
+  bodySha,
+  compareInitiation,
+  isAddedHeader,
+  recordedSha,
+  type Matcher,
+  type Started,
+} from './compare.js'
 import { viewOf } from './in-doubt.js'
 import { isStepEvent, type TapeTimeline } from './timeline.js'
 import type { StepEvent } from './free-answers.js'
@@ -321,8 +328,10 @@ export interface Match {
 }
 
 export interface PinnedMatcherOptions {
-  /** `identical`: only the same request matches. `judged`: the step that it corresponds to, too. */
+  /** `identical`: only a request matches that differs in nothing but drawn values. `judged`: the step that it corresponds to, too. */
   readonly match: 'identical' | 'judged'
+  /** Requests that differ only in the system prompt match as well. */
+  readonly ignoresSystem: boolean
   /** Causes in the recording. */
   readonly causes: StepCauses
   readonly drawn: DrawnValues
@@ -363,16 +372,19 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
 
   /** Takes the recorded step that this is. */
   take(requested: RequestedStep): Match | undefined {
+    const { match } = this.options
     const same = this.#sameKind(requested)
     const unused = same.filter(({ used }) => !used)
     const identical = this.#identical(unused, requested)
+    const alike = identical.length > 0 ? identical : this.#underOtherSystem(unused, requested)
     const found =
-      identical.length > 0 || this.options.match === 'identical'
-        ? this.#inLine(identical, requested)
+      alike.length > 0 || match === 'identical'
+        ? this.#inLine(alike, requested)
         : this.#nearest(unused, same, requested)
     if (found === undefined) return undefined
     found.used = true
-    return { step: found, isSame: identical.length > 0 }
+    const isSame = identical.length > 0 && (match === 'judged' || this.#isExact(found, requested))
+    return { step: found, isSame }
   }
 
   /** A recorded step of the same kind, whatever became of it: its answer shows the form that answers have. */
@@ -418,20 +430,44 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     candidates: readonly RecordedStep[],
     { event, body }: Pick<RequestedStep, 'event' | 'body'>,
   ): RecordedStep[] {
-    const sha = bodySha(body)
-    const exact = candidates.filter(
-      (one) =>
-        recordedSha(this.tape, one.seq) === sha && compareInitiation(one.event, event).length === 0,
-    )
-    if (exact.length > 0 || this.options.match === 'identical') return exact
+    const exact = candidates.filter((one) => this.#isExact(one, { event, body }))
+    if (exact.length > 0) return exact
     const { drawn } = this.options
     const text = this.#texts.of(event, body)
     return candidates.filter(
       (one) =>
         this.#texts.ofStep(one) === text &&
-        compareInitiation(one.event, event).every(({ recorded, current }) =>
-          drawn.differsOnlyInDrawn(recorded, current),
+        compareInitiation(one.event, event).every(
+          (mismatch) =>
+            isAddedHeader(mismatch) ||
+            drawn.differsOnlyInDrawn(mismatch.recorded, mismatch.current),
         ),
+    )
+  }
+
+  /** True if a request is the recorded one, byte for byte. */
+  #isExact(
+    { seq, event: recorded }: RecordedStep,
+    { event, body }: Pick<RequestedStep, 'event' | 'body'>,
+  ): boolean {
+    return (
+      recordedSha(this.tape, seq) === bodySha(body) &&
+      compareInitiation(recorded, event).every(isAddedHeader)
+    )
+  }
+
+  /** Those that differ in nothing but the system prompt, where that is ignored. */
+  #underOtherSystem(
+    candidates: readonly RecordedStep[],
+    { event, body }: RequestedStep,
+  ): RecordedStep[] {
+    if (!this.options.ignoresSystem) return []
+    const text = withoutSystem(body)
+    if (text === undefined) return []
+    return candidates.filter(
+      (one) =>
+        withoutSystem(this.tape.body(one.seq)) === text &&
+        compareInitiation(one.event, event).every(isAddedHeader),
     )
   }
 
@@ -529,6 +565,21 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   }
 }
 
+/** A request to a model without its system prompt; undefined for any other. */
+function withoutSystem(body: Uint8Array): string | undefined {
+  const request = parsed(body)
+  if (typeof request !== 'object' || request === null) return undefined
+  const rest = { ...request } as Record<string, unknown>
+  for (const key of ['system', 'instructions', 'systemInstruction']) delete rest[key]
+  const turns = ['messages', 'input'].filter((key) => Array.isArray(rest[key]))
+  if (turns.length === 0 && !('contents' in rest)) return undefined
+  for (const key of turns)
+    rest[key] = (rest[key] as ({ role?: unknown } | null)[]).filter(
+      (turn) => turn?.role !== 'system' && turn?.role !== 'developer',
+    )
+  return JSON.stringify(rest)
+}
+
 const commonLength = (a: string, b: string): number => {
   const end = Math.min(a.length, b.length)
   let at = 0
@@ -568,15 +619,19 @@ export function searchableSteps(tape: Tape): Step[] {
 }
 
 /**
- * Labels of the steps that a rerun serves wherever the same request is made: complete
- * answers of models. A request to a model contains all that its answer depends on, and
- * has no effect; of tools, other servers and conversations that the provider stores,
- * neither is known.
+ * Labels of the steps that a rerun serves wherever the same request is made. Not those of
+ * programs that were written to: what a program is told comes after its start.
  */
-export const servedByContent = (tape: Tape): string[] =>
-  searchableSteps(tape)
-    .filter(({ kind, seq }) => kind === 'model' && !STORED.test(textOf(tape.body(seq))))
+export function servedByContent(tape: Tape): string[] {
+  const written = new Set<number>()
+  for (const event of tape.events(1)) if (event.type === 'write') written.add(event.op)
+  return searchableSteps(tape)
+    .filter(({ seq }) => isStepEvent(tape.event(seq)) && !written.has(seq))
     .map(({ label }) => label)
+}
+
+/** True if the answer depends on what the provider has stored, not only on the request. */
+export const isStoredConversation = (body: Uint8Array): boolean => STORED.test(textOf(body))
 
 const STORED = /"(previous_response_id|conversation|container|thread_id)"\s*:\s*["{]/
 

@@ -16,7 +16,7 @@ import {
   outside,
   recordedPart,
 } from './source.js'
-import { AmbientInputs } from './ambient-inputs.js'
+import { AmbientInputs, type AmbientSource, RerunInputs } from './ambient-inputs.js'
 import { DrawnValues, seededDraws } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
 import { lostAnswer, SILENCE_MS } from './lost-answer.js'
@@ -44,6 +44,7 @@ import {
   recordedSteps,
   serversIn,
   StepCauses,
+  isStoredConversation,
   PinnedMatcher,
   type PinnedMatcherOptions,
   whyNotSearchable,
@@ -379,8 +380,7 @@ class PinnedAnswers {
   }
 }
 
-interface MatchedStepsOptions {
-  readonly match: PinnedMatcherOptions['match']
+interface MatchedStepsOptions extends Pick<PinnedMatcherOptions, 'match' | 'ignoresSystem'> {
   /** The first event that was not served. */
   readonly at: number
   readonly drawn: DrawnValues
@@ -408,12 +408,13 @@ class MatchedSteps {
     steps: readonly RecordedStep[],
     readonly options: MatchedStepsOptions,
   ) {
-    const { at, drawn, match } = options
+    const { at, drawn, match, ignoresSystem } = options
     this.#causes = StepCauses.of(tape, at)
     this.matcher = new PinnedMatcher(tape, steps, {
       causes: StepCauses.of(tape, tape.count),
       drawn,
       match,
+      ignoresSystem,
       isUnderWay: (step) => this.#underWay.has(step),
     })
     for (const step of steps.filter(({ seq }) => seq < at)) {
@@ -493,8 +494,8 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 
 export interface PinnedSourceOptions {
   /**
-   * `judged`: a fork of blame, with answers as fast as possible in the recorded order. `identical`: a rerun, in
-   * which an answer takes its recorded time; all that is under way is handed over.
+   * `judged`: pinned steps get their answers although their requests may differ. `identical`:
+   * only the same request gets the recorded answer; all that is under way is handed over.
    */
   readonly match: PinnedMatcherOptions['match']
   readonly isDiscarded: boolean
@@ -542,7 +543,12 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #pinned: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
   readonly #served: PinnedServers
-  readonly #ambient: AmbientInputs | undefined
+  readonly #ambient: AmbientSource | undefined
+  /** Deliveries of timers on the tape. */
+  readonly #firedTimers: readonly number[]
+  /** Hosts and tools on which this run has had an effect that the recording did not have. */
+  readonly #changedHosts = new Set<string>()
+  readonly #stale: string[] = []
   /** Nothing is free, and the tape was left all the same: whatever it does not have is refused. */
   readonly #isAllPinned: boolean
   /** Recorded process id of a pinned process that was just started. */
@@ -579,6 +585,7 @@ export class PinnedSource implements AnswerSource, Tail {
       at,
       drawn: this.#drawn,
       match: options.match,
+      ignoresSystem: plan.ignoresSystem === true,
       owner,
       isPinned: (step) => this.#isPinned(step),
     })
@@ -603,12 +610,20 @@ export class PinnedSource implements AnswerSource, Tail {
       onRefused: (what) => this.#free.breakAt(what),
       give: (operation, parts) => this.#queue.add(operation, parts),
     })
-    this.#ambient = plan.ambient && new AmbientInputs(tape, plan.ambient, recorded, isAllPinned)
+    this.#ambient = plan.ambient
+      ? new AmbientInputs(tape, plan.ambient, recorded, isAllPinned)
+      : plan.draws === 'by turn'
+        ? new RerunInputs(tape, at)
+        : undefined
+    this.#firedTimers = recorded.operations
+      .filter(({ event }) => event.type === 'timer')
+      .flatMap(({ parts }) => parts)
   }
 
   get report(): PinnedReport {
     const { broken } = this.#free
-    return { ...this.#matched.report, live: this.#live, ...(broken && { broken }) }
+    const { report } = this.#matched
+    return { ...report, live: this.#live, stale: this.#stale, ...(broken && { broken }) }
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -670,6 +685,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   delivering(operation: Operation, event: NewDelivery): void {
     this.#matched.delivered(operation, event)
+    this.#ambient?.delivering?.(operation.id)
     if (isLast(operation, event)) this.#underWay.delete(operation)
     this.#queue.delivering(operation)
   }
@@ -682,17 +698,17 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   takeOver(operation: Operation, recorder: RecordSession): void {
-    if (this.#isRerun || !this.#takeOverStep(operation))
+    if (this.#isByContent || !this.#takeOverStep(operation))
       this.options.handOver.takeOver(operation, recorder)
   }
 
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
-    return this.#isRerun
+    return this.#isByContent
       ? this.options.handOver.answerSync(op, call, recorder)
       : recorder.answerSync(op, call)
   }
 
-  get #isRerun(): boolean {
+  get #isByContent(): boolean {
     return this.options.match === 'identical'
   }
 
@@ -727,7 +743,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #startOther(operation: Operation): void {
     const { event, body } = operation.action
-    const parts = this.#ambientAnswer(event, body)
+    const parts = this.#ambientAnswer(event, body, operation.id)
     const isThread = event.type === 'call' && event.kind === 'worker'
     if (parts === undefined && isThread && this.#isAllPinned)
       return void this.#free.breakAt(`The thread ${event.title}`)
@@ -740,9 +756,10 @@ export class PinnedSource implements AnswerSource, Tail {
   #ambientAnswer(
     event: NewEvent<InitiationEvent>,
     body: Uint8Array = EMPTY,
+    op?: number,
   ): QueuedPart[] | undefined {
     const { owner } = this.options
-    return this.#ambient?.answerTo(event, owner.secrets.bytes(body), owner)?.map((part) => ({
+    return this.#ambient?.answerTo(event, owner.secrets.bytes(body), owner, op)?.map((part) => ({
       ...this.#answers.part(part.seq),
       order: part.seq,
       ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
@@ -753,11 +770,13 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #answer(pending: PendingRequest): void {
     const { recorded, carrier } = pending
-    if (recorded !== undefined && this.#isPinned(recorded))
+    if (recorded !== undefined) this.#ambient?.follow?.(carrier.id, recorded.parts)
+    if (recorded !== undefined && this.#isPinned(recorded) && !this.#isOutdated(recorded))
       return this.#givePinned(pending, recorded)
     // A server gets many requests: one answer cannot replace it.
     if (recorded !== undefined && this.#servers.has(recorded.seq)) {
-      const isServed = this.#ambient !== undefined && this.#served.start(carrier, recorded.seq)
+      const isServed =
+        this.plan.ambient !== undefined && this.#served.start(carrier, recorded.seq)
       if (!isServed) this.#goLive(pending)
       else this.#pid = this.#pidOf(recorded)
       return
@@ -785,12 +804,19 @@ export class PinnedSource implements AnswerSource, Tail {
   #pin(carrier: Operation, recorded: RecordedStep): void {
     carrier.source = 'tape'
     const parts = this.#answers.of(recorded, carrier)
-    if (this.#isRerun) return this.#giveInTime(carrier, parts, this.tape.event(recorded.seq).at)
+    if (this.#mayRaceTimer(recorded))
+      return this.#giveInTime(carrier, parts, this.tape.event(recorded.seq).at)
     this.#queue.add(carrier, parts)
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
-  /** After the recorded time, so that a race with something live comes to the same. */
+  /** True if a timer fired while the recorded step was under way: an early answer could win that race. */
+  #mayRaceTimer({ seq, parts }: RecordedStep): boolean {
+    const last = parts.at(-1) ?? seq
+    return this.#isByContent && this.#firedTimers.some((fired) => fired > seq && fired < last)
+  }
+
+  /** After the recorded time, so that a race with a timer comes to the same. */
   #giveInTime(carrier: Operation, parts: readonly QueuedPart[], requestedAt: number): void {
     const dueMs = (seq: number): number => this.tape.event(seq).at - requestedAt
     this.#lateAnswers.add(
@@ -831,6 +857,7 @@ export class PinnedSource implements AnswerSource, Tail {
     }
     this.#live += 1
     if (recorded !== undefined) this.#underWay.set(carrier, recorded)
+    if (this.#free.hasEffects(pending)) this.#changedHosts.add(hostOf(pending.event))
     const request = this.#requests.instead(pending)
     outsideRuns(() => send(request))
   }
@@ -847,7 +874,19 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #isPinned({ label, step, seq }: RecordedStep): boolean {
     if (this.#servers.has(seq)) return false
-    return this.#pinned.has(label) || (step.state === 'aborted' && !this.#isRerun)
+    return this.#pinned.has(label) || (step.state === 'aborted' && !this.#isByContent)
+  }
+
+  /**
+   * Notes that a served answer may be stale, because this run has had another effect on the same
+   * host. True if it must not be served: it continues a conversation that the provider stores.
+   */
+  #isOutdated({ label, step, event, seq }: RecordedStep): boolean {
+    if (this.#changedHosts.size === 0) return false
+    const isChanged = this.#changedHosts.has(hostOf(event))
+    if (step.kind === 'model') return isChanged && isStoredConversation(this.tape.body(seq))
+    if (isChanged) this.#stale.push(label)
+    return false
   }
 
   /** The run had given it up by itself: it gets the time to do so again. */
@@ -929,6 +968,10 @@ const plannedMessage = (answer: FreeAnswer | undefined): unknown =>
     : 'error' in answer
       ? { error: { code: -32_000, message: answer.error } }
       : answer.payload
+
+/** Where a step has its effects: the host of a request, the name of a tool or program. */
+const hostOf = (event: StepEvent): string =>
+  event.type === 'request' ? new URL(event.url).host : `${event.kind} ${event.name}`
 
 /** After everything that was recorded. */
 const LAST = Number.MAX_SAFE_INTEGER

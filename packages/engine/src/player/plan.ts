@@ -41,8 +41,8 @@ export interface ContinuePlan {
   readonly tail: 'live' | 'offline'
   /** Folder for files that the branch writes. */
   readonly overlay?: string
-  /** Labels of the steps whose answers the same requests still get once the tape is left. */
-  readonly served?: readonly string[]
+  /** The steps whose answers the same requests still get once the tape is left. */
+  readonly served?: PinnedPlan
   /** Pinned steps, and how the others are answered, once the tape is left. */
   readonly pinned?: PinnedPlan
   /** Set where the program is elsewhere than it was when recorded; for branches that are discarded. */
@@ -134,6 +134,13 @@ export interface PinnedPlan {
    * Without it, everything up to the first free step is served.
    */
   readonly ambient?: AmbientPlan
+  /**
+   * Clocks and random values are those that the recorded run drew in the same turn; for code
+   * that has changed, which has other call sites.
+   */
+  readonly draws?: 'by turn'
+  /** A request that differs only in the system prompt counts as the recorded one, and is reported as pinned. */
+  readonly ignoresSystem?: boolean
 }
 
 /** The ambient inputs that a fork gets from the tape. */
@@ -183,6 +190,8 @@ export interface PinnedReport {
   readonly unmatched: number
   /** Steps that went live. */
   readonly live: number
+  /** Served steps, not of models, that followed a live effect on the same host or tool: their answers may be stale. */
+  readonly stale: readonly string[]
   /** Why the fork shows nothing: a free step could not be answered as the plan says. */
   readonly broken?: {
     readonly code: string

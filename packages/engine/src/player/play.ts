@@ -147,21 +147,17 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
         return new OfflineTail(tape, plan, { ...callbacks, at, owner, handOver })
-      const { served, pinned: plannedPins } = plan
-      if (served === undefined && plannedPins === undefined) return handOver
-      pinned = new PinnedSource(
-        tape,
-        plannedPins ?? { pinned: served ?? [], mode: 'free', seed: 0 },
-        {
-          match: plannedPins === undefined ? 'identical' : 'judged',
-          isDiscarded: plan.isDiscarded === true,
-          at,
-          handOver,
-          owner,
-          simulator,
-          onBroken: callbacks.onFailed,
-        },
-      )
+      const steps = plan.pinned ?? plan.served
+      if (steps === undefined) return handOver
+      pinned = new PinnedSource(tape, steps, {
+        match: plan.pinned === undefined ? 'identical' : 'judged',
+        isDiscarded: plan.isDiscarded === true,
+        at,
+        handOver,
+        owner,
+        simulator,
+        onBroken: callbacks.onFailed,
+      })
       return pinned
     }
     const session = new Player(tape, {
@@ -192,7 +188,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       session,
       tape,
       settled,
-      pinned: () => plan.pinned && pinned?.report,
+      pinned: () => pinned?.report,
       live: () => live?.report,
       abandon: () =>
         outsideRuns(() => {

@@ -38,6 +38,7 @@ import {
   type Session,
   type SyncCall,
 } from '../sessions/session.js'
+import { TolerantDraws } from './draws.js'
 import { TapeCursor } from './timeline.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 import { Gate, type Turn } from '../sessions/gate.js'
@@ -256,6 +257,8 @@ export class Playback implements Session {
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #matcher: SequenceMatcher
+  readonly #draws: TolerantDraws | undefined
+  readonly #ignoresOutput: boolean
   readonly #deliveries: RecordedDeliveries
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
@@ -267,10 +270,15 @@ export class Playback implements Session {
     readonly tape: Tape,
     readonly options: PlaybackOptions,
   ) {
+    const comparesRequests = options.compares === 'requests'
+    const ignoresOutput = comparesRequests || options.output === 'ignore'
     const cursor = new TapeCursor(tape, {
       ...(options.until !== undefined && { until: options.until }),
-      passesOutput: options.output === 'ignore',
+      passes: ({ type }) =>
+        (type === 'output' && ignoresOutput) || (type === 'draw' && comparesRequests),
     })
+    this.#draws = comparesRequests ? new TolerantDraws(tape) : undefined
+    this.#ignoresOutput = ignoresOutput
     const log = new DivergenceLog(cursor, options)
     this.#cursor = cursor
     this.#log = log
@@ -283,9 +291,16 @@ export class Playback implements Session {
     })
     this.environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened(this.#owner)
-    const deliveries = new RecordedDeliveries(tape, cursor, log, options)
+    const deliveries = new RecordedDeliveries(tape, cursor, log, {
+      ...options,
+      beforeDelivery: (event) => {
+        this.#draws?.begin(event.seq)
+        options.beforeDelivery?.(event)
+      },
+    })
     this.#deliveries = deliveries
     this.#matcher = new SequenceMatcher(tape, {
+      tolerance: this.#draws,
       cursor,
       log,
       secrets: this.secrets,
@@ -327,6 +342,7 @@ export class Playback implements Session {
   }
 
   draw<T>(kind: string, native: () => T): T {
+    if (this.#draws !== undefined) return this.closed ? native() : this.#draws.take(kind, native)
     const event = this.#isOver() ? undefined : this.#matcher.draw(kind)
     if (event === undefined) return native()
     this.options.afterDraw?.(event)
@@ -370,7 +386,7 @@ export class Playback implements Session {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    if (this.#isOver() || this.options.output === 'ignore') return
+    if (this.#isOver() || this.#ignoresOutput) return
     this.#matcher.output(stream, bytes)
   }
 
@@ -470,6 +486,8 @@ export interface PlaybackOptions {
   readonly pace?: 'full' | 'recorded'
   /** `ignore` does not compare what is written to stdout and stderr. */
   readonly output?: 'compare' | 'ignore'
+  /** `requests`: output is not compared, and drawn values may be more, fewer or others. */
+  readonly compares?: 'everything' | 'requests'
   /** Called for each divergence as it is found. */
   readonly onDivergence?: (divergence: Divergence) => void
   /** The replay cannot go on: the first divergence in strict mode, a stall, or the end of a cut-off tape. */

@@ -12,6 +12,7 @@ import type {
 } from '@retake/tape/format'
 import { bodySha, recordedSha, type Matcher, type Started } from './compare.js'
 import type { SecretMask } from '../secrets.js'
+import type { TolerantDraws } from './draws.js'
 import { compareInitiation } from './compare.js'
 import type { Mismatch } from './compare.js'
 import { bodyMismatches } from './compare.js'
@@ -25,6 +26,8 @@ import type { TapeCursor } from './timeline.js'
 export interface SequenceMatcherOptions {
   readonly cursor: TapeCursor
   readonly log: DivergenceLog
+  /** Decides which differences do not count; without it, all do. */
+  readonly tolerance: Pick<TolerantDraws, 'isSame' | 'isTolerable'> | undefined
   readonly secrets: SecretMask
   /** The cursor has moved: a delivery may be next. */
   readonly onAdvanced: () => void
@@ -71,10 +74,16 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
         isInitiation(ahead) && compareInitiation(ahead, current).length === 0
       return this.#unexpected(current, fits) as InitiationEvent | undefined
     }
-    const mismatches = compareInitiation(event, current)
+    const { tolerance } = this.options
+    const mismatches = compareInitiation(event, current).filter(
+      (mismatch) => tolerance?.isTolerable(mismatch) !== true,
+    )
     const masked = body && body.length > 0 ? this.#secrets.bytes(body) : EMPTY
-    if (recordedSha(this.tape, event.seq) !== bodySha(masked))
-      mismatches.push(...bodyMismatches(this.tape.body(event.seq), masked))
+    if (recordedSha(this.tape, event.seq) !== bodySha(masked)) {
+      const recorded = this.tape.body(event.seq)
+      if (tolerance?.isSame(recorded, masked) !== true)
+        mismatches.push(...bodyMismatches(recorded, masked))
+    }
     if (mismatches.length > 0) this.#differentInitiation(event, current, mismatches)
     this.#advance()
     this.options.afterInitiation?.(event)

@@ -11,7 +11,7 @@ import {
 } from '../sessions/session.js'
 import { AnswerTurns } from './turns.js'
 import { DeliveryOrder, type OrderOptions } from './turns.js'
-import { DrawnValues, TurnDraws } from './draws.js'
+import { DrawnValues, seededNewDraw, TurnDraws } from './draws.js'
 import { PausedOperation } from './turns.js'
 import { PendingAnswer } from './turns.js'
 import { isStepEvent, TapeTimeline, type RecordedOperation } from './timeline.js'
@@ -185,7 +185,7 @@ export class TapeSource implements AnswerSource {
   ) {
     const draws: [turn: number, kind: string, value: unknown][] = []
     this.recorded = new TapeTimeline(tape, options.from, (...draw) => draws.push(draw))
-    this.#draws = new TurnDraws(this.recorded.firstTurn, options.order.seed)
+    this.#draws = new TurnDraws(this.recorded.firstTurn, seededNewDraw(options.order.seed))
     for (const [turn, kind, value] of draws) {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)

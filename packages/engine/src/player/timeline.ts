@@ -145,17 +145,20 @@ export class TapeCursor {
   readonly isCut: boolean
   readonly #end: number
 
-  readonly #passesOutput: boolean
+  readonly #passes: (event: TapeEvent) => boolean
   /** Called for each note about variables that it skips. */
   onEnvironment: ((seq: number) => void) | undefined
 
-  /** `until`: the first event that is no longer served. `passesOutput`: output is passed over, too. */
+  /** `until`: the first event that is no longer served. `passes`: true for events that are skipped like notes. */
   constructor(
     readonly tape: Tape,
-    { until = tape.count, passesOutput = false }: { until?: number; passesOutput?: boolean } = {},
+    {
+      until = tape.count,
+      passes = () => false,
+    }: { until?: number; passes?: (event: TapeEvent) => boolean } = {},
   ) {
     this.#end = until
-    this.#passesOutput = passesOutput
+    this.#passes = passes
     this.isCut = until < tape.count || isCutOff(tape)
   }
 
@@ -169,7 +172,7 @@ export class TapeCursor {
     for (; this.#seq < this.#end; this.#seq += 1) {
       const event = this.tape.event(this.#seq)
       if (isEnvironmentNote(event)) this.onEnvironment?.(event.seq)
-      if (event.type === 'note' || (event.type === 'output' && this.#passesOutput)) continue
+      if (event.type === 'note' || this.#passes(event)) continue
       if (!isOver(event)) this.#peeked = event
       return this.#peeked
     }

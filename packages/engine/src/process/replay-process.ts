@@ -31,6 +31,7 @@ export function replayProcess(
     pace: task.pace,
     // A function that waits keeps no process alive.
     keepAlive: task.call !== undefined,
+    ...(task.compares && { compares: task.compares }),
     onStopped: () => stop(),
     ...(task.reportsDrawSites === true && {
       afterDraw: ({ seq }) => {
