@@ -113,6 +113,9 @@ export function summaryOf({ found, blamed }) {
       ...cause.steps,
       ...(cause.ambient ?? []).map((index) => ambient[index]?.kind),
     ]),
+    ways: causes.flatMap((cause) =>
+      cause.steps.map((label) => steps.find((step) => step.label === label)?.intervention),
+    ),
     echoes: withRole('echo'),
     unknown: withRole('unknown'),
     ...(race && { race }),

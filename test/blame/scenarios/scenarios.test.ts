@@ -10,6 +10,8 @@ interface Expected {
   readonly causes?: readonly (readonly string[])[]
   /** Steps that may be named as repeating the cause; all others are innocent. */
   readonly echoes?: readonly string[]
+  /** How the steps of the causes were answered: `field` shows that the run depends on them, and not that they were wrong. */
+  readonly ways?: readonly string[]
   /** No request reaches the model while searching. */
   readonly isOffline?: boolean
   /** Also runs before a merge. */
@@ -91,7 +93,12 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     causes: [['3']],
   },
   k1: { what: 'a wrong system prompt', verdicts: ['no attributable step'] },
-  k2: { what: 'a bug in the code', verdicts: ['no attributable step'] },
+  k2: {
+    what: 'a bug in the code, which another result of the tool would have hidden',
+    verdicts: ['no attributable step', 'attributed'],
+    causes: [['2']],
+    ways: ['field'],
+  },
   l: {
     what: 'an order id with two digits transposed',
     verdicts: ['attributed'],
@@ -133,13 +140,14 @@ describe('blame names what was planted, or says that it cannot tell', () => {
       const expected = EXPECTED[letter]
       if (expected === undefined) throw new Error(`nothing is expected of ${letter}`)
       const result = await blameScenario(letter)
-      const { verdict, causes = [], echoes = [], ...rest } = summaryOf(result)
+      const { verdict, causes = [], echoes = [], ways = [], ...rest } = summaryOf(result)
       const isNamed = verdict === 'attributed'
       const innocent = echoes.filter((label: string) => !(expected.echoes ?? []).includes(label))
       expect(
         {
           isRight: expected.verdicts.includes(verdict),
           causes,
+          ways: isNamed ? ways : [],
           innocent: isNamed ? innocent : [],
           refunds: result.refunds,
           requests: expected.isOffline ? result.requests : 0,
@@ -148,6 +156,7 @@ describe('blame names what was planted, or says that it cannot tell', () => {
       ).toEqual({
         isRight: true,
         causes: isNamed ? expected.causes : [],
+        ways: isNamed ? (expected.ways ?? ways) : [],
         innocent: [],
         refunds: 0,
         requests: 0,
