@@ -57,16 +57,18 @@ test.for([0, 0.05, 0.1, 0.2, 0.3, 0.4])(
   'a second cause that makes its fault again in %f of forks is never called an echo',
   async (rate) => {
     let called = 0
+    let useless = 0
     for (let seed = 1; seed <= SEEDS; seed++) {
       const model = eitherOf(seed, rate, seed % 2 === 0)
       const { steps, repair } = await blameRun(model, { seed })
       const second = steps[model.backups[0]![0]!]!
       if (second.role === 'echo') called++
-      // A repair that is printed was run, and passed more often than not at these rates.
-      if (repair) expect(repair.rate.passes / repair.rate.forks).toBeGreaterThan(0.15)
+      // What is printed as a repair was run, and passed.
+      if (repair?.rate.passes === 0) useless++
     }
     process.stdout.write(`made again ${rate}: called an echo ${called} of ${SEEDS}\n`)
     expect(called / SEEDS).toBeLessThanOrEqual(0.03)
+    expect(useless).toBe(0)
   },
 )
 
@@ -102,6 +104,7 @@ test.for([0.5, 0.6, 0.7, 0.8, 0.9])(
   'an agent that fails %f of the time anyway is blamed rightly or not at all',
   async (without) => {
     const seen: Record<string, number> = {}
+    const wrong: string[] = []
     for (let seed = 1; seed <= SEEDS; seed++) {
       const model = structuralModel(
         {
@@ -120,11 +123,13 @@ test.for([0.5, 0.6, 0.7, 0.8, 0.9])(
         maxForks: DEFAULT_FORKS,
       })
       seen[verdict] = (seen[verdict] ?? 0) + 1
-      if (confidence > 0.9)
-        expect(causes[0]?.steps, `seed ${seed}`).toEqual([String((seed % 10) + 1)])
+      const named = causes[0]?.steps.join()
+      if (confidence > 0.9 && named !== String((seed % 10) + 1))
+        wrong.push(`seed ${seed}: ${named}`)
     }
     process.stdout.write(`fails ${without} anyway: ${JSON.stringify(seen)}\n`)
-    if (without <= 0.8)
-      expect((seen['no attributable step'] ?? 0) / SEEDS).toBeLessThanOrEqual(0.05)
+    expect(wrong).toEqual([])
+    const unexplained = (seen['no attributable step'] ?? 0) / SEEDS
+    expect(unexplained).toBeLessThanOrEqual(without === 0.9 ? 0.2 : 0.05)
   },
 )

@@ -13,7 +13,7 @@ import { Search } from './search.js'
  * Forks that a command allows unless told otherwise. Most failures take fewer than half; with
  * fewer than this, noisy ones would often end before a cause is proven.
  */
-export const DEFAULT_FORKS = 400
+export const DEFAULT_FORKS = 500
 
 export interface BlameOptions extends LedgerLimits {
   /** Display names of the steps; their numbers, from 1, unless set. */

@@ -2,7 +2,7 @@ import type { ProbePurpose, RiskPoint } from '@retake/tape'
 import { Levels, type Tally } from './levels.js'
 import type { Search } from './search.js'
 import { type StepSet, union, upTo } from './step-set.js'
-import { type LedgerCell, type Ledger, logOddsOfTwoRates, rateOf } from './ledger.js'
+import { type LedgerCell, logOddsOfTwoRates, rateOf } from './ledger.js'
 
 /** When it is worth a look whether the risk rose before the cause, and when it did. */
 const RAISED = Math.log(30)

@@ -55,10 +55,10 @@ const PROOF_DRAWS_MAX = 300
 
 /** When a cause fails too rarely to explain the run, and when that is worth a look, as logarithms. */
 const WEAKER = Math.log(100)
-const PROBABLY_WEAKER = Math.log(3)
-const MAYBE_WEAKER = Math.log(1.5)
+const PROBABLY_WEAKER = Math.log(6)
+const MAYBE_WEAKER = Math.log(3)
 /** A part of a cause that fails in three forks of ten hardly does so in as many. */
-const MIN_ALONE = 4
+const MIN_ALONE = 3
 const MAX_ALONE = 60
 
 interface Proof {
