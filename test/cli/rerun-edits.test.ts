@@ -167,7 +167,7 @@ test('a served answer after another order on the same host may be stale', async 
       `await fetch(process.env.AGENT_BASE_URL + '/v1/models', { method: 'POST', body: '{"order":"desk"}' })
 await fetch(process.env.AGENT_BASE_URL + '/v1/models', { method: 'POST', headers: { 'idempotency-key': ticket }, body: JSON.stringify({ order: 'lamp', units }) })
 const second =`,
-    ).valueOf(),
+    ),
   )
   expect(made.sent.filter(({ body }) => body.includes('desk')).length).toBe(1)
   expect(made.answers.split(' ').slice(0, 4)).toEqual(['served', 'served', 'served', 'live'])

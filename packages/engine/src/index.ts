@@ -53,7 +53,6 @@ export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { movedTape } from './process/moved-tape.js'
-export { replayProcess } from './process/replay-process.js'
 export type {
   DeferredPreloads,
   CallSites,

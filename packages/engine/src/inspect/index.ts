@@ -30,3 +30,4 @@ export type {
   TimelineStatus,
   Watched,
 } from './timeline/position.js'
+export { replayProcess } from '../process/replay-process.js'

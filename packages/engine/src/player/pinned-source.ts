@@ -775,8 +775,7 @@ export class PinnedSource implements AnswerSource, Tail {
       return this.#givePinned(pending, recorded)
     // A server gets many requests: one answer cannot replace it.
     if (recorded !== undefined && this.#servers.has(recorded.seq)) {
-      const isServed =
-        this.plan.ambient !== undefined && this.#served.start(carrier, recorded.seq)
+      const isServed = this.plan.ambient !== undefined && this.#served.start(carrier, recorded.seq)
       if (!isServed) this.#goLive(pending)
       else this.#pid = this.#pidOf(recorded)
       return
