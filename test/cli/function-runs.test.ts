@@ -1,5 +1,7 @@
-import { readdirSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { expect, test } from 'vitest'
@@ -104,6 +106,31 @@ test('an entry that cannot be called is reported', async () => {
   expect((await retake(['replay', ids[0]], { env })).stderr).toMatch(
     /no database[^]*ENTRY_NOT_LOADED/,
   )
+})
+
+test('a module that connects when it is imported reaches nobody in a replay', async () => {
+  const { retake, ids, folder, env } = await served()
+  let connections = 0
+  const outside = createServer((socket) => {
+    connections += 1
+    socket.destroy()
+  }).listen(0, '127.0.0.1')
+  await once(outside, 'listening')
+  const { port } = outside.address() as AddressInfo
+  const connecting = `import net from 'node:net'
+import { writeFileSync } from 'node:fs'
+writeFileSync('written', '')
+net.connect(${port}, '127.0.0.1')
+${agent}`
+  await writeFile(join(folder, 'agent.mjs'), connecting)
+  const { stderr } = await retake(['replay', ids[0]], { env })
+  outside.close()
+  expect({ stderr, connections }).toEqual({
+    stderr: expect.stringContaining('ENTRY_NOT_LOADED') as string,
+    connections: 0,
+  })
+  const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
+  expect(existsSync(join(folder, 'written'))).toBe(!hasPermissions)
 })
 
 test('a tape with another input is not trusted', async () => {
