@@ -55,19 +55,19 @@ const RUNS_MIN = 2
 export function separateRuns(runs: readonly ObservedRun[], most = 20): SeparatedRuns {
   const failedIn = runs.map(({ failed }) => failed)
   const total = { failed: failedIn.filter(Boolean).length, runs: runs.length }
-  const failedAmong = (runsWith: ReadonlySet<number>): number => {
+  const failedAmong = (trueIn: ReadonlySet<number>): number => {
     let count = 0
-    for (const index of runsWith) if (failedIn[index]) count += 1
+    for (const index of trueIn) if (failedIn[index]) count += 1
     return count
   }
   /** By the runs of which they are true, or false. */
   const groups = new Map<string, Candidate[]>()
   for (const candidate of candidatesIn(runs)) {
-    const { runsWith } = candidate
-    const count = runsWith.size
+    const { trueIn } = candidate
+    const count = trueIn.size
     if (count < RUNS_MIN && total.failed !== count) continue
     if (count === runs.length) continue
-    const key = keyOf(runsWith, runs.length)
+    const key = keyOf(trueIn, runs.length)
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [candidate])
     else group.push(candidate)
@@ -75,14 +75,14 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
   const tested = [...groups.values()].flatMap((group): TestedPredicate[] => {
     // Of a predicate and its opposite, the one that goes with failure.
     const withFailure = group.filter(
-      ({ runsWith }) => failedAmong(runsWith) * runs.length >= total.failed * runsWith.size,
+      ({ trueIn }) => failedAmong(trueIn) * runs.length >= total.failed * trueIn.size,
     )
     const [first, ...others] = (withFailure.length > 0 ? withFailure : group).toSorted(
       (a, b) => a.rank - b.rank || a.order - b.order || a.text.length - b.text.length,
     )
     if (first === undefined) return []
-    const failed = failedAmong(first.runsWith)
-    const passed = first.runsWith.size - failed
+    const failed = failedAmong(first.trueIn)
+    const passed = first.trueIn.size - failed
     const p = fisherExact(failed, passed, total.failed, total.runs - total.failed)
     const alike = others.map(({ site, text }) => nameOf(site, text))
     const adjustedP = Math.min(1, p * groups.size)
@@ -105,10 +105,10 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
 }
 
 /** The same for a predicate and its opposite: they separate the same runs. */
-function keyOf(runsWith: ReadonlySet<number>, runs: number): string {
-  const isFirst = runsWith.has(0)
+function keyOf(trueIn: ReadonlySet<number>, runs: number): string {
+  const isFirst = trueIn.has(0)
   let key = ''
-  for (let index = 0; index < runs; index++) key += runsWith.has(index) === isFirst ? '1' : '0'
+  for (let index = 0; index < runs; index++) key += trueIn.has(index) === isFirst ? '1' : '0'
   return key
 }
 
@@ -127,7 +127,7 @@ interface Candidate {
   /** When its line was first seen. */
   readonly order: number
   /** Indexes of the runs of which it is true. */
-  readonly runsWith: ReadonlySet<number>
+  readonly trueIn: ReadonlySet<number>
 }
 
 const nameOf = (site: string, text: string): string => `${site}  ${text || 'ran'}`
@@ -149,20 +149,20 @@ function* candidatesIn(runs: readonly ObservedRun[]): Generator<Candidate> {
       inRun.add(value)
     }
   for (const [site, { order, ran }] of sites)
-    yield { site, path: '', text: '', rank: 2, order, runsWith: ran }
+    yield { site, path: '', text: '', rank: 2, order, trueIn: ran }
   for (const { site, path, byRun } of seen.values()) {
     const order = sites.get(site)?.order ?? 0
     const runsWhere = (fits: (value: unknown) => boolean): Set<number> => {
-      const runsWith = new Set<number>()
+      const trueIn = new Set<number>()
       for (const [index, values] of byRun)
-        for (const value of values) if (fits(value)) runsWith.add(index)
-      return runsWith
+        for (const value of values) if (fits(value)) trueIn.add(index)
+      return trueIn
     }
     for (const value of distinct(byRun)) {
       if (typeof value === 'string' && value.length > TEXT_MAX) continue
       const text = `${path} === ${JSON.stringify(value) ?? 'undefined'}`
-      const runsWith = runsWhere((each) => Object.is(each, value))
-      yield { site, path, text, rank: 0, order, runsWith }
+      const trueIn = runsWhere((each) => Object.is(each, value))
+      yield { site, path, text, rank: 0, order, trueIn }
     }
     const lengths = (value: unknown): unknown => (typeof value === 'string' ? value.length : value)
     const isText = distinct(byRun).some((value) => typeof value === 'string')
@@ -171,8 +171,8 @@ function* candidatesIn(runs: readonly ObservedRun[]): Generator<Candidate> {
     for (const cut of cutsIn(distinct(byRun).map(read))) {
       const above = runsWhere((value) => (read(value) as number) > cut)
       const below = runsWhere((value) => (read(value) as number) < cut)
-      yield { site, path, text: `${name} > ${rounded(cut)}`, rank: 1, order, runsWith: above }
-      yield { site, path, text: `${name} < ${rounded(cut)}`, rank: 1, order, runsWith: below }
+      yield { site, path, text: `${name} > ${rounded(cut)}`, rank: 1, order, trueIn: above }
+      yield { site, path, text: `${name} < ${rounded(cut)}`, rank: 1, order, trueIn: below }
     }
   }
 }
