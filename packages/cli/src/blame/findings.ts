@@ -139,12 +139,3 @@ export function stepRanges(numbers: readonly number[]): string {
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',')
 }
-
-/** The numbers that `stepRanges` has written. */
-export function rangesToNumbers(text: string): number[] {
-  if (text === '') return []
-  return text.split(',').flatMap((range) => {
-    const [from = 0, to = from] = range.split('-').map(Number)
-    return Array.from({ length: to - from + 1 }, (_, index) => from + index)
-  })
-}

@@ -125,14 +125,14 @@ const forkCounts = object<ForkCounts>({
   costUsd: known(number),
 })
 
-/** Findings of version 1 named steps by their place from 0, and had no ambient inputs. */
+/** Findings of version 1 named steps by index, from 0, and had no ambient inputs. */
 function upgraded(value: unknown): unknown {
   if (!isRecord(value) || value.version !== 1 || !Array.isArray(value.steps)) return value
   const labels = value.steps.map((step) => (isRecord(step) ? String(step.label) : '?'))
-  const labelOf = (place: unknown): unknown =>
-    place === undefined ? undefined : (labels[Number(place)] ?? place)
-  const labelsOf = (places: unknown): unknown =>
-    Array.isArray(places) ? places.map(labelOf) : places
+  const labelOf = (index: unknown): unknown =>
+    index === undefined ? undefined : (labels[Number(index)] ?? index)
+  const labelsOf = (indexes: unknown): unknown =>
+    Array.isArray(indexes) ? indexes.map(labelOf) : indexes
   const each = (items: unknown, change: (item: Record<string, unknown>) => object): unknown =>
     Array.isArray(items)
       ? items.map((item: unknown) => (isRecord(item) ? { ...item, ...change(item) } : item))
@@ -164,12 +164,12 @@ function upgraded(value: unknown): unknown {
 /** `0-4,7` of version 1 as labels; a text that is no such ranges is returned as it is. */
 function pinnedLabels(kept: unknown, labels: readonly string[]): unknown {
   if (typeof kept !== 'string' || kept === '') return kept
-  const places = kept.split(',').flatMap((range) => {
+  const indexes = kept.split(',').flatMap((range) => {
     const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(range) ?? []
     const [from, to] = [Number(first), Number(last)]
     return to < labels.length ? Array.from({ length: to - from + 1 }, (_, at) => from + at) : [NaN]
   })
-  return places.includes(NaN) ? kept : labelRanges(places, labels)
+  return indexes.includes(NaN) ? kept : labelRanges(indexes, labels)
 }
 
 const findings: Shape<BlameFindings> = (stored, path) => {

@@ -25,7 +25,7 @@ import {
   type BlameView,
   type EvidenceGroup,
   evidenceGroups,
-  type PlacedRisk,
+  type IndexedRisk,
   riskPath,
   riskPoints,
   riskScale,
@@ -41,7 +41,7 @@ const DOTS_MOST = 200
 
 interface RiskDrawingProps {
   readonly view: BlameView
-  readonly points: readonly PlacedRisk[]
+  readonly points: readonly IndexedRisk[]
   readonly scale: RiskScale
 }
 
@@ -132,10 +132,10 @@ function Moments({ view, scale }: { view: BlameView; scale: RiskScale }) {
   })
 }
 
-function summary(view: BlameView, points: readonly PlacedRisk[]): string {
+function summary(view: BlameView, points: readonly IndexedRisk[]): string {
   const [first, last] = [points[0], points.at(-1)]
   const { commitStep } = view.findings
-  const words = (point: PlacedRisk): string =>
+  const words = (point: IndexedRisk): string =>
     `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
   return [
     `Risk of failing by pinned steps: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,

@@ -70,7 +70,7 @@ export function riskScale(width: number, steps: number): RiskScale {
 }
 
 /** A point of the risk curve with the index of its last pinned step; -1 if none is pinned. */
-export interface PlacedRisk extends RiskPoint {
+export interface IndexedRisk extends RiskPoint {
   readonly index: number
 }
 
@@ -78,7 +78,7 @@ export interface PlacedRisk extends RiskPoint {
 export const riskPoints = (
   curve: readonly RiskPoint[],
   indexOf: (label: string) => number,
-): PlacedRisk[] =>
+): IndexedRisk[] =>
   curve
     .filter(({ rate }) => rate.forks > 0)
     .map((point) => ({ ...point, index: point.upTo === undefined ? -1 : indexOf(point.upTo) }))
@@ -88,7 +88,7 @@ export const riskPoints = (
  * Between two points nothing was measured: the risk rises somewhere there, so the line is
  * level up to the later one.
  */
-export const riskPath = (points: readonly PlacedRisk[], { x, y }: RiskScale): string =>
+export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): string =>
   points
     .map(({ index, rate }, order) => {
       const at = y(rate.fails / rate.forks)
