@@ -47,7 +47,7 @@ const TABLE_HEAD = ['', 'runs', 'repaired', 'smallest', 'innocent blamed', 'fork
 const tableLine = (name, row) => [
   name,
   String(row.runs),
-  `${row.repairedByCauses} / ${row.repairedByMinimal}`,
+  `${row.repairedByCauses} / ${row.repairedByTested}`,
   String(row.smallest),
   String(row.innocent),
   row.forksMean.toFixed(1),
@@ -56,7 +56,7 @@ const tableLine = (name, row) => [
 
 const tableSection = ({ search, told, oneByOne }) =>
   [
-    `Coalition tables: ${search.runs} runs, ${search.needSeveral} of them need several steps repaired (repaired by all causes / by the minimal repair)`,
+    `Coalition tables: ${search.runs} runs, ${search.needSeveral} of them need several steps repaired (repaired by all causes / by the tested repair)`,
     textTable(TABLE_HEAD, [
       tableLine('search', search),
       tableLine('search, told that a fork always comes to the same', told),

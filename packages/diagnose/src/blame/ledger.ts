@@ -250,10 +250,10 @@ export class Ledger {
 
   /** The prefixes that were asked with these ambient inputs pinned, from the shortest. */
   prefixes(ambient: StepSet): LedgerCell[] {
-    const isSameWorld = (at: Coalition) => rangesText(at.ambient) === rangesText(ambient)
+    const isSameContext = (at: Coalition) => rangesText(at.ambient) === rangesText(ambient)
     return this.asked
       .filter(({ coalition }) => coalition.mode === 'free' && !coalition.given?.length)
-      .filter(({ coalition }) => isPrefix(coalition.pinned) && isSameWorld(coalition))
+      .filter(({ coalition }) => isPrefix(coalition.pinned) && isSameContext(coalition))
       .toSorted((a, b) => a.coalition.pinned.length - b.coalition.pinned.length)
   }
 

@@ -210,6 +210,6 @@ function notesOn(search: Search, learned: Learned): string[] {
 
 /** The steps of each cause by their place among the searched ones, from 0. */
 export function causeIndexes({ causes, steps }: BlameFindings): number[][] {
-  const indexOf = new Map(steps.map(({ label }, index) => [label, index]))
-  return causes.map((cause) => cause.steps.map((label) => indexOf.get(label)!))
+  const indexes = new Map(steps.map(({ label }, index) => [label, index]))
+  return causes.map((cause) => cause.steps.map((label) => indexes.get(label)!))
 }

@@ -126,7 +126,7 @@ const forkCounts = object<ForkCounts>({
   costUsd: known(number),
 })
 
-/** Findings of version 1 named steps by their index from 0, and had no ambient inputs. */
+/** Findings of version 1 named steps by index, from 0, and had no ambient inputs. */
 function upgraded(value: unknown): unknown {
   if (!isRecord(value) || value.version !== 1 || !Array.isArray(value.steps)) return value
   const labels = value.steps.map((step) => (isRecord(step) ? String(step.label) : '?'))
