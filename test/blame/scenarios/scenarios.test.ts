@@ -6,7 +6,7 @@ interface Expected {
   readonly what: string
   /** Verdicts that are right; the first one names the cause. */
   readonly verdicts: readonly string[]
-  /** Steps, or kinds of ambient inputs, of each cause, if the verdict is `attributed`. */
+  /** Steps, or kinds of ambient inputs, of each cause, if the verdict names one. */
   readonly causes?: readonly (readonly string[])[]
   /** Steps that may be named as repeating the cause; all others are innocent. */
   readonly echoes?: readonly string[]
@@ -95,7 +95,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   k1: { what: 'a wrong system prompt', verdicts: ['no attributable step'] },
   k2: {
     what: 'a bug in the code, which another result of the tool would have hidden',
-    verdicts: ['no attributable step', 'attributed'],
+    verdicts: ['no attributable step', 'dependence'],
     causes: [['2']],
     ways: ['field'],
   },
@@ -120,7 +120,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   },
   q: {
     what: 'a plain function as a tool',
-    verdicts: ['attributed', 'no attributable step'],
+    verdicts: ['dependence', 'attributed', 'no attributable step'],
     causes: [['1.1']],
   },
   r: {
@@ -141,7 +141,7 @@ describe('blame names what was planted, or says that it cannot tell', () => {
       if (expected === undefined) throw new Error(`nothing is expected of ${letter}`)
       const result = await blameScenario(letter)
       const { verdict, causes = [], echoes = [], ways = [], ...rest } = summaryOf(result)
-      const isNamed = verdict === 'attributed'
+      const isNamed = verdict === 'attributed' || verdict === 'dependence'
       const innocent = echoes.filter((label: string) => !(expected.echoes ?? []).includes(label))
       expect(
         {

@@ -96,7 +96,10 @@ test('where no step explains it, tools that answered the same are named', async 
 test('an answer that says nothing shows dependence, and that is all that is said', async () => {
   const found = await searched(SCENARIOS['root-echo-7'](1))
   const steps = found.findings.steps.map((step) => ({ ...step, intervention: 'neutral' as const }))
-  const lines = shown({ ...found, findings: { ...found.findings, steps } }, 200)
+  const lines = shown(
+    { ...found, findings: { ...found.findings, verdict: 'dependence', steps } },
+    200,
+  )
   expect(lines[0]).toBe(
     `The failure depends on step 1 (${DID}): if it says nothing, the run passes; step 2 only repeats it.`,
   )

@@ -17,7 +17,7 @@ import {
   cost,
   duration,
   intervalText,
-  isDependence,
+  namesCauses,
   labelRanges,
   plural,
   rateText,
@@ -126,7 +126,7 @@ function causeLines({ findings }: FindingsFile, { paint, width }: Look): string[
   const { causes } = findings
   const [only] = causes
   // A single step is in the table below.
-  if (findings.verdict !== 'attributed' || only === undefined) return []
+  if (!namesCauses(findings) || only === undefined) return []
   if (causes.length === 1 && only.steps.length === 1 && only.ambient === undefined) return []
   const lines = causes.flatMap((cause, order) => {
     const { steps, ambient = [], role, sufficiency } = cause
@@ -221,7 +221,7 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
 const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined => {
   if (verdict === 'no attributable step' || verdict === 'race') return undefined
   if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
-  if (verdict === 'attributed')
+  if (namesCauses({ verdict }))
     return 'cannot tell whether they repeat it or would fail on their own'
   return 'not known, the search did not come that far'
 }
@@ -296,7 +296,7 @@ function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
 function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
   const [first] = findings.causes
   const dependent =
-    findings.verdict === 'attributed' && first !== undefined && isDependence(first, findings)
+    findings.verdict === 'dependence' && first !== undefined
       ? steps.find(({ label }) => first.steps.includes(label))
       : undefined
   const blocked = Object.keys(facts.undefinedBy)

@@ -38,7 +38,7 @@ import { inferredTools } from './inferred-tools.js'
 import type { Interventions } from './interventions.js'
 import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
-import { cost, labelRanges, plural } from '@retake/tape/present'
+import { cost, labelRanges, plural, namesCauses } from '@retake/tape/present'
 
 /** Estimated effort of a search, known before the first fork. */
 export type Estimate = ReturnType<typeof estimateSearch>
@@ -364,7 +364,7 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
     maxForks: Math.max(0, search.maxForks - used),
     ...(search.maxUsd !== undefined && { maxUsd: Math.max(0, search.maxUsd - spent) }),
   })
-  if (again.findings.verdict !== 'attributed') return before
+  if (!namesCauses(again.findings)) return before
   return {
     ...again,
     findings: {

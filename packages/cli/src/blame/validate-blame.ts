@@ -4,7 +4,7 @@ import path from 'node:path'
 import { causeIndexes, mapConcurrent, wilson } from '@retake/diagnose'
 import type { BlameFindings, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { duration, intervalText } from '@retake/tape/present'
+import { duration, intervalText, namesCauses } from '@retake/tape/present'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -164,11 +164,11 @@ function foundText(findings: BlameFindings): string {
   const { verdict, steps, causes, ambient } = findings
   if (verdict === 'race') return verdict
   if (verdict === 'inconclusive' || verdict === 'stopped') return 'cannot tell'
-  const [cause] = verdict === 'attributed' ? causes : []
+  const [cause] = namesCauses(findings) ? causes : []
   const input = ambient[cause?.ambient?.[0] ?? -1]
   if (input?.kind === 'order') return 'race'
   if (input !== undefined && cause?.steps.length === 0) return `the ${input.kind} ${input.name}`
-  const [first = [], ...others] = verdict === 'attributed' ? causeIndexes(findings) : []
+  const [first = [], ...others] = namesCauses(findings) ? causeIndexes(findings) : []
   const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
   return describedAs(first, echoes, others)
 }

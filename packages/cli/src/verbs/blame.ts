@@ -1,3 +1,4 @@
+import { namesCauses } from '@retake/tape/present'
 import { type Options, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { printable, printJson, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
 import { openTape } from '@retake/tape/node'
@@ -59,7 +60,7 @@ export default {
   description: `Finds the steps that together made a run fail. Runs the agent many times, each time with
 some steps pinned to the recording and the others free, and lets an oracle judge each fork.
 Names the cause, the steps that only repeat it, those that would have failed without it, and
-those that are unrelated. Exit code 3 if a cause was found, 1 if not, 0 if the run passes.
+those that are unrelated. Exit code 3 if a cause, a dependence or a race was found, 1 if not, 0 if the run passes.
 Without an oracle, one is suggested by the exit code or by another run of the same agent.
 Nothing with effects really runs without --live-tools: recordings answer it.
 Forks are stored, so an interrupted search continues where it stopped.`,
@@ -145,7 +146,8 @@ async function blameTape(tape: Tape, options: Options): Promise<number> {
     const evidence = options.flag('evidence')
     options.print(found, (look) => blameLines(found, look, { evidence }))
     interruption.throwIfAny()
-    return found.findings.verdict === 'attributed' ? FOUND : 1
+    const isFound = namesCauses(found.findings) || found.findings.verdict === 'race'
+    return isFound ? FOUND : 1
   } finally {
     interruption.stop()
   }

@@ -31,6 +31,12 @@ function answering(
 }
 
 describe('what is named', () => {
+  test('with made-up answers only, the failure depends on a step, which need not be wrong', async () => {
+    const interventions = Array.from({ length: 4 }, () => 'field' as const)
+    const findings = await blameRun(failsWith(4, [2]), { interventions })
+    expect(findings).toMatchObject({ verdict: 'dependence', causes: [{ steps: ['3'] }] })
+  })
+
   test('two steps that fail only together are one joint cause', async () => {
     const findings = await blameRun(failsWith(12, [3, 8]))
     expect(findings.verdict).toBe('attributed')

@@ -1,3 +1,4 @@
+import { isDependence } from '@retake/tape/present'
 import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
 import { intervalText, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
@@ -61,7 +62,12 @@ export async function blameRun(
       onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell, search.labels) })
     }
   }
-  return makeFindings(search, await conclude(search))
+  const findings = makeFindings(search, await conclude(search))
+  const [first] = findings.causes
+  const isMadeUp = first !== undefined && isDependence(first, findings)
+  return isMadeUp && findings.verdict === 'attributed'
+    ? { ...findings, verdict: 'dependence' }
+    : findings
 }
 
 async function conclude(search: Search): Promise<Conclusion> {

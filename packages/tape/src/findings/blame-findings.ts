@@ -86,13 +86,15 @@ export interface PassRate {
 }
 
 /**
- * `attributed`: `causes` names it. `no attributable step`: it fails as often
+ * `attributed`: `causes` names it. `dependence`: `causes` names steps that the failure depends on,
+ * but only made-up answers were tried, so that nobody knows if theirs were wrong. `no attributable step`: it fails as often
  * whatever is pinned. `flaky`: the unchanged run does not fail every time, and no
  * step explains it. `race`: the order of overlapping steps decides. `inconclusive`: not
  * enough forks to decide. `stopped`: by a budget or the user.
  */
 export type BlameVerdict =
   | 'attributed'
+  | 'dependence'
   | 'race'
   | 'no attributable step'
   | 'flaky'

@@ -73,6 +73,7 @@ export function verdictSentence(named: NamedFindings): string {
 
 const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
   attributed: 'The failure was attributed, but no cause is named.',
+  dependence: 'The failure depends on a step, but none is named.',
   race: 'The order of steps that overlap made this run fail.',
   'no attributable step': 'No step explains this failure.',
   flaky: 'Flaky: no step explains this failure.',
@@ -96,6 +97,10 @@ const dependenceOf = (label: string, { steps }: BlameFindings): string | undefin
 /** True if a cause shows only that the failure depends on a step, not that its answer was wrong. */
 export const isDependence = ({ steps }: CauseSet, findings: BlameFindings): boolean =>
   steps.some((label) => dependenceOf(label, findings) !== undefined)
+
+/** True if `causes` names what the failure comes from, or depends on. */
+export const namesCauses = ({ verdict }: Pick<BlameFindings, 'verdict'>): boolean =>
+  verdict === 'attributed' || verdict === 'dependence'
 
 /**
  * Role of a step in a word or two. A cause that only shows dependence is `needed`: that its
@@ -219,8 +224,10 @@ export function labelRanges(indexes: readonly number[], labels: readonly string[
 
 /** How certain it is that the first cause is exactly right; undefined if nothing is claimed. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
-  const isFinal = verdict === 'attributed' || verdict === 'race'
+  const isFinal = namesCauses({ verdict }) || verdict === 'race'
   if (!isFinal || causes.length === 0 || confidence === 0) return undefined
+  if (verdict === 'dependence')
+    return `At least ${floorPercent(confidence)} sure that the failure depends on it. That its answer was wrong is not shown.`
   return `At least ${floorPercent(confidence)} sure that it is this and nothing else, if free steps behave as in these forks.`
 }
 

@@ -29,6 +29,7 @@ import {
 
 const VERDICTS = [
   'attributed',
+  'dependence',
   'race',
   'no attributable step',
   'flaky',

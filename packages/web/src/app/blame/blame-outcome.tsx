@@ -1,4 +1,4 @@
-import { verdictSentence } from '@retake/tape/present'
+import { namesCauses, verdictSentence } from '@retake/tape/present'
 import { TextButton } from '../design/button.js'
 import { openFork } from '../change/fork-draft.js'
 import type { Run } from '../run/use-run.js'
@@ -13,7 +13,7 @@ export function BlameOutcome({ run, view }: { run: Run; view: BlameView }) {
   const { list, show } = useList()
   const { live } = useBackend()
   const { findings, blame } = view
-  const [label] = findings.verdict === 'attributed' ? view.causeLabels : []
+  const [label] = namesCauses(findings) ? view.causeLabels : []
   return (
     <p className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5">
       {label === undefined ? (
