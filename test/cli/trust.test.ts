@@ -72,6 +72,11 @@ const ARGUMENTS: Readonly<Record<string, (run: string) => string[] | undefined>>
   verify: (run) => [run],
   bisect: (run) => [run, '--good', 'HEAD~1'],
   proxy: (run) => ['replay', run, '--port', '0'],
+  test: (run) => [run],
+  compare: (run) => [run, '--at', '1', '--models', 'other', '--oracle', 'exit:0', '--yes'],
+  // These take many runs, and leave out those that are not trusted; see below.
+  ci: () => undefined,
+  separate: () => undefined,
   // These only read.
   show: (run) => [run],
   list: () => [],
@@ -100,7 +105,8 @@ const ARGUMENTS: Readonly<Record<string, (run: string) => string[] | undefined>>
   ui: () => undefined,
 }
 
-const STARTS = 'replay step eval snapshot fork rerun resume blame chaos verify bisect'.split(' ')
+const STARTS =
+  'replay step eval snapshot fork rerun resume blame chaos verify bisect test compare'.split(' ')
 const READS = Object.keys(ARGUMENTS).filter(
   (verb) => ![...STARTS, 'proxy'].includes(verb) && ARGUMENTS[verb]?.('') !== undefined,
 )
@@ -175,6 +181,15 @@ describe('no command starts what a tape from elsewhere names', () => {
       expect(said).not.toContain('RUN_NOT_TRUSTED')
     },
   )
+
+  test.each([
+    ['ci', '.retake/runs', '--oracle', 'exit:0', '--yes'],
+    ['separate', '--oracle', 'exit:0'],
+    ['eval', '--all', '--at', 'agent.mjs:1', '1'],
+  ])('%s starts none of many runs that are not trusted', async (...args) => {
+    const { stdout, stderr } = await workspace.retake(args)
+    expect(beacon.take(), stdout + stderr).toBe(0)
+  })
 
   test('--trust starts it, and is not remembered', async () => {
     for (const kind of sampled(

@@ -14,6 +14,7 @@ import type { Tape } from '@retake/tape'
 import { cost, duration, plural } from '@retake/tape/present'
 import { checkContinuable } from '../agent/continue-agent.js'
 import { refuseProxyRun } from '../agent/replay-agent.js'
+import { requireTrust } from '../agent/trust.js'
 import { confirmCost } from '../command-line/confirm-cost.js'
 import { Interruption } from '../command-line/exit-codes.js'
 import {
@@ -91,6 +92,7 @@ Results are stored beside the tape: a command that was stopped continues where i
     const maxUsd = options.number('max-usd', { fraction: true })
     const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S)
     const tape = options.openRun(name)
+    requireTrust(tape)
     refuseProxyRun(tape)
     const oracle = await givenOracle(options, undefined, project().oracle)
     if (oracle === undefined)
