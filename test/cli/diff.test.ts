@@ -75,7 +75,7 @@ describe('runs that differ', () => {
     expect(code).toBe(3)
     expect(stdout).toContain('First difference: step 1.1, result » text\n')
     expect(stdout).toMatch(/^ {2}result » text\n {2}- Within 60 days\.\n {2}\+ Within 30 days\.$/m)
-    expect(stdout).toMatch(/^exit +0 +7$/m)
+    expect(stdout).toMatch(/^exit +0 +7 +changed$/m)
     expect(stdout).not.toContain('\u001B')
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
   })
