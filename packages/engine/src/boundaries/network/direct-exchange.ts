@@ -68,6 +68,7 @@ export class DirectExchange implements AnswerHandler {
   readonly #pieces: Buffer[] = []
   #ending: (() => void) | undefined
   #isReporting = false
+  #hasWaited = false
   /** Aborts the native `fetch` that has the answer. */
   #adoption: AbortController | undefined
   /** That of the native `fetch`, once it is ready for the answer. */
@@ -182,6 +183,14 @@ export class DirectExchange implements AnswerHandler {
   }
 
   #report(): void {
+    const isBare = this.#head !== undefined && this.#pieces.length === 0 && !this.#ending
+    // Native `fetch` takes as long to hand over a head: the end of an empty answer arrives meanwhile,
+    // before a program cancels its body.
+    if (isBare && !this.#hasWaited) {
+      this.#hasWaited = true
+      natives.setImmediate(() => this.#report())
+      return
+    }
     this.#isReporting = false
     if (this.#head) this.#receiver.onHead(this.#head)
     this.#head = undefined
