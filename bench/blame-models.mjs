@@ -52,7 +52,7 @@ export async function measure({ quick }) {
   return rows
 }
 
-/** With the default limit a hard failure is mostly left open; that is no error. */
+/** With the default limit most hard failures stay open, which is not an error. */
 function gatesOf(kind, maxForks) {
   const reach = kind === 'mean' ? figures.mean : figures.random[kind]
   return maxForks === undefined ? reach : { ...reach, exact: kind === 'hard' ? 0 : 0.98 }

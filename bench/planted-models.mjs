@@ -148,7 +148,7 @@ const INPUT_KINDS = ['clock', 'random', 'file', 'environment']
 
 /**
  * A run as agents have them, drawn at random: 3 to 24 steps and up to six ambient inputs.
- * What made it fail is steps, ambient inputs, both together, the order of two answers, or
+ * The cause is steps, ambient inputs, both together, the order of two answers, or
  * nothing at all. Models reword what they say, steps make their fault again, echoes come
  * only sometimes, some steps only repeat what the clock made of them, and the agent fails up
  * to nine times in ten whatever is pinned.

@@ -1,5 +1,5 @@
 /**
- * Runs as agents have them: causes that are no steps, models that reword, faults that are
+ * Runs as agents have them: ambient causes, models that reword, faults that are
  * made again, races, agents that mostly fail anyway. The search may find nothing; it may not
  * blame a step that is innocent. The search before this one blamed one in 650 of 2,000 runs.
  */
@@ -63,7 +63,7 @@ test.for([0, 0.05, 0.1, 0.2, 0.3, 0.4])(
       const { steps, repair } = await blameRun(model, { seed })
       const second = steps[model.backups[0]![0]!]!
       if (second.role === 'echo') called++
-      // What is printed as a repair was run, and passed.
+      // A printed repair was run, and passed.
       if (repair?.rate.passes === 0) useless++
     }
     process.stdout.write(`made again ${rate}: called an echo ${called} of ${SEEDS}\n`)

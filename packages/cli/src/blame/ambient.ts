@@ -82,7 +82,7 @@ export function findAmbient(
   return { inputs, removedFiles: files.removed }
 }
 
-/** What a fork gets from the tape with some of the inputs pinned. */
+/** Plan of a fork with some of the inputs pinned. */
 export function ambientPlan(
   { inputs, removedFiles }: FoundAmbient,
   pinned: readonly number[],

@@ -292,7 +292,7 @@ function noteLines(found: FindingsFile, { paint, width }: Look): string[] {
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }
 
-/** What to try next. Nothing here leads to a verdict that the next search could not test. */
+/** Suggestions for the next search. Each leads to a verdict that the search can test. */
 function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
   const [first] = findings.causes
   const dependent =

@@ -5,7 +5,7 @@ import type { FindingsFile } from './findings.js'
 /** Options of `blame`. Those that are left out are as on the command line. */
 export interface BlameRunOptions {
   /**
-   * What passing means: a text as `--oracle` takes it, or a function. Missing: the exit code, or
+   * Defines passing: a text as `--oracle` takes it, or a function. Missing: the exit code, or
    * what other runs of the same agent printed.
    */
   readonly oracle?: string | OracleFunction

@@ -149,7 +149,7 @@ export function answerOf(tape: Tape, step: Step): FreeAnswer {
   return { payload: recordedPayload(tape, step).data }
 }
 
-/** What a child process printed, and its exit code. Throws `DoesNotFit` if it was killed or did not start. */
+/** Output and exit code of a child process. Throws `DoesNotFit` if it was killed or did not start. */
 function processAnswerOf(step: Step): FreeAnswer {
   const call = step.call()
   const result = isRecord(call?.result) ? call.result : {}

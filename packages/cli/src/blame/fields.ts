@@ -25,7 +25,7 @@ const SEEN_MAX = 2
 export function fieldChanges(
   tape: Tape,
   step: Step,
-  /** What the same tool answered in other calls. */
+  /** Answers of the same tool to other calls. */
   others: readonly FreeAnswer[] = [],
 ): FieldChange[] {
   const recorded = attempt(() => answerOf(tape, step))

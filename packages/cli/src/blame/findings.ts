@@ -105,7 +105,7 @@ export interface SearchedStep {
   readonly kind: StepKind
   /** Kind and name of the step: `tool search_policy`. */
   readonly name: string
-  /** What it did, in a line: `search_policy({"text":"refund"})`. */
+  /** Its action, in a line: `search_policy({"text":"refund"})`. */
   readonly title: string
   /** The same for a sentence: `the model called get_order with id 1128`. */
   readonly did: string

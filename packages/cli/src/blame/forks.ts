@@ -31,7 +31,7 @@ export interface StoredFork {
   readonly outcome: ForkOutcome
   /** Why it came to no verdict. */
   readonly why?: string
-  /** What the oracle said about it. */
+  /** The oracle's reason. */
   readonly reason?: string
   /** Result of each step; null if it did not happen. */
   readonly values: readonly (string | null)[]
@@ -322,7 +322,7 @@ export class ProcessForks implements ForkSource {
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
     const { pinned, ambient, given = [] } = coalition
-    // What a tool that was not wrapped returned shows only in free steps.
+    // The result of a tool that was not wrapped shows only in free steps.
     const isReplay =
       this.options.steps.every((step, index) => step.inferred || pinned.includes(index)) &&
       ambient.length === this.ambient.length
@@ -404,7 +404,7 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** What the steps said in other forks; why not, if one of them cannot be given that. */
+  /** Answers of the steps in other forks, or why one of them cannot be given. */
   async #transplants(given: NonNullable<Coalition['given']>): Promise<Transplants | string> {
     const { steps, stored } = this.options
     const pinned: string[] = []

@@ -272,7 +272,7 @@ export interface InterventionOptions {
   readonly runs?: RunStore
   /** Steps with effects that may really run; none unless set. */
   readonly liveTools?: LiveTools
-  /** What calls were answered in other runs, by `callKeyOf`. */
+  /** Answers to calls in other runs, by `callKeyOf`. */
   readonly others?: ReadonlyMap<string, readonly OtherAnswer[]>
 }
 

@@ -127,7 +127,7 @@ export function estimateLine(
 const rangeText = ({ least, most }: Range, text: (value: number) => string = String): string =>
   text(least) === text(most) ? text(most) : `${text(least)} to ${text(most)}`
 
-/** What is really run in forks, and what is not, before anything is. */
+/** Lines about effects that forks will have, or will not, printed before the first fork. */
 export function effectLines(
   { steps, interventions: { ways, liveTools } }: BlameSearch,
   { effects }: Estimate,
@@ -581,7 +581,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
   }
 }
 
-/** What the steps of each cause said, and forks that show it. Tapes of other forks are removed. */
+/** Answers of the steps of each cause, and forks that show them. Tapes of other forks are removed. */
 function detailsOf(
   source: ProcessForks,
   { steps }: BlameSearch,
@@ -721,7 +721,7 @@ const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep 
 
 const DID_MAX = 70
 
-/** What a step did, for a sentence. */
+/** Action of a step, for a sentence. */
 function didText(step: Step): string {
   const { kind, toolCalls, toolName, title } = step
   if (kind === 'tool') return clipText(calledText(toolName ?? title, step.call()?.args), DID_MAX)

@@ -43,7 +43,7 @@ const WORTH_BYTES = 1 << 20
 const OUTDATED_MAX = 200
 
 /**
- * What lists show of the runs of a folder, in a file beside the tapes, so that each tape is read
+ * Rows of lists for the runs of a folder, in a file beside the tapes, so that each tape is read
  * once. The first line says which reader made the rows; every other line is a row, and a later
  * row of a run replaces an earlier one.
  *

@@ -17,7 +17,7 @@ import { changedTags, type RunTags, tagsFileOf } from './run-tags.js'
 import { viewRun } from './view-run.js'
 import path from 'node:path'
 
-/** What a list shows of a run. */
+/** Row of a run in a list. */
 export interface RunRow extends RunTags {
   readonly id: string
   readonly path: string
@@ -52,7 +52,7 @@ export type RunSummary = RunRow | UnreadableRow
 /** A row in the index, which moves with its folder and has the tags of the recording. */
 export type StoredSummary = Omit<RunRow, 'path'>
 
-/** Reads what a list shows of a run. */
+/** Reads the row of a run. */
 export const summarizeRun = (id: string, file: string): RunSummary =>
   withChangedTags(readSummary(id, file))
 

@@ -201,7 +201,7 @@ const WORDS: Readonly<Record<CorpusStatus, string>> = {
   unchanged: 'unchanged',
 }
 
-/** What needs attention first. */
+/** Rows that need attention come first. */
 const sorted = (verdicts: readonly CorpusVerdict[]): CorpusVerdict[] =>
   verdicts.toSorted((a, b) => STATUSES.indexOf(a.status) - STATUSES.indexOf(b.status))
 

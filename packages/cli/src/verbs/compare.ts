@@ -82,7 +82,7 @@ Results are stored beside the tape: a command that was stopped continues where i
     '--json': 'print the table as JSON',
   },
   examples: [
-    "retake compare last --at 2 --models gpt-5-mini,gpt-5-nano --oracle exit:0",
+    'retake compare last --at 2 --models gpt-5-mini,gpt-5-nano --oracle exit:0',
     'retake compare last --at 1 --prompt old.md --prompt new.md --oracle exit:0',
   ],
   async run(options, [name = '']) {

@@ -11,7 +11,7 @@ import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
 
 /**
- * Forks that a command allows unless told otherwise. Most failures take fewer than half; with
+ * Forks that a command allows by default. Most failures take fewer than half; with
  * fewer than this, noisy ones would often end before a cause is proven.
  */
 export const DEFAULT_FORKS = 500

@@ -98,7 +98,7 @@ export async function findEarlierCause(search: Search): Promise<Next> {
   return separates(search)
 }
 
-/** Steps that are enough without the ambient cause, and follow from it, are no causes. */
+/** Drops steps that would be enough without the ambient cause but follow from it. */
 export async function setFollowersAside(search: Search): Promise<void> {
   const { ambientCause, learned, ledger } = search
   if (!ambientCause || !learned) return

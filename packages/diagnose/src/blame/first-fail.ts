@@ -126,7 +126,7 @@ export async function firstFail(search: Search, query: FirstFailQuery): Promise<
   }
   let belief = believe()
   for (let drawn = 0; drawn < maxDraws && belief.best() < 1 - errorRate; drawn++) {
-    // What stays open this long does not go with rates that few forks speak for.
+    // A question that stays open this long does not fit rates that rest on few forks.
     if (drawn === DOUBTFUL_AFTER && (await search.firmUpAnchors())) belief = believe()
     const at = belief.halfway((split) => !search.ledger.isExhausted(cells[split]!))
     if (at === undefined) break

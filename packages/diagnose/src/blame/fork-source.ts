@@ -46,7 +46,7 @@ export interface ForkSource {
   readonly stepCount: number
   /** Value of each step in the failed run. */
   readonly recorded: readonly StepValue[]
-  /** Inputs of the run that are no steps, in order of first use; empty if none could matter. */
+  /** Inputs of the run besides its steps, in order of first use; empty if none could matter. */
   readonly ambient: readonly AmbientInput[]
   /** How many forks may be under way at once; 1 unless set. */
   readonly concurrency?: number

@@ -329,7 +329,7 @@ export async function followsFrom(
   }
 
   /**
-   * What is said on both sides cannot make a difference, except for the recorded value: that
+   * A value that occurs on both sides cannot make a difference, except for the recorded value: that
    * is known to fail.
    */
   function shownByItself(fork: SeenFork): boolean {

@@ -73,7 +73,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     else group.push(candidate)
   }
   const tested = [...groups.values()].flatMap((group): TestedPredicate[] => {
-    // Of a predicate and its opposite, the one that goes with failure.
+    // A predicate and its opposite separate the same runs: use the one that goes with failure.
     const withFailure = group.filter(
       ({ trueIn }) => failedAmong(trueIn) * runs.length >= total.failed * trueIn.size,
     )

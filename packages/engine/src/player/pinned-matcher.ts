@@ -619,8 +619,8 @@ export function searchableSteps(tape: Tape): Step[] {
 }
 
 /**
- * Labels of the steps that a rerun serves wherever the same request is made. Not those of
- * programs that were written to: what a program is told comes after its start.
+ * Labels of the steps that a rerun serves wherever the same request is made. Programs that
+ * were written to are left out: their input comes after their start.
  */
 export function servedByContent(tape: Tape): string[] {
   const written = new Set<number>()

@@ -16,7 +16,7 @@ import { type AnswerPart, recordedPart } from './source.js'
 /** A part of an answer with its place in the recorded order. */
 type OrderedPart = AnswerPart & { readonly order: number }
 
-/** What a server of a fork needs to know about its steps, and does with them. */
+/** Facts about the steps of a server in a fork, and callbacks for them. */
 export interface PinnedServersOptions {
   readonly owner: Pick<Session, 'secrets'>
   readonly isPinned: (step: Step) => boolean

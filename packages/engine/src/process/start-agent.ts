@@ -81,7 +81,7 @@ function inputOf(
   const revealed = secrets.reveal(masked)
   const isRecorded = proof !== undefined && proofOf(INPUT_PROOF, revealed, false) === proof
   if (revealed === masked || !(isContinued || isRecorded)) return fromWire(input)
-  // What the agent sends is compared, and recorded, with placeholders again.
+  // Requests of the agent are compared and recorded with placeholders again.
   session.secrets.takeOver(secrets)
   return fromWire(JSON.parse(revealed))
 }

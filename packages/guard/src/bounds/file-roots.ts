@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 export interface ResolvedPath {
   /** Absolute, without links as far as it exists. */
   readonly real: string
-  /** Of the entry itself, links not followed; undefined if there is none. */
+  /** Stats of the entry itself, without following links; undefined if it does not exist. */
   readonly stats: Stats | undefined
   /** How many links were followed on the way. */
   readonly links: number

@@ -76,7 +76,7 @@ export interface Watch {
   readonly capacity: number
 }
 
-/** What policies look back on. */
+/** Earlier calls, as policies see them. */
 export interface LooksBack {
   readonly watches: readonly Watch[]
   readonly taints: readonly { readonly from: Names; readonly minLength: number }[]

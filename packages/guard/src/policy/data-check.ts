@@ -4,7 +4,7 @@ import type { PolicyProblem } from './check-policy.js'
 export type DataPath = readonly (string | number)[]
 export type PlainObject = Readonly<Record<string, unknown>>
 
-/** What a field may be: words of which it is one, a kind of value, or a check of its own. */
+/** Allowed values of a field: words of which it is one, a kind of value, or a check of its own. */
 export type FieldRule =
   | 'any'
   | 'text'

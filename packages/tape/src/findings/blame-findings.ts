@@ -87,7 +87,7 @@ export interface PassRate {
 
 /**
  * `attributed`: `causes` names it. `dependence`: `causes` names steps that the failure depends on,
- * but only made-up answers were tried, so that nobody knows if theirs were wrong. `no attributable step`: it fails as often
+ * but only made-up answers were tried, so it is unknown if theirs were wrong. `no attributable step`: it fails as often
  * whatever is pinned. `flaky`: the unchanged run does not fail every time, and no
  * step explains it. `race`: the order of overlapping steps decides. `inconclusive`: not
  * enough forks to decide. `stopped`: by a budget or the user.
@@ -107,7 +107,7 @@ export type BlameMode = 'free' | 'frozen'
 export interface CauseSet {
   readonly role: 'root' | 'joint' | 'back-up'
   readonly steps: readonly string[]
-  /** Members that are no steps, by their index in `BlameFindings.ambient`. */
+  /** Ambient members, by their index in `BlameFindings.ambient`. */
   readonly ambient?: readonly number[]
   /** How often the run fails when only these are pinned. */
   readonly sufficiency: Rate

@@ -47,7 +47,7 @@ function valueLines(value: unknown, indent: string): string[] {
     const itemLines = (items: readonly unknown[]): string[] =>
       items.flatMap((each) => {
         const [title = '', ...rest] = valueLines(each, inner)
-        // The first member of an object stands beside its dash.
+        // The first member of an object follows its dash.
         const first = title === '' ? (rest.shift()?.trimStart() ?? '') : title
         return [`${inner}- ${first}`, ...rest]
       })

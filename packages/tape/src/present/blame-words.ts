@@ -40,7 +40,7 @@ export const PURPOSE_WORDS: Readonly<Record<ProbePurpose, string>> = {
 /** Findings, and words for their steps. */
 export interface NamedFindings {
   readonly findings: BlameFindings
-  /** What a step is or did: `the model called get_order with id 1128`. */
+  /** Description of a step: `the model called get_order with id 1128`. */
   readonly nameOf?: (label: string) => string | undefined
   /** How it was answered where it was free: `with days 30 instead of 90`. */
   readonly freeOf?: (label: string) => string | undefined
@@ -144,7 +144,7 @@ export function causeText(
   return `${listText(parts)}${steps.length + inputs.length > 1 ? ' together' : ''}`
 }
 
-/** An input that is no step, for people: `the clock read at agent.ts:31 (Saturday)`. */
+/** An ambient input, for people: `the clock read at agent.ts:31 (Saturday)`. */
 export function ambientText({ kind, name, value, site, steps = [] }: AmbientInput): string {
   const at = site === undefined ? '' : ` at ${site}`
   const was = value === undefined ? '' : ` (${value})`
@@ -174,7 +174,7 @@ function noStepSentence({ findings, nameOf }: NamedFindings): string {
   return `No step explains this failure: look at the prompt and the code${which}.`
 }
 
-/** What was run as a repair, and how often it passed; undefined if none was. */
+/** The repair that was run, and how often it passed; undefined if none was. */
 export function repairSentence(findings: BlameFindings): string | undefined {
   const { repair } = findings
   if (repair === undefined) return undefined

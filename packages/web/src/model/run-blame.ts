@@ -163,7 +163,7 @@ function upgraded(value: unknown): unknown {
   }
 }
 
-/** `0-4,7` of version 1 as labels; a text that is no such ranges is returned as it is. */
+/** `0-4,7` of version 1 as labels; any other text is returned unchanged. */
 function pinnedLabels(kept: unknown, labels: readonly string[]): unknown {
   if (typeof kept !== 'string' || kept === '') return kept
   const indexes = kept.split(',').flatMap((range) => {

@@ -52,8 +52,8 @@ interface AnswerReceiver {
  * copies of native `fetch` take longer than sending a request and recording it.
  *
  * It sends the same bytes as native `fetch` and reads plain, successful answers. Every other
- * answer, and every failure to get one, is handed to a native `fetch` that believes to have
- * sent the request: decoding, redirects and errors are left to it.
+ * answer, and every failure to get one, is handed to a native `fetch` that behaves as if it
+ * had sent the request: decoding, redirects and errors are left to it.
  */
 export class DirectExchange implements AnswerHandler {
   readonly #operation: Operation
@@ -71,7 +71,7 @@ export class DirectExchange implements AnswerHandler {
   #hasWaited = false
   /** Aborts the native `fetch` that has the answer. */
   #adoption: AbortController | undefined
-  /** That of the native `fetch`, once it is ready for the answer. */
+  /** Handler of the native `fetch`, once it is ready for the answer. */
   #adopter: AnswerHandler | undefined
   #failure: Error | undefined
 

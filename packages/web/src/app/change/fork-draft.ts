@@ -141,7 +141,7 @@ function leaves(data: unknown, at: JsonLocation): DraftField[] | undefined {
   return found
 }
 
-/** What somebody typed into a field for a number, a boolean or null: JSON, or else a text. */
+/** Value typed into a field for a number, a boolean or null: JSON, or else a text. */
 export function readLeaf(text: string): JsonLeaf {
   try {
     const value: unknown = JSON.parse(text)

@@ -77,7 +77,7 @@ export function KindMark({ kind, isDecorative = false, className }: KindMarkProp
 
 interface RunStatusBadgeProps {
   readonly status: RunStatus
-  /** `retake blame` was told what passing means, and the run does not. */
+  /** The run fails the oracle of its last `retake blame`. */
   readonly failedCheck?: boolean
 }
 

@@ -64,7 +64,7 @@ interface ListedEvents {
   readonly seqAt: (index: number) => number
   /** Index of an event, or of the next one that is listed. */
   readonly indexFrom: (seq: number) => number
-  /** What a filter has found; undefined without one. */
+  /** Events that match the filter; undefined without one. */
   readonly found: readonly EventRow[] | undefined
   readonly isSearching: boolean
   readonly isCut: boolean

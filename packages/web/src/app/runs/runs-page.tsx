@@ -157,7 +157,7 @@ const Figure = (props: {
   </span>
 )
 
-/** What distinguishes a run from others of its name: why it failed, or what it said last. */
+/** Distinguishes a run from others of its name: the error, or the last line of output. */
 function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   if (failure !== undefined)
     return (

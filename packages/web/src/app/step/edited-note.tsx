@@ -9,7 +9,7 @@ import { VisibleText } from './text.js'
 
 const SHOWN = 400
 
-/** What a fork changed at its step: before, as the parent recorded it, and after. */
+/** The change that a fork made at its step: before, as the parent recorded it, and after. */
 export function EditedNote({ head, label }: { head: RunHead; label: string }) {
   const { branch, parent } = head
   if (branch?.kind !== 'fork' || branch.at !== label || parent === undefined) return null
