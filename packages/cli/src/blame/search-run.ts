@@ -531,10 +531,6 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
       : undefined
     const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
-    const blamed = findings.steps.map((step) => ({
-      ...step,
-      ...defined({ intervention: search.interventions.ways[step.label]?.kind }),
-    }))
     const causes = detailsOf(source, search, findings)
     const { reason } = await oracle(readOutcome(tape), signal)
     return {
@@ -545,7 +541,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
       reason,
       question,
       failureClass: classifyFailure(
-        { ...findings, steps: blamed },
+        findings,
         (label) => steps.find((step) => step.label === label)?.kind,
         causes,
       ),
@@ -553,7 +549,6 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
       steps: steps.map((step) => searchedStep(step, search)),
       findings: {
         ...findings,
-        steps: blamed,
         notes: [
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
@@ -655,6 +650,7 @@ const find = (source: ProcessForks, search: BlameSearch): Promise<BlameFindings>
   const { steps, maxForks, maxUsd, signal, seed, errorRate, onProgress } = search
   return blameRun(source, {
     labels: labelsOf(steps),
+    interventions: steps.map(({ label }) => search.interventions.ways[label]?.kind ?? 'live'),
     prior: stepPrior(steps),
     maxForks,
     forksBefore: source.newForks,
