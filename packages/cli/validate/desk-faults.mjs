@@ -28,7 +28,7 @@ export const DESK_FAULTS = {
 /** Steps that are wrong when the run is recorded. */
 const RETRIEVAL = ['misleading retrieval', 'rewording model', 'redrawn fault', 'high base rate']
 
-/** What a tool answers. */
+/** Answers of the tools. */
 export function toolResult(name, tool, args, isRecorded, random = () => 1) {
   if (tool === 'get_order') {
     const days = args.id === 1182 ? 45 : 10
@@ -39,7 +39,7 @@ export function toolResult(name, tool, args, isRecorded, random = () => 1) {
   return { days: isWrong ? 90 : 30 }
 }
 
-/** What the model answers to a request, as a chat completion. */
+/** Answer of the model to a request, as a chat completion. */
 export function modelAnswer(name, { messages }, isRecorded, random = () => 1) {
   const { base = 0, rewords = false } = DESK_FAULTS[name]
   const [order, policy] = messages

@@ -6,7 +6,7 @@ import { DESK_FAULTS, toolResult } from './desk-faults.mjs'
 const [name, url] = process.argv.slice(2)
 const { system = 'Follow the policy.', code } = DESK_FAULTS[name]
 
-/** What the tools do when the run is recorded; a fork that leaves them free asks the simulator. */
+/** Tools of the recorded run; a fork that leaves them free uses the simulator. */
 const tools = Object.fromEntries(
   ['get_order', 'search_policy'].map((each) => [
     each,

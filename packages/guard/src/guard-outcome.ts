@@ -12,7 +12,7 @@ import {
 import type { Operation } from '@retake/engine/hook'
 import { type Denial, GuardError } from './guard-error.js'
 
-/** Outcome of a call, as it goes on the tape. */
+/** Outcome of a call, as written to the tape. */
 export type Outcome =
   | { readonly value: unknown }
   | { readonly error: unknown; readonly recorded?: RecordedError }

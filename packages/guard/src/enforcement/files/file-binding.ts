@@ -121,7 +121,7 @@ const isPath = (value: unknown): boolean => typeof value === 'string' || types.i
 function bindingOf(): Record<string, Native> | undefined {
   const owner = process as unknown as { binding?: (name: string) => Record<string, Native> }
   const { noDeprecation } = process
-  // Deprecated, but there is no other way.
+  // Deprecated, but nothing else gives access to it.
   process.noDeprecation = true
   try {
     return outsideRuns(() => owner.binding?.('fs'))
