@@ -10,18 +10,18 @@ const globalSetup = 'test/support/state-folder.ts'
 const soak = process.env['RETAKE_SOAK'] === '1'
 
 export default defineConfig({
-  resolve: {
-    // Unit tests import sources, across packages too, so that they need no build.
-    alias: [
-      { find: /^@retake\/(\w+)$/, replacement: source('$1/src/index.ts') },
-      { find: /^@retake\/engine\/(errors|runs)$/, replacement: source('engine/src/$1.ts') },
-      { find: /^@retake\/(\w+)\/(\w+)$/, replacement: source('$1/src/$2/index.ts') },
-    ],
-  },
   test: {
     projects: [
       {
         extends: true,
+        resolve: {
+          // Unit tests import sources, across packages too, so that they need no build.
+          alias: [
+            { find: /^@retake\/(\w+)$/, replacement: source('$1/src/index.ts') },
+            { find: /^@retake\/engine\/(errors|runs)$/, replacement: source('engine/src/$1.ts') },
+            { find: /^@retake\/(\w+)\/(\w+)$/, replacement: source('$1/src/$2/index.ts') },
+          ],
+        },
         test: {
           name: 'unit',
           globalSetup,
@@ -40,8 +40,11 @@ export default defineConfig({
           name: 'system',
           globalSetup: [globalSetup, 'test/web/support/shared-fixtures.ts'],
           include: ['test/**/*.test.ts'],
-          // These start processes and kill them: two files at a time, after the unit tests.
-          maxWorkers: 2,
+          // Node loads the built packages itself; Vite would transform them for each file.
+          server: { deps: { external: [/\/packages\/\w+\/(?:bundle|dist)\//] } },
+          // These wait for processes most of the time: with two files at a time, a sixth of
+          // two cores is idle.
+          maxWorkers: 3,
           maxConcurrency: 2,
           // Ends what hangs. How long a test may take on a busy machine is another question.
           testTimeout: soak ? 3_600_000 : 600_000,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { planKept, searchableSteps } from '@retake/engine'
+import { planPinned, searchableSteps } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { modelAgent, runModelAgent } from './measure/run-model-agent.mjs'
 import { startLoopbackServer } from './measure/start-loopback-server.mjs'
@@ -31,13 +31,13 @@ export async function measure({ quick }) {
     /** Milliseconds of a whole fork whose last `tail` steps are free, as a command sees it. */
     const fork = async (tail) => {
       count += 1
-      const kept = labels.slice(0, steps - tail)
-      const plan = planKept(tape, { kept, mode: 'free', seed: count, folder })
+      const pinned = labels.slice(0, steps - tail)
+      const plan = planPinned(tape, { pinned, mode: 'free', seed: count, folder })
       const report = join(folder, `report-${count}.json`)
       const started = performance.now()
       await runModelAgent(args, { mode: 'continue', plan, report })
       const ms = performance.now() - started
-      const { divergences, kept: what } = JSON.parse(readFileSync(report, 'utf8'))
+      const { divergences, pinned: what } = JSON.parse(readFileSync(report, 'utf8'))
       if (divergences.length > 0) throw new Error('the served part diverged')
       if (what.live !== tail) throw new Error(`${what.live} steps were live, not ${tail}`)
       return ms

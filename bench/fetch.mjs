@@ -108,7 +108,7 @@ async function compare(dir, exchange, { rounds, perRound }) {
     )
   const ways = [
     (isWarmUp) => run(fetchInto(file), 'least', isWarmUp),
-    (isWarmUp) => run(fetchInto(file, { isSynced: true }), 'leastSynced', isWarmUp),
+    (isWarmUp) => run(fetchInto(file, fdatasyncSync), 'leastSynced', isWarmUp),
     recorded('machine'),
     (isWarmUp) => run(syncThenFetch, 'durable', isWarmUp),
     (isWarmUp) => run(nativeFetch, 'plain', isWarmUp),

@@ -7,6 +7,7 @@
 export const groups = [
   { name: 'step', file: 'step.mjs', timed: true },
   { name: 'fetch', file: 'fetch.mjs', timed: true },
+  { name: 'privacy', file: 'privacy.mjs', timed: true },
   { name: 'server', file: 'server.mjs', timed: true },
   { name: 'idle', file: 'idle.mjs', timed: true },
   { name: 'start', file: 'start.mjs', timed: true },
@@ -19,6 +20,7 @@ export const groups = [
   { name: 'proxy', file: 'proxy.mjs', timed: true },
   { name: 'viewer', file: 'viewer.mjs', timed: true },
   { name: 'guard', file: 'guard.mjs', timed: true },
+  { name: 'edits', file: 'edits.mjs', timed: false },
   { name: 'blame', file: 'blame.mjs', timed: true },
   { name: 'blame-models', file: 'blame-models.mjs', timed: false },
   { name: 'crash', file: 'crash.mjs', timed: false },

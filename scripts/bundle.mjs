@@ -5,7 +5,7 @@
  *
  * Packages stay external to each other, so that a process has one engine.
  */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { root } from './run-command.mjs'
@@ -31,7 +31,11 @@ const entries = {
     'packages/engine/src/inspect/inspector-thread.ts',
   ],
   guard: ['packages/guard/src/index.ts', 'packages/guard/src/sandbox/tool-child.ts'],
-  diagnose: ['packages/diagnose/src/index.ts', 'packages/diagnose/src/scenarios/index.ts'],
+  diagnose: [
+    'packages/diagnose/src/index.ts',
+    'packages/diagnose/src/fix/index.ts',
+    'packages/diagnose/src/scenarios/index.ts',
+  ],
   web: ['packages/web/src/index.ts'],
   cli: [
     'packages/cli/src/index.ts',
@@ -54,6 +58,7 @@ const entries = {
     'packages/cli/src/typescript/enable-source-maps.ts',
     'packages/cli/src/typescript/user-loader.ts',
     'packages/cli/src/agent/sandbox-entry.ts',
+    'packages/cli/src/fix/forward-thread.ts',
     'packages/cli/src/ui/compare/compare-worker.ts',
     'packages/cli/src/oracle/function-thread.ts',
     'packages/cli/src/frameworks/model-proxy-thread.ts',
@@ -80,6 +85,13 @@ const groups = {
   ],
 }
 
+/** Modules that replace the package inside Jest. */
+const JEST_ENTRIES = { engine: '../jest.cjs', cli: '../jest/index.cjs' }
+
+/** Jest 29 lets ES modules import only names that it finds in the text of a CommonJS module. */
+const jestEntry = (module, names) =>
+  `module.exports = require('${module}')\n0 && (module.exports = { ${names.join(', ')} })\n`
+
 /** `src/node/index.ts` becomes `node`, `src/index.ts` becomes `index`, `src/x/y.ts` becomes `y`. */
 function nameOf(source) {
   const name = basename(source, '.ts')
@@ -97,11 +109,14 @@ export async function bundlePackages() {
       const bundle = await rolldown({
         input,
         platform: 'node',
-        // Everything that is not a file of the package itself.
-        external: (id) => !/^[./]/.test(id) && !/^[A-Za-z]:\\/.test(id),
+        // Modules can be left out where they are not used; CommonJS cannot.
+        resolve: { mainFields: ['module', 'main'] },
+        // Everything that is not a file of the package itself, except what only development installs.
+        external: (id) =>
+          !/^[./]/.test(id) && !/^[A-Za-z]:\\/.test(id) && !id.startsWith('@opentelemetry/'),
       })
       rmSync(dir, { recursive: true, force: true })
-      await bundle.write({
+      const { output } = await bundle.write({
         dir,
         format: 'esm',
         chunkFileNames: 'chunk-[name].js',
@@ -109,6 +124,9 @@ export async function bundlePackages() {
         codeSplitting: { groups: groups[name] ?? [] },
       })
       await bundle.close()
+      const index = output.find(({ fileName }) => fileName === 'index.js')
+      if (name in JEST_ENTRIES)
+        writeFileSync(join(dir, 'jest.cjs'), jestEntry(JEST_ENTRIES[name], index?.exports ?? []))
     }),
   )
 }

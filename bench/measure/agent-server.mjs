@@ -2,17 +2,18 @@
  * A server whose handler is a small agent: it asks the model, runs a tool, asks again and
  * answers. `node agent-server.mjs <way> <model URL> <folder>`; `way` is `plain`, `imported`
  * (Retake is loaded and records nothing), `process` or `machine` (every request is a run with
- * that durability), or `least` (the floor: one file per request). Prints its address and ends
- * with its stdin. `/cpu` answers with the microseconds of CPU time so far.
+ * that durability), `least` or `least-synced` (the floor: one file per request, without and with
+ * syncs where `machine` has them). Prints its address and ends with its stdin. `/cpu` answers with the microseconds of CPU time so far.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import fs from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { fetchInto } from './least-recorder.mjs'
+import { fetchInto, syncFolderOf, syncLater, toolInto } from './least-recorder.mjs'
 
 const [way, model, dir] = process.argv.slice(2)
-const isLeast = way === 'least'
+const isLeast = way.startsWith('least')
+const sync = way === 'least-synced' ? syncLater : async () => {}
 const retake = way === 'plain' || isLeast ? undefined : await import('retake')
 const { default: OpenAI } = await import('openai')
 const cpuUsage = process.cpuUsage.bind(process)
@@ -20,7 +21,12 @@ const cpuUsage = process.cpuUsage.bind(process)
 const client = new OpenAI({ apiKey: 'none', baseURL: model, maxRetries: 0 })
 const findOrder = (id) => ({ id, status: 'shipped', items: ['lamp', 'table'], total: 120 })
 const isRecording = way === 'process' || way === 'machine'
-const lookUp = isRecording ? retake.tool('look_up', findOrder) : async (id) => findOrder(id)
+const files = new AsyncLocalStorage()
+const lookUp = isRecording
+  ? retake.tool('look_up', findOrder)
+  : isLeast
+    ? toolInto(findOrder, { fileOf: () => files.getStore(), sync })
+    : async (id) => findOrder(id)
 const system = 'You answer questions about orders. '.repeat(40)
 
 async function agent(question) {
@@ -38,14 +44,16 @@ async function agent(question) {
   return messages.at(-1).content
 }
 
-const files = new AsyncLocalStorage()
-if (isLeast) globalThis.fetch = (url, init) => fetchInto(files.getStore())(url, init)
+if (isLeast) globalThis.fetch = (url, init) => fetchInto(files.getStore(), sync)(url, init)
 let runs = 0
 
 async function runLeast(question) {
-  const file = fs.openSync(join(dir, `least-${runs++}`), 'w')
+  const path = join(dir, `${way}-${runs++}`)
+  const file = fs.openSync(path, 'w')
+  if (way === 'least-synced') await syncFolderOf(path)
   const answer = await files.run(file, () => agent(question))
   fs.writeSync(file, answer)
+  await sync(file)
   fs.closeSync(file)
   return answer
 }

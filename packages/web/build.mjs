@@ -30,7 +30,7 @@ for (const mode of modes) {
 /** Gives the folders of the packages that went into the build. */
 async function buildInto(folder, mode) {
   const modules = []
-  for (const part of mode === 'report' ? ['report', 'report-worker'] : [mode]) {
+  for (const part of mode === 'report' ? ['report', 'report-worker', 'receipt'] : [mode]) {
     const { output } = await build({
       configFile: join(root, 'vite.config.ts'),
       mode: part,

@@ -22,7 +22,8 @@ const oneScript = (entry: string, name: string) => ({
 /**
  * One application, two builds: the live one (`--mode live`) is split in files that a
  * server hands out; the report is one script and one sheet of styles (`--mode report`)
- * and one worker (`--mode report-worker`) that are put into a page.
+ * and one worker (`--mode report-worker`) that are put into a page. `--mode receipt` is the
+ * script of the page that checks receipts.
  */
 export default defineConfig(({ mode }) => ({
   root: source('src/app'),
@@ -44,6 +45,7 @@ export default defineConfig(({ mode }) => ({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 2000,
     ...(mode === 'report' && oneScript('src/app/report.tsx', 'report')),
+    ...(mode === 'receipt' && oneScript('src/app/receipt.ts', 'receipt')),
     ...(mode === 'report-worker' && oneScript('src/app/sources/report-worker.ts', 'worker')),
   },
 }))

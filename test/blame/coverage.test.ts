@@ -4,12 +4,12 @@ import { seededRandom, type PlantedModel } from '@retake/diagnose/scenarios'
 import type { BlameFindings } from '@retake/tape'
 import { randomModel } from '../../bench/planted-models.mjs'
 import { clopperPearson } from '../../packages/diagnose/test-support/clopper-pearson.js'
-import { CountedForks } from '../../packages/diagnose/src/blame/classic-view.js'
-import { flipRates } from '../../packages/diagnose/src/blame/classic-view.js'
-import { flakyRun } from '../../packages/diagnose/src/scenarios/scenarios.js'
-import { structuralModel } from '../../packages/diagnose/src/scenarios/planted-model.js'
-import { barOf } from '../../packages/diagnose/src/blame/search.js'
-import { Levels } from '../../packages/diagnose/src/blame/levels.js'
+import { CountedForks } from '../../packages/diagnose/dist/blame/classic-view.js'
+import { flipRates } from '../../packages/diagnose/dist/blame/classic-view.js'
+import { flakyRun } from '../../packages/diagnose/dist/scenarios/scenarios.js'
+import { structuralModel } from '../../packages/diagnose/dist/scenarios/planted-model.js'
+import { barOf } from '../../packages/diagnose/dist/blame/search.js'
+import { Levels } from '../../packages/diagnose/dist/blame/levels.js'
 
 // By simulation with seeds, and by exact sums where there are few enough outcomes. Each
 // claim has a control: a method that does not keep it, and is seen not to.

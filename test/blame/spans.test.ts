@@ -8,7 +8,7 @@ import type { FindingsFile } from '../../packages/cli/dist/blame/findings.js'
 import { LocalForkPool } from '../../packages/cli/dist/blame/forks.js'
 import { runFork } from '../../packages/cli/dist/blame/fork-run.js'
 import { ProcessForks } from '../../packages/cli/dist/blame/forks.js'
-import { searchedSteps } from '../../packages/cli/dist/blame/search-run.js'
+import { processOf, searchedSteps } from '../../packages/cli/dist/blame/process-tree.js'
 import { StoredForks } from '../../packages/cli/dist/blame/forks.js'
 import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
 import simulate from '../agents/blame/clerk-simulator.mjs'
@@ -22,7 +22,8 @@ const ORACLE = 'stdout:/APPROVED/'
 test('a fork asks a model what it was asked without some of its words, and the run goes on from that', async () => {
   const [file = ''] = await tapesOf(await clerkRun())
   const tape = openTape(file)
-  const steps = searchedSteps(tape)
+  const process = processOf(tape)
+  const steps = searchedSteps(process)
   const request = steps[1]?.exchange()?.request.json
   const parts = splitInput(request)
   expect(parts.map(({ speaker }) => speaker)).toEqual(['system', 'user', 'user'])
@@ -30,6 +31,7 @@ test('a fork asks a model what it was asked without some of its words, and the r
   const open = () =>
     ProcessForks.open({
       tape,
+      process,
       steps,
       oracle,
       pool: new LocalForkPool(2, runFork),

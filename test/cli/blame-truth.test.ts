@@ -138,6 +138,8 @@ test('tries that a provider turned away are paid for', async () => {
       outcome: { stdout: '', ended: true },
       values: {},
       answers: {},
+      samples: {},
+      sampled: 0,
       liveSteps: 2,
       forced: 0,
       tokens: 10,

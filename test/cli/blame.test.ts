@@ -70,7 +70,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   const again = await workspace.retake(blame, PATIENT)
   expect(again.code).toBe(3)
   expect(again.stdout).toMatch(
-    /^Step 2 \(search_policy[^]*\) made this\s+run\s+fail;[^]* forks \(0 new\)/,
+    /^Step 2 \(search_policy[^]*\) made this\s+run\s+fail;[^]*\n(\d+) forks \(\1 of an earlier search\)/,
   )
   expect(again.stdout).toMatch(/retake fork \S+ --at 2 --edit/)
   expect(again.stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

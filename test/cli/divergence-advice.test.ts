@@ -98,6 +98,23 @@ test('with changed code, the advice names the changed files and packages', async
   expect((await retake(['replay', 'last', '--step', '1'])).stderr).not.toContain('changed since')
 })
 
+test('for a rerun, changes are changes to the code that it ran', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `import { word } from './words.mjs'\nimport fs from 'node:fs'\nfs.writeFileSync('out.txt', word)`,
+    'words.mjs': `export const word = 'wrong'`,
+  })
+  await retake(['record', 'agent.mjs'])
+  await writeFile(join(folder, 'words.mjs'), `export const word = 'right'`)
+  const rerun = await retake(['rerun', 'last'])
+  expect(rerun.stderr).toContain('as a branch of')
+  expect((await retake(['replay', 'last'])).code).toBe(0)
+  // Back to the code of the parent.
+  await writeFile(join(folder, 'words.mjs'), `export const word = 'wrong'`)
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(3)
+  expect(adviceIn(stderr)[0]).toBe('Changed since the recording: words.mjs.')
+})
+
 test('a divergence on a connection names the host and the database', async () => {
   soakOnly()
   /** Greets like PostgreSQL: asks for a password, whatever it is sent. */

@@ -1,13 +1,16 @@
 import { once } from 'node:events'
+import { soakOnly } from '../support/soak.js'
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { startModelServer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { rewriteTape } from '../support/rewrite-tape.js'
 import { run } from '../support/run-retake.mjs'
-import { folderWith, tapesOf } from './workspace.js'
+import { makeProject } from './runner-project.js'
+import { cli, folderWith, tapesOf } from './workspace.js'
 
 const library = new URL('../../packages/cli/bundle/index.js', import.meta.url).href
 
@@ -88,12 +91,126 @@ test('chaos and blame run the function of a server again', async () => {
   expect(JSON.parse(blamed.stdout)).toMatchObject({ findings: { causes: [] } })
 })
 
+const desk = `
+import OpenAI from 'openai'
+import { defineAgent } from '${library}'
+export const handle = defineAgent('agent.mjs#handle', async ({ order }) => {
+  const client = new OpenAI({ maxRetries: 0 })
+  const messages = [{ role: 'user', content: 'Decide on ' + order }]
+  const { choices } = await client.chat.completions.create({ model: 'gpt-4o-mini', messages })
+  const isLate = order % 2 === 1
+  if (isLate && order > 2) throw new RangeError('too late')
+  return { decision: choices[0].message.content, isLate }
+})
+`
+
+/** A project in which a server answered four orders; the third failed. */
+async function decided() {
+  const server = await startModelServer({
+    answer: ({ messages, body }) => ({
+      text: messages.at(-1)?.text?.includes('badly') ? 'BAD' : String(body['model']),
+      usage: { input: 100, output: 10 },
+    }),
+  })
+  onTestFinished(() => server.stop())
+  const folder = await makeProject({
+    'package.json': '{ "type": "module", "private": true }',
+    'agent.mjs': desk,
+    'server.mjs': `import { record } from '${library}'
+import { handle } from './agent.mjs'
+for (let order = 1; order <= 4; order++)
+  await record({ name: 'decide', input: { order } }, handle).catch(() => {})
+`,
+  })
+  const retake = (...args: string[]) =>
+    run(process.execPath, [cli, ...args], folder, { env: server.env })
+  const served = await run(process.execPath, ['server.mjs'], folder, { env: server.env })
+  expect(served.code, served.stderr).toBe(0)
+  const edit = (from: string, to: string) =>
+    writeFile(join(folder, 'agent.mjs'), desk.replace(from, to))
+  return { folder, retake, edit, server }
+}
+
+test('ci, compare and separate run the function of a server again', async () => {
+  soakOnly()
+  const { retake, edit, server } = await decided()
+  const ci = async () => {
+    const oracle = ['--oracle', 'json:decision="gpt-4o-mini"', '--times', '1', '--json']
+    const { stdout, stderr } = await retake('ci', '.retake/runs', ...oracle)
+    expect(stdout, stderr).not.toBe('')
+    return JSON.parse(stdout) as { counts: Record<string, number>; exitCode: number }
+  }
+  expect(await ci()).toMatchObject({ counts: { unchanged: 4 }, exitCode: 0 })
+  await edit("content: 'Decide on '", "content: 'Decide badly on '")
+  // Nothing can be said about a run that fails before it decides.
+  expect(await ci()).toMatchObject({ counts: { fails: 3, undecided: 1 }, exitCode: 3 })
+  await edit('decision: choices', "decision: '', was: choices")
+  const before = server.requests.length
+  expect(await ci()).toMatchObject({ counts: { fails: 3, unchanged: 1 }, exitCode: 3 })
+  expect(server.requests.length).toBe(before)
+  await edit('', '')
+
+  const models = ['--at', '1', '--models', 'gpt-4o-mini,gpt-4o', '--times', '1', '--yes', '--json']
+  const oracle = ['--oracle', 'json:decision="gpt-4o"']
+  const compared = await retake('compare', 'last', ...models, ...oracle)
+  expect(JSON.parse(compared.stdout), compared.stderr).toMatchObject({
+    rows: [
+      { name: 'gpt-4o-mini', judged: 1, passed: 0 },
+      { name: 'gpt-4o', judged: 1, passed: 1 },
+    ],
+  })
+
+  const separated = await retake('separate', '--json')
+  const found = JSON.parse(separated.stdout) as { predicates: { text: string }[] }
+  expect(found, separated.stderr).toMatchObject({ failed: 1, passed: 3, skipped: [] })
+})
+
+test('a test of a run with an entry calls its function with the recorded input', async () => {
+  const { retake, edit, folder, server } = await decided()
+  await server.stop()
+  const written = await retake('test', 'last', '--runner', 'node')
+  expect(written.code, written.stderr).toBe(0)
+  const replayed = () =>
+    run(process.execPath, ['--test', 'test/decide.test.mjs'], folder, { env: server.env })
+  expect(await readFile(join(folder, 'test/decide.test.mjs'), 'utf8')).toContain(
+    'handle({"order":4})',
+  )
+  // Log lines and clock reads do not count as a difference.
+  await edit('const isLate', 'console.log(Date.now())\n  const isLate')
+  const passed = await replayed()
+  expect(passed.code, passed.stdout).toBe(0)
+  const again = await retake('test', 'last', '--runner', 'node', '--force')
+  expect(again.code, again.stderr).toBe(0)
+  await edit("content: 'Decide on '", "content: 'Decide badly on '")
+  expect((await replayed()).stdout).toContain('Decide badly on 4')
+  const refused = await retake('test', 'last', '--runner', 'node', '--force')
+  expect(refused.code).toBe(3)
+  expect(refused.stderr).toContain('No test was written')
+})
+
 test('without an entry the error says what to add', async () => {
   const { retake, ids } = await served()
   for (const verb of ['replay', 'rerun', 'step'])
     expect((await retake([verb, ids[2]])).stderr).toMatch(
       /fix {2}Add both where it is recorded: `record\(\{ name, entry: 'src\/agent\.ts#handle', input \}, handle\)`[^]*NOT_A_PROCESS_RUN/,
     )
+})
+
+test('a replay that lacks what earlier calls left in the module says so', async () => {
+  const { retake, folder } = await folderWith({
+    'sum.mjs': `import { boundary } from '${library}'
+const note = boundary('note', async (text) => text)
+let total = 0
+export const add = (count) => note('total ' + (total += count))`,
+    'calls.mjs': `import { record } from '${library}'
+import { add } from './sum.mjs'
+for (const input of [1, 2]) await record({ name: 'add', input, entry: 'sum.mjs#add' }, add)`,
+  })
+  await run(process.execPath, ['calls.mjs'], folder)
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(3)
+  expect(stderr).toContain('- total 3')
+  expect(stderr).toContain('Earlier calls may have left state in the module')
 })
 
 test('an entry that cannot be called is reported', async () => {

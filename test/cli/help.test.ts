@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { verbs as verbTable } from '../../packages/cli/src/verbs/index.js'
+import { verbs as verbTable } from '../../packages/cli/dist/verbs/index.js'
 import { folderWith } from './workspace.js'
 import { sampled } from '../support/soak.js'
 

@@ -2,7 +2,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { searchableSteps } from '@retake/engine'
 import { startModelServer } from '@retake/engine/testing'
 import { checkAnswer } from '@retake/tape'
 import type { Step, Tape } from '@retake/tape'
@@ -10,6 +9,11 @@ import { openTape } from '@retake/tape/node'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { planInterventions } from '../../packages/cli/dist/blame/interventions.js'
 import type { Interventions } from '../../packages/cli/dist/blame/interventions.js'
+import {
+  processOf,
+  searchedSteps,
+  type TreeStep,
+} from '../../packages/cli/dist/blame/process-tree.js'
 import { LiveTools } from '../../packages/cli/dist/blame/effects.js'
 import { callKeyOf, Siblings } from '../../packages/cli/dist/blame/siblings.js'
 import { wasRateLimited } from '../../packages/cli/dist/blame/fork-run.js'
@@ -68,7 +72,7 @@ const LABELS = {
 
 let tape: Tape
 let sibling: Tape
-let steps: Step[]
+let steps: TreeStep[]
 let folder: string
 let runs: RunStore
 
@@ -97,7 +101,7 @@ beforeAll(async () => {
   const [first = '', second = ''] = await tapesOf(workspace)
   tape = openTape(first)
   sibling = openTape(second)
-  steps = searchableSteps(tape)
+  steps = searchedSteps(processOf(tape))
   runs = new RunStore(join(folder, '.retake', 'runs'))
   return workspace.remove
 })

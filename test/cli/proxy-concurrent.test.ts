@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { folderWith } from './workspace.js'
 import { repetitions } from '../support/soak.js'
 
-const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 3, soak: 20 })
+const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 20 })
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
 /** Concurrent requests, different and identical, whole and streamed; prints every piece as it comes. */

@@ -245,7 +245,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
     },
   }
 
-  const isSampled = (title: string): boolean => /removed|fails|output/.test(title)
+  const isSampled = (title: string): boolean => /removed/.test(title)
   const tested = sampled(Object.entries(cases), ([title]) => isSampled(title))
   test.each(tested)('%s', async (_, { edit, sent, why, code = 6 }) => {
     const made = await rerun(agent, edit)

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { onTestFinished } from 'vitest'
-import { linkModules } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
 
-const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url))
+/** Packages of projects: those of this repository, or others with older test runners. */
+const modules =
+  process.env['RETAKE_RUNNERS'] ?? fileURLToPath(new URL('../../node_modules/', import.meta.url))
 
 /** How one test of a project ended, with the failure as the runner shows it. */
 export type Outcome = 'passed' | { readonly failed: string }
@@ -35,7 +36,7 @@ interface Report {
 export async function makeProject(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'retake-project-')))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
-  await linkModules(folder)
+  await symlink(modules, join(folder, 'node_modules'), 'junction')
   await writeFiles(folder, files)
   return folder
 }

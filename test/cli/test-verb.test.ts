@@ -156,6 +156,12 @@ test('a branch is written with its parents, and nothing is overwritten without -
   expect(again.code).toBe(1)
   expect(again.stderr).toContain('TEST_FILE_EXISTS')
   expect((await retake('test', 'last', '--force')).code).toBe(0)
+  // The tape of the parent is there, with the same content.
+  const beside = await retake('test', 'last', '--name', 'beside', '--expect', 'Denied')
+  expect(beside.code, beside.stderr).toBe(0)
+  expect(await readFile(join(folder, 'test/beside.test.mjs'), 'utf8')).toContain(
+    'oracle: "stdout:Denied"',
+  )
 })
 
 test('a test that would fail is not written', async () => {

@@ -9,9 +9,10 @@ import { isEnvironmentNote, readsOf } from '@retake/tape'
 import type { EnvironmentRead, NewEvent, RunDetails } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { verbs } from '../../packages/cli/src/verbs/index.js'
+import { verbs } from '../../packages/cli/dist/verbs/index.js'
 import { feed } from '../support/feed.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { READS, STARTS, VERB_ARGUMENTS } from './verb-arguments.js'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
 import { sampled, soakOnly } from '../support/soak.js'
 
@@ -58,59 +59,6 @@ function plantTape(folder: string, details: RunDetails): string {
   return id
 }
 
-/** How each verb is asked to do what it does with a run. One that is missing here fails the test. */
-const ARGUMENTS: Readonly<Record<string, (run: string) => string[] | undefined>> = {
-  replay: (run) => [run],
-  step: (run) => [run],
-  eval: (run) => [run, '--at', 'agent.mjs:1', '1'],
-  snapshot: (run) => [run],
-  fork: (run) => [run, '--at', 'e1', '--set', 'value=2'],
-  rerun: (run) => [run],
-  resume: (run) => [run],
-  blame: (run) => [run, '--oracle', 'exit:0', '--yes'],
-  chaos: (run) => [run],
-  verify: (run) => [run],
-  bisect: (run) => [run, '--good', 'HEAD~1'],
-  proxy: (run) => ['replay', run, '--port', '0'],
-  test: (run) => [run],
-  compare: (run) => [run, '--at', '1', '--models', 'other', '--oracle', 'exit:0', '--yes'],
-  // These take many runs, and leave out those that are not trusted; see below.
-  ci: () => undefined,
-  separate: () => undefined,
-  // These only read.
-  show: (run) => [run],
-  list: () => [],
-  tag: (run) => [run, '+planted'],
-  prune: () => ['--older-than', '1d'],
-  // Checked against its arguments only: the other commands need the run.
-  rm: () => undefined,
-  report: (run) => [run],
-  diff: (run) => [run, run],
-  locate: (run) => [run, 'planted'],
-  branches: (run) => [run],
-  files: (run) => [run],
-  audit: (run) => [run],
-  export: (run) => [run, '--jsonl'],
-  approvals: () => [],
-  policy: () => undefined,
-  docs: () => [],
-  // These start what the user names, or what Retake brings along.
-  record: () => undefined,
-  doctor: () => undefined,
-  demo: () => undefined,
-  sample: () => undefined,
-  bench: () => undefined,
-  trust: () => undefined,
-  // Its jobs go through the same functions; see test/web.
-  ui: () => undefined,
-}
-
-const STARTS =
-  'replay step eval snapshot fork rerun resume blame chaos verify bisect test compare'.split(' ')
-const READS = Object.keys(ARGUMENTS).filter(
-  (verb) => ![...STARTS, 'proxy'].includes(verb) && ARGUMENTS[verb]?.('') !== undefined,
-)
-
 describe('no command starts what a tape from elsewhere names', () => {
   let workspace: Workspace
   let beacon: Awaited<ReturnType<typeof startBeacon>>
@@ -150,11 +98,11 @@ describe('no command starts what a tape from elsewhere names', () => {
   })
 
   test('every verb is in the list', () => {
-    expect(Object.keys(ARGUMENTS).toSorted()).toEqual(Object.keys(verbs).toSorted())
+    expect(Object.keys(VERB_ARGUMENTS).toSorted()).toEqual(Object.keys(verbs).toSorted())
   })
 
   const attempt = async (verb: string, kind: string) => {
-    const args = ARGUMENTS[verb]?.(runs[kind] ?? '') ?? []
+    const args = VERB_ARGUMENTS[verb]?.(runs[kind] ?? '') ?? []
     const { code, stdout, stderr } = await workspace.retake([verb, ...args])
     return { started: beacon.take() > 0, code, said: stdout + stderr }
   }

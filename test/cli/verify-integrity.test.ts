@@ -6,7 +6,7 @@ import { readRecords } from '../support/forge-tape.js'
 import { linkModules, runLibrary } from '../support/run-library.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { folderWith, smallAgent, tapesOf } from './workspace.js'
-import { soakOnly } from '../support/soak.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 /** A folder with one recorded run; answers with the path of its tape. */
 async function recorded(): Promise<{ workspace: Workspace; tape: string }> {
@@ -53,23 +53,28 @@ test('a tape that lost only its seal is cut off, in verify, list and show', asyn
   })
 })
 
-test.each([
+const tails: readonly [string, (bytes: Buffer) => Buffer][] = [
   ['junk', () => Buffer.from('junk\n')],
   ['one newline', () => Buffer.from('\n')],
-  ['the same tape again', (bytes: Buffer) => bytes],
-])('a tape with %s after the seal is damaged, and replay refuses it', async (_, tailOf) => {
-  const { workspace, tape } = await recorded()
-  const { retake } = workspace
-  await appendFile(tape, tailOf(await readFile(tape)))
-  const found = await retake(['verify', 'last'])
-  expect(found.code).toBe(3)
-  expect(found.stdout).toMatch(/ damaged +not tried /)
-  const replayed = await retake(['replay', 'last'])
-  expect(replayed.code).toBe(1)
-  expect(replayed.stderr).toContain('TAPE_CORRUPT')
-  expect((await retake(['list'])).stdout).toContain('damaged')
-  expect((await retake(['show', 'last'])).stderr).toContain('TAPE_CORRUPT')
-})
+  ['the same tape again', (bytes) => bytes],
+]
+
+test.each(sampled(tails, ([tail]) => tail === 'one newline'))(
+  'a tape with %s after the seal is damaged, and replay refuses it',
+  async (_, tailOf) => {
+    const { workspace, tape } = await recorded()
+    const { retake } = workspace
+    await appendFile(tape, tailOf(await readFile(tape)))
+    const found = await retake(['verify', 'last'])
+    expect(found.code).toBe(3)
+    expect(found.stdout).toMatch(/ damaged +not tried /)
+    const replayed = await retake(['replay', 'last'])
+    expect(replayed.code).toBe(1)
+    expect(replayed.stderr).toContain('TAPE_CORRUPT')
+    expect((await retake(['list'])).stdout).toContain('damaged')
+    expect((await retake(['show', 'last'])).stderr).toContain('TAPE_CORRUPT')
+  },
+)
 
 test('a tape joined from two runs is damaged, whole or cut', async () => {
   soakOnly()

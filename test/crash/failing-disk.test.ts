@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { openTape, TapeWriter } from '../../packages/tape/src/node/index.js'
+import { openTape, TapeWriter } from '@retake/tape/node'
 
 const child = fileURLToPath(new URL('failing-disk-child.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'retake-disk-'))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTape } from '../../packages/tape/src/node/index.js'
+import { openTape } from '@retake/tape/node'
 import { startPostgres } from '../support/postgres.mjs'
 import { isSoak, repetitions, sampled } from '../support/soak.js'
 

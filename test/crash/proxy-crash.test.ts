@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTape } from '../../packages/tape/src/node/index.js'
+import { openTape } from '@retake/tape/node'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { repetitions } from '../support/soak.js'
 

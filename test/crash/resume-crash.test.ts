@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readRun } from '../../packages/tape/src/index.js'
-import { openTape } from '../../packages/tape/src/node/index.js'
+import { readRun } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
 import { startEffectProvider } from '../support/effect-provider.mjs'
 import { firstDifference } from '../support/first-difference.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
@@ -15,7 +15,7 @@ import { repetitions } from '../support/soak.js'
  * it, and resumed. It must come to the same end, and nothing that was answered
  * before the kill may be asked again: the provider counts.
  */
-const kills = repetitions('RETAKE_RESUME_KILLS', { beforeMerge: 6, soak: 100 })
+const kills = repetitions('RETAKE_RESUME_KILLS', { beforeMerge: 3, soak: 100 })
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agent = agentPath('resume/steps.mjs')
 
@@ -39,8 +39,11 @@ afterAll(async () => {
   await workspace.remove()
 })
 
-/** Records until a random moment around a random request; answers with the tape. */
-async function recordAndKill(folder: string): Promise<string> {
+/**
+ * Records until a random moment around a random request; answers with the tape. The first
+ * kill comes before the provider answers, so that at least one request is in doubt.
+ */
+async function recordAndKill(kill: number, folder: string): Promise<string> {
   mkdirSync(folder)
   const running = spawn(process.execPath, [cli, 'record', '--dir', folder, agent], {
     cwd: folder,
@@ -49,13 +52,15 @@ async function recordAndKill(folder: string): Promise<string> {
     detached: true,
   })
   const victim = Math.floor(Math.random() * requests)
-  const delayMs = Math.random() * 12
+  const delayMs = kill === 1 ? 0 : Math.random() * 12
   let seen = 0
-  const kill = (): void => {
+  const killAll = (): void => {
     if (running.exitCode === null) process.kill(-Number(running.pid), 'SIGKILL')
   }
   provider.onRequest(() => {
-    if (seen++ === victim) setTimeout(kill, delayMs)
+    if (seen++ !== victim) return
+    if (delayMs === 0) killAll()
+    else setTimeout(killAll, delayMs)
   })
   await new Promise((resolve) => running.on('exit', resolve))
   provider.onRequest(undefined)
@@ -69,7 +74,7 @@ async function recordAndKill(folder: string): Promise<string> {
 async function recordUntilKilled(kill: number): Promise<string> {
   for (let attempt = 1; attempt <= 5; attempt++) {
     provider.counts.clear()
-    const tape = await recordAndKill(join(workspace.folder, `kill-${kill}-${attempt}`))
+    const tape = await recordAndKill(kill, join(workspace.folder, `kill-${kill}-${attempt}`))
     if (openTape(tape).status === 'truncated') return tape
   }
   throw new Error('five kills in a row came too late')

@@ -3,7 +3,6 @@ import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { planPinned, searchableSteps } from '@retake/engine'
-import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
@@ -14,7 +13,11 @@ import {
   findAmbient,
   type FoundAmbient,
 } from '../../packages/cli/dist/blame/ambient.js'
-import { viewRun } from '../../packages/cli/dist/runs/view-run.js'
+import {
+  processOf,
+  type SearchedProcess,
+  searchedSteps,
+} from '../../packages/cli/dist/blame/process-tree.js'
 import { folderWith, tapesOf } from '../cli/workspace.js'
 
 const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href
@@ -83,7 +86,8 @@ const linesOf = (stdout: string): Lines =>
   )
 
 /** Runs a fork with every step and some ambient inputs pinned. */
-async function forked(tape: Tape, found: FoundAmbient, pinned: readonly number[]) {
+async function forked(process: SearchedProcess, found: FoundAmbient, pinned: readonly number[]) {
+  const { tape } = process
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-ambient-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const plan = planPinned(tape, {
@@ -91,7 +95,7 @@ async function forked(tape: Tape, found: FoundAmbient, pinned: readonly number[]
     mode: 'free',
     seed: 1,
     folder,
-    ambient: ambientPlan(found, pinned),
+    ambient: ambientPlan(found, pinned, process),
   })
   let stdout = ''
   const end = await continueAgent(tape, plan, {
@@ -104,12 +108,13 @@ async function forked(tape: Tape, found: FoundAmbient, pinned: readonly number[]
 
 test('a fork gets each ambient input from the tape or live, as its plan says', async () => {
   const { tape, recorded } = await recordedRun()
+  const process = processOf(tape)
   const { drawSites = {}, divergences } = await replayAgent(tape, {
     stdio: 'ignore',
     reportsDrawSites: true,
   })
   expect(divergences).toEqual([])
-  const found = findAmbient(tape, viewRun(tape).recordedSteps, { drawSites, env: {} })
+  const found = findAmbient(process, searchedSteps(process), { drawSites, env: {} })
   const { inputs } = found
   const site = (text: string): string =>
     `agent.mjs:${AGENT.split('\n').findIndex((line) => line.includes(text)) + 1}`
@@ -137,9 +142,9 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
   expect(inputs[0]?.input.value).toMatch(/^[A-Z][a-z]+day, \d+ [A-Z][a-z]+ 20\d\d \d\d:\d\d$/)
   expect(inputs[2]?.input.value).toMatch(/^0(\.\d+)?$/)
 
-  expect(await forked(tape, found, [...inputs.keys()])).toEqual(recorded)
+  expect(await forked(process, found, [...inputs.keys()])).toEqual(recorded)
 
-  const live = await forked(tape, found, [])
+  const live = await forked(process, found, [])
   expect(live).toMatchObject({
     input: 'hello',
     gone: 'was there',
@@ -153,7 +158,7 @@ test('a fork gets each ambient input from the tape or live, as its plan says', a
   })
   for (const name of ['early', 'late', 'random']) expect(live[name]).not.toBe(recorded[name])
 
-  const some = await forked(tape, found, [1, 5])
+  const some = await forked(process, found, [1, 5])
   expect(some).toMatchObject({ late: recorded['late'], data: 'old data', notes: 'new notes' })
   expect(some['early']).not.toBe(recorded['early'])
 })
@@ -171,14 +176,15 @@ await say('one')
   await workspace.retake(['record', 'agent.mjs'])
   const [file = ''] = await tapesOf(workspace)
   const tape = openTape(file)
+  const process = processOf(tape)
   trustInThisProcess(tape)
   vi.stubEnv('TIMES', '4')
   onTestFinished(() => void vi.unstubAllEnvs())
   const { drawSites = {} } = await replayAgent(tape, { stdio: 'ignore', reportsDrawSites: true })
-  const found = findAmbient(tape, viewRun(tape).recordedSteps, { drawSites, env: {} })
+  const found = findAmbient(process, searchedSteps(process), { drawSites, env: {} })
   const { inputs } = found
   const clock = inputs.findIndex(({ input }) => input.kind === 'clock')
-  const lines = await forked(tape, found, [clock])
+  const lines = await forked(process, found, [clock])
   const recorded = [...tape.events()].flatMap((event) =>
     event.type === 'draw' && event.kind === 'Date.now' ? [event.value] : [],
   )

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { folderWith, tapesOf } from '../cli/workspace.js'
 import { agentPath } from '../support/run-retake.mjs'
 import { rewriteTape } from '../support/rewrite-tape.js'
+import { soakOnly } from '../support/soak.js'
 
 /** Writes to a child before and after its answers; the second line is taken from a file. */
 const agent = `
@@ -81,6 +82,7 @@ test('a tape without such events replays as it did, and still notices other byte
 })
 
 test('every way to start a program replays without such events, too', async () => {
+  soakOnly()
   const workspace = await folderWith({})
   const made = await workspace.retake(['record', agentPath('processes.mjs')])
   expect(made.code, made.stderr).toBe(0)

@@ -22,14 +22,29 @@ async function inWorkspace<T>(work: (workspace: Workspace) => Promise<T>): Promi
   }
 }
 
-/** Runs one story of `api.mjs` and gives what it saw. */
-const tell = (story: string, env: Readonly<Record<string, string>> = {}) =>
+type Seen = Readonly<Record<string, unknown>>
+
+const tellApi = <T>(
+  story: string | readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) =>
   inWorkspace(async ({ folder }) => {
     const program = agentPath('library/api.mjs')
     const task = { story, base: provider.url, h2Base: provider.h2Url }
     const { result } = await runLibrary(program, task, { cwd: folder, env })
-    return result as Readonly<Record<string, unknown>>
+    return result as T
   })
+
+/** Stories that leave nothing behind share a process, one after the other. */
+const TOGETHER = ['output', 'divergence', 'nested', 'context', 'tools']
+let together: Promise<Readonly<Record<string, Seen>>> | undefined
+
+/** Runs one story of `api.mjs` and gives what it saw. */
+async function tell(story: string, env?: Readonly<Record<string, string>>): Promise<Seen> {
+  if (!TOGETHER.includes(story)) return tellApi<Seen>(story, env)
+  together ??= tellApi(TOGETHER)
+  return (await together)[story] ?? {}
+}
 
 describe('record and replay', () => {
   test('give the output, and the run that was written', async () => {

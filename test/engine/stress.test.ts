@@ -9,7 +9,7 @@ import { repetitions } from '../support/soak.js'
  * errors of order showed up in one of three runs, so `test:nodes` and a soak
  * run a hundred. RETAKE_STRESS_CYCLES chooses.
  */
-const cycles = repetitions('RETAKE_STRESS_CYCLES', { beforeMerge: 2, soak: 100 })
+const cycles = repetitions('RETAKE_STRESS_CYCLES', { beforeMerge: 1, soak: 100 })
 
 let provider: Provider
 beforeAll(async () => {

@@ -139,23 +139,21 @@ export const programs: readonly Program[] = [
   ]),
 ]
 
-/** Run before each merge: a program for each way in or out of a process. The others run in a soak. */
+/**
+ * Run before each merge: a program for each way in or out of a process, unless another
+ * test replays the same. The others run in a soak.
+ */
 export const sampledPrograms: ReadonlySet<string> = new Set([
   'server-express.mjs',
   'requests-koa.mjs',
   'requests-hono-stream.mjs',
-  'stdin-lines.mjs',
   'children-git.mjs',
   'children-ipc.mjs',
   'workers.mjs',
   'common-js.cjs',
   'dist/agent.mjs',
-  'ai-sdk-tools.mjs',
-  'early-break.mjs',
-  'mcp-stdio.mjs',
   'files.mjs',
   'timers.mjs',
   'crash.mjs',
   'vm-context.mjs',
-  'shell.sh',
 ])

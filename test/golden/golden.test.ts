@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readTape } from '../../packages/tape/src/browser/index.js'
-import { openOwnTape } from '../../packages/tape/src/node/index.js'
+import { readTape } from '@retake/tape/browser'
+import { openOwnTape } from '@retake/tape/node'
 import { contentsOf, writeGolden } from './make-golden.mjs'
 
 const here = (name: string): string => join(import.meta.dirname, name)

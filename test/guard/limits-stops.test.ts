@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openTape } from '@retake/tape/node'
 import { guard, record, replay, type GuardResult } from 'retake'
+import { z } from 'zod'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { codeOf, guardIn, reasons, turn } from './limits-setup.js'
@@ -250,6 +251,50 @@ test('a replay is stopped where its recording was, whatever the limits are by th
   expect(await replay(run.path, agent(1))).toMatchObject({ output })
   expect(await replay(run.path, agent(9))).toMatchObject({ output })
   expect(starts).toBe(3)
+})
+
+test('policy and limits come before a schema, in a recording and in its replay under other limits', async () => {
+  const { folder, remove } = await makeWorkspace()
+  onTestFinished(remove)
+  // zod calls an asynchronous check twice.
+  let checked = new Set<string>()
+  const agent =
+    (calls: number, rules: readonly object[] = []) =>
+    async () => {
+      const policy = { name: 'shop', rules: [{ deny: 'closed' }, ...rules] as never[] }
+      const run = guard({
+        name: 'schemas',
+        limits: { calls, tools: { slow: { calls: 1 } } },
+        policy,
+      })
+      const schema = (isSlow: boolean) =>
+        z.object({ id: z.string().transform((id) => `${id}!`) }).refine((args) => {
+          checked.add(args.id)
+          return isSlow ? turn().then(() => true) : true
+        })
+      for (const name of ['quick', 'slow', 'closed'])
+        run.tool(name, ({ id }) => id, { input: schema(name === 'slow') })
+      const results = await Promise.all(['a', 'b', 'c'].map((id) => run.call('slow', { id })))
+      for (const id of ['d', 'e', 'f']) results.push(await run.call('quick', { id }))
+      results.push(await run.call('closed', { id: 'g' }))
+      return results.map(({ status, output, exitReason }) => [status, output, exitReason])
+    }
+  const { output, run } = await record({ name: 'schemas', dir: folder }, agent(3))
+  expect(output).toEqual([
+    ['done', 'a!', undefined],
+    ['stopped', undefined, 'calls'],
+    ['stopped', undefined, 'calls'],
+    ['done', 'd!', undefined],
+    ['done', 'e!', undefined],
+    ['stopped', undefined, 'calls'],
+    ['denied', undefined, undefined],
+  ])
+  expect([...checked]).toEqual(['a!', 'd!', 'e!'])
+  for (const again of [agent(9), agent(1), agent(9, [{ deny: 'quick' }])]) {
+    checked = new Set()
+    expect(await replay(run.path, again)).toMatchObject({ output })
+    expect([...checked]).toEqual(['a!', 'd!', 'e!'])
+  }
 })
 
 test('a result that is too large is not returned, and not on the tape', async () => {

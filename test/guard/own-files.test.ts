@@ -1,7 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { guard, loadPolicy, openTape, presets, record, replay } from 'retake'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { hasSandbox } from '../support/has-sandbox.js'
 import { makeWorkspace } from '../support/run-retake.mjs'
 
 async function project(): Promise<{ folder: string; runs: string }> {
@@ -45,6 +47,36 @@ test('a model that may write the project cannot approve its own call', async () 
     status: 'done',
   })
 })
+
+test.skipIf(!hasSandbox)(
+  'the filter of the sandbox cannot be changed through its descriptor',
+  async () => {
+    const { folder, runs } = await project()
+    const policy = { name: 'offline', network: { allow: [] }, shell: { allow: [['true']] } }
+    const run = guard({ name: 'filter', dir: runs, policy })
+    onTestFinished(() => void run.end())
+    run.tool('start', () => execFileSync('true').length)
+    run.tool('write', write)
+    expect(await run.call('start', {})).toMatchObject({ status: 'done' })
+    const links = readdirSync('/proc/self/fd').map((fd) => `/proc/self/fd/${fd}`)
+    const filter = links.find((link) => target(link).includes('retake-filter-'))
+    expect(await run.call('write', { path: filter, text: '' })).toMatchObject({
+      error: { code: 'GUARD_OWN_FILES' },
+    })
+    expect(await run.call('write', { path: join(folder, 'a'), text: '' })).toMatchObject({
+      status: 'done',
+    })
+  },
+)
+
+/** Empty for a descriptor that was closed meanwhile. */
+function target(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return ''
+  }
+}
 
 test('the tape that records a tool is closed to it, and stays whole', async () => {
   const { folder, runs } = await project()

@@ -8,7 +8,7 @@ import { agentPath, makeWorkspace, run as start } from '../support/run-retake.mj
 /** Queues that run a plain function of a tool outside of its scopes while they are busy. */
 const ESCAPING = ['p-queue', 'fastq', 'async.queue', 'dataloader']
 
-test('a function in a busy queue stays in scope if the tool binds it; docs name the others', async () => {
+test('a function in a busy queue stays in scope if the tool binds it; others are in the docs, and never recorded as blocked', async () => {
   const { folder, remove } = await makeWorkspace()
   onTestFinished(remove)
   const { stdout, stderr } = await start(
@@ -18,10 +18,13 @@ test('a function in a busy queue stays in scope if the tool binds it; docs name 
   )
   const results = JSON.parse(stdout || JSON.stringify(stderr)) as Record<
     string,
-    Record<'plain' | 'bound' | 'benign', string>
+    Record<'plain' | 'bound' | 'benign' | 'record', string> & { readonly happened: boolean }
   >
   for (const [name, { bound, benign }] of Object.entries(results))
     expect([bound, benign], name).toEqual(['denied PATH_OUTSIDE_ROOT', 'done inside'])
+  // Where a scope cannot follow, the record does not claim that it did.
+  for (const [name, { record, happened }] of Object.entries(results))
+    expect(record, name).toBe(happened ? 'done' : 'denied WRITE_NOT_ALLOWED')
   const escaped = Object.keys(results).filter((name) => results[name]?.plain.startsWith('done'))
   expect(escaped).toEqual(ESCAPING)
   expect(results['p-limit']?.plain).toBe('denied PATH_OUTSIDE_ROOT')

@@ -22,9 +22,12 @@ import { repetitions, sampled } from '../support/soak.js'
 
 const isNewest = process.env['RETAKE_SDKS'] === 'newest'
 const folder = isNewest ? '../newest/.agents' : '../sdks/agents'
-/** Before a merge: without those that differ from another only in transport or host. */
+/**
+ * Before a merge: without those that differ from another only in transport or host, and
+ * without frameworks and MCP, which test/frameworks and engine/mcp record and replay.
+ */
 const isVariant = ({ title }: Scene): boolean =>
-  /Azure|HTTP\/1|families|tracing|groq|sdk over HTTP|client over stdio/.test(title)
+  /Azure|compatible|HTTP\/1|families|groq|langchain|agents|adk|modelcontext/.test(title)
 const table = isNewest
   ? [...scenes, ...newestScenes]
   : sampled(scenes, (scene) => !isVariant(scene))

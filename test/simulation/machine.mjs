@@ -34,6 +34,7 @@ export function installMachine(seed) {
 
 /** A process starts on this machine: its clocks and random numbers follow from the seed. */
 export function startProcess(seed) {
+  forgetRunIds(seed)
   random = new Seeded(seed)
   syncs = 0
   loop.clear()
@@ -47,6 +48,13 @@ export function startProcess(seed) {
     }
   }
   writers.clear()
+}
+
+/** Processes remember the run ids of the current second. The new one knows none, so it is another second. */
+function forgetRunIds(seed) {
+  random = new Seeded(seed)
+  loop.nowMs = -1000
+  newRunId()
 }
 
 /** Connects the machine to an outside world. */
@@ -108,4 +116,5 @@ for (const name of ['create', 'reopen']) {
     return writer
   }
 }
+const { newRunId } = await import('../../packages/engine/dist/run-id.js')
 export const { readRun } = await import('@retake/tape')

@@ -1,6 +1,7 @@
 /**
  * Deliberate mistakes, one line each. The simulation must notice every one of them; a
- * mistake it does not notice is a hole in the simulation.
+ * mistake it does not notice is a hole in the simulation. `seed` is one that notices it early;
+ * without it, the first seed does.
  */
 export const MUTANTS = [
   {
@@ -30,12 +31,14 @@ export const MUTANTS = [
   },
   {
     name: 'matching in sequence ignores what is asked',
+    seed: '4',
     file: 'engine/dist/player/sequence-matcher.js',
     line: 'if (recordedSha(this.tape, event.seq) !== bodySha(masked))',
     mutant: 'if (false)',
   },
   {
     name: 'matching by content ignores the content',
+    seed: '6',
     file: 'engine/dist/player/content-matcher.js',
     line: 'const identical = this.identical(event, body);',
     mutant: 'const identical = this.#sameKind(event);',
@@ -54,21 +57,30 @@ export const MUTANTS = [
   },
   {
     name: 'a request leaves before the sync that it shares',
+    seed: '4',
     file: 'engine/dist/sessions/record-session.js',
     line: 'this.#startWhenDurable(operation);',
     mutant: 'outsideRuns(() => this.#answers.start(operation));',
   },
   {
     name: 'a sync releases those that came after it began',
+    seed: '5',
     file: 'tape/dist/node/tape-file.js',
     line: 'one.end <= this.#synced',
     mutant: 'true',
   },
   {
     name: 'a shared sync forgets the name of the file',
+    seed: '3',
     file: 'tape/dist/node/tape-file.js',
     line: 'syncFolderLater(dirname(this.path), syncFile);',
     mutant: 'syncFile();',
+  },
+  {
+    name: 'a run ends before its last write, which the end shares with the seal',
+    file: 'engine/dist/sessions/record-session.js',
+    line: 'this.writer.seal({ privateKey: this.#signingKey });',
+    mutant: '',
   },
   {
     name: 'the writer that continues a tape forgets what is on it',
@@ -84,12 +96,14 @@ export const MUTANTS = [
   },
   {
     name: 'the hand-over repeats what may have had its effect',
+    seed: '3',
     file: 'engine/dist/player/hand-over.js',
     line: 'const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt;',
     mutant: "const decision = 'retry';",
   },
   {
     name: 'the hand-over asks before the tape is on disk',
+    seed: '5',
     file: 'engine/dist/player/hand-over.js',
     line: 'writer.barrier();',
     mutant: ';',

@@ -3,10 +3,13 @@ import { TestRunner, type RunnerTestCase } from 'vitest'
 /** True in `npm run soak`, which runs the full matrices and all repetitions. */
 export const isSoak = process.env['RETAKE_SOAK'] === '1'
 
+/** Skips the test that calls it, with a reason that the report shows. Not for concurrent tests. */
+export const skipTest = (reason: string): never =>
+  TestRunner.getCurrentTest<RunnerTestCase>().context.skip(reason)
+
 /** Skips the test that calls it, unless in a soak. Not for concurrent tests. */
 export function soakOnly(): void {
-  const { context } = TestRunner.getCurrentTest<RunnerTestCase>()
-  context.skip(!isSoak, 'runs in `npm run soak`')
+  if (!isSoak) skipTest('runs in `npm run soak`')
 }
 
 /** A number of repetitions. The environment variable, if set, overrides both. */

@@ -33,6 +33,8 @@ describe('a call that waits for approval', () => {
     const { page, waiting, ended } = await openWaiting()
     expect(await waiting.textContent()).toContain('It is a lot.')
     expect(await waiting.getByLabel('Arguments of refund').textContent()).toContain('"<b>Ann</b>"')
+    // In the header of the page, the list of steps and the header of the step.
+    expect(await page.getByText(/^waits for approval/).count()).toBe(3)
     expect(await seriousViolations(page)).toEqual([])
     await waiting.getByLabel('Reason (stored with the run)').fill('a good customer')
     await waiting.getByRole('button', { name: 'Approve' }).click()
@@ -43,6 +45,7 @@ describe('a call that waits for approval', () => {
       reason: 'a good customer',
     })
     await waiting.waitFor({ state: 'detached' })
+    await page.getByText(/^waited$/).waitFor()
   })
 
   test('does not run when it is refused, and the run shows it as denied', async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { atOldPort } from '../support/at-old-port.js'
@@ -182,6 +183,34 @@ describe('running again', () => {
     const divergence = dialogOf(page).getByRole('region', { name: 'Divergence' })
     expect(await divergence.innerText()).toMatch(/careful.*generous/s)
   })
+})
+
+test('a run becomes a test with one button', async () => {
+  const page = await openStep()
+  await page.getByRole('button', { name: 'Write test' }).click()
+  await dialogOf(page).getByRole('button', { name: 'Write test' }).click()
+  await dialogOf(page).getByText('node --test test/demo.test.mjs').waitFor()
+  const text = await readFile(join(demo.folder, 'test/demo.test.mjs'), 'utf8')
+  expect(text).toContain(`retake test ${demo.run}`)
+  expect(await seriousViolations(page)).toEqual([])
+})
+
+test('the table of a comparison is a picture', async () => {
+  const row = { trials: 5, judged: 5, costUsd: 0.01, medianMs: 1200 }
+  const rows = [
+    { name: 'gpt-4o', ...row, passed: 5, interval: { low: 0.5, high: 1 } },
+    { name: 'gpt-4o-mini', ...row, passed: 1, note: '1 missing: stopped' },
+  ]
+  const folder = join(demo.folder, '.retake/runs', `${demo.run}.compare`)
+  await mkdir(folder, { recursive: true })
+  const table = { at: '2', oracle: 'exit:0', rows }
+  await writeFile(join(folder, 'table.json'), JSON.stringify({ version: 1, table }))
+  const page = await openStep()
+  await page.getByRole('button', { name: 'Models' }).click()
+  await dialogOf(page)
+    .getByRole('row', { name: /gpt-4o-mini 1 of 5.*1 missing/ })
+    .waitFor()
+  expect(await seriousViolations(page)).toEqual([])
 })
 
 test('what cannot be done with a run says why, at its button and in the palette', async ({

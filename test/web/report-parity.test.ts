@@ -4,8 +4,8 @@ import { readRun } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import type { SearchProgress } from '@retake/web'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { reportRun } from '../../packages/cli/src/report/report-run.js'
-import { writeReport } from '../../packages/cli/src/report/report-run.js'
+import { reportRun } from '../../packages/cli/dist/report/report-run.js'
+import { writeReport } from '../../packages/cli/dist/report/report-run.js'
 import { findingsFile } from '../support/blame-findings.js'
 import { startProvider } from '../support/loopback-provider.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
@@ -52,7 +52,7 @@ test('a report answers every call as the local viewer does, for runs of all kind
   for (const run of runs) {
     const tape = join(workspace.folder, '.retake/runs', `${run}.tape`)
     const file = join(workspace.folder, `${run}.html`)
-    writeReport(file, reportRun(tape, { withSource: true, redact: [] }).html)
+    writeReport(file, reportRun(tape, { withSource: true, redact: [], allowsSecrets: false }).html)
     await page.goto('about:blank')
     await page.goto(reportUrl(file, run))
     const pairs = callsOf(tape)

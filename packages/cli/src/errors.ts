@@ -92,6 +92,65 @@ export const cliErrors = errorTable({
     'Check who owns the folder of the tapes, and remove it again.',
     { cause },
   ],
+  RUN_RETAINED: (id: string) => [
+    `Run ${id} is not removed.`,
+    'It has the tag `hold`: somebody wants it to stay.',
+    `If you may lift the hold: retake tag ${id} -hold`,
+  ],
+  RUN_NOT_IN_TRASH: (id: string, folder: string) => [
+    `Run ${id} is not in the trash.`,
+    `No run in ${folder} has this id: it was removed for good, or never there.`,
+    'Run `retake gc --trash` to list what can be restored.',
+  ],
+  RUN_ALREADY_THERE: (id: string, tape: string) => [
+    `Run ${id} is not restored.`,
+    `There is a tape ${tape}.`,
+    'Move it away first.',
+  ],
+  // Keys and receipts
+  KEY_EXISTS: (file: string) => [
+    'There is a key for seals.',
+    `It is in ${file}.`,
+    'Add --replace to put it aside; receipts that it signed stay valid.',
+  ],
+  KEY_NOT_FOUND: (given: string) => [
+    `There is no key "${given}".`,
+    'It is neither the name of a known key, nor a public ed25519 key, nor a PEM file with one.',
+    'Run `retake keys` for the names; the owner prints the key with `retake keys export seal`.',
+  ],
+  KEY_NOT_IMPORTED: (file: string, cause: unknown) => [
+    `${file} is not a private key for seals.`,
+    systemSaid(cause),
+    'Name a PEM file with a private ed25519 key.',
+    { cause },
+  ],
+  KEYS_UNREADABLE: (file: string, cause: unknown) => [
+    `The names of trusted keys in ${file} cannot be read.`,
+    systemSaid(cause),
+    'Correct the file, or remove it and name the keys again with `retake keys trust`.',
+    { cause },
+  ],
+  RECEIPT_NOT_POSSIBLE: (id: string, why: string) => [
+    `There is no receipt for run ${id}.`,
+    why,
+    'A receipt needs the intact tape of a run that has ended; record it again with `retake record --sign`.',
+  ],
+  RECEIPT_STEP_OF_PARENT: (label: string, id: string, parent: string) => [
+    `Step ${label} is not on the tape of run ${id}.`,
+    'The run is a branch, and shares this step with its parent.',
+    `Make a receipt of the parent: retake receipt ${parent} --steps ${label}`,
+  ],
+  RECEIPT_SHOWS_NEIGHBORS: (id: string, events: readonly string[]) => [
+    'The receipt would show more than these steps.',
+    `Run ${id} was recorded without --sign, so events share hashes with the steps: ${listed(events)}.`,
+    'Record with --sign, or add --allow-neighbors to disclose these events, too.',
+  ],
+  RECEIPT_UNREADABLE: (file: string, cause: unknown) => [
+    `The receipt ${file} cannot be read.`,
+    systemSaid(cause),
+    'Name the file that `retake receipt --out` wrote.',
+    { cause },
+  ],
   TEXT_NOT_FOUND: (
     run: string,
     text: string,
@@ -117,6 +176,51 @@ export const cliErrors = errorTable({
     `The trusted run cannot be saved in ${file}.`,
     systemSaid(cause),
     'Set XDG_STATE_HOME to a writable folder, or add --trust to each command.',
+    { cause },
+  ],
+
+  // Exports and imports
+  IMPORT_DOWNLOAD_FAILED: (url: string, why: string) => [
+    `${url} cannot be downloaded.`,
+    why,
+    'Check the id of the trace, LANGFUSE_BASE_URL and the keys of the project.',
+  ],
+  EXPORT_FAILED: (url: string, sent: number, why: string) => [
+    `The export to ${url} did not succeed.`,
+    `${sent === 0 ? 'No span was' : `Only the first ${sent} spans were`} accepted. ${why}`,
+    'Check the address, and export again: the tape has everything, and spans keep their ids, so none is counted twice.',
+  ],
+  EXPORT_REJECTED: (url: string, rejected: number, why: string) => [
+    `${url} rejected ${rejected} spans.`,
+    why === '' ? 'It did not say why.' : `It said: ${why}`,
+    'Check the limits of the receiver; `--attributes gen_ai` and leaving out --content make spans smaller.',
+  ],
+  FILE_NOT_WRITABLE: (file: string, cause: unknown) => [
+    `${file} cannot be written.`,
+    systemSaid(cause),
+    'Choose another file.',
+    { cause },
+  ],
+  IMPORT_UNREADABLE: (file: string, cause: unknown) => [
+    `${file} cannot be read.`,
+    systemSaid(cause),
+    'Check the path.',
+    { cause },
+  ],
+  IMPORT_FORMAT_UNKNOWN: (file: string, formats: string) => [
+    `The format of ${file} is not known.`,
+    `It does not look like any of ${formats}.`,
+    'Name the format with --from, or export the data as OTLP.',
+  ],
+  NOTHING_IMPORTED: (file: string, problems: string) => [
+    `${file} contains nothing that can be imported.`,
+    problems === '' ? 'No span was found.' : `Found: ${problems}.`,
+    'Check that it is the file you meant, and name its format with --from.',
+  ],
+  PORT_NOT_FREE: (port: number, cause: unknown) => [
+    `Port ${port} cannot be used.`,
+    systemSaid(cause),
+    'Choose another one with --listen=<port>.',
     { cause },
   ],
 
@@ -263,9 +367,9 @@ export const cliErrors = errorTable({
 
   // Blame, chaos and oracles
   FINDINGS_UNREADABLE: (file: string, cause: unknown) => [
-    `The findings of blame, ${file}, cannot be read.`,
+    `The findings in ${file} cannot be read.`,
     `${reason(cause)}.`,
-    'Search again with `retake blame`: finished forks are not run again. If a newer Retake wrote the file, use that version.',
+    'Run `retake blame` or `retake fix` again: finished forks are not repeated. If a newer Retake wrote the file, use that version.',
     { cause },
   ],
   BLAME_NO_STEPS: (run: string) => [
@@ -422,9 +526,11 @@ export const cliErrors = errorTable({
     'Choose a writable file with --out.',
     { cause },
   ],
-  TEST_NEEDS_ENTRY: (run: string) => [
+  TEST_NEEDS_ENTRY: (run: string, part: 'function' | 'input') => [
     `Run ${run} was recorded by record(), not from a program.`,
-    'A test has to call the same function, and the tape does not name it.',
+    part === 'function'
+      ? 'A test has to call the same function, and the tape does not name it.'
+      : 'A test has to call its function with the same input, and JSON cannot express that of the tape.',
     `Name it and its input: retake test ${run} --entry src/agent.ts#handle --input '"order 1182"'`,
   ],
   TEST_WOULD_FAIL: (run: string, why: string) => [
@@ -439,6 +545,12 @@ export const cliErrors = errorTable({
   ],
 
   // Reports
+  MANIFEST_UNREADABLE: (file: string, cause: unknown) => [
+    `The manifest ${file} cannot be read.`,
+    systemSaid(cause),
+    'Name a file that `retake verify --write-manifest` wrote.',
+    { cause },
+  ],
   REPORT_NOT_WRITABLE: (file: string, cause: unknown) => [
     `The report cannot be written to ${file}.`,
     systemSaid(cause),
@@ -459,6 +571,55 @@ export const cliErrors = errorTable({
     'Some matching text could not be removed, so nothing was written.',
     `It can still be read in ${steps === 1 ? 'one step' : `${steps} steps`} after redacting, spread over parts that cannot be blanked.`,
     'Use a pattern that matches less, or one that matches each part on its own.',
+  ],
+
+  SECRETS_FOUND: (run: string, findings: number, first: string) => [
+    `Run ${run} is not passed on: it contains ${findings === 1 ? 'what looks like a secret' : `${findings} values that look like secrets`}.`,
+    `The first is in ${first}. A recorder of an older version, or a secret that it could not recognise, leaves them on a tape.`,
+    `List them with \`retake scan ${run}\`, write a copy without them with \`retake scrub ${run}\`, or add --allow-secrets.`,
+  ],
+  SCRUB_WOULD_OVERWRITE: (file: string) => [
+    `The scrubbed copy would replace ${file}.`,
+    'A tape is never replaced.',
+    'Name another folder with -o.',
+  ],
+
+  NAMES_UNREADABLE: (file: string, cause: unknown) => [
+    `The list of names ${file} cannot be read.`,
+    systemSaid(cause),
+    'Name a text file with one name on each line.',
+    { cause },
+  ],
+  VAULT_MISSING: (file: string, run: string) => [
+    `There is no vault for this copy of run ${run}.`,
+    `${file} does not exist. Only a copy that was written with --vault has one.`,
+    'Put the vault beside the copy, under the same name.',
+  ],
+  VAULT_DAMAGED: (file: string, why: string) => [
+    `The vault ${file} is damaged.`,
+    `${why} It was not copied completely, or somebody changed it.`,
+    'Copy it again. Without a vault, the copy can still be read, and replayed with pseudonyms.',
+  ],
+  VAULT_OF_ANOTHER_TAPE: (file: string, run: string) => [
+    `${file} is not the vault of this copy of run ${run}.`,
+    'A vault belongs to the digest of one copy; the copy beside it has another one.',
+    'Put the vault of this copy beside it, or remove the one that is there.',
+  ],
+  VAULT_KEY_WRONG: (file: string, needed: string, given: string) => [
+    `The vault ${file} cannot be opened with this key.`,
+    `It was closed with key ${needed}, and this one is ${given}.`,
+    'Set RETAKE_VAULT_KEY to the key of whoever wrote the copy; `retake keys` names the own one.',
+  ],
+  VAULT_KEY_MISSING: (run: string, needed: string) => [
+    `The vault of run ${run} cannot be opened: there is no key.`,
+    `It was closed with key ${needed}, which is neither in RETAKE_VAULT_KEY nor in the state folder of this user. Without it, nobody can open the vault.`,
+    'Set RETAKE_VAULT_KEY to the key of whoever wrote the copy, or replay the copy with pseudonyms.',
+  ],
+  VAULT_KEY_INVALID: (source: string, cause?: unknown) => [
+    `${source} is not a key for vaults.`,
+    cause === undefined ? 'It is not 32 bytes in base64 or hex.' : systemSaid(cause),
+    'Copy the whole content of vault.key of whoever wrote the copy.',
+    { cause },
   ],
 
   // Guard
@@ -537,6 +698,120 @@ export const cliErrors = errorTable({
     systemSaid(cause),
     'Name a readable file whose first line is the password.',
     { cause },
+  ],
+  TEST_REQUEST_CHANGED: (what: string, site: string | undefined) => [
+    `The program makes a request that is not on the tape: ${what}.`,
+    site === undefined
+      ? 'Its code has changed since the recording.'
+      : `It is made at ${fromHere(site)}.`,
+    'Correct the program, or record the run again if the change is intended.',
+  ],
+  // Fixes
+  FIX_NO_FAILURE: (run: string) => [
+    `Run ${run} did not fail in a way that can be read from its tape.`,
+    'It ended with exit code 0 and without an exception. Symptoms alone do not count as a failure.',
+    'Say what passing means with --oracle, for example --oracle stdout:/refunded/.',
+  ],
+  FIX_NOT_JUDGED: (run: string, why: string) => [
+    `The oracle cannot judge run ${run}.`,
+    why,
+    'Give an oracle that decides this run; `retake docs oracles` lists them.',
+  ],
+  FIX_NOT_FORKABLE: (run: string, why: string) => [
+    `Run ${run} cannot be run again with a fix.`,
+    `${why}.`,
+    'Record the program with `retake record <file>`, or define the function with `defineAgent`, so that the tape names its `entry`.',
+  ],
+  FIX_NO_SOURCE: (run: string, folder: string) => [
+    `The source of run ${run} is not here.`,
+    `None of its files exists in ${folder}.`,
+    'Run the command in a checkout of the project.',
+  ],
+  FIX_PROJECT_TOO_LARGE: (folder: string) => [
+    `The project ${folder} is too large to copy.`,
+    'Fixes are tried in a copy, which may have 20,000 files and 1 GB without installed packages.',
+    'Move data out of the project, or add a package.json to the folder of the agent.',
+  ],
+  FIX_SOURCE_CHANGED: (file: string) => [
+    `${file} changed while fixes were tried.`,
+    'A fix is only valid for the text that it was proven with.',
+    'Run the command again.',
+  ],
+  FIX_OUTSIDE_PROJECT: (file: string) => [
+    `A fix would change ${file}.`,
+    'It is outside of the project, a link, or belongs to installed packages.',
+    'Fixes may only change files of the project.',
+  ],
+  FIX_SANDBOX_MISSING: (why: string) => [
+    'Code written by a model is not run without a sandbox.',
+    `There is none: ${why}.`,
+    'Install bubblewrap, use --no-ai, or accept the risk with --no-sandbox.',
+  ],
+  FIX_POLICY_OBSERVES: () => [
+    'The policy of this project does not allow fixes to be applied.',
+    'retake.config sets `fix: { policy: "observe" }`.',
+    'Set it to `suggest`, `apply` or `auto`.',
+  ],
+  FIX_NOT_APPROVED: () => [
+    'The fix was not applied.',
+    'Nobody approved it: there is no terminal, and --yes is missing.',
+    'Add --yes to apply it.',
+  ],
+  FIX_NOT_PROVEN: (fix: string, run: string) => [
+    `Fix ${fix} cannot be applied.`,
+    `It is not a proven fix of the last \`retake fix ${run}\`.`,
+    'Search again, or reload the page.',
+  ],
+  FIX_DIRTY: (files: readonly string[]) => [
+    `${listed(files)} ${files.length === 1 ? 'has' : 'have'} uncommitted changes.`,
+    'The fix would be mixed with them.',
+    'Commit or stash them, or add --force.',
+  ],
+  FIX_CIRCUIT_OPEN: (what: string) => [
+    'The fix was not applied: the circuit breaker is open.',
+    what,
+    'Look at `retake fix --history`; --force applies it nevertheless.',
+  ],
+  FIX_NOTHING_TO_UNDO: () => [
+    'There is no fix to undo.',
+    'No fix was applied in this project, or all were undone.',
+    '`retake fix --history` lists what was applied.',
+  ],
+  FIX_FILE_CHANGED: (file: string, did: string) => [
+    `${file} was changed since the fix was ${did}.`,
+    'Its text is neither the one before the fix nor the one after it.',
+    'Edit the file by hand, or add --force to overwrite it.',
+  ],
+  FIX_JOURNAL_UNREADABLE: (file: string, cause: unknown) => [
+    `The journal ${file} cannot be read.`,
+    `It says: ${reason(cause)}.`,
+    'Compare your files with `git diff`, then delete the journal.',
+    { cause },
+  ],
+  FIX_WORKING_TREE_LOCKED: (pid: number) => [
+    'Another process is applying a fix here.',
+    `It has the id ${pid}.`,
+    'Wait until it has ended.',
+  ],
+  FIX_NO_MODEL: () => [
+    'It is not known which model writes fixes.',
+    'A key was given, but no --model, and `fix: { model }` is not set in retake.config.',
+    'Add --model, or use --no-ai.',
+  ],
+  FIX_NO_ENDPOINT: (model: string) => [
+    `There is no endpoint for the model ${model}.`,
+    'Neither --model-url nor a key was given, and OPENAI_API_KEY, ANTHROPIC_API_KEY and GROQ_API_KEY are not set.',
+    'Set one of them, here or in .env, or use --no-ai.',
+  ],
+  FIX_MODEL_REFUSED: (url: string, status: number, body: string) => [
+    `The model at ${url} refused the request.`,
+    `It answered ${status}${body === '' ? '' : `: ${body}`}.`,
+    'Check the key, the name of the model and the address, or use --no-ai.',
+  ],
+  FIX_UNKNOWN_CLUSTER: (id: string, ids: readonly string[]) => [
+    `There is no cluster "${id}".`,
+    ids.length === 0 ? 'No failed run was found.' : `There are ${listed(ids)}.`,
+    'Run `retake failures` to list them.',
   ],
   UI_PORT_TAKEN: (port: number, cause: unknown) => [
     `The viewer cannot listen on port ${port}.`,

@@ -1,5 +1,5 @@
 /**
- * A number of 53 bits that stands for some text, to tell texts apart quickly.
+ * A 53-bit number that represents a text, to distinguish texts quickly.
  * Not for security: nobody's tape is trusted because of it.
  */
 export const hashText = (text: string): number => {

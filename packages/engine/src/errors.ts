@@ -97,6 +97,11 @@ export const errors = errorTable({
     'Its plan does not allow that.',
     'Allow it, or change the agent so that it makes the recorded request.',
   ],
+  RUN_IMPORTED: (id: string, from: string) => [
+    `Run ${id} cannot be run again.`,
+    `It was imported (${from}): it has what was reported about a run, not what the program needs to repeat it.`,
+    'Read it with `retake show`, `diff` or `ui`, make a test of it with `retake test`, or record the program itself with `retake record`.',
+  ],
   RUN_INSIDE_RUN: () => [
     'record() or replay() was called inside another run.',
     'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
@@ -111,6 +116,12 @@ export const errors = errorTable({
     'record() was called with invalid options.',
     why,
     "Call it as record({ name: 'my agent', input }, agent); `retake docs library` lists the options.",
+  ],
+  SIGNING_KEY_UNREADABLE: (file: string, cause: unknown) => [
+    `The signing key ${file} cannot be used.`,
+    `The system said: ${reason(cause)}.`,
+    'Check its permissions, or move it away: `retake keys new` creates another one.',
+    { cause },
   ],
   RECORD_OPTION_UNKNOWN: (option: string, close: string | undefined) => [
     `record() has no option \`${option}\`.`,
@@ -158,10 +169,10 @@ export const errors = errorTable({
       ? `\`retake show ${run}\` lists them; \`retake resume ${run}\` continues where it was cut off.`
       : `\`retake show ${run}\` lists them.`,
   ],
-  STEP_NOT_RECORDED: (run: string, label: string, asker: string) => [
+  STEP_NOT_RECORDED: (run: string, label: string, sent: { step: string; path: string }) => [
     `Step ${label} of run ${run} was not recorded itself.`,
-    'The tool is not wrapped by tool(), so only its result in the conversation is known.',
-    `Fork at the model step after it with --request, or at step ${asker}, which requested it.`,
+    'The tool is not wrapped by tool(), so only the result that the model got in the next request is known.',
+    `Change it there: retake fork ${run} --at ${sent.step} --request '${sent.path}="…"'.`,
   ],
   CHANGE_DOES_NOT_FIT: (what: string, why: string) => [
     `${what} cannot be changed in this way.`,

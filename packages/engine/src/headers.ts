@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@retake/tape/format'
+import type { HeaderPair, NewEvent } from '@retake/tape/format'
 import type { Session } from './sessions/session.js'
 
 /** Never stored: their values are replaced. */
@@ -23,7 +23,7 @@ export const isSecretHeader = (name: string): boolean => isSecret(name.toLowerCa
 
 const isSecret = (lower: string): boolean => SECRET_HEADERS.has(lower) || SECRET_HEADER.test(lower)
 
-/** Header values as they may stand on the tape of `session`. */
+/** Header values as they may be written to the tape of `session`. */
 export function maskHeaders(
   session: Pick<Session, 'secrets'>,
   headers: Iterable<readonly [string, string]>,
@@ -32,7 +32,7 @@ export function maskHeaders(
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
     if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
-    else masked.push([lower, isSecret(lower) ? HIDDEN : session.secrets.text(value)])
+    else masked.push([lower, isSecret(lower) ? HIDDEN : session.secrets.named(lower, value)])
   }
   return masked
 }
@@ -52,6 +52,12 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
     .map(([name, value]): HeaderPair => [name, value.replace(/boundary=\S+/, 'boundary=')])
     .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
 }
+
+/** Content encoding of a request: it says how to read the body. */
+export const encodingOf = (event: NewEvent): string | undefined =>
+  event.type === 'request'
+    ? event.headers.find(([name]) => name === 'content-encoding')?.[1]
+    : undefined
 
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
@@ -83,7 +89,7 @@ export function maskUrl(url: string): string {
   return changed ? parsed.href : url
 }
 
-/** The same for a path, or anything that is no whole URL. */
+/** The same for a path, or anything that is not a whole URL. */
 const maskQuery = (path: string): string =>
   path.replaceAll(/([?&])([^=&#]+)=[^&#]*/g, (pair, mark: string, name: string) =>
     SECRET_QUERY.test(name) ? `${mark}${name}=${HIDDEN}` : pair,

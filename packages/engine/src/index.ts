@@ -7,6 +7,7 @@ export type {
   InDoubtPolicy,
   SettledDoubt,
   AmbientPlan,
+  ChildPlan,
   FreeAnswer,
   PinnedPlan,
   PinnedReport,
@@ -47,6 +48,7 @@ export {
   type FileChange,
 } from './overlay/overlay-changes.js'
 export { install, installShims, isInstalled, uninstall } from './boundaries/install.js'
+export { childrenFolder, childReportPath, childTapePath } from './runs-folder.js'
 export { declarePureAddons } from './boundaries/native/addons.js'
 export { currentRecording } from './current-recording.js'
 export { installInRealm } from './boundaries/realm.js'

@@ -1,5 +1,6 @@
 import { tapeCorrupt, type Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
+import { errors } from './errors.js'
 
 /**
  * Opens a tape whose every byte and link was checked. Serving from a tape that
@@ -7,6 +8,7 @@ import { openTape } from '@retake/tape/node'
  */
 export function openForReplay(path: string): Tape {
   const tape = openTape(path)
+  refuseImported(tape)
   checkIntact(tape)
   return tape
 }
@@ -17,4 +19,9 @@ export function checkIntact(tape: Tape): void {
   const { problem } = tape.verify()
   if (problem === undefined) return
   throw tapeCorrupt(path, { seq: problem.seq }, `The check says: ${problem.message}.`)
+}
+
+/** Throws `RUN_IMPORTED` for a trace of another tool: nothing in it could be served or started. */
+export function refuseImported({ run, details }: Pick<Tape, 'run' | 'details'>): void {
+  if (details.imported !== undefined) throw errors.RUN_IMPORTED(run.id, details.imported.from)
 }

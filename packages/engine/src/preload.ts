@@ -10,6 +10,7 @@ import { isMainThread } from 'node:worker_threads'
 import type { Preload } from '@retake/tape/format'
 import { install } from './boundaries/install.js'
 import { declarePureAddons } from './boundaries/native/addons.js'
+import { takeOwnFlags } from './boundaries/processes/recorded-child.js'
 import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
 import type { StartCall } from './process/start-agent.js'
@@ -21,7 +22,7 @@ import type { DeferredPreloads, ProcessTask } from './process-task.js'
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
   // Children that the agent starts with its own `execArgv` must not load this file.
-  process.execArgv.splice(process.execArgv.length - task.flagCount)
+  takeOwnFlags(task.flagCount)
   declarePureAddons(task.pureAddons ?? [])
   const preloads = takePreloads()
   try {
@@ -31,7 +32,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   } catch (error) {
     stopWith(error, task.failure)
   }
-  await loadPreloads(preloads)
+  await loadPreloads(preloads ?? [])
 }
 
 /** Loads the player only if it is needed. */
@@ -63,10 +64,13 @@ function takeTask(): ProcessTask {
   }
 }
 
-/** Restores the flags that Node was started without, so that agents and their children see them. */
-function takePreloads(): readonly Preload[] {
+/**
+ * Restores the flags that Node was started without, so that agents and their children see them.
+ * Undefined in a process that an agent started: Node has loaded its modules.
+ */
+function takePreloads(): readonly Preload[] | undefined {
   const text = process.env[PRELOADS_VARIABLE]
-  if (text === undefined) return []
+  if (text === undefined) return undefined
   delete process.env[PRELOADS_VARIABLE]
   const { modules, execArgv, nodeOptions } = JSON.parse(text) as DeferredPreloads
   process.execArgv.splice(0, process.execArgv.length, ...execArgv)

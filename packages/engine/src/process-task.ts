@@ -1,4 +1,10 @@
-import type { Durability, Preload, RecordedCode, RecordedError } from '@retake/tape/format'
+import type {
+  Durability,
+  Preload,
+  RecordedCode,
+  RecordedError,
+  RunDetails,
+} from '@retake/tape/format'
 import type { OrderOptions, Swap } from './player/turns.js'
 import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from './player/plan.js'
 
@@ -49,6 +55,12 @@ export interface RecordTask {
   readonly strict?: boolean
   /** `machine` unless set. */
   readonly durability?: Durability
+  /** The seal is signed, and receipts can disclose single steps. */
+  readonly sign?: boolean
+  /** Programs that the run starts with Node are recorded on tapes of their own. */
+  readonly recordsChildren?: boolean
+  /** Set for such a program. */
+  readonly startedBy?: RunDetails['startedBy']
 }
 
 /** Where in the agent's code values were drawn and timers armed, with how often. */
@@ -70,9 +82,9 @@ export interface ReplayTask {
   readonly report: string
   /** The report has the call site of each drawn value, which is not on the tape. */
   readonly reportsDrawSites?: boolean
-  /** The process is looked into: it waits to be told how far to go. */
+  /** The process is inspected: it waits for instructions how far to go. */
   readonly inspect?: InspectTask
-  /** Set when the program stands elsewhere than it did when recorded. */
+  /** Set if the program is in another folder than when it was recorded. */
   readonly root?: MovedRoot
 }
 
@@ -87,7 +99,7 @@ export interface InspectTask {
   readonly fd: number
 }
 
-/** A run that goes on from its tape: resume, fork or rerun. */
+/** A run that continues from its tape: resume, fork or rerun. */
 export interface ContinueTask {
   readonly mode: 'continue'
   readonly plan: ContinuePlan

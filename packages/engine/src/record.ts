@@ -10,19 +10,20 @@ import { surroundingsOf } from './environment.js'
 import { errors } from './errors.js'
 import { INPUT_PROOF, proofOf } from './machine-key.js'
 import { natives } from './natives.js'
-import { RECORDER_FLAGS } from './recorder-flags.js'
+import { recorderFlags } from './recorder-flags.js'
 import { runUntilReturn } from './run-to-end.js'
 import { isTag, newRunId, RUN_FILE } from './run-id.js'
 import { prepareRunsFolder } from './runs-folder.js'
 import { currentSession, outsideRuns } from './scope.js'
 import { SecretMask } from './secrets.js'
 import { LenientWriter } from './lenient-writer.js'
+import { ownOrNewKey } from './signing-key.js'
 import { withProof } from './trusted-runs.js'
 import type { EventWriter } from './sessions/background-writer.js'
 import { RecordSession, type RecordSessionOptions } from './sessions/record-session.js'
 
 export interface RecordOptions {
-  /** What the run is called in lists. */
+  /** Name of the run in lists. */
   readonly name: string
   /**
    * Argument of the agent. It is stored, so that the command line can call `entry` with it. The
@@ -49,6 +50,11 @@ export interface RecordOptions {
    * death of the process only; nothing waits for the disk.
    */
   readonly durability?: Durability
+  /**
+   * Signs the seal with the key of this machine and user (`retake keys`), and records the run so
+   * that a receipt can disclose single steps. Off unless set.
+   */
+  readonly sign?: boolean
   /**
    * `stop` (default): if the tape cannot be written, as on a full disk, the agent gets the error.
    * `continue`: the agent runs on unrecorded, the tape ends early, and `run.failure` says why.
@@ -187,6 +193,8 @@ const CHECKS: {
     [undefined, 'machine', 'process'].includes(durability as string)
       ? undefined
       : "not 'machine' or 'process'",
+  sign: (sign) =>
+    [undefined, true, false].includes(sign as boolean) ? undefined : 'not true or false',
   onError: (onError) =>
     [undefined, 'stop', 'continue'].includes(onError as string)
       ? undefined
@@ -221,7 +229,7 @@ function checkRecordOptions(options: unknown): void {
 const describeValue = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value) : value === undefined ? 'missing' : typeof value
 
-/** Ids hold a second and a few letters: of many runs that begin at once two may draw the same. */
+/** Ids hold a second and a few letters: two of many runs that begin together may draw the same. */
 const DRAWS_MAX = 20
 
 /** A new tape, and the session that writes it. `input` is a wire value. */
@@ -239,8 +247,11 @@ export function openRecording(
     const id = file === undefined ? newRunId() : path.basename(file, '.tape')
     const run = { id, name, path: path.join(dir, `${id}.tape`) }
     try {
-      const writer = through(createTape(run, options, input))
-      const session = new RecordSession(writer, sessionOptions)
+      const signingKey =
+        sessionOptions.signingKey ?? (options.sign ? ownOrNewKey('seal') : undefined)
+      const flags = recorderFlags(signingKey !== undefined)
+      const writer = through(createTape(run, options, { input, flags }))
+      const session = new RecordSession(writer, { ...sessionOptions, flags, signingKey })
       identifySession(session, run)
       return { session, run }
     } catch (error) {
@@ -271,7 +282,7 @@ function runsFolder(given: string | undefined): string {
 function createTape(
   { id, name, path: file }: RecordedRun,
   { root, durability = 'machine', tags, entry }: RecordOptions,
-  input: unknown,
+  { input, flags }: { readonly input: unknown; readonly flags: readonly string[] },
 ): TapeWriter {
   const details: RunDetails = {
     platform: `${process.platform} ${process.arch}`,
@@ -289,7 +300,7 @@ function createTape(
       startedAt: natives.dateNow(),
       scope: 'function',
       node: process.version,
-      flags: RECORDER_FLAGS,
+      flags,
       durability,
     },
     entry === undefined ? details : withProof({ ...details, ...startOf(entry) }),

@@ -1,7 +1,7 @@
-import { ENVIRONMENT_READS } from '@retake/tape/format'
+import { ENVIRONMENT_READS, RECEIPTS_FLAG } from '@retake/tape/format'
 
 /**
- * Behaviours of this recorder that a replay must repeat, by name. They stand in
+ * Behaviours of this recorder that a replay must repeat, by name. They are in
  * the run record; a tape without a flag replays the way it was recorded, and so
  * do its branches.
  *
@@ -18,7 +18,12 @@ import { ENVIRONMENT_READS } from '@retake/tape/format'
  *   Before, a process run held its whole environment, and a function run none of it.
  * - `joined-parts`: parts of an answer that have come together are delivered in one turn, and
  *   marked. Before, each had a turn of its own.
+ * - `before-schemas`: a guarded tool with a schema draws whether a call is refused before the schema
+ *   runs. Before, a replay decided that by the policy of its day.
+ * - `receipts`: not a behaviour of every recording; see `RECEIPTS_FLAG`.
  * - `password-messages`: the password data that a client of PostgreSQL sends is not compared.
+ * - `encoded-secrets`: secrets are also hidden where they are encoded, compressed, cut by the borders of
+ *   chunks, or random values after a name. Before, only where they were as they are.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
@@ -28,7 +33,16 @@ export const RECORDER_FLAGS = [
   ENVIRONMENT_READS,
   'joined-parts',
   'password-messages',
+  'before-schemas',
+  'encoded-secrets',
 ] as const
+
+/** Flags of a new run. With `sign`, its seal is signed, and receipts can disclose single steps. */
+export const recorderFlags = (sign = false): readonly string[] =>
+  sign ? [...RECORDER_FLAGS, RECEIPTS_FLAG] : RECORDER_FLAGS
+
+/** Those that concern what a proxy records. */
+export const PROXY_FLAGS = ['encoded-secrets'] as const
 
 export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>
   flags.includes(flag)

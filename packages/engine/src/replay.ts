@@ -10,7 +10,7 @@ import { Playback } from './player/playback.js'
 import { stoppable } from './stoppable.js'
 
 export interface ReplayFunctionOptions {
-  /** `strict` (default) throws at the first difference; `observe` collects every one and goes on. */
+  /** `strict` (default) throws at the first difference; `observe` collects every one and continues. */
   readonly mode?: 'strict' | 'observe'
   /** `full` (default) goes as fast as the code does; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'

@@ -1,17 +1,32 @@
 import { natives } from './natives.js'
 
+/** The ids that this process has given to runs of one second. */
+const given = { second: '', ids: new Set<string>() }
+
 /**
  * A run id sorts by time and reads well in a terminal: date, time and four
- * random letters, for example `20261115-093012-kqzt`.
+ * random letters, for example `20261115-093012-kqzt`. A process never gets the same id twice:
+ * a search starts dozens of runs in a second.
  */
 export function newRunId(): string {
   const time = new natives.Date(natives.dateNow()).toISOString().replace(/[-:]/g, '')
+  const second = `${time.slice(0, 8)}-${time.slice(9, 15)}`
+  if (second !== given.second) {
+    given.second = second
+    given.ids.clear()
+  }
+  let letters = fourLetters()
+  while (given.ids.has(letters)) letters = fourLetters()
+  given.ids.add(letters)
+  return `${second}-${letters}`
+}
+
+function fourLetters(): string {
   // Node has random numbers for these in stock; other functions get new ones at each call.
   const random = natives.randomUUID()
   const letter = (at: number): string =>
     'abcdefghijkmnpqrstuvwxyz'[Number.parseInt(random.slice(at, at + 2), 16) % 24] ?? 'a'
-  const letters = letter(0) + letter(2) + letter(4) + letter(6)
-  return `${time.slice(0, 8)}-${time.slice(9, 15)}-${letters}`
+  return letter(0) + letter(2) + letter(4) + letter(6)
 }
 
 /** Name of a tape's file: ids contain nothing that could leave the folder. */

@@ -30,3 +30,14 @@ function makeFolder(folder: string): void {
       throw error
   }
 }
+
+/** Folder for the tapes of processes that a run started: beside its own tape. */
+export const childrenFolder = (tape: string): string => tape.replace(/\.tape$/, '.children')
+
+/** The tape of the process that a run started as event `op`. Its name is its id. */
+export const childTapePath = (tape: string, op: number): string =>
+  path.join(childrenFolder(tape), `${path.basename(tape, '.tape')}-${op}.tape`)
+
+/** The report of a process that continues on that tape. */
+export const childReportPath = (childTape: string): string =>
+  childTape.replace(/\.tape$/, '.report.json')

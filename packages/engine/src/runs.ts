@@ -3,7 +3,20 @@
  * the command line, which starts such processes: nothing here loads the recorder.
  */
 export { isSurrounding, loadsCode, withSurroundings } from './environment.js'
+export {
+  ed25519Key,
+  KEY_PURPOSES,
+  keyFileOf,
+  type KeyPurpose,
+  ownKey,
+  ownOrNewKey,
+  publicKeyText,
+  sealKeyFor,
+  storeKey,
+} from './signing-key.js'
+export { isSecretHeader, maskUrl } from './headers.js'
 export { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
+export { refuseImported } from './open-for-replay.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
-export { prepareRunsFolder } from './runs-folder.js'
+export { childTapePath, prepareRunsFolder } from './runs-folder.js'
 export { isTrustedRun, trustRecording, trustRun, trustedRunsFile } from './trusted-runs.js'

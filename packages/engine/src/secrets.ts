@@ -1,22 +1,45 @@
 import { pathToFileURL } from 'node:url'
-import { hasKeyShape, maskKeys } from '@retake/tape/format'
+import { hasKeyShape, KnownValues, looksSecret, maskKeys, redactText } from '@retake/tape/format'
+import {
+  type CompressionOptions,
+  maskCompressed,
+  mayBeCompressed,
+  NOT_COMPRESSED,
+} from './compressed-bytes.js'
 import { natives } from './natives.js'
+import { hasFlag, RECORDER_FLAGS } from './recorder-flags.js'
+import { StreamMask } from './stream-mask.js'
+import type { NewEvent } from '@retake/tape/format'
+import { encodingOf } from './headers.js'
 import type { MovedRoot } from './process-task.js'
 
 /**
  * Keeps secret values off the tape. A secret is replaced by a placeholder that
  * names it; a replayed process gets that placeholder as the variable's value,
- * so what it sends still matches what was stored, byte for byte. Keys that are
- * recognisable by their shape are also replaced, wherever they come from.
+ * so what it sends still matches what was stored, byte for byte. Secrets that are
+ * recognisable by their text are also replaced, wherever they come from. What a program makes of
+ * a secret (base64, hex, escapes, gzip) becomes what it would have made of the placeholder.
  *
- * Not promised: a secret split over two chunks or encoded (base64, URL-escaped,
- * compressed) is not recognised. One of fewer than eight characters is hidden as the value of
+ * Not promised: one of fewer than eight characters is hidden as the value of
  * its variable only: replacing every `1234` would damage unrelated text.
  */
 export class SecretMask {
-  readonly #secrets = new Map<string, { needle: Buffer; value: string; placeholder: string }>()
+  /** Those of this run. */
+  readonly #own = new KnownValues()
+  /** Those of the variables of this process, which all runs share. */
+  #shared: KnownValues | undefined
+  readonly #streams = new Map<string, StreamMask>()
+  /** Short texts, such as headers and addresses, are often the same: those without a secret are remembered. */
+  #harmless = new Set<string>()
+  readonly #isEncodedFound: boolean
+  #learned = 0
   /** Called for each value that is hidden from now on. */
   onHidden: ((value: string, placeholder: string) => void) | undefined
+
+  /** `flags`: those of the tape that is written or compared. */
+  constructor(flags: readonly string[] = RECORDER_FLAGS) {
+    this.#isEncodedFound = hasFlag(flags, 'encoded-secrets')
+  }
 
   add(name: string, value: string): void {
     const placeholder = placeholderFor(name, value)
@@ -29,18 +52,29 @@ export class SecretMask {
   /** Hides a value behind the placeholder that a tape has for it, which may be that of another value. */
   usePlaceholder(value: string, placeholder: string, name: string): void {
     this.add(name, value)
-    if (this.#secrets.has(value)) this.hideAs(value, placeholder)
+    if (this.#own.has(value)) this.hideAs(value, placeholder)
   }
 
   /** Hides a value behind this placeholder, whatever its length. */
   hideAs(value: string, placeholder: string): void {
-    this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    this.#own.set(value, placeholder)
+    this.#harmless = new Set()
     this.onHidden?.(value, placeholder)
+  }
+
+  /** The same for personal data, which may be as short as a name: such a value is hidden as a word only. */
+  hideWordAs(value: string, pseudonym: string): void {
+    this.#own.setWord(value, pseudonym)
+    this.#harmless = new Set()
   }
 
   /** Hides the values that a served part of the same run hides, behind the same placeholders. */
   takeOver(served: SecretMask): void {
-    for (const { value, placeholder } of served.#secrets.values()) this.hideAs(value, placeholder)
+    const shared = new Map(this.#shared?.entries())
+    for (const [value, placeholder] of served.#known())
+      if (shared.get(value) !== placeholder) this.hideAs(value, placeholder)
+    for (const [name, stream] of served.#streams)
+      this.#streams.set(name, stream.continuedBy(this.#pieceMask(name)))
   }
 
   /** Like `add`, for one that may be known by another name, or be a placeholder already: then it keeps it. */
@@ -78,12 +112,19 @@ export class SecretMask {
   addProcessEnvironment(): void {
     const nowMs = natives.performanceNow()
     const ageMs = nowMs - processSecrets.readAtMs
-    if (processSecrets.mask === undefined || ageMs < 0 || ageMs > VARIABLES_FRESH_MS) {
-      processSecrets.mask = new SecretMask()
-      processSecrets.mask.addEnvironment(natives.env)
+    if (!processSecrets.isRead || ageMs < 0 || ageMs > VARIABLES_FRESH_MS) {
+      const mask = new SecretMask()
+      mask.addEnvironment(natives.env)
+      // The same values need not be prepared for searching again.
+      const known = processSecrets.prepared
+      if (known === undefined || !isSameValues(known.#own, mask.#own))
+        processSecrets.prepared = mask
+      processSecrets.isRead = true
       processSecrets.readAtMs = nowMs
     }
-    for (const [value, secret] of processSecrets.mask.#secrets) this.#secrets.set(value, secret)
+    if (processSecrets.prepared === undefined) return
+    this.#shared = processSecrets.prepared.#own
+    this.#harmless = this.#own.size === 0 ? processSecrets.prepared.#harmless : new Set()
   }
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
@@ -93,15 +134,49 @@ export class SecretMask {
   }
 
   text(text: string): string {
-    return maskKeys(this.#withoutKnown(text))
+    if (!this.#isEncodedFound) return maskKeys(this.#withoutKnown(text))
+    if (this.#harmless.has(text)) return text
+    const redacted = this.#redacted(text)
+    if (redacted === text && text.length <= REPEATED_MAX && this.#harmless.size < HARMLESS_MAX)
+      this.#harmless.add(text)
+    return redacted
+  }
+
+  #redacted(text: string, compression: CompressionOptions = REPACKED): string {
+    const learned = this.#learned
+    // Bytes inside a value are base64 on the tape: that is our encoding, not the program's.
+    const unwrapped = text.includes('"$":"')
+      ? text.replaceAll(WIRE_BYTES, (_, before: string, base64: string) => {
+          const bytes = Buffer.from(base64, 'base64')
+          const masked = this.#maskedBytes(bytes, compression)
+          return before + (masked === bytes ? base64 : Buffer.from(masked).toString('base64'))
+        })
+      : text
+    const known = this.#withoutKnown(unwrapped)
+    const redacted = redactText(known, (name, value) => {
+      if (this.#learned < LEARNED_MAX) {
+        this.#learned += 1
+        this.learn(name, value)
+      }
+      return placeholderFor(name, value)
+    })
+    return learned === this.#learned ? redacted : this.#withoutKnown(redacted)
   }
 
   #withoutKnown(text: string): string {
-    let masked = text
-    for (const { value, placeholder } of this.#secrets.values()) {
-      if (masked.includes(value)) masked = masked.replaceAll(value, placeholder)
+    if (this.#isEncodedFound) {
+      const masked = this.#own.size === 0 ? text : this.#own.replace(text)
+      return this.#shared?.replace(masked) ?? masked
     }
+    let masked = text
+    for (const [value, placeholder] of this.#known())
+      if (masked.includes(value)) masked = masked.replaceAll(value, placeholder)
     return masked
+  }
+
+  /** A value of this run goes before the same one of the process. */
+  #known(): Map<string, string> {
+    return new Map([...(this.#shared?.entries() ?? []), ...this.#own.entries()])
   }
 
   /**
@@ -110,28 +185,97 @@ export class SecretMask {
    */
   reveal(text: string): string {
     if (!text.includes(HIDDEN)) return text
-    const known = [...this.#secrets.values()].filter(({ placeholder }) =>
-      placeholder.includes(HIDDEN),
-    )
+    const known = [...this.#known()].filter(([, placeholder]) => placeholder.includes(HIDDEN))
     let revealed = text
-    for (const one of known) {
+    for (const [value, placeholder] of known) {
       const isAmbiguous = known.some(
-        (other) => other !== one && other.placeholder.includes(one.placeholder),
+        ([otherValue, other]) => otherValue !== value && other.includes(placeholder),
       )
-      if (!isAmbiguous) revealed = revealed.replaceAll(one.placeholder, () => one.value)
+      if (!isAmbiguous) revealed = revealed.replaceAll(placeholder, () => value)
     }
     return revealed
   }
 
-  /** Returns the same object if it contains no secret. */
-  bytes(bytes: Uint8Array): Uint8Array {
+  /** The body of an event as it is on the tape; pieces of a stream must come in order. */
+  body(event: NewEvent, bytes: Uint8Array): Uint8Array {
+    if (event.type === 'output') return this.#streamed(event.stream, bytes)
+    // Bytes are pieces of a stream, messages are whole.
+    if (event.type === 'write' && event.as === undefined)
+      return this.#streamed(`input ${event.op}`, bytes)
+    if (event.type === 'deliver') {
+      const stream = `${ANSWER}${event.op} ${event.pipe ?? ''}`
+      if (event.part === 'chunk') return this.#streamed(stream, bytes)
+      this.#streams.delete(stream)
+    }
+    if (event.type === 'deliver' || event.type === 'result' || event.type === 'response')
+      return this.#answer(bytes)
+    return this.bytes(bytes, encodingOf(event))
+  }
+
+  /** A value as it may be shown after its name, which says what it is. */
+  named(name: string, value: string): string {
+    const before = `${name}: `
+    return this.#isEncodedFound ? this.text(before + value).slice(before.length) : this.text(value)
+  }
+
+  /** Arguments of a program. One may be the name of the next. */
+  arguments(given: readonly string[]): string[] {
+    return given.map((each, at) => {
+      const option = /^--?([\w-]+)$/.exec(given[at - 1] ?? '')?.[1]
+      return option === undefined ? this.text(each) : this.named(option, each)
+    })
+  }
+
+  /**
+   * Bytes that the program made, as they are on the tape. Returns the same object if they
+   * contain no secret. Compressed bytes with a secret get a form that does not depend on how
+   * they were compressed.
+   */
+  bytes(bytes: Uint8Array, encoding?: string): Uint8Array {
+    return this.#maskedBytes(bytes, encoding ? { encoding, isSameLength: false } : REPACKED)
+  }
+
+  /** The same for bytes that the program gets: also compressed, they are as many as before. */
+  #answer(bytes: Uint8Array): Uint8Array {
+    return this.#maskedBytes(bytes, { isSameLength: true })
+  }
+
+  #streamed(name: string, bytes: Uint8Array): Uint8Array {
+    if (!this.#isEncodedFound) return this.bytes(bytes)
+    let stream = this.#streams.get(name)
+    if (stream === undefined)
+      this.#streams.set(name, (stream = new StreamMask(this.#pieceMask(name))))
+    return stream.bytes(bytes)
+  }
+
+  #pieceMask(name: string): ConstructorParameters<typeof StreamMask>[0] {
+    const text = (all: string): string => this.#redacted(all)
+    return name.startsWith(ANSWER)
+      ? { text, piece: (bytes) => this.#answer(bytes) }
+      : { text, piece: (bytes) => this.bytes(bytes) }
+  }
+
+  #maskedBytes(bytes: Uint8Array, compression: CompressionOptions): Uint8Array {
     if (bytes.length < SHORTEST_SECRET) return bytes
-    const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    let buffer = given
-    for (const { needle, placeholder } of this.#secrets.values()) {
-      if (buffer.indexOf(needle) >= 0) buffer = replaceAll(buffer, needle, Buffer.from(placeholder))
+    let given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let current = bytes
+    if (this.#isEncodedFound && mayBeCompressed(given, compression)) {
+      const unpacked = maskCompressed(given, compression, (inner) =>
+        Buffer.from(this.#maskedBytes(inner, NOT_COMPRESSED)),
+      )
+      if (unpacked !== given) current = given = unpacked
     }
     // As latin1 every byte is one character, so that bytes that are not text stay what they are.
+    if (this.#isEncodedFound) {
+      const text = given.toString('latin1')
+      const masked = this.#redacted(text, compression)
+      return masked === text ? current : Buffer.from(masked, 'latin1')
+    }
+    let buffer = given
+    for (const [value, placeholder] of this.#known()) {
+      const needle = Buffer.from(value)
+      if (buffer.indexOf(needle) >= 0) buffer = replaceAll(buffer, needle, Buffer.from(placeholder))
+    }
     const text = buffer.toString('latin1')
     const masked = maskKeys(text)
     if (masked !== text) return Buffer.from(masked, 'latin1')
@@ -139,16 +283,35 @@ export class SecretMask {
   }
 }
 
+const ANSWER = 'answer '
+const REPEATED_MAX = 200
+const HARMLESS_MAX = 1000
+const REPACKED: CompressionOptions = { isSameLength: false }
+/** How `toWire` of the tape writes a Buffer or another array of bytes. */
+const WIRE_BYTES =
+  /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]{8,}=*)(?=")/g
+/** Limit of the values that are learned from names in bodies; where there are more, they are not secrets. */
+const LEARNED_MAX = 512
+
+function isSameValues(one: KnownValues, other: KnownValues): boolean {
+  if (one.size !== other.size) return false
+  const known = new Map(one.entries())
+  for (const [value, placeholder] of other.entries())
+    if (known.get(value) !== placeholder) return false
+  return true
+}
+
 /** Code that took `process.env` before Retake was loaded, and native code, change it unseen. */
 const VARIABLES_FRESH_MS = 1000
-const processSecrets: { mask: SecretMask | undefined; readAtMs: number } = {
-  mask: undefined,
+const processSecrets: { isRead: boolean; prepared: SecretMask | undefined; readAtMs: number } = {
+  isRead: false,
+  prepared: undefined,
   readAtMs: 0,
 }
 
 /** Call after a variable of this process was changed. */
 export function variablesChanged(): void {
-  processSecrets.mask = undefined
+  processSecrets.isRead = false
 }
 
 const SHORTEST_SECRET = 8
@@ -176,13 +339,26 @@ export function placeholderFor(name: string, value: string): string {
   return prefix + fit(hidden, value.slice(prefix.length))
 }
 
-/** `hidden`, as long as the secret in bytes. */
+/**
+ * `hidden`, as long as the secret in bytes. Characters that JSON or a URL would escape stay where
+ * they are, so that it is as long as the secret there, too.
+ */
 function fit(hidden: string, secret: string): string {
   const length = Buffer.byteLength(secret)
-  return hidden.slice(0, length).padEnd(length, 'x')
+  const words = /^[\t\n\r\x20-\x7e]*$/.test(secret) ? (secret.match(WORDS) ?? []) : []
+  const longest = words.toSorted((a, b) => b.length - a.length)[0] ?? ''
+  const filled = (count: number): string => hidden.slice(0, count).padEnd(count, 'x')
+  if (longest.length < SHORTEST_SECRET) return filled(length)
+  return secret.replaceAll(WORDS, (word) => {
+    if (word.startsWith('\\')) return word
+    return word.length === longest.length ? filled(word.length) : 'x'.repeat(word.length)
+  })
 }
 
-/** Undefined when the part does not stand in the text as it is. */
+/** Words, and escapes, which stay. */
+const WORDS = /\\.|[\w.-]+/g
+
+/** Undefined if the part does not occur in the text as it is. */
 function hidePart(text: string, part: string, hidden: string): string | undefined {
   if (part === '') return text
   return text.includes(part) ? text.replaceAll(part, fit(hidden, part)) : undefined
@@ -208,21 +384,7 @@ function hideLeaves(json: string, hidden: string): string | undefined {
   return masked
 }
 
-const SECRET_NAME =
-  /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
-/** Short words that mean a secret only as a whole word between underscores. */
-const SECRET_WORD =
-  /(?:^|[_-])(?:pass|pwd|pw|jwt|auth|pin|sk|otp|totp|bearer|hmac|salt|creds?|signing)(?:$|[_-])/i
-const NOT_SECRET =
-  /^(npm_|PATH$|PWD$|OLDPWD$|.*KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
-/** A secret word with one of these after it names a setting: `SSH_AUTH_SOCK`, `AUTH_URL`. */
-const SETTING =
-  /[_-](?:url|uri|host|port|type|mode|method|file|path|dir|sock|socket|name|user|username|ttl|timeout|enabled|disabled|length|size|count|limit|rounds|required|provider|scheme|domain|agent_pid)$/i
-
-/** True if a variable of this name probably contains a secret. */
-export const looksSecret = (name: string): boolean =>
-  !NOT_SECRET.test(name) &&
-  (SECRET_NAME.test(name) || (SECRET_WORD.test(name) && !SETTING.test(name)))
+export { looksSecret } from '@retake/tape/format'
 
 /** Values of settings. Replacing these words wherever they appear would damage a tape. */
 const SETTING_VALUE =
@@ -280,7 +442,7 @@ function bitsPerCharacter(text: string): number {
   return bits
 }
 
-/** The environment as it may stand on a tape: secret values replaced by placeholders. */
+/** The environment as it may be recorded: secret values replaced by placeholders. */
 export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const masked: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
@@ -305,7 +467,7 @@ export function secretsOfEnvFile(text: string): { name: string; value: string }[
   return found
 }
 
-/** Texts in a JSON file whose names look secret, or are those of headers with a key. Comments may stand in it. */
+/** Texts in a JSON file whose names look secret, or are those of headers with a key. It may contain comments. */
 export function secretsOfJsonFile(text: string): { name: string; value: string }[] {
   const found: { name: string; value: string }[] = []
   for (const [, name = '', value = ''] of text.matchAll(/"([^"\\]+)"\s*:\s*"([^"\\]+)"/g))

@@ -24,6 +24,10 @@ const schema = only((value) => isObject(value) || typeof value === 'function', '
 const GUARD_OPTIONS: Readonly<Record<string, FieldRule>> = {
   name: 'text',
   policy: 'any',
+  tools: only(
+    (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+    'It is a list of names',
+  ),
   dir: 'text',
   durability: ['disk', 'memory'],
   limits: 'any',

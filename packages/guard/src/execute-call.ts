@@ -86,7 +86,8 @@ class CallExecution {
       () => {
         // Until here, a crash leaves nothing in doubt.
         const { id: op, session } = this.#operation
-        session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op })))
+        const approval = this.#facts?.approval
+        session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op, approval })))
         return this.#run(tool, reservation)
       },
       () => reservation.release(),

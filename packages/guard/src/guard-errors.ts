@@ -2,12 +2,14 @@ import type { Denial } from './guard-error.js'
 
 /** Refusals that come neither from a rule nor from a scope. */
 export const guardErrors = {
-  ruleMisspelt: (name: string, policy: string, meant: string): Denial => ({
+  ruleToolUnknown: (name: string, policy: string, meant?: string): Denial => ({
     code: 'RULE_TOOL_UNKNOWN',
     rule: policy,
     what: `Policy "${policy}" has a rule for "${name}", but there is no such tool.`,
-    why: `There is "${meant}". A misspelt rule would not apply to any call.`,
-    allowed: `Write "${meant}" in the policy, or remove the rule.`,
+    why: `${meant ? `There is "${meant}". ` : ''}A misspelt rule would not apply to any call.`,
+    allowed: meant
+      ? `Write "${meant}" in the policy, or remove the rule.`
+      : 'Correct or remove the rule. If other programs have this tool, give each program its own policy.',
   }),
   argumentsWithPrototype: (tool: string): Denial => ({
     code: 'ARGUMENTS_PROTOTYPE',
@@ -83,6 +85,13 @@ export const guardErrors = {
     what: `There already is a tool "${tool}".`,
     why: 'Rules, resumed runs and the tape identify a tool by its name.',
     allowed: 'Give it another name.',
+  }),
+  toolNotListed: (tool: string, listed: readonly string[]): Denial => ({
+    code: 'GUARD_TOOL_NOT_LISTED',
+    rule: 'guard/tools',
+    what: `"${tool}" is not among the \`tools\` of the guard.`,
+    why: `The list is ${listed.join(', ') || 'empty'}. Rules were checked against it.`,
+    allowed: 'Add it to `tools` of guard(), or leave `tools` out.',
   }),
   toolNotFunction: (tool: unknown): Denial => ({
     code: 'GUARD_TOOL_NOT_FUNCTION',

@@ -28,8 +28,8 @@ import type { GuardOptions } from './guard.js'
 import type { GuardResult } from './guard-outcome.js'
 import { answerKey, Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
-import { CompiledPolicy } from './policy/compiled-policy.js'
-import { type EndedGuard, GuardTapes } from './resume/guard-tapes.js'
+import { CompiledPolicy, type RuleName } from './policy/compiled-policy.js'
+import { type ClosedTape, GuardTapes } from './resume/guard-tapes.js'
 import type { CallInDoubt, EarlierCall } from './resume/call-ledger.js'
 import { thrownIn } from './thrown-error.js'
 
@@ -39,6 +39,12 @@ export interface CallOptions {
   /** Throws `result.error` where there is one, instead of returning it. */
   readonly throws?: boolean
   readonly signal?: AbortSignal
+}
+
+/** The tape of a guard that has ended. */
+export interface EndedGuard extends ClosedTape {
+  /** Rules that deny or ask about a tool that the run never had. */
+  readonly unknownTools: readonly RuleName[]
 }
 
 /** A guard with its tools and the calls so far. Created by `guard()`. */
@@ -54,8 +60,11 @@ export class GuardRun {
   readonly #restored = new Set<string>()
   /** Calls without a result so far. */
   #unanswered = 0
+  /** Names of tools that were passed for a single call. */
+  readonly #handedIn = new Set<string>()
   /** How many tools there were when the names in rules were last compared with them. */
   #checkedNames = 0
+  #isWarned = false
 
   constructor(readonly options: GuardOptions) {
     installGuard()
@@ -63,6 +72,9 @@ export class GuardRun {
     this.name = options.name
     const { policy = [] } = options
     this.policy = CompiledPolicy.of(policy)
+    const { tools } = options
+    const unknown = tools && this.policy.exactNames.find((rule) => isMissing(rule, tools))
+    if (unknown !== undefined) throw new GuardError(unknownRule(unknown, tools))
     this.history = new CallHistory(this.policy)
     this.limiter = new Limiter(
       [options.limits, ...this.policy.policies.map(({ limits }) => limits)].filter(
@@ -97,15 +109,18 @@ export class GuardRun {
   ): (args: Args) => Promise<Output> {
     const isModule = typeof given === 'object' && given !== null && 'module' in given
     const options = isModule ? given : more
-    const run = isModule ? sandboxedTool(name, given) : given
+    const { run, ...rest } = isModule ? sandboxedTool(name, given) : { run: given }
     if (typeof run !== 'function' || typeof name !== 'string')
       throw new GuardError(guardErrors.toolNotFunction(name))
+    const notListed = this.#notListed(name)
+    if (notListed !== undefined) throw new GuardError(notListed)
     if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
     checkToolOptions(name, options)
     this.#tools.set(name, {
       name,
       run: run as ToolFunction<unknown, unknown>,
       options: options as GuardedToolOptions<unknown>,
+      ...rest,
     })
     return async (args) => (await this.call<Output>(name, args, THROWS)).output as Output
   }
@@ -144,15 +159,21 @@ export class GuardRun {
     const known = isHandedIn ? tool : this.#tools.get(name)
     const wrong = options === PLAIN || options === THROWS ? [] : wrongCallOptions(options)
     const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
-    const denial = isHandedIn ? wrongTool(tool) : undefined
+    const denial = isHandedIn ? (wrongTool(tool) ?? this.#notListed(name)) : undefined
     if (denial !== undefined) call.refusal = { denial }
     else if (wrong.length > 0)
       call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
+    if (isHandedIn) this.#handedIn.add(name)
     const typo = this.#misspelt()
     if (typo !== undefined) call.refusal ??= { denial: typo }
     this.#unanswered += 1
     const result = call.make(args) as Promise<GuardResult<Output>>
     return options?.throws === true ? result.then(withoutError) : result
+  }
+
+  #notListed(name: string): Denial | undefined {
+    const { tools } = this.options
+    return tools && !tools.includes(name) ? guardErrors.toolNotListed(name, tools) : undefined
   }
 
   /** Finds a rule whose tool does not exist and whose name is close to one that does. */
@@ -163,7 +184,7 @@ export class GuardRun {
       const meant = this.#tools.has(rule.name) ? undefined : closestName(rule.name, names)
       // `send` is not a misspelt `send_all`.
       if (meant !== undefined && Math.abs(meant.length - rule.name.length) <= 1)
-        return guardErrors.ruleMisspelt(rule.name, rule.policy, meant)
+        return guardErrors.ruleToolUnknown(rule.name, rule.policy, meant)
     }
     this.#checkedNames = this.#tools.size
     return undefined
@@ -189,7 +210,19 @@ export class GuardRun {
    * failed. Wait for all calls first: those in progress are `inDoubt` in the return value.
    */
   end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
-    return this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
+    const ended = this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
+    const unknownTools = this.#unknownTools()
+    if (!this.#isWarned)
+      for (const { name, policy } of unknownTools) warn(guardErrors.ruleToolUnknown(name, policy))
+    this.#isWarned = true
+    return ended && { ...ended, unknownTools }
+  }
+
+  /** Rules that restrict a tool which this run never had. Later, a tool can still be registered. */
+  #unknownTools(): readonly RuleName[] {
+    if (this.#tools.size + this.#handedIn.size === 0) return []
+    const names = this.options.tools ?? [...this.toolNames, ...this.#handedIn]
+    return this.policy.exactNames.filter((rule) => isMissing(rule, names))
   }
 
   /** Closes the tape of a resumable run without completing it; otherwise like `end()`. */
@@ -268,6 +301,17 @@ export class GuardRun {
     const started = attempts !== 0 || served !== undefined || status === 'in doubt'
     this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
   }
+}
+
+/** True for a rule that restricts a tool which does not exist. */
+const isMissing = ({ name, allows }: RuleName, tools: readonly string[]): boolean =>
+  !allows && !tools.includes(name)
+
+const unknownRule = ({ name, policy }: RuleName, tools: readonly string[] = []): Denial =>
+  guardErrors.ruleToolUnknown(name, policy, closestName(name, tools))
+
+function warn({ code, what, why, allowed }: Denial): void {
+  process.emitWarning([what, why, allowed].join(' '), { type: 'RetakeWarning', code })
 }
 
 /** Without an output, the tape stores none and a replay compares none. */

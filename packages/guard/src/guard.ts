@@ -13,6 +13,11 @@ export interface GuardOptions {
   readonly name: string
   /** Decides which calls run; of several policies the strictest applies. Default: all calls run. */
   readonly policy?: Policy | readonly Policy[]
+  /**
+   * Names of all tools of the run. A rule that denies or asks about another tool is then an error,
+   * and so is another tool.
+   */
+  readonly tools?: readonly string[]
   /** Folder for the guard's own tape; default `.retake/runs` in the working directory. */
   readonly dir?: string
   /**

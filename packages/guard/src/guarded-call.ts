@@ -21,12 +21,14 @@ import { executeCall } from './execute-call.js'
 import { type CheckedInput, checkInput } from './contract/check-input.js'
 import { brokenGuard, decideCall, type Decision, deniedIntent } from './decide-call.js'
 import { currentBounds } from './enforcement/current-bounds.js'
-import { GuardError } from './guard-error.js'
+import { type Denial, GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, type GuardResult, type Refusal, resultOf } from './guard-outcome.js'
 import type { EarlierCall } from './resume/call-ledger.js'
 import { answerKey } from './limits/limiter.js'
+import type { Reservation } from './limits/meter.js'
+import { NestedSession } from './resume/nested-session.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
 import { thrownIn } from './thrown-error.js'
 
@@ -45,6 +47,8 @@ export class GuardedCall {
   /** Undefined if the tape decided. */
   #decision: Decision | undefined
   #isStarted = false
+  /** Counts the call while its schema runs. */
+  #room: Reservation | undefined
 
   constructor(
     readonly run: GuardRun,
@@ -84,16 +88,33 @@ export class GuardedCall {
     return this.tool?.options.input !== undefined
   }
 
-  /** The policy decides first, because a schema is code of the tool. */
+  /** Policy and limits come first, because a schema is code of the tool. */
   #checkBySchema(given: unknown): CheckedInput | Promise<CheckedInput> {
     const { run, tool, name } = this
     const { call, denial } = storableCall(name, given, tool?.options)
     if (denial !== undefined) return { denial }
     const args = argumentsOf(call)
-    const effects = tool?.options.effects
-    const judged = outsideRuns(() => run.policy.judge({ tool: name, args, effects }, run.history))
-    if (judged.verdict === 'deny' && judged.denial) return { denial: judged.denial }
+    const refused = this.#refusedBefore(run.tapes.session(), args)
+    if (refused !== undefined) return { denial: refused }
     return this.within(() => checkInput(name, tool?.options, args))
+  }
+
+  /** Drawn, so that a replay runs exactly the schemas that its recording ran. */
+  #refusedBefore(session: Session, args: unknown): Denial | undefined {
+    const { run, tool, name } = this
+    const isDrawn = session instanceof NestedSession || session.flags?.includes('before-schemas')
+    const judge = (): Denial | null => {
+      const call = { tool: name, args, effects: tool?.options.effects }
+      const { verdict, denial } = run.policy.judge(call, run.history)
+      if (verdict === 'deny' && denial) return denial
+      if (tool === undefined || !isDrawn || run.tapes.mayServe(session)) return null
+      const room = run.limiter.admit(tool, undefined, args)
+      if ('code' in room) return room
+      this.#room = room
+      return null
+    }
+    const decide = (): Denial | null => outsideRuns(judge)
+    return (isDrawn ? session.draw('guard-before', decide) : decide()) ?? undefined
   }
 
   /** Runs code from the options of the tool within its scopes. */
@@ -117,6 +138,7 @@ export class GuardedCall {
 
   /** Nothing can be recorded after the end, so nothing runs. */
   #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
+    this.#room?.release()
     const { name: guard, policy } = this.run
     const denial = guardErrors.ended(guard, this.name)
     const about = { guard, call: 0, fingerprint, occurrence: 0, policy: policy.hash }
@@ -128,6 +150,7 @@ export class GuardedCall {
   #perform(session: Session, args: unknown, call: CanonicalCall): Promise<GuardResult> {
     const site = this.run.namesSites ? callSite() : undefined
     const decide = (): GuardIntent => {
+      this.#room?.release()
       this.#decision = outsideRuns(() => decideCall(this, session, args, call))
       return this.#decision.intent
     }

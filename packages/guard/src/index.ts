@@ -25,13 +25,19 @@ export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-option
 export { guard } from './guard.js'
 export { GuardError, type Denial } from './guard-error.js'
 export { uninstallGuard } from './enforcement/install.js'
-export { sandboxMissing } from './sandbox/bubblewrap.js'
+export {
+  bubblewrapArguments,
+  closeSeccompFilter,
+  findBubblewrap,
+  openSeccompFilter,
+  sandboxMissing,
+} from './sandbox/bubblewrap.js'
+export type { Confinement } from './sandbox/bubblewrap.js'
 export { thrownIn } from './thrown-error.js'
 export type { GuardOptions } from './guard.js'
 export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'
 export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from './guard-outcome.js'
-export type { CallOptions, GuardRun } from './guard-run.js'
-export type { EndedGuard } from './resume/guard-tapes.js'
+export type { CallOptions, EndedGuard, GuardRun } from './guard-run.js'
 export type { BreakerLimits, CallLimits, Limits } from './limits/limits.js'
 export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/call-ledger.js'
 export { protectOwnFiles } from './bounds/own-files.js'

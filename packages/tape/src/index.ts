@@ -28,3 +28,6 @@ export {
   type StateChange,
   type StateChanges,
 } from './state/state-difference.js'
+export { draftReceipt, type DisclosedStep, type ReceiptDraft } from './receipts/make-receipt.js'
+export { checkReceipt, issueReceipt } from './receipts/receipt.js'
+export type { CheckedReceipt, ProvenCall, ReceiptContent } from './receipts/receipt.js'

@@ -414,6 +414,27 @@ const sockets = [
     twin: { before: async ({ allowedH2 }) => openSession(allowedH2) },
   },
   {
+    name: 'tls.connect over a socket from before the call',
+    before: async ({ secretRaw }) => openSocket(secretRaw),
+    tool: (_, { ready, psk }) =>
+      new Promise((resolve, reject) => {
+        const socket = tls.connect({ socket: ready.socket, ...psk }, () =>
+          socket.end(resolve('secured')),
+        )
+        socket.on('error', reject)
+      }),
+    code: PRIVATE,
+    twin: { before: async ({ allowedTls }) => openSocket(allowedTls) },
+  },
+  {
+    name: 'a socket handed to http.request',
+    before: async ({ secret }) => openSocket(secret),
+    tool: (_, { ready: { socket } }) =>
+      httpText({ host: 'public.test', createConnection: () => socket, agent: undefined }),
+    code: PRIVATE,
+    twin: { before: async ({ allowed }) => openSocket(allowed) },
+  },
+  {
     name: 'a datagram',
     args: ({ secretUdp }) => secretUdp,
     tool: (port) => udpText(port, '127.0.0.1'),

@@ -49,6 +49,8 @@ for (const [name, enqueue] of Object.entries(queues)) {
   const read = (args) => enqueue(() => open(args))
   const readBound = (args) => enqueue(AsyncResource.bind(() => open(args)))
   run.tool(name, read)
+  const effect = join(folder, `effect of ${name}`)
+  run.tool(`${name}, write`, () => enqueue(() => fs.writeFileSync(effect, 'x')))
   run.tool(`${name}, bound`, readBound)
   const attempt = async (tool, which) => {
     void enqueue(() => pause(50)).catch(() => {})
@@ -60,6 +62,8 @@ for (const [name, enqueue] of Object.entries(queues)) {
     plain: await attempt(name, 'secret'),
     bound: await attempt(`${name}, bound`, 'secret'),
     benign: await attempt(`${name}, bound`, 'inside'),
+    record: await attempt(`${name}, write`, ''),
+    happened: fs.existsSync(effect),
   }
 }
 run.end()

@@ -341,5 +341,7 @@ const stories = {
   },
 }
 
-console.log(`\n${JSON.stringify(await stories[story]())}`)
+const results = {}
+for (const each of [story].flat()) results[each] = await stories[each]()
+console.log(`\n${JSON.stringify(Array.isArray(story) ? results : results[story])}`)
 process.exit()

@@ -72,6 +72,8 @@ export function registerTools(server, z, schema, { notify, sample }) {
           messages: [{ role: 'user', content: { type: 'text', text: `Summarize ${of}` } }],
           maxTokens: 20,
         })
+        // The client gets the receipt for its answer first, also on a busy machine, and closes after the result.
+        await new Promise((resolve) => setTimeout(resolve, 200))
         return text(`summary: ${answer.content.text}`)
       },
     )

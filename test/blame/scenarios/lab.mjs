@@ -5,14 +5,20 @@ import { agentPath, makeWorkspace } from '../../support/run-retake.mjs'
 import { LabModel } from './model.mjs'
 
 const GOOD_RULES = '{"vat":0.2}'
-/** Later than the recorded run, and earlier than its forks. */
-const OPENS_AFTER_MS = 4000
+/** Later than the recorded run, and earlier than its forks. Doubled while the run is slower. */
+const OPENS_AFTER_MS = 2000
+const READY = /REPORT READY/
+const clock = {
+  opens: true,
+  args: ['--oracle', `stdout:${READY}`],
+  isFailure: ({ stdout }) => !READY.test(stdout),
+}
 
 /** Files, programs and timing of a scenario, by its letter in the table. */
 const SETUPS = {
-  a1: { opens: true, args: ['--oracle', 'stdout:/REPORT READY/'] },
-  a2: { opens: true, args: ['--oracle', 'stdout:/REPORT READY/'] },
-  a3: { opens: true, args: ['--oracle', 'stdout:/REPORT READY/'] },
+  a1: clock,
+  a2: clock,
+  a3: clock,
   m: { args: ['--oracle', 'exit:0'], isFailure: ({ code }) => code === 1 },
   b1: { args: ['--oracle', 'json:total=1440'] },
   "b1'": { agent: 'b1', putBack: true, args: ['--oracle', 'json:total=1440'] },
@@ -67,8 +73,13 @@ export async function blameScenario(letter, { extra = [], seed = 1 } = {}) {
       await record()
       await writeFile(rules, '{"vat":0.1}')
     }
-    const opensAt = Date.now() + OPENS_AFTER_MS
-    const recorded = await until(isFailure, () => record(...(opens ? [`${opensAt}`] : [])))
+    let opensAt = 0
+    let waitMs = OPENS_AFTER_MS
+    const recorded = await until(isFailure, () => {
+      opensAt = Date.now() + waitMs
+      waitMs *= 2
+      return record(...(opens ? [`${opensAt}`] : []))
+    })
     if (putBack) await writeFile(rules, GOOD_RULES)
     if (opens) await setTimeout(Math.max(0, opensAt - Date.now()))
     model.isRecording = false

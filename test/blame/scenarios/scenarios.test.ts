@@ -61,7 +61,6 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     verdicts: ['attributed'],
     causes: [['3']],
     echoes: ['4', '6'],
-    isSampled: true,
   },
   p: {
     what: 'the same with a model that words everything differently',
@@ -122,6 +121,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     what: 'a plain function as a tool',
     verdicts: ['dependence', 'attributed', 'no attributable step'],
     causes: [['1.1']],
+    echoes: ['2'],
   },
   r: {
     what: 'an agent that fails in 7 of 10 cases anyway',

@@ -73,7 +73,11 @@ const readsSecret = (world: ModuleWorld): Promise<unknown> =>
   })
 
 describe('code of a sandboxed tool', () => {
-  const plants = (name: string, plant: (world: ModuleWorld) => Promise<unknown>): void =>
+  const plants = (
+    name: string,
+    plant: (world: ModuleWorld) => Promise<unknown>,
+    twin?: () => Promise<void>,
+  ): void =>
     attack(name, {
       inSandbox,
       attack: async () => {
@@ -83,16 +87,16 @@ describe('code of a sandboxed tool', () => {
         await plant(world)
         expect(String(await readsSecret(world))).not.toContain(SECRET)
       },
-      twin: async () => {
-        const world = makeModule({ inWork: true })
-        expect(await world.tool({ does: 'version' })).toBe('first')
-        expect(await world.tool({ does: 'sh', text: `cat ${world.work}/inside.txt` })).toBe(
-          'inside',
-        )
-      },
+      twin,
     })
-  plants('plants a node_modules that leads to a folder of keys', ({ sh, folder }) =>
-    sh(`ln -s ${folder}/keys node_modules`),
+  plants(
+    'plants a node_modules that leads to a folder of keys',
+    ({ sh, folder }) => sh(`ln -s ${folder}/keys node_modules`),
+    async () => {
+      const world = makeModule({ inWork: true })
+      expect(await world.tool({ does: 'version' })).toBe('first')
+      expect(await world.tool({ does: 'sh', text: `cat ${world.work}/inside.txt` })).toBe('inside')
+    },
   )
   plants('plants a package.json that leads to a secret', ({ sh, folder }) =>
     sh(`ln -s ${folder}/secret.txt tools/package.json`),
@@ -140,10 +144,6 @@ describe('code of a sandboxed tool', () => {
       await world.call('list', { path: '.' })
       const text = `ls -A ${world.folder}/.ret*/runs`
       expect(String(await world.tool({ does: 'sh', text }))).not.toContain('.tape')
-    },
-    twin: async () => {
-      const world = makeModule()
-      expect(await world.tool({ does: 'version' })).toBe('first')
     },
   })
 
@@ -199,18 +199,27 @@ describe('the way out of a sandboxed tool', () => {
 
   attack('sends POST where only GET is allowed', {
     inSandbox,
+    // Several times: a tool once waited for some refused connections until its time was over.
     attack: async () => {
-      const world = makeModule({
-        options: ({ work }) => ({
-          policy: [
-            { name: 'files', files: { read: [work], write: [work] } },
-            presets.network({ allow: [], addresses: [allowed.endpoint], methods: ['GET', 'HEAD'] }),
-          ],
-        }),
-      })
-      const before = allowed.hits.length
-      await world.tool({ does: 'fetch', url: allowed.url, method: 'POST', body: 'x' })
-      expect(allowed.hits.slice(before).filter((hit) => !hit.startsWith('GET'))).toEqual([])
+      for (let time = 0; time < 8; time += 1) {
+        const world = makeModule({
+          options: ({ work }) => ({
+            limits: { timeoutMs: 20_000 },
+            policy: [
+              { name: 'files', files: { read: [work], write: [work] } },
+              presets.network({
+                allow: [],
+                addresses: [allowed.endpoint],
+                methods: ['GET', 'HEAD'],
+              }),
+            ],
+          }),
+        })
+        const before = allowed.hits.length
+        const args = { does: 'fetch', url: allowed.url, method: 'POST', body: 'x' }
+        expect(await world.call('module', args)).toMatchObject({ status: 'denied' })
+        expect(allowed.hits.slice(before).filter((hit) => !hit.startsWith('GET'))).toEqual([])
+      }
     },
     twin: async () => {
       const world = makeModule()
@@ -315,10 +324,6 @@ describe('the way out of a sandboxed tool', () => {
       const text = `node -e 'require("net").connect("${world.work}/db.sock").on("error", (e) => console.log(e.code)).on("data", (d) => console.log(String(d)))'`
       expect(String(await world.tool({ does: 'sh', text }))).not.toContain(SECRET)
     },
-    twin: async () => {
-      const world = makeModule()
-      expect(await world.tool({ does: 'version' })).toBe('first')
-    },
   })
 
   attack('connects to a socket that appeared while its process was waiting', {
@@ -421,6 +426,8 @@ describe('the process of a sandboxed tool', () => {
       const seconds = `26${process.pid}`
       const world = makeModule()
       await world.tool({ does: 'sh', text: `setsid nohup sleep ${seconds} > /dev/null 2>&1 &` })
+      // The shell returns before `setsid` has started the program.
+      await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(true), 10_000)
       await vi.waitFor(() => expect(isRunning(`sleep ${seconds}`)).toBe(false), 1500)
     },
     twin: async () => {
@@ -451,7 +458,7 @@ describe('the process of a sandboxed tool', () => {
   })
 
   /** Code that the tool runs for the model; the agent must survive whatever it sends. */
-  const sends = (name: string, code: string): void =>
+  const sends = (name: string, code: string, twin?: () => Promise<void>): void =>
     attack(name, {
       inSandbox,
       attack: async () => {
@@ -466,14 +473,15 @@ describe('the process of a sandboxed tool', () => {
         await world.call('module', { does: 'code', text })
         expect(await world.tool({ does: 'version' })).toBe('first')
       },
-      twin: async () => {
-        const world = makeModule()
-        expect(await world.tool({ does: 'code', text: 'return 6 * 7' })).toBe(42)
-      },
+      twin,
     })
   sends(
     'sends the guard values that are not messages',
     `send(null); send('x'); send([]); process.send?.({ cmd: 'NODE_HANDLE', type: 'x' })`,
+    async () => {
+      const world = makeModule()
+      expect(await world.tool({ does: 'code', text: 'return 6 * 7' })).toBe(42)
+    },
   )
   sends(
     'sends the guard bytes that are not values',

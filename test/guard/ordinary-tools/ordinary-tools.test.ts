@@ -33,12 +33,12 @@ async function installPackages(): Promise<{ folder: string } | { why: string }> 
   return ok ? { folder: copy } : { why: output.split('\n').slice(-3).join(' ') }
 }
 
-async function nodeOf(major: string): Promise<{ major: string; node?: string }> {
-  if (!isSoak) return { major: process.versions.node, node: process.execPath }
+async function nodeOf(major: string): Promise<readonly [version: string, node?: string]> {
+  if (!isSoak) return [process.versions.node, process.execPath]
   try {
-    return { major, node: await findNode(major) }
+    return [major, await findNode(major)]
   } catch {
-    return { major }
+    return [major]
   }
 }
 
@@ -47,7 +47,7 @@ test.skipIf(packages === undefined)('packages of ordinary tools can be installed
   expect(packages).toBeDefined()
 })
 
-describe.each(nodes)('ordinary tools on Node $major', ({ node }) => {
+describe.each(nodes)('ordinary tools on Node %s', (_, node) => {
   describe.skipIf(node === undefined).each(tables)('of %s', (table) => {
     test.for([
       {

@@ -4,17 +4,20 @@ import type { Page } from 'playwright-core'
 /** What can be serious: the rest are matters of taste. */
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** What axe finds on the page as it is now, serious or worse: the rule and where it is, a line each. */
-export async function seriousViolations(page: Page): Promise<string[]> {
+/**
+ * Everything serious or worse that axe finds on the page as it is now, or in a part of it:
+ * the rule and where it is, a line each.
+ */
+export async function seriousViolations(page: Page, part = 'html'): Promise<string[]> {
   const isThere = await page.evaluate(() => 'axe' in globalThis)
   if (!isThere) await page.evaluate(axe.source)
   const { violations } = await page.evaluate(
-    async (tags): Promise<axe.AxeResults> =>
-      (globalThis as unknown as { axe: typeof axe }).axe.run({
+    async ([tags, selector]): Promise<axe.AxeResults> =>
+      (globalThis as unknown as { axe: typeof axe }).axe.run(selector, {
         runOnly: { type: 'tag', values: tags },
         resultTypes: ['violations'],
       }),
-    TAGS,
+    [TAGS, part] as const,
   )
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

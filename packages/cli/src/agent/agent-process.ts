@@ -2,7 +2,7 @@ import { attempt } from '../attempt.js'
 import type { ExplainedError } from '../command-line/print-error.js'
 import { project } from '../config/define-config.js'
 import { onStopSignal, Interrupted } from '../command-line/exit-codes.js'
-import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
+import { type ChildProcess, spawn, type SpawnOptions, type StdioOptions } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import module from 'node:module'
 import { tmpdir } from 'node:os'
@@ -133,7 +133,17 @@ export interface AgentOptions {
   readonly timeoutMs?: number | undefined
   /** Stops it: first with a signal, then by killing it. */
   readonly stopped?: AbortSignal | undefined
+  /** Starts the process in another way, for example in a sandbox. */
+  readonly launch?: Launch | undefined
 }
+
+/** Starts a process; `folder` is the one that its reports are written to. */
+export type Launch = (
+  file: string,
+  args: readonly string[],
+  options: SpawnOptions,
+  folder: string,
+) => ChildProcess
 
 export interface AgentEnd {
   readonly code: number
@@ -230,13 +240,14 @@ export class TaskProcess {
     return `@${file}`
   }
 
-  spawn({ stdio, timeoutMs }: AgentOptions): ChildProcess {
-    return spawn(process.execPath, this.#args, {
+  spawn({ stdio, timeoutMs, launch = spawn }: AgentOptions): ChildProcess {
+    const options: SpawnOptions = {
       cwd: this.#cwd,
       env: this.#env,
       stdio,
       ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: 'SIGKILL' }),
-    })
+    }
+    return launch(process.execPath, this.#args, options, this.#folder)
   }
 
   /**

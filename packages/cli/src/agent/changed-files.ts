@@ -26,14 +26,14 @@ const COMPARED_BYTES_MAX = 16 * 1024 * 1024
 export function changedFiles(tape: Tape, moved = movedHere(tape)): ChangedFile[] {
   const { cwd } = tape.details
   if (cwd === undefined) return []
-  const recordedRoot = rootOf(tape, cwd)
+  const recordedFolder = rootOf(tape, cwd)
   const root = moved
-    ? path.resolve(moved.current, path.relative(moved.recorded, recordedRoot))
-    : recordedRoot
+    ? path.resolve(moved.current, path.relative(moved.recorded, recordedFolder))
+    : recordedFolder
   const { reads, isWritten } = readsOf(tape, cwd)
   const found: ChangedFile[] = []
   for (const [file, parts] of reads) {
-    const relative = path.relative(recordedRoot, file)
+    const relative = path.relative(recordedFolder, file)
     if (!isOfProject(relative) || isWritten(file)) continue
     const change = changeOf(path.join(root, relative), root, parts)
     if (change !== undefined) found.push({ path: relative, change })
@@ -61,6 +61,11 @@ export const changedFileLines = (
     ({ path: file, change }) =>
       `${printableLine(file)} ${change === 'changed' ? '' : 'was '}${change} since the recording; ${used}`,
   )
+
+/** The folder of the project that a run belongs to, as it was recorded. */
+export function recordedRoot(tape: Tape): string {
+  return rootOf(tape, tape.details.cwd ?? process.cwd())
+}
 
 function rootOf({ details: { root, entry } }: Tape, cwd: string): string {
   if (root !== undefined) return root

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import path from 'node:path'
 import {
   type ContinuePlan,
   type ContinueReport,
@@ -6,7 +7,7 @@ import {
   containsSecret,
   RetakeError,
 } from '@retake/engine'
-import { isSurrounding, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
+import { isSurrounding, sealKeyFor, trustedRunsFile, withSurroundings } from '@retake/engine/runs'
 import { environmentOnTape, hasReadsOnly, originOf, type Tape } from '@retake/tape'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
@@ -14,6 +15,7 @@ import { type AgentEnd, type AgentOptions, TaskProcess, withoutReport } from './
 import { cliErrors } from '../errors.js'
 import { markRecording } from '../runs/run-store.js'
 import { startOf } from './replay-agent.js'
+import { codeOf } from './source-code.js'
 import { trustInThisProcess } from './trust.js'
 import { cost, duration, plural } from '@retake/tape/present'
 import {
@@ -86,9 +88,10 @@ export function continuedLines(
   const [divergence] = divergences
   if (divergence !== undefined) return prefixDiffers(parent, continued, look)
   if (!isLive)
-    return [
-      `${paint('green', 'identical')} · all of ${parent.run.id} was served: nothing differs, nothing was sent, nothing was recorded`,
-    ]
+    return wrap(
+      `identical · all of ${parent.run.id} was served: nothing differs, nothing was sent, nothing was recorded`,
+      width,
+    ).map((line) => line.replace(/^identical/, paint('green', 'identical')))
   const tape = openTape(continued.tape)
   const facts = continuedFacts(parent, continued, tape)
   return [
@@ -269,13 +272,18 @@ export async function continueAgent(
   options: ContinueOptions = {},
 ): Promise<Continued> {
   const start = { ...startOf(tape, plan.root), env: liveEnvironment(tape, options.env ?? {}, plan) }
+  const { branch } = plan
+  // Today's code ran, so later changes are changes to it and not to that of the parent.
+  const hasCode =
+    branch !== undefined && plan.isDiscarded !== true && tape.details.code !== undefined
+  const code = hasCode ? codeOf(path.resolve(start.cwd, start.entry), start.cwd) : undefined
   const target = plan.branch?.path ?? plan.source
   const unmark = markRecording(target, plan.branch && tape.run.id)
   const child = new TaskProcess(
     start,
     (inside) => ({
       mode: 'continue',
-      plan,
+      plan: branch && code ? { ...plan, branch: { ...branch, code } } : plan,
       report: inside('report.json'),
       ...(plan.isDiscarded !== true && { trustedRuns: trustedRunsFile() }),
     }),
@@ -306,10 +314,11 @@ export function checkContinuable(
 
 /** An agent that a signal stopped could not finish its tape: this adds how it ended. */
 export function endTape(file: string, signal: NodeJS.Signals): void {
-  if (signal === 'SIGKILL' || openOwnTape(file).status !== 'truncated') return
+  const tape = openOwnTape(file)
+  if (signal === 'SIGKILL' || tape.status !== 'truncated') return
   const writer = TapeWriter.reopen(file)
   writer.append({ type: 'end', signal })
-  writer.seal()
+  writer.seal({ privateKey: sealKeyFor(tape.run.flags) })
 }
 
 /**

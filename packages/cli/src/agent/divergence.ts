@@ -155,14 +155,17 @@ export function divergenceAdvice(
     ]
   return [
     'The code is as recorded, so something is not captured.',
-    ...(suspects.length === 0 ? [lookFor(tape)] : suspects.slice(0, SUSPECTS_MAX)),
+    ...(suspects.length === 0 ? lookFor(tape) : suspects.slice(0, SUSPECTS_MAX)),
   ]
 }
 
-const lookFor = ({ details: { entry }, run: { scope } }: Tape): string =>
+const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>
   entry === undefined || scope === 'function'
-    ? 'Wrap what it depends on in tool(), so that its result is recorded.'
-    : `\`retake doctor ${entry}\` looks for it.`
+    ? [
+        'Earlier calls may have left state in the module: create it in the function.',
+        'Wrap anything else that it depends on in tool().',
+      ]
+    : [`\`retake doctor ${entry}\` looks for it.`]
 
 function suspectsOf(
   tape: Tape,

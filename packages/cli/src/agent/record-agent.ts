@@ -36,8 +36,12 @@ export interface RecordingOptions {
   readonly tags?: readonly string[]
   /** Path of the tape, whose name is the id of the run; a new name in the store unless set. */
   readonly out?: string
+  /** Programs that the agent starts with Node are recorded on tapes of their own. */
+  readonly recordsChildren?: boolean
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
+  /** The seal is signed, and receipts can disclose single steps. */
+  readonly sign?: boolean
 }
 
 /** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
@@ -66,6 +70,8 @@ export async function recordAgent(options: RecordingOptions): Promise<AgentRecor
       code: codeOf(path.resolve(entry)),
       ...(options.tags && { tags: options.tags }),
       ...(strict === true && { strict }),
+      ...(options.recordsChildren && { recordsChildren: true }),
+      ...(options.sign && { sign: true }),
       ...(options.durability && { durability: options.durability }),
     }),
   )

@@ -3,7 +3,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { isatty } from 'node:tty'
-import { trustedRunsFile, trustRecording } from '@retake/engine/runs'
+import { ownOrNewKey, trustedRunsFile, trustRecording } from '@retake/engine/runs'
 import {
   CertificateAuthority,
   ClientProcess,
@@ -73,6 +73,8 @@ export interface CommandRecordingOptions {
   readonly out?: string
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability
+  /** The seal is signed. */
+  readonly sign?: boolean
   /** As `name=url`. */
   readonly upstreams: readonly string[]
   readonly matchers: readonly string[]
@@ -111,7 +113,13 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
         ...(options.out !== undefined && { out: options.out }),
         port: options.port ?? 0,
         matchers,
-        run: { name: options.name ?? nameOf(command), command, durability, tags: options.tags },
+        run: {
+          name: options.name ?? nameOf(command),
+          command,
+          durability,
+          sign: options.sign,
+          tags: options.tags,
+        },
         proxy: { routes, variables, ...(authority && { tls: true }) },
         connections: { client, wayOut, ...(authority && { authority }) },
         beforeEnd: (writer) => noteWrittenFiles(writer, cwd, startedMs),
@@ -143,7 +151,7 @@ export async function recordThroughProxy(
     readonly out?: string
     readonly port: number
     readonly matchers: readonly string[]
-    readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability' | 'tags'>
+    readonly run: Pick<ProxyTape, 'name' | 'command' | 'durability' | 'sign' | 'tags'>
     readonly proxy: Omit<ProxyTape['proxy'], 'port'>
     readonly connections: Pick<RecordingProxyOptions, 'client' | 'wayOut' | 'authority'>
     readonly beforeEnd?: (writer: TapeWriter) => void
@@ -167,10 +175,18 @@ export async function recordThroughProxy(
       ...options.proxy,
       ...(matchers.length > 0 && { matchers }),
     }
-    const writer = openProxyTape({ ...options.run, tape, id, proxy: proxied })
-    trustRecording(tape, trustedRunsFile())
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
+    const { command, name } = options.run
+    const writer = openProxyTape({
+      ...options.run,
+      name: secrets.text(name),
+      ...(command && { command: secrets.arguments(command) }),
+      tape,
+      id,
+      proxy: proxied,
+    })
+    trustRecording(tape, trustedRunsFile())
     const proxy = new RecordingProxy({ server, writer, routes, secrets, ...options.connections })
     const end = await work({ id, tape, server, proxy }).catch(async (error: unknown) => {
       await proxy.stop()
@@ -185,7 +201,7 @@ export async function recordThroughProxy(
       type: 'end',
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
     })
-    writer.seal()
+    writer.seal({ privateKey: options.run.sign ? ownOrNewKey('seal') : undefined })
     return { ...end, id, tape, exchanges: proxy.exchanges }
   } finally {
     await server.close()

@@ -1,5 +1,5 @@
 import { type Divergence, type MovedRoot, movedTape, type ReplayReport } from '@retake/engine'
-import { withSurroundings } from '@retake/engine/runs'
+import { refuseImported, withSurroundings } from '@retake/engine/runs'
 import { hasReadsOnly, type RunDetails, type Tape } from '@retake/tape'
 import { type AgentOptions, type Start, TaskProcess, withoutReport } from './agent-process.js'
 import { cliErrors } from '../errors.js'
@@ -167,7 +167,9 @@ export class ReplayProcess extends TaskProcess {
 }
 
 /** Advice about steps and branches does not apply to a run that was recorded through the proxy. */
-export function refuseProxyRun({ run, details }: Tape): void {
+export function refuseProxyRun(tape: Tape): void {
+  const { run, details } = tape
+  refuseImported(tape)
   if (details.proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(run.id, details.command)
 }
 

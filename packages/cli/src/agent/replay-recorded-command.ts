@@ -51,7 +51,7 @@ export async function replayRecordedCommand(
   const started = performance.now()
   const matchers = await loadMatchers([...(taped.matchers ?? []), ...givenMatchers([])], cwd)
   const server = await listenAsRecorded(taped)
-  const secrets = new SecretMask()
+  const secrets = new SecretMask(tape.run.flags)
   const client = new ClientProcess()
   const authority = taped.tls ? new CertificateAuthority() : undefined
   const trusted = authority && trustCertificate(authority.certificate, {})

@@ -102,6 +102,15 @@ export function entryOf({
   return { file, name }
 }
 
+/** The reason why code of this run cannot be started from here; undefined if it can. */
+export function whyNotRunAgain(tape: Tape): string | undefined {
+  if (tape.details.entry !== undefined) return undefined
+  if (tape.details.imported !== undefined) return 'imported: it is not a recording'
+  return tape.run.scope === 'function'
+    ? 'recorded by record() without `entry`: replay it in your test'
+    : 'not a Node program: its code cannot be run from here'
+}
+
 /** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
 export function sourceFiles(tape: Tape): string[] {
   const { cwd = '.' } = tape.details

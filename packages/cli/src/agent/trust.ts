@@ -1,5 +1,11 @@
 import { shellWord } from './mount-script.js'
-import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine/runs'
+import {
+  isTrustedRun,
+  loadsCode,
+  refuseImported,
+  trustRun,
+  trustedRunsFile,
+} from '@retake/engine/runs'
 import type { Tape } from '@retake/tape'
 import { promptOnTerminal, painter, printableLine } from '../terminal/terminal.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'
@@ -24,6 +30,7 @@ export function trustInThisProcess(tape: Tape): void {
  * Throws `RUN_NOT_TRUSTED`.
  */
 export function requireTrust(tape: Tape): void {
+  refuseImported(tape)
   if (startLine(tape) === '') return
   if (isEverythingGranted || granted.has(tape.startDigest) || isTrustedRun(tape)) return
   throw new RunNotTrusted(tape, startLine(tape))
@@ -31,6 +38,7 @@ export function requireTrust(tape: Tape): void {
 
 /** Remembers that a run may be started. */
 export function rememberTrust(tape: Tape): void {
+  refuseImported(tape)
   try {
     trustRun(tape)
   } catch (error) {

@@ -15,17 +15,19 @@ import {
   type Tape,
 } from '@retake/tape'
 import { attempt } from '../attempt.js'
+import { type DrawSites, processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 
-/** An ambient input, and what a fork gets from the tape to have it as recorded. */
+/** An ambient input, and what a fork gets from the tape of its process to have it as recorded. */
 export interface FoundInput {
   readonly input: AmbientInput
+  readonly process: SearchedProcess
   readonly plan: AmbientPlan
 }
 
 /** The inputs that could differ in a fork, and files that cannot be read any more: these are always pinned. */
 export interface FoundAmbient {
   readonly inputs: readonly FoundInput[]
-  readonly removedFiles: readonly string[]
+  readonly removedFiles: ReadonlyMap<SearchedProcess, readonly string[]>
 }
 
 interface Draft {
@@ -39,29 +41,43 @@ interface Draft {
   readonly plan: AmbientPlan
 }
 
-/** By event, where in the agent's code a value was drawn. */
-export type DrawSites = Readonly<Record<number, string>>
-
 /**
  * The inputs of a run besides its steps that could differ in a fork, in order of first use: clock reads
  * and random values by call site, files and environment variables that are not as they were,
  * and the order of answers to overlapping steps. Reads that only libraries make are one input
- * for each kind.
+ * for each kind. Variables of processes that the run started are always as recorded.
  */
 export function findAmbient(
-  tape: Tape,
-  steps: readonly Step[],
+  run: SearchedProcess,
+  steps: readonly TreeStep[],
+  given: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
+): FoundAmbient {
+  const removedFiles = new Map<SearchedProcess, readonly string[]>()
+  const inputs = processesOf(run).flatMap((process) => {
+    const own = steps.filter((step) => step.process === process)
+    const { drawSites = given.drawSites } = process
+    const found = inputsOf(process, own, { ...given, drawSites })
+    removedFiles.set(process, found.removed)
+    return found.inputs
+  })
+  return { inputs, removedFiles }
+}
+
+function inputsOf(
+  process: SearchedProcess,
+  steps: readonly TreeStep[],
   {
     drawSites,
     env,
   }: { readonly drawSites: DrawSites; readonly env: Readonly<Record<string, string>> },
-): FoundAmbient {
+): { readonly inputs: FoundInput[]; readonly removed: readonly string[] } {
+  const { tape, prefix } = process
   const files = fileInputs(tape)
   const drafts = [
     ...drawInputs(tape, drawSites),
     ...files.drafts,
     ...orderInput(steps),
-    ...variableInputs(tape).filter(({ name }) => !(name in env)),
+    ...(prefix === '' ? variableInputs(tape) : []).filter(({ name }) => !(name in env)),
   ]
   const inputs = drafts
     .toSorted((a, b) => a.at - b.at)
@@ -76,21 +92,27 @@ export function findAmbient(
           ...(step && { step: step.label }),
           ...(overlapping && { steps: overlapping }),
         },
+        process,
         plan,
       }
     })
-  return { inputs, removedFiles: files.removed }
+  return { inputs, removed: files.removed }
 }
 
-/** Plan of a fork with some of the inputs pinned. */
+/** Plan of a fork of one process, with some of the inputs pinned. */
 export function ambientPlan(
   { inputs, removedFiles }: FoundAmbient,
   pinned: readonly number[],
+  process: SearchedProcess,
 ): AmbientPlan {
-  const plans = pinned.flatMap((index) => inputs[index]?.plan ?? [])
+  const plans = pinned.flatMap((index) => {
+    const found = inputs[index]
+    return found?.process === process ? found.plan : []
+  })
   return {
+    ...(process.prefix !== '' && { input: 'live' }),
     draws: plans.flatMap(({ draws }) => draws),
-    files: [...removedFiles, ...plans.flatMap(({ files }) => files)],
+    files: [...(removedFiles.get(process) ?? []), ...plans.flatMap(({ files }) => files)],
     variables: plans.flatMap(({ variables }) => variables),
     order: plans.some(({ order }) => order),
   }

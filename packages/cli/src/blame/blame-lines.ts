@@ -110,8 +110,9 @@ export function blameLines(
 function factLine({ findings, facts, classic, spans }: FindingsFile): string {
   const { forks } = findings
   const asked = forks.asked + (classic?.forks ?? 0) + (spans?.forks.asked ?? 0)
+  const stored = Math.max(0, asked - facts.newForks)
   return [
-    `${plural(asked, 'fork')} (${facts.newForks} new)`,
+    plural(asked, 'fork') + (stored === 0 ? '' : ` (${stored} of an earlier search)`),
     ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
     plural(forks.liveSteps, 'live step'),
     ...(forks.tokens === undefined ? [] : [`${forks.tokens} tokens`]),
@@ -247,8 +248,8 @@ function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): s
   return [
     ...heading('repair', paint),
     ...indented(printable(sentence), width),
-    // A tool that was not wrapped has no event to fork at.
-    ...(first === undefined || first.includes('.')
+    // A tool that was not wrapped has no event to fork at, another process no run of its own.
+    ...(first === undefined || /[.:]/.test(first)
       ? []
       : [`  retake fork ${run} --at ${first} --edit`]),
     ...(more.length === 0

@@ -1,6 +1,7 @@
 import { readGuards, type Step, type Tape } from '@retake/tape'
 import { usageError } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
+import { processesOf, type SearchedProcess } from './process-tree.js'
 
 /**
  * True if running a step again may change something outside: a tool, a process, an MCP call,
@@ -28,11 +29,12 @@ export class LiveTools {
 
   /** Reads `--live-tools`, `--live-tools=a,b` and the configuration. */
   static read(
-    tape: Tape,
+    run: SearchedProcess,
     given: string | undefined,
     configured: boolean | readonly string[] = false,
   ): LiveTools {
-    const readers = readersOn(tape)
+    const tapes = processesOf(run).map(({ tape }) => tape)
+    const readers = tapes.flatMap(readersOn)
     if (given === '' || (given === undefined && configured === true))
       return new LiveTools('all', readers)
     const names =
@@ -41,8 +43,8 @@ export class LiveTools {
           ? []
           : configured
         : given.split(',').map((name) => name.trim())
-    const { recordedSteps } = viewRun(tape)
-    const known = new Set(recordedSteps.flatMap(({ toolName, kind }) => [toolName ?? kind, kind]))
+    const steps = tapes.flatMap((tape) => viewRun(tape).recordedSteps)
+    const known = new Set(steps.flatMap(({ toolName, kind }) => [toolName ?? kind, kind]))
     const unknown = given === undefined ? undefined : names.find((name) => !known.has(name))
     if (unknown !== undefined)
       throw usageError(

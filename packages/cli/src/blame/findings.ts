@@ -9,8 +9,10 @@ import {
 } from '@retake/tape'
 import type { StepSaid } from './fork-run.js'
 import { inferredResult } from './inferred-tools.js'
+import { folderBesideRuns } from '../runs/run-store.js'
 import { plainValue } from '../terminal/terminal.js'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { attempt } from '../attempt.js'
 import path from 'node:path'
 import type { ClassicView } from '@retake/diagnose'
 
@@ -97,6 +99,32 @@ export function classifyFailure(
     : 'wrong data'
 }
 
+/** Findings of a search that ended before it looked at single steps. */
+export function undecidedFindings(
+  steps: readonly Pick<Step, 'label'>[],
+): Omit<BlameFindings, 'verdict'> {
+  const unknownRate = { fails: 0, forks: 0, low: 0, high: 1 }
+  return {
+    version: 2,
+    causes: [],
+    steps: steps.map(({ label }) => ({
+      label,
+      role: 'unknown',
+      isNecessary: false,
+      isSufficient: false,
+      responsibility: 0,
+    })),
+    ambient: [],
+    confidence: 0,
+    anchors: { pinned: unknownRate, free: unknownRate },
+    riskCurve: [],
+    mode: 'free',
+    evidence: [],
+    forks: { asked: 0, served: 0, undefined: 0, liveSteps: 0 },
+    notes: [],
+  }
+}
+
 const MADE_UP: ReadonlySet<StepIntervention> = new Set(['neutral', 'empty', 'error', 'field'])
 
 /** A step as a person knows it. */
@@ -111,6 +139,8 @@ export interface SearchedStep {
   readonly did: string
   /** Where the agent's code made the call, as `file:line:column`. */
   readonly site?: string
+  /** Command of the process that made it, if that is not the run itself. */
+  readonly process?: string
   /** Name and arguments of a tool. */
   readonly tool?: string
   readonly arguments?: unknown
@@ -135,13 +165,29 @@ interface SearchFacts {
 }
 
 /** The folder for findings about the runs of a folder: `.retake/blame` for `.retake/runs`. */
-export function blameFolder(tapeFile: string): string {
-  const runs = path.dirname(path.resolve(tapeFile))
-  return path.join(path.basename(runs) === 'runs' ? path.dirname(runs) : runs, 'blame')
-}
+export const blameFolder = (tapeFile: string): string =>
+  folderBesideRuns(path.dirname(tapeFile), 'blame')
 
 export const findingsPath = (tapeFile: string, run: string): string =>
   path.join(blameFolder(tapeFile), `${run}.json`)
+
+/** Findings, stored forks with their tapes, and stored answers of models. */
+const BLAME_FILE = /^(?<run>.*)\.(?:json|samples\.jsonl|[0-9a-f]{12}(?:\.jsonl)?)$/s
+
+/** Everything that searches stored about the runs of a folder, by run. */
+export function blameFiles(tapeFile: string): ReadonlyMap<string, readonly string[]> {
+  const folder = blameFolder(tapeFile)
+  const byRun = new Map<string, string[]>()
+  for (const name of attempt(() => readdirSync(folder), [])) {
+    const run = BLAME_FILE.exec(name)?.groups?.['run']
+    if (run === undefined) continue
+    const file = path.join(folder, name)
+    const files = byRun.get(run)
+    if (files === undefined) byRun.set(run, [file])
+    else files.push(file)
+  }
+  return byRun
+}
 
 /** Replaces what an earlier search of this run had come to. */
 export function writeFindings(tapeFile: string, found: FindingsFile): void {

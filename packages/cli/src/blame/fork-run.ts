@@ -1,7 +1,17 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Divergence, type FreeAnswer, planPinned, RetakeError } from '@retake/engine'
+import {
+  type ChildPlan,
+  childReportPath,
+  childTapePath,
+  type ContinueReport,
+  type Divergence,
+  type FreeAnswer,
+  type PinnedPlan,
+  planPinned,
+  RetakeError,
+} from '@retake/engine'
 import {
   clipText,
   messageText,
@@ -20,6 +30,7 @@ import type { ForkJob } from './forks.js'
 import { canonicalFindings, stepValue, valueOfResult } from './findings.js'
 import { recordedAnswer } from './build-answer.js'
 import { inferredResult, inferredTools } from './inferred-tools.js'
+import type { ModelSamples } from './process-tree.js'
 import { callKeyOf } from './siblings.js'
 import { attempt } from '../attempt.js'
 import { isDeepStrictEqual } from 'node:util'
@@ -142,6 +153,10 @@ export interface ForkRun {
   readonly answers: Readonly<Record<string, StepAnswer>>
   /** Steps that were run again. */
   readonly liveSteps: number
+  /** Answers that models gave now. */
+  readonly samples: ModelSamples
+  /** Steps that got an answer of an earlier run of the fork. */
+  readonly sampled: number
   /** Recorded answers that were given to a changed question. */
   readonly forced: number
   readonly tokens: number
@@ -201,6 +216,8 @@ const NOTHING_HAPPENED = {
   values: {},
   answers: {},
   liveSteps: 0,
+  samples: {},
+  sampled: 0,
   forced: 0,
   tokens: 0,
 }
@@ -221,7 +238,7 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
       stopped: AbortSignal.any([signal, timeout]),
     })
     signal.throwIfAborted()
-    return { ...readFork(tape, job, continued, late()), remove }
+    return { ...readFork(tape, job.plan, continued, late()), remove }
   } catch (error) {
     remove()
     signal.throwIfAborted()
@@ -230,12 +247,14 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   }
 }
 
+type ReadFork = Omit<ForkRun, 'remove'>
+
 function readFork(
   parent: Tape,
-  { plan }: ForkJob,
-  continued: Continued,
+  plan: PinnedPlan,
+  continued: Pick<Continued, 'divergences' | 'isLive' | 'pinned' | 'tape'>,
   late: string | undefined,
-): Omit<ForkRun, 'remove'> {
+): ReadFork {
   const { divergences, isLive, pinned } = continued
   const [divergence] = divergences
   const nothing = { ...NOTHING_HAPPENED, ...NOTHING_SPENT }
@@ -274,7 +293,9 @@ function readFork(
     answers[step.label] = { given: { payload }, said }
   }
   const answered = new Set(
-    Object.entries(matched).flatMap(([label, seq]) => (unasked.has(label) ? [seq] : [])),
+    Object.entries(matched).flatMap(([label, seq]) =>
+      unasked.has(label) || pinned?.sampled.includes(label) ? [seq] : [],
+    ),
   )
   const live = view.recordedSteps.filter(
     (step) => originOf(tape, step) === 'live' && !answered.has(step.seq),
@@ -285,16 +306,80 @@ function readFork(
     pinned?.broken?.what ??
     (divergence && `it diverged: ${divergence.summary}`) ??
     (pinned?.live === 0 ? undefined : unanswered(tape, parent))
-  return {
+  const own: ReadFork = {
     outcome: readOutcome(tape),
     ...(broke !== undefined && { broke }),
     ...(rateLimit && { rateLimit }),
     values,
     answers,
     forced: pinned?.forced.length ?? 0,
+    samples: { '': samplesOf(tape, view.recordedSteps, pinned?.sent ?? []) },
+    sampled: pinned?.sampled.length ?? 0,
     tape: continued.tape,
     ...(pinned?.live === 0 ? NOTHING_SPENT : spent(live)),
     liveSteps: pinned?.live ?? live.length,
+  }
+  return Object.entries(plan.children ?? {}).reduce((sum, [label, child]) => {
+    const op = matched[label]
+    return op === undefined ? sum : withChild(sum, label, readChild(child, continued.tape, op))
+  }, own)
+}
+
+/** Answers of models to requests that were sent as the agent made them. */
+function samplesOf(
+  tape: Tape,
+  steps: readonly Step[],
+  sent: readonly number[],
+): Record<string, FreeAnswer[]> {
+  const samples: Record<string, FreeAnswer[]> = {}
+  for (const step of steps.filter(({ kind, seq }) => kind === 'model' && sent.includes(seq))) {
+    const key = callKeyOf(tape, step)
+    const answer = recordedAnswer(tape, step)
+    if (key !== undefined && answer !== undefined && 'payload' in answer)
+      (samples[key] ??= []).push(answer)
+  }
+  return samples
+}
+
+/** A process that the fork started. */
+function readChild({ tape, plan }: ChildPlan, forkTape: string, op: number): ReadFork {
+  const file = childTapePath(forkTape, op)
+  const report = attempt(
+    () => JSON.parse(readFileSync(childReportPath(file), 'utf8')) as ContinueReport & Continued,
+  )
+  const nothing = { ...NOTHING_HAPPENED, ...NOTHING_SPENT }
+  if (report === undefined) return { ...nothing, broke: 'a process that it started crashed' }
+  // One that did nothing that is recorded has no tape.
+  return report.isLive
+    ? readFork(openTape(tape), plan, { ...report, tape: file }, undefined)
+    : nothing
+}
+
+/** Adds the steps of a process, under its labels. */
+function withChild(fork: ReadFork, label: string, child: ReadFork): ReadFork {
+  const prefixed = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [`${label}:${key}`, value]))
+  const { costUsd, ...own } = fork
+  const { broke = child.broke, rateLimit = child.rateLimit, changed = child.changed } = fork
+  return {
+    ...own,
+    ...(broke !== undefined && { broke }),
+    ...(rateLimit && { rateLimit }),
+    ...(changed && { changed }),
+    values: { ...fork.values, ...prefixed(child.values) },
+    answers: { ...fork.answers, ...prefixed(child.answers) },
+    forced: fork.forced + child.forced,
+    liveSteps: fork.liveSteps + child.liveSteps,
+    samples: {
+      ...fork.samples,
+      ...Object.fromEntries(
+        Object.entries(child.samples).map(([key, value]) => [`${label}:${key}`, value]),
+      ),
+    },
+    sampled: fork.sampled + child.sampled,
+    tokens: fork.tokens + child.tokens,
+    ...(costUsd !== undefined &&
+      child.costUsd !== undefined && { costUsd: costUsd + child.costUsd }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AmbientInput, defined, type Step, type Tape } from '@retake/tape'
+import { type AmbientInput, defined, type Tape } from '@retake/tape'
 import { attempt } from '../attempt.js'
 import type { Interventions } from './interventions.js'
 import type { BlameSearch } from './search-run.js'
@@ -19,10 +19,10 @@ import type { FreeAnswer, PinnedPlan } from '@retake/engine'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type Judgement } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
-import { ambientPlan, type DrawSites, findAmbient, type FoundAmbient } from './ambient.js'
+import { findAmbient, type FoundAmbient } from './ambient.js'
 import { type ForkRun, saidBy, type StepAnswer, type StepSaid } from './fork-run.js'
-import { recordedAnswer } from './build-answer.js'
-import { resultPlan } from './inferred-tools.js'
+import { planProcess, type TreePlan } from './plan-processes.js'
+import type { DrawSites, ModelSamples } from './process-tree.js'
 import { blameFolder, canonicalFindings, stepRanges, stepValue } from './findings.js'
 import { setTimeout } from 'node:timers/promises'
 
@@ -102,6 +102,45 @@ export class StoredForks {
     })
     for (const [step, answer] of fresh) this.#answers.set(`${step} ${values[Number(step)]}`, answer)
     return Object.fromEntries(fresh)
+  }
+}
+
+/**
+ * Answers that models gave in the forks of a run, for later searches that ask something else: a
+ * fork of the same coalition, draw and seed gets its own answers again where it makes the same
+ * requests. No answer is shared between two forks of a search, because these must be independent.
+ */
+class StoredSamples {
+  readonly #file: string
+  readonly #byFork = new Map<string, Record<string, Record<string, FreeAnswer[]>>>()
+
+  constructor({ path: tapeFile, run }: Tape) {
+    this.#file = path.join(blameFolder(tapeFile), `${run.id}.samples.jsonl`)
+    const lines = existsSync(this.#file) ? readFileSync(this.#file, 'utf8').split('\n') : []
+    for (const line of lines) {
+      const read = attempt(() => JSON.parse(line) as { fork: string; samples: ModelSamples })
+      if (read !== undefined) this.#add(read.fork, read.samples)
+    }
+  }
+
+  find(fork: string): ModelSamples | undefined {
+    return this.#byFork.get(fork)
+  }
+
+  /** Stores the answers of a fork after those that it got from here. */
+  add(fork: string, samples: ModelSamples): void {
+    if (Object.values(samples).every((answers) => Object.keys(answers).length === 0)) return
+    this.#add(fork, samples)
+    mkdirSync(path.dirname(this.#file), { recursive: true })
+    appendFileSync(this.#file, `\n${JSON.stringify({ fork, samples })}`)
+  }
+
+  #add(fork: string, samples: ModelSamples): void {
+    const known = this.#byFork.get(fork) ?? {}
+    this.#byFork.set(fork, known)
+    for (const [process, byCall] of Object.entries(samples))
+      for (const [key, answers] of Object.entries(byCall))
+        ((known[process] ??= {})[key] ??= []).push(...answers)
   }
 }
 
@@ -230,11 +269,20 @@ function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
 
 export type ProcessForksOptions = Pick<
   BlameSearch,
-  'tape' | 'steps' | 'oracle' | 'pool' | 'seed' | 'timeoutMs' | 'signal' | 'tapesFolder' | 'onPause'
+  | 'tape'
+  | 'process'
+  | 'steps'
+  | 'oracle'
+  | 'pool'
+  | 'seed'
+  | 'timeoutMs'
+  | 'signal'
+  | 'tapesFolder'
+  | 'onPause'
 > &
   Partial<
     Pick<BlameSearch, 'env'> &
-      Pick<Interventions, 'answers' | 'simulator' | 'recordings' | 'liveTools'>
+      Pick<Interventions, 'answers' | 'simulator' | 'recordings' | 'liveTools' | 'live'>
   > & {
     readonly stored: StoredForks
   }
@@ -263,6 +311,7 @@ export class ProcessForks implements ForkSource {
   readonly recorded: readonly string[]
   readonly ambient: readonly AmbientInput[]
   readonly concurrency: number
+  readonly isDeterministic: boolean
   /** Forks that were run and not found among the stored ones. */
   newForks = 0
   /** Forks that were already stored. */
@@ -283,16 +332,19 @@ export class ProcessForks implements ForkSource {
   readonly #signal: AbortSignal
   /** Those that this search has seen, new and stored. */
   readonly #seen: StoredFork[] = []
-  /** Requests to servers on pipes are answered one by one only if the tape is left at the start. */
-  readonly #hasServers: boolean
+  /** Servers on pipes and other processes are forked only if the tape is left at the start. */
+  readonly #leavesAtStart: boolean
   /** Coalitions and outcomes with a saved tape. */
   readonly #saved = new Set<string>()
+  readonly #samples: StoredSamples
+  /** Answers of models that an earlier search had got. */
+  sampled = 0
 
   /** Replays the run first: it must be the recorded program, and shows where its ambient inputs are read. */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
-    const { tape, steps, env = {} } = options
-    const drawSites = await replayRun(options)
-    return new ProcessForks(options, findAmbient(tape, steps, { drawSites, env }))
+    const { process: run, steps, env = {} } = options
+    const { drawSites = await replayRun(options) } = run
+    return new ProcessForks(options, findAmbient(run, steps, { drawSites, env }))
   }
 
   private constructor(
@@ -300,13 +352,18 @@ export class ProcessForks implements ForkSource {
     private readonly found: FoundAmbient,
   ) {
     this.ambient = found.inputs.map(({ input }) => input)
-    this.#hasServers = options.steps.some(({ seq }) => options.tape.event(seq).type === 'write')
+    this.#leavesAtStart =
+      this.ambient.length > 0 ||
+      options.process.children.size > 0 ||
+      options.steps.some(({ seq, process: { tape } }) => tape.event(seq).type === 'write')
     this.stepCount = options.steps.length
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
+    this.isDeterministic = isDeterministic(options, found)
     this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
     // Every fork under way listens to them.
     setMaxListeners(0, options.signal, this.#signal)
+    this.#samples = new StoredSamples(options.tape)
     this.#pause = new RateLimitPause(this.#signal, options.onPause)
   }
 
@@ -387,7 +444,7 @@ export class ProcessForks implements ForkSource {
   #planOf(
     { pinned, mode, ambient, given = [] }: Coalition,
     transplants: Transplants,
-  ): Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'ambient'> {
+  ): Omit<TreePlan, 'seed'> {
     const { steps, answers = {} } = this.options
     const isGiven = new Set(given.map(({ step }) => step))
     const labels = pinned
@@ -398,9 +455,7 @@ export class ProcessForks implements ForkSource {
       mode,
       answers: { ...answers, ...transplants.answers },
       // Without inputs that could differ, everything up to the first free step is served.
-      ...((this.ambient.length > 0 || this.#hasServers) && {
-        ambient: ambientPlan(this.found, ambient),
-      }),
+      ...(this.#leavesAtStart && { ambient }),
     }
   }
 
@@ -445,7 +500,7 @@ export class ProcessForks implements ForkSource {
   }
 
   /** Everything before a step is pinned, and the rest of the world is as it is now. */
-  #planUpTo(at: string): Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'ambient'> {
+  #planUpTo(at: string): Omit<TreePlan, 'seed'> {
     const before = this.options.steps.findIndex(({ label }) => label === at)
     const pinned = Array.from({ length: before }, (_, index) => index)
     return this.#planOf({ pinned, mode: 'free', ambient: [] }, { pinned: [], answers: {} })
@@ -503,20 +558,21 @@ export class ProcessForks implements ForkSource {
   }
 
   /** Two forks whose `key` differs have seeds that differ. */
-  async #runLive(
-    plan: Pick<PinnedPlan, 'pinned' | 'mode' | 'answers' | 'requests' | 'ambient'>,
-    key: string,
-  ): Promise<NewFork> {
+  async #runLive(plan: Omit<TreePlan, 'seed'>, key: string): Promise<NewFork> {
     const { pool, tape, steps, oracle, env = {}, timeoutMs, simulator } = this.options
     const { recordings, liveTools } = this.options
-    const seed = createHash('sha256').update(`${this.options.seed} ${key}`).digest().readUInt32BE(0)
+    const sampleKey = `${this.options.seed} ${key}`
+    const seed = createHash('sha256').update(sampleKey).digest().readUInt32BE(0)
     const job = {
       tape: path.resolve(tape.path),
-      plan: {
-        ...withResults(tape, steps, plan),
-        seed,
-        ...defined({ simulator, recordings, liveTools }),
-      },
+      plan: planProcess(
+        { process: this.options.process, steps, found: this.found, env },
+        {
+          ...plan,
+          seed,
+          ...defined({ simulator, recordings, liveTools, samples: this.#samples.find(sampleKey) }),
+        },
+      ),
       timeoutMs,
       env,
     }
@@ -524,6 +580,8 @@ export class ProcessForks implements ForkSource {
     try {
       if (run.changed !== undefined)
         throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
+      this.#samples.add(sampleKey, run.samples)
+      this.sampled += run.sampled
       const { liveSteps, forced, tokens, costUsd } = run
       const judgement =
         run.broke === undefined
@@ -568,6 +626,26 @@ export class ProcessForks implements ForkSource {
   }
 }
 
+/**
+ * True if nothing could make two forks of one coalition differ: no answer is live or simulated, no
+ * clock, random value, order or timer plays a part, nothing runs beside the agent, and the oracle
+ * compares text.
+ */
+function isDeterministic(
+  { tape, process: run, oracle, live, simulator }: ProcessForksOptions,
+  { inputs }: FoundAmbient,
+): boolean {
+  if (live?.length !== 0 || simulator !== undefined || run.children.size > 0) return false
+  if (!COMPARES_TEXT.test(oracle.text)) return false
+  if (!inputs.every(({ input: { kind } }) => kind === 'file' || kind === 'environment'))
+    return false
+  for (const event of tape.events(1))
+    if (event.type === 'timer' || (event.type === 'call' && event.kind === 'worker')) return false
+  return true
+}
+
+const COMPARES_TEXT = /^(not:\s*)*(exit|stdout|json):/
+
 type NewFork = StoredFork & { readonly answers?: StepAnswers }
 
 /** Answers of other forks, by label; a recorded one is pinned. */
@@ -584,30 +662,6 @@ const NO_FORK = {
   tokens: 0,
   costUsd: 0,
 } as const
-
-/** A plan in which models see the pinned and given answers of tools that were not wrapped. */
-function withResults<P extends Pick<PinnedPlan, 'pinned' | 'answers'>>(
-  tape: Tape,
-  steps: readonly Step[],
-  plan: P,
-): P & Pick<PinnedPlan, 'results'> {
-  const inferred = steps.filter((step) => step.inferred)
-  if (inferred.length === 0) return plan
-  const labels = new Set(inferred.map(({ label }) => label))
-  const pinned = new Set(plan.pinned)
-  const results = inferred.flatMap((step) => {
-    const answer = pinned.has(step.label) ? recordedAnswer(tape, step) : plan.answers?.[step.label]
-    return answer === undefined ? [] : resultPlan(step, answer)
-  })
-  return {
-    ...plan,
-    pinned: plan.pinned.filter((label) => !labels.has(label)),
-    answers: Object.fromEntries(
-      Object.entries(plan.answers ?? {}).filter(([label]) => !labels.has(label)),
-    ),
-    results,
-  }
-}
 
 const verdictOf = ({
   verdict,

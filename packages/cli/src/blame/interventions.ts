@@ -23,6 +23,7 @@ import { diffRuns } from '@retake/diagnose'
 import { viewRun } from '../runs/view-run.js'
 import { closestName } from '@retake/engine/errors'
 import { effectName, LiveTools } from './effects.js'
+import type { TreeStep } from './process-tree.js'
 import { callKeyOf, type OtherAnswer } from './siblings.js'
 
 const STEP_KINDS: readonly string[] = [
@@ -39,8 +40,8 @@ const STEP_KINDS: readonly string[] = [
  */
 function freedSteps(
   where: string,
-  steps: readonly Step[],
-): { freed: readonly Step[]; closeness: number } {
+  steps: readonly TreeStep[],
+): { freed: readonly TreeStep[]; closeness: number } {
   const isKind = STEP_KINDS.includes(where)
   const selectors: [closeness: number, isMeant: (step: Step) => boolean][] = [
     [3, ({ label }) => label === where],
@@ -79,7 +80,7 @@ function namesOf(steps: readonly Step[], name: (step: Step) => string): string {
 
 /** The answer of a free step that `--free` gives it. */
 type MakeAnswer = (
-  step: Step,
+  step: TreeStep,
   /** The answer after earlier changes of the same step. */
   changed: FreeAnswer | undefined,
 ) => FreeAnswer | 'live' | 'as before'
@@ -112,7 +113,7 @@ const MADE_UP: Readonly<Record<string, StepIntervention>> = {
 
 interface Source {
   readonly tape: Tape
-  readonly steps: readonly Step[]
+  readonly steps: readonly TreeStep[]
   /** Where files are looked for. */
   readonly folder: string
   readonly runs: RunStore
@@ -139,22 +140,22 @@ function parseFree(text: string, source: Source): FreeSpec {
 function parseHow(how: string, text: string, source: Source): MakeAnswer {
   const { tape, steps, folder, runs } = source
   if (['live', 'neutral', 'nothing', 'error'].includes(how))
-    return (step) => scriptedAnswer(tape, step, how)
+    return (step) => scriptedAnswer(step.process.tape, step, how)
   if (how.startsWith('@')) {
     const bytes = read(how.slice(1), folder, text)
-    return (step) => givenAnswer(tape, step, bytes)
+    return (step) => givenAnswer(step.process.tape, step, bytes)
   }
   const [, form = '', rest = ''] = /^(json|set|run|script):(.*)$/s.exec(how) ?? []
   switch (form) {
     case 'json':
       parseJson(rest, text)
-      return (step) => givenAnswer(tape, step, Buffer.from(rest))
+      return (step) => givenAnswer(step.process.tape, step, Buffer.from(rest))
     case 'set': {
       const change = parseSet(rest)
-      return (step, changed) => changedAnswer(tape, step, change, changed)
+      return (step, changed) => changedAnswer(step.process.tape, step, change, changed)
     }
     case 'run': {
-      let answerOfSibling: ((step: Step) => FreeAnswer) | undefined
+      let answerOfSibling: ((step: TreeStep) => FreeAnswer) | undefined
       return (step) => (answerOfSibling ??= siblingAnswers(tape, openTape(runs.find(rest))))(step)
     }
     case 'script': {
@@ -171,7 +172,9 @@ function parseHow(how: string, text: string, source: Source): MakeAnswer {
           `${rest} names step ${unknown}.`,
         )
       return (step) =>
-        step.label in answers ? scriptedAnswer(tape, step, answers[step.label]) : 'as before'
+        step.label in answers
+          ? scriptedAnswer(step.process.tape, step, answers[step.label])
+          : 'as before'
     }
     default:
       throw wrong(
@@ -205,10 +208,11 @@ const wrong = (text: string, why: string): Error =>
  * which, their diff decides: by kind, name and neighbors. Throws `DoesNotFit` where the
  * other run did not answer, or no differently.
  */
-function siblingAnswers(tape: Tape, sibling: Tape): (step: Step) => FreeAnswer {
+function siblingAnswers(tape: Tape, sibling: Tape): (step: TreeStep) => FreeAnswer {
   const view = viewRun(sibling)
   const { steps } = diffRuns(viewRun(tape), view)
   return (step) => {
+    if (step.process.tape !== tape) throw new DoesNotFit('it is a step of another process')
     // Steps that do not differ are not in it.
     const { change, b } = steps.find(({ a }) => a?.label === step.label) ?? {}
     if (change === 'removed') throw new DoesNotFit(`run ${sibling.run.id} has no such step`)
@@ -288,7 +292,7 @@ export type Interventions = ReturnType<typeof planInterventions>
  */
 export function planInterventions(
   tape: Tape,
-  steps: readonly Step[],
+  steps: readonly TreeStep[],
   specs: readonly string[],
   options: InterventionOptions = {},
 ) {
@@ -345,11 +349,12 @@ export function planInterventions(
   }
   for (const step of steps) {
     const answer = answers[step.label]
-    if (answer === undefined || !isDeepStrictEqual(answer, recordedAnswer(tape, step))) continue
+    if (answer === undefined || !isDeepStrictEqual(answer, recordedAnswer(step.process.tape, step)))
+      continue
     warnings.push(`step ${step.label} is answered as it was recorded: freeing it changes nothing`)
     ways[step.label] = { kind: 'pinned', how: ways[step.label]?.how ?? AS_RECORDED.how }
   }
-  const own = new Set(steps.map((step) => callKeyOf(tape, step)))
+  const own = new Set(steps.map((step) => callKeyOf(step.process.tape, step)))
   const recordings: Record<string, readonly FreeAnswer[]> = {}
   for (const [key, found] of others)
     if (!own.has(key)) recordings[key] = found.map(({ answer }) => answer)
@@ -357,14 +362,14 @@ export function planInterventions(
     const { label } = step
     if (ways[label] !== undefined) continue
     if (step.inferred) {
-      const [other] = others.get(callKeyOf(tape, step) ?? '') ?? []
+      const [other] = others.get(callKeyOf(step.process.tape, step) ?? '') ?? []
       if (other !== undefined) answers[label] = other.answer
       ways[label] = other === undefined ? LIVE : wayOfOther(other)
     } else if (simulator !== undefined)
       ways[label] = { kind: 'simulated', how: `by ${fromHere(simulator)}` }
     else if (liveTools.mayRun(step)) ways[label] = LIVE
     else {
-      const key = callKeyOf(tape, step) ?? ''
+      const key = callKeyOf(step.process.tape, step) ?? ''
       const [other] = others.get(key) ?? []
       if (other !== undefined) recordings[key] = [other.answer]
       ways[label] = other === undefined ? AS_RECORDED : wayOfOther(other)

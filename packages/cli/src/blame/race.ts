@@ -13,6 +13,7 @@ import {
 } from '../prove/find-races.js'
 import { viewRun } from '../runs/view-run.js'
 import { overlapsNext } from './ambient.js'
+import { undecidedFindings } from './findings.js'
 import type { BlameSearch } from './search-run.js'
 
 /** Other orders that are tried. A race of two answers is missed by all of them once in 4000 times. */
@@ -42,7 +43,9 @@ async function tryOrders(
   judgeFor: (recorded: RaceOutcome) => Promise<RaceJudge>,
 ): Promise<BlameRace | undefined> {
   const recorded = outcomeOf(tape)
-  if (!steps.some((step, index) => overlapsNext(step, steps[index + 1]))) return undefined
+  // Answers of other processes have an order of their own.
+  const own = steps.filter(({ process }) => process.tape === tape)
+  if (!own.some((step, index) => overlapsNext(step, own[index + 1]))) return undefined
   if (recorded.exitCode === undefined || signal.aborted) return undefined
   const control = await judgeByOutcome(recorded)(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') return undefined
@@ -101,26 +104,11 @@ export function raceFindings(
   race: BlameRace,
   ambient: BlameFindings['ambient'],
 ): BlameFindings {
-  const unknownRate = { fails: 0, forks: 0, low: 0, high: 1 }
   return {
-    version: 2,
+    ...undecidedFindings(steps),
     verdict: 'race',
-    causes: [],
-    steps: steps.map(({ label }) => ({
-      label,
-      role: 'unknown',
-      isNecessary: false,
-      isSufficient: false,
-      responsibility: 0,
-    })),
     ambient,
     race,
-    confidence: 0,
-    anchors: { pinned: unknownRate, free: unknownRate },
-    riskCurve: [],
-    mode: 'free',
-    evidence: [],
-    forks: { asked: 0, served: 0, undefined: 0, liveSteps: 0 },
     notes: ['`retake chaos` shows the order that passes; every answer in it is the recorded one.'],
   }
 }

@@ -7,6 +7,8 @@ const run = (rateLimit?: ForkRun['rateLimit']): ForkRun => ({
   values: {},
   answers: {},
   liveSteps: 0,
+  samples: {},
+  sampled: 0,
   forced: 0,
   tokens: 0,
   ...(rateLimit && { rateLimit }),

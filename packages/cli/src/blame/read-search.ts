@@ -10,13 +10,15 @@ import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle, makeOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { expectedText, suggestOracle } from '../oracle/suggest-oracle.js'
+import { suggestOracle } from '../oracle/suggest-oracle.js'
 import { RunStore } from '../runs/run-store.js'
 import { LiveTools } from './effects.js'
 import { runFork } from './fork-run.js'
 import { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
-import { type BlameSearch, searchedSteps } from './search-run.js'
+import { readProcesses } from './plan-processes.js'
+import { searchedSteps } from './process-tree.js'
+import type { BlameSearch } from './search-run.js'
 import { Siblings } from './siblings.js'
 
 /** At most this many forks unless the user says otherwise. */
@@ -46,16 +48,10 @@ export interface SearchSettings {
 /** Reads the options of a search. Throws before anything runs. */
 export async function readSettings(tape: Tape, options: Options): Promise<SearchSettings> {
   const { blame, oracle } = project()
-  const expected = options.text('expect')
-  if (expected !== undefined && options.has('oracle'))
-    throw usageError('--expect and --oracle both say what passing means.', 'Give one of them.')
   const seconds = options.number('timeout', SECONDS)
   const free = options.texts('free')
   return {
-    oracle:
-      expected === undefined
-        ? await givenOracle(options, tape, blame.oracle ?? oracle)
-        : await makeOracle(expectedText(expected), { recorded: tape }),
+    oracle: await givenOracle(options, tape, blame.oracle ?? oracle),
     free: free.length > 0 ? free : undefined,
     simulator: options.text('simulator'),
     liveTools: options.text('live-tools'),
@@ -82,12 +78,13 @@ export async function prepareSearch(
   const { runs = new RunStore(path.dirname(path.resolve(tape.path))), env: given = {} } = settings
   const siblings = new Siblings(tape, runs)
   const { oracle, oracleWhy } = await chooseOracle(tape, siblings, settings.oracle)
-  const steps = searchedSteps(tape)
+  const run = await readProcesses(tape, given, signal)
+  const steps = searchedSteps(run)
   if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const spansOf = readSpans(steps, settings.spans)
   const free = settings.free ?? defaults.free
   const simulator = settings.simulator ?? defaults.simulator
-  const liveTools = LiveTools.read(tape, settings.liveTools, defaults.liveTools)
+  const liveTools = LiveTools.read(run, settings.liveTools, defaults.liveTools)
   await siblings.judge(oracle, signal)
   const { folder = process.cwd() } = settings.free === undefined ? project() : {}
   const interventions = planInterventions(tape, steps, free, {
@@ -104,6 +101,7 @@ export async function prepareSearch(
   const maxUsd = settings.maxUsd ?? defaults.maxUsd
   return {
     tape,
+    process: run,
     steps,
     oracle,
     ...defined({ oracleWhy, spansOf, maxUsd }),

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import {
   type BlameOptions,
   type BlameProgress,
@@ -8,7 +9,7 @@ import {
   confidenceSequence,
   stepPrior,
 } from '@retake/diagnose'
-import { pathsOn, searchableSteps } from '@retake/engine'
+import { pathsOn } from '@retake/engine'
 import {
   type BlameFindings,
   clipText,
@@ -23,19 +24,19 @@ import { hashOfCode, sourceFiles } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { type Judgement, type Oracle, readOutcome } from '../oracle/oracle.js'
 import { spentTokens } from '../runs/branch-tree.js'
-import { viewRun } from '../runs/view-run.js'
 import {
   type CauseDetail,
   classifyFailure,
   type FindingsFile,
   type SearchedStep,
+  undecidedFindings,
 } from './findings.js'
 import { type LocalForkPool, ProcessForks, shortHash, StoredForks } from './forks.js'
 import { effectName, hasEffects } from './effects.js'
 import { recordedAnswer } from './build-answer.js'
 import { type FieldChange, fieldChanges, fieldText } from './fields.js'
-import { inferredTools } from './inferred-tools.js'
 import type { Interventions } from './interventions.js'
+import { processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 import { findRace, nameRace, raceFindings } from './race.js'
 import { callKeyOf } from './siblings.js'
 import { cost, labelRanges, plural, namesCauses } from '@retake/tape/present'
@@ -45,6 +46,8 @@ export type Estimate = ReturnType<typeof estimateSearch>
 
 /** Forks that a question takes when the agent does the same each time, and when it is noisy. */
 const STEADY = 2.2
+/** And when no answer is live, so that one fork may be as good as many. */
+const FIXED = 0.7
 const NOISY = 7
 /** Probes beside those for causes: anchors, and the audit at the end. */
 const FIXED_PROBES = 2 + 9
@@ -67,10 +70,11 @@ export function estimateSearch(
   const count = steps.length
   const forCause = Math.ceil(Math.log2(Math.max(2, count))) + 1
   const echoes = Math.ceil(count / 7)
-  const least = Math.ceil((forCause + echoes + FIXED_PROBES) * STEADY)
+  const live = steps.filter(isLive)
+  const each = live.length === 0 ? FIXED : STEADY
+  const least = Math.ceil((forCause + echoes + FIXED_PROBES) * each)
   const most = Math.ceil((4 * forCause + 2 * echoes + FIXED_PROBES) * NOISY)
   const forks = { least: Math.min(least, maxForks), most: Math.min(most, maxForks) }
-  const live = steps.filter(isLive)
   const tokens = live.reduce((sum, step) => sum + spentTokens(step), 0)
   const costs = live.filter(({ kind }) => kind === 'model').map(({ costUsd }) => costUsd)
   const isKnown = !costs.includes(undefined)
@@ -183,7 +187,7 @@ async function checkOracle(
   }
   let fails = 0
   let passes = 0
-  const most = Math.min(CHECKS_UNSTEADY, maxForks)
+  const most = Math.min(source.isDeterministic ? 1 : CHECKS_UNSTEADY, maxForks)
   for (let draw = 0; draw < most; draw++) {
     const fork = await source.fork(all, draw).catch((error: unknown) => {
       if (!signal.aborted) throw error
@@ -207,23 +211,12 @@ function unsteadyFindings(
 ): BlameFindings {
   const { low, high } = confidenceSequence(fails, forks)
   const pinned = { fails, forks, low, high }
+  const none = undecidedFindings(steps)
   return {
-    version: 2,
+    ...none,
     verdict: 'flaky',
     why: `the oracle fails the unchanged run ${fails} of ${forks} times, and passes it the others`,
-    causes: [],
-    steps: steps.map(({ label }) => ({
-      label,
-      role: 'unknown',
-      isNecessary: false,
-      isSufficient: false,
-      responsibility: 0,
-    })),
-    ambient: [],
-    confidence: 0,
-    anchors: { pinned, free: { fails: 0, forks: 0, low: 0, high: 1 } },
-    riskCurve: [],
-    mode: 'free',
+    anchors: { ...none.anchors, pinned },
     evidence: [
       {
         purpose: 'anchor',
@@ -236,7 +229,7 @@ function unsteadyFindings(
         undefinedForks: asked - forks,
       },
     ],
-    forks: { asked, served: 0, undefined: asked - forks, liveSteps: 0 },
+    forks: { ...none.forks, asked, undefined: asked - forks },
     notes: ['It judged the same output each time: make the oracle consistent first.'],
   }
 }
@@ -278,8 +271,11 @@ export function filesNote(
   ]
 }
 
-/** Children are not recorded themselves: a process is one step, a thread is none. */
-function childrenNote(tape: Tape, steps: readonly Step[]): string[] {
+const ONE_FORK =
+  'No answer is live and nothing else varies between forks, so one fork answers a question.'
+
+/** A process that was not recorded is one step, a thread is none. */
+function childrenNote({ tape, process: run, steps }: BlameSearch): string[] {
   const processes = steps.filter(({ kind }) => kind === 'process').map(({ title }) => title)
   const threads = [...tape.events(1)].flatMap((event) =>
     event.type === 'call' && event.kind === 'worker' ? (event.title ?? event.name) : [],
@@ -290,8 +286,9 @@ function childrenNote(tape: Tape, steps: readonly Step[]): string[] {
     ...(processes.length === 0
       ? []
       : [
-          `Each process that the run started is one step (${named(processes)}). Steps inside it are not searched.`,
+          `Each process that the run started is one step (${named(processes)}). Steps inside it are not searched${run.opaque.length > 0 ? '' : '; `retake record --children` records those of Node programs'}.`,
         ]),
+    ...run.opaque.map((why) => `A recorded process is one step: ${clipText(why, WHY_LENGTH)}.`),
     ...(threads.length === 0
       ? []
       : [`The run started threads (${named(threads)}). They are not searched.`]),
@@ -299,11 +296,15 @@ function childrenNote(tape: Tape, steps: readonly Step[]): string[] {
 }
 
 const CHILDREN_LENGTH = 80
+const WHY_LENGTH = 200
 
 /** A search for the causes of a failed run, with all that it depends on. */
 export interface BlameSearch {
   readonly tape: Tape
-  readonly steps: readonly Step[]
+  /** The run with the processes that are searched with it. */
+  readonly process: SearchedProcess
+  /** Of all processes. */
+  readonly steps: readonly TreeStep[]
   readonly oracle: Oracle
   /** Why this oracle was chosen, where the user gave none. */
   readonly oracleWhy?: string
@@ -327,15 +328,6 @@ export interface BlameSearch {
   readonly onPause?: (ms: number) => void
 }
 
-/** The steps of a run that can be pinned or freed, with their costs. */
-export function searchedSteps(tape: Tape): Step[] {
-  const view = viewRun(tape)
-  const labels = new Set(
-    [...searchableSteps(tape), ...inferredTools(view)].map(({ label }) => label),
-  )
-  return view.steps.filter(({ label }) => labels.has(label))
-}
-
 /**
  * Finds which steps together made a run fail. What is known when it is stopped is the result.
  * If no step explains the failure, answers of tools that could not be run again are changed
@@ -351,7 +343,19 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   const used = first.facts.newForks + tried.newForks
   const spent = (first.findings.forks.costUsd ?? 0) + tried.costUsd
   const undefinedBy = addCounts(first.facts.undefinedBy, tried.undefinedBy)
-  const before = { ...first, facts: { ...first.facts, newForks: used, undefinedBy } }
+  const counts = first.findings.forks
+  const forks = {
+    ...counts,
+    asked: counts.asked + tried.forks,
+    served: counts.served + tried.forks - tried.newForks,
+    ...(counts.costUsd !== undefined && { costUsd: spent }),
+  }
+  const wallMs = (): number => Math.round(performance.now() - startedAt)
+  const before = {
+    ...first,
+    findings: { ...first.findings, forks },
+    facts: { ...first.facts, newForks: used, undefinedBy, wallMs: wallMs() },
+  }
   if (change === undefined) {
     const undecided = Object.values(tried.undefinedBy).reduce((sum, count) => sum + count, 0)
     const rest = undecided === 0 ? '' : `, ${undecided} of them without a verdict`
@@ -367,16 +371,13 @@ export async function searchRun(search: BlameSearch): Promise<FindingsFile> {
   if (!namesCauses(again.findings)) return before
   return {
     ...again,
-    findings: {
-      ...again.findings,
-      forks: sumCounts(first.findings.forks, again.findings.forks, tried.newForks),
-    },
+    findings: { ...again.findings, forks: sumCounts(forks, again.findings.forks) },
     facts: {
       ...again.facts,
       newForks: used + again.facts.newForks,
       undefinedBy: addCounts(undefinedBy, again.facts.undefinedBy),
       forcedAnswers: first.facts.forcedAnswers + again.facts.forcedAnswers,
-      wallMs: Math.round(performance.now() - startedAt),
+      wallMs: wallMs(),
       maxForks: search.maxForks,
     },
   }
@@ -387,7 +388,7 @@ const CHANGES_MAX = 24
 
 /** Changed answers of steps that nothing else could be tried for. */
 function changesToTry(
-  { tape, steps, interventions }: BlameSearch,
+  { steps, interventions }: BlameSearch,
   { findings }: FindingsFile,
 ): FieldChange[] {
   if (findings.verdict !== 'no attributable step' || findings.anchors.pinned.fails === 0) return []
@@ -405,9 +406,9 @@ function changesToTry(
         (other) => other !== step && effectName(other) === effectName(step),
       )
       return fieldChanges(
-        tape,
+        step.process.tape,
         step,
-        alike.flatMap((other) => recordedAnswer(tape, other) ?? []),
+        alike.flatMap((other) => recordedAnswer(other.process.tape, other) ?? []),
       )
     })
     .slice(0, CHANGES_MAX)
@@ -463,12 +464,9 @@ function addCounts(
 }
 
 /** The same interventions, with the changed answer for this very call. */
-function withField(
-  { tape, steps, interventions }: BlameSearch,
-  change: FieldChange,
-): Interventions {
+function withField({ steps, interventions }: BlameSearch, change: FieldChange): Interventions {
   const step = steps.find(({ label }) => label === change.label)
-  const key = step && callKeyOf(tape, step)
+  const key = step && callKeyOf(step.process.tape, step)
   const { ways, recordings, answers } = interventions
   return {
     ...interventions,
@@ -489,7 +487,6 @@ const withNote = (found: FindingsFile, note: string): FindingsFile => ({
 function sumCounts(
   first: BlameFindings['forks'],
   second: BlameFindings['forks'],
-  more: number,
 ): BlameFindings['forks'] {
   const tokens =
     first.tokens === undefined || second.tokens === undefined
@@ -500,7 +497,7 @@ function sumCounts(
       ? undefined
       : first.costUsd + second.costUsd
   return {
-    asked: first.asked + second.asked + more,
+    asked: first.asked + second.asked,
     served: first.served + second.served,
     undefined: first.undefined + second.undefined,
     liveSteps: first.liveSteps + second.liveSteps,
@@ -552,7 +549,13 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
         notes: [
           ...findings.notes,
           ...filesNote(tape, oracle.text, findings),
-          ...childrenNote(tape, steps),
+          ...childrenNote(search),
+          ...(source.isDeterministic ? [ONE_FORK] : []),
+          ...(source.sampled === 0
+            ? []
+            : [
+                `${plural(source.sampled, 'answer')} of models had been stored when the same fork was run before. Another --seed asks again.`,
+              ]),
           ...[oracle.agreement?.text ?? []].flat(),
         ],
         forks: { ...countsOf(findings, source), ...forks },
@@ -620,12 +623,15 @@ const labelsOf = (steps: readonly Step[]): string[] => steps.map(({ label }) => 
 
 /** Forks of another question say nothing about this one. */
 const searchKeyOf = (search: BlameSearch): string => {
-  const { tape, steps, oracle, interventions, env, seed } = search
+  const { process: run, steps, oracle, interventions, env, seed } = search
   const { answers, recordings, liveTools, simulator = '', simulatorKey = '' } = interventions
   // Files that the run found and did not write itself: forks read them as they are now.
-  const { read, written } = filesOnTape(tape)
-  const given = [...read].filter((file) => !written.has(file))
-  const code = hashOfCode([...sourceFiles(tape), ...given])
+  const tapes = processesOf(run).map(({ tape }) => tape)
+  const files = tapes.map(filesOnTape)
+  const given = files
+    .flatMap(({ read }) => [...read])
+    .filter((file) => !files.some(({ written }) => written.has(file)))
+  const code = hashOfCode([...tapes.flatMap(sourceFiles), ...given])
   return shortHash([
     [oracle.key, labelsOf(steps), answers, recordings, liveTools, simulator, simulatorKey],
     [env, seed, code, process.version],
@@ -701,14 +707,15 @@ function findSpans(source: ProcessForks, search: BlameSearch, step: Step): Promi
   )
 }
 
-const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep => ({
+const searchedStep = (step: TreeStep, { interventions }: BlameSearch): SearchedStep => ({
   label: step.label,
   kind: step.kind,
   name: nameOf(step),
   title: step.title,
-  did: didText(step),
+  did: inProcess(step, didText(step)),
   ...defined({
     site: step.site,
+    process: step.process.title,
     tool: step.toolName,
     arguments: step.call()?.args,
     free: interventions.ways[step.label]?.how,
@@ -716,6 +723,12 @@ const searchedStep = (step: Step, { interventions }: BlameSearch): SearchedStep 
 })
 
 const DID_MAX = 70
+
+/** Names the process of a step, unless it is the run itself: `step 2 of sub-agent.mjs: …`. */
+const inProcess = ({ process: { tape, prefix }, ownLabel }: TreeStep, did: string): string =>
+  prefix === ''
+    ? did
+    : `step ${ownLabel} of ${path.basename(tape.details.entry ?? tape.run.name)}: ${did}`
 
 /** Action of a step, for a sentence. */
 function didText(step: Step): string {

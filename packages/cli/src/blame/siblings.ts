@@ -12,6 +12,7 @@ import { viewRun } from '../runs/view-run.js'
 import { hasEffects } from './effects.js'
 import { canonicalFindings } from './findings.js'
 import { answerOf } from './build-answer.js'
+import { tapesOf } from './process-tree.js'
 
 /** Newer runs than these are enough to learn what tools answer. */
 const SIBLINGS_MAX = 50
@@ -76,11 +77,11 @@ export class Siblings {
    */
   otherAnswers(): ReadonlyMap<string, readonly OtherAnswer[]> {
     const own = new Map<string, FreeAnswer[]>()
-    for (const [key, answer] of answersOn(this.tape))
+    for (const [key, answer] of tapesOf(this.tape).flatMap(answersOn))
       own.set(key, [...(own.get(key) ?? []), answer])
     const found = new Map<string, OtherAnswer[]>()
     for (const tape of new Set([...this.#passing, ...this.tapes])) {
-      for (const [key, answer] of answersOn(tape)) {
+      for (const [key, answer] of tapesOf(tape).flatMap(answersOn)) {
         const known = own.get(key) ?? []
         const others = found.get(key) ?? []
         if (known.length > 1) continue
@@ -98,7 +99,8 @@ export class Siblings {
   }
 }
 
-function isSameAgent({ details: a }: Tape, { details: b }: Tape): boolean {
+/** True if both runs started the same file or command. */
+export function isSameAgent({ details: a }: Tape, { details: b }: Tape): boolean {
   if (a.entry !== undefined && b.entry !== undefined)
     return path.resolve(a.cwd ?? '', a.entry) === path.resolve(b.cwd ?? '', b.entry)
   return a.command !== undefined && isDeepStrictEqual(a.command, b.command)

@@ -15,7 +15,8 @@ import { copyShippedAside, type ShippedFolder, recordShipped } from '../demo/shi
 import { makeOracle } from '../oracle/make-oracle.js'
 import type { LocalForkPool } from './forks.js'
 import { planInterventions } from './interventions.js'
-import { searchedSteps, searchRun } from './search-run.js'
+import { processOf, searchedSteps } from './process-tree.js'
+import { searchRun } from './search-run.js'
 import type { Options } from '../command-line/verb.js'
 import { makePool } from './read-search.js'
 
@@ -134,9 +135,11 @@ async function validateRun(
   pool: LocalForkPool,
   signal: AbortSignal,
 ) {
-  const steps = searchedSteps(tape)
+  const process = processOf(tape)
+  const steps = searchedSteps(process)
   const { findings, facts } = await searchRun({
     tape,
+    process,
     steps,
     oracle: await makeOracle('stdout:PASSED', { recorded: tape }),
     free: [],
@@ -167,7 +170,9 @@ function foundText(findings: BlameFindings): string {
   const [cause] = namesCauses(findings) ? causes : []
   const input = ambient[cause?.ambient?.[0] ?? -1]
   if (input?.kind === 'order') return 'race'
-  if (input !== undefined && cause?.steps.length === 0) return `the ${input.kind} ${input.name}`
+  // Files of the planted agents are in a temporary folder.
+  if (input !== undefined && cause?.steps.length === 0)
+    return `the ${input.kind} ${path.basename(input.name)}`
   const [first = [], ...others] = namesCauses(findings) ? causeIndexes(findings) : []
   const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
   return describedAs(first, echoes, others)

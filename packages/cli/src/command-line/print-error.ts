@@ -1,7 +1,7 @@
 import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape/format'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
-import { painter, widthOf, wrap } from '../terminal/terminal.js'
+import { cutWidthOf, painter, wrap } from '../terminal/terminal.js'
 
 /** The four things every error of Retake can say. */
 export interface ExplainedError {
@@ -27,7 +27,7 @@ export function exitCodeOf(error: unknown): number {
 /** Four short lines, no stack trace; broken to fit only on a terminal, so that elsewhere grep finds them. */
 export function errorLines({ code, what, why, fix }: ExplainedError): string {
   const paint = painter(process.stderr)
-  const width = process.stderr.isTTY ? widthOf(process.stderr) - LABEL : Infinity
+  const width = cutWidthOf(process.stderr) - LABEL
   const labelled = (label: string, text: string): string[] =>
     wrap(text, width).map((line, index) => (index === 0 ? label : ' '.repeat(LABEL)) + line)
   return [

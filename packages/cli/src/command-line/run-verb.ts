@@ -5,11 +5,15 @@ import { cliErrors, RunNotTrusted } from '../errors.js'
 import { widthOf } from '../terminal/terminal.js'
 import { type VerbEntry, verbs } from '../verbs/index.js'
 import { verbHelp } from './help.js'
+import { observeVerb } from './observe-verb.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
 import { parseVerb } from './verb.js'
 
 /** Runs the command of that name; resolves with its exit code. */
-export async function runVerb(name: string, args: readonly string[]): Promise<number> {
+export const runVerb = (name: string, args: readonly string[]): Promise<number> =>
+  observeVerb(name, () => runNamed(name, args))
+
+async function runNamed(name: string, args: readonly string[]): Promise<number> {
   // An unknown command has no agent that could own --json.
   let jsonTo: NodeJS.WriteStream | undefined = args.includes('--json') ? process.stdout : undefined
   try {

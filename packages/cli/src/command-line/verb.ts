@@ -4,6 +4,7 @@ import type { Durability, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { cliErrors } from '../errors.js'
 import { type Look, lookOf, printJson } from '../terminal/terminal.js'
+import { parseAge } from './quantities.js'
 import { RunStore } from '../runs/run-store.js'
 
 /** One command of the command line. Parsing, `--help` and docs/commands.md come from its tables. */
@@ -47,6 +48,9 @@ export const NODE_PROGRAM_OPTIONS: OptionTable = { ...NODE_OPTION, ...PROGRAM_OP
 export const REDACT_OPTION: OptionTable = {
   '--redact <pattern>...':
     'hide what matches: a regular expression, or one of the names email, phone, card, iban, ip, key; in addition to those in retake.config; repeatable',
+}
+export const ALLOW_SECRETS_OPTION: OptionTable = {
+  '--allow-secrets': 'do it even if the run contains what looks like a secret (default: refuse)',
 }
 const COMMON: OptionTable = {
   '--json': 'print the result as JSON',
@@ -118,7 +122,10 @@ export function parseVerb(
     if (twice !== undefined)
       throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
     const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
-    if (values['help'] !== true) checkArguments(verb, values, all)
+    if (values['help'] !== true) {
+      checkArguments(verb, all)
+      checkRequired(verb, values, all)
+    }
     const order = tokens.flatMap((token) =>
       token.kind === 'option' && token.value !== undefined
         ? [{ name: token.name, value: token.value.replace(QUOTE, '') }]
@@ -139,15 +146,23 @@ const unquoted = (values: OptionValues): OptionValues =>
     ]),
   )
 
-/** Compares the arguments with the forms that a verb takes. Required options say so in their help. */
-function checkArguments(verb: Verb, values: OptionValues, given: readonly string[]): void {
-  const { arguments: spec, examples, agentFollows = false } = verb
+/** An example of a verb, one of the same form if there is one. */
+function exampleOf({ examples }: Verb, given: readonly string[]): string {
   const like = examples.find((each) => each.includes(` ${given[0]} `)) ?? examples[0]
-  const example = `For example: ${like}.`
+  return `For example: ${like}.`
+}
+
+/** Required options say so in their help. */
+function checkRequired(verb: Verb, values: OptionValues, given: readonly string[]): void {
   const missing = optionsOf(verb).find(
     ([option, help]) => help.endsWith('(required)') && !(parseSpec(option).name in values),
   )
-  if (missing) throw usageError(`Missing option ${missing[0]}.`, example)
+  if (missing) throw usageError(`Missing option ${missing[0]}.`, exampleOf(verb, given))
+}
+
+/** Compares the arguments with the forms that a verb takes. */
+function checkArguments(verb: Verb, given: readonly string[]): void {
+  const { arguments: spec, agentFollows = false } = verb
   if (agentFollows && given.length > 0) return
   const isOptional = spec.startsWith('[') && spec.includes('|')
   if (isOptional && given.length === 0) return
@@ -161,7 +176,7 @@ function checkArguments(verb: Verb, values: OptionValues, given: readonly string
   const slots = form.match(/<[^>]+>|\[[^\]]+\]|\w+/g) ?? []
   const absent = slots[given.length]
   if (absent !== undefined && !absent.startsWith('['))
-    throw usageError(`Missing argument ${absent}.`, example)
+    throw usageError(`Missing argument ${absent}.`, exampleOf(verb, given))
   const extra = given[slots.length]
   if (extra !== undefined && !slots.at(-1)?.includes('...'))
     throw usageError(
@@ -269,6 +284,20 @@ export class Options {
     throw usageError(
       `"${given}" is not a valid number for --${name}.`,
       `It must be a ${fraction ? '' : 'whole '}number, ${range}.`,
+    )
+  }
+
+  /** A moment, given as an age or a date, in epoch milliseconds. Throws `WRONG_USAGE`. */
+  time(name: string, now = Date.now()): number | undefined {
+    const given = this.text(name)
+    if (given === undefined) return undefined
+    const age = parseAge(given)
+    if (age !== undefined) return now - age
+    const date = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : NaN
+    if (!Number.isNaN(date)) return date
+    throw usageError(
+      `"${given}" is not a time for --${name}.`,
+      'Write an age such as 30m, 12h, 7d or 2w, or a date such as 2026-11-15.',
     )
   }
 

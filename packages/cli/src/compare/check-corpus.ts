@@ -1,16 +1,17 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { diffRuns, mapConcurrent, type StepDiff } from '@retake/diagnose'
 import { type MovedRoot, planFork, planRerun } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { type ChangedFile, changedFiles, firstTouchOf } from '../agent/changed-files.js'
 import { continueAgent, type Continued } from '../agent/continue-agent.js'
-import { movedHere } from '../agent/source-code.js'
+import { movedHere, whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
 import { explain } from '../command-line/print-error.js'
-import { type Judgement, readOutcome } from '../oracle/oracle.js'
+import { type Judgement, readOutcome, type RunOutcome } from '../oracle/oracle.js'
 import type { GitRepository } from '../prove/git-repository.js'
 import { withCheckout } from '../prove/try-commit.js'
 import { checkTape } from '../runs/run-summary.js'
@@ -44,6 +45,8 @@ export interface CorpusVerdict {
   readonly reason: string
   /** Difference that started it, as lines. */
   readonly diff?: readonly string[]
+  /** Label of the first step whose request differs. */
+  readonly at?: string
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly changedFiles?: readonly ChangedFile[]
@@ -156,7 +159,7 @@ async function proveTape(
     const why = whyNotChecked(tape)
     if (why !== undefined) return { ...facts, status: 'skipped', reason: why, ms: ms() }
     requireTrust(tape)
-    const root = movedHere(tape)
+    const root = (options.rootOf ?? movedHere)(tape)
     const changed = changedFiles(tape, root)
     const until = firstTouchOf(tape, changed)
     const rerun = planRerun(tape, { effects: 'refused', ...(until !== undefined && { until }) })
@@ -167,6 +170,7 @@ async function proveTape(
       env: options.env ?? {},
       nodeArgs: options.nodeArgs ?? [],
       stopped: AbortSignal.any([options.signal, timeout]),
+      launch: options.sandbox?.(tape, false),
     })
     options.signal.throwIfAborted()
     const common = { ...facts, ...(changed.length > 0 && { changedFiles: changed }) }
@@ -183,7 +187,12 @@ async function proveTape(
       root,
       until,
       at: compared.at,
-      verdict: { ...common, ...compared.difference, ms: ms() },
+      verdict: {
+        ...common,
+        ...compared.difference,
+        ...(compared.at !== undefined && { at: compared.at }),
+        ms: ms(),
+      },
       cost: tailCost(tape, compared.from),
     }
   } catch (error) {
@@ -194,7 +203,8 @@ async function proveTape(
   }
 }
 
-function whyNotChecked(tape: Tape): string | undefined {
+/** Why today's code cannot be run against a tape; undefined if it can. */
+export function whyNotChecked(tape: Tape): string | undefined {
   const { integrity } = checkTape(tape)
   if (integrity === 'damaged') return 'the tape is damaged'
   if (integrity === 'recording') return 'it is still being recorded'
@@ -202,10 +212,7 @@ function whyNotChecked(tape: Tape): string | undefined {
   if (inDoubt.length > 0)
     return `in doubt: ${inDoubt.map(({ label, title }) => `step ${label} ${title}`).join(', ')}`
   if (!tape.isComplete) return 'the recording was cut off'
-  if (tape.run.scope === 'function') return 'recorded by record(): replay it in your test'
-  if (tape.details.entry === undefined)
-    return 'not a Node program: its code cannot be run from here'
-  return undefined
+  return whyNotRunAgain(tape)
 }
 
 /** Undefined if every recorded request was made again and no other one. */
@@ -259,7 +266,7 @@ async function judgeServed(
 ): Promise<CorpusVerdict> {
   const branch = openTape(file)
   const [then, now] = [readOutcome(tape), readOutcome(branch)]
-  if (then.stdout === now.stdout && then.exitCode === now.exitCode)
+  if (isDeepStrictEqual(visible(then), visible(now)))
     return { ...common, status: 'unchanged', reason: 'the same requests', costUsd: 0, ms: ms() }
   const [recorded, judgement] = [
     await oracle(then, signal),
@@ -282,6 +289,14 @@ async function judgeServed(
     ms: ms(),
   }
 }
+
+/** The parts of an outcome that a caller or user sees. */
+const visible = ({ stdout, exitCode, error, result }: RunOutcome): object => ({
+  stdout,
+  exitCode,
+  error,
+  result,
+})
 
 interface NewTrials {
   readonly trials: readonly LiveTrial[]

@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { confidenceSequence, diffRuns, type FirstDivergence } from '@retake/diagnose'
-import { type ContinuePlan, planOverlay, RetakeError } from '@retake/engine'
+import { type ContinuePlan, type MovedRoot, planOverlay, RetakeError } from '@retake/engine'
 import { costUsd, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import type { TrialTable } from '@retake/web'
+import type { Launch } from '../agent/agent-process.js'
 import { continueAgent } from '../agent/continue-agent.js'
 import { unanswered } from '../blame/fork-run.js'
 import { project } from '../config/define-config.js'
 import { type Oracle, readOutcome, undecided, type Judgement, judged } from '../oracle/oracle.js'
 import { branchFacts } from '../runs/branch-tree.js'
-import { readIfPresent } from '../runs/run-store.js'
+import { comparisonFolderOf, readIfPresent } from '../runs/run-store.js'
 import { viewRun } from '../runs/view-run.js'
 import { attempt } from '../attempt.js'
 
@@ -29,6 +31,10 @@ export interface LiveTrial {
   readonly tokens: number
   /** Steps that went live. */
   readonly live: number
+  /** Recorded answers that were given to a changed request. */
+  readonly pinnedToChanged?: number
+  /** Label of the first recorded step whose answer was replaced by a live one. */
+  readonly liveFrom?: string
   /** Duration of the live part. */
   readonly ms: number
   readonly tape?: string
@@ -42,7 +48,14 @@ export interface LiveTrialOptions {
   readonly timeoutMs: number
   readonly env?: Readonly<Record<string, string>>
   readonly nodeArgs?: readonly string[]
+  /** Confines the processes of trials. */
+  readonly sandbox?: TrialLauncher | undefined
+  /** Where the project of a tape is now; the recorded folder, or the working directory, unless set. */
+  readonly rootOf?: ((tape: Tape) => MovedRoot | undefined) | undefined
 }
+
+/** Launches the processes of trials. `isLive`: it may send requests to the models of the tape. */
+export type TrialLauncher = (tape: Tape, isLive: boolean) => Launch
 
 /** A plan whose branch and files are in another folder than its parent's. */
 export function inFolder(plan: ContinuePlan, folder: string): ContinuePlan {
@@ -58,7 +71,7 @@ export async function runTrial(
   plan: ContinuePlan,
   options: LiveTrialOptions,
 ): Promise<LiveTrial> {
-  const { oracle, signal, timeoutMs, env = {}, nodeArgs = [] } = options
+  const { oracle, signal, timeoutMs, env = {}, nodeArgs = [], sandbox } = options
   const timeout = AbortSignal.timeout(timeoutMs)
   if (plan.branch) mkdirSync(path.dirname(plan.branch.path), { recursive: true })
   const continued = await continueAgent(recorded, plan, {
@@ -66,6 +79,7 @@ export async function runTrial(
     env,
     nodeArgs,
     stopped: AbortSignal.any([signal, timeout]),
+    launch: sandbox?.(recorded, plan.live?.refuse !== 'everything'),
   }).catch((error: unknown) => {
     if (error instanceof RetakeError && error.code === 'REPLAY_WITHOUT_REPORT') return undefined
     throw error
@@ -101,6 +115,7 @@ export async function runTrial(
     ...(facts.paidUsd !== undefined && { costUsd: facts.paidUsd }),
     tokens: facts.paidTokens,
     live: facts.live,
+    pinnedToChanged: continued.pinned?.forced.length ?? 0,
     ms: Math.round(continued.wallMs - continued.servedMs),
     tape: tape.path,
     ...(difference !== undefined && { difference }),
@@ -164,6 +179,22 @@ export class StoredTrials {
     writeFileSync(aside, JSON.stringify({ version: 1, trials: this.#trials }))
     renameSync(aside, this.#file)
   }
+}
+
+const tableFile = (tape: Tape): string => path.join(comparisonFolderOf(tape.path), 'table.json')
+
+/** Stores the last table, for the viewer. */
+export function writeTrialTable(tape: Tape, trialTable: TrialTable): void {
+  mkdirSync(comparisonFolderOf(tape.path), { recursive: true })
+  writeFileSync(tableFile(tape), JSON.stringify({ version: 1, table: trialTable }))
+}
+
+/** The last table of `retake compare`; undefined if there is none, or one of another version. */
+export function readTrialTable(tape: Tape): TrialTable | undefined {
+  const text = attempt(() => readFileSync(tableFile(tape), 'utf8'))
+  if (text === undefined) return undefined
+  const stored = attempt(() => JSON.parse(text) as { version?: number; table?: TrialTable })
+  return stored?.version === 1 ? stored.table : undefined
 }
 
 const hashOf = (key: readonly unknown[]): string =>

@@ -1,5 +1,14 @@
 import { cliErrors } from '../errors.js'
-import type { BlameConfig, ModelPrice, RetakeConfig } from './define-config.js'
+import {
+  type BlameConfig,
+  FIX_POLICIES,
+  type FixConfig,
+  type ModelPrice,
+  type RetakeConfig,
+  type RetentionConfig,
+  type SealConfig,
+} from './define-config.js'
+import { parseAge, parseSize } from '../command-line/quantities.js'
 import { closestName } from '@retake/engine/errors'
 
 /** Checks a value that is not missing. */
@@ -93,6 +102,15 @@ const price: Check = (value, at, fail) => {
       fail(`${at}.${key}`, 'is missing: dollars for a million tokens.')
 }
 
+const age = being('an age such as "180d"', (value) => parseAge(value) !== undefined)
+
+const variableName: Check = (value, at, fail) => {
+  text('a text')(value, at, fail)
+  // A key in a file would sooner or later be in a repository.
+  if (!/^[A-Za-z_]\w{0,99}$/.test(String(value)))
+    fail(at, 'has to be the name of an environment variable, not the key itself.')
+}
+
 const CONFIG = object<RetakeConfig>({
   runs: text('the path of a folder'),
   prices: (value, at, fail) => {
@@ -108,12 +126,7 @@ const CONFIG = object<RetakeConfig>({
   judge: object<NonNullable<RetakeConfig['judge']>>({
     url: text('a text'),
     model: text('a text'),
-    apiKeyEnv: (value, at, fail) => {
-      text('a text')(value, at, fail)
-      // A key in a file would sooner or later be in a repository.
-      if (!/^[A-Za-z_]\w{0,99}$/.test(String(value)))
-        fail(at, 'has to be the name of an environment variable, not the key itself.')
-    },
+    apiKeyEnv: variableName,
   }),
   blame: object<BlameConfig>({
     oracle,
@@ -125,6 +138,26 @@ const CONFIG = object<RetakeConfig>({
     liveTools: (value, at, fail) => {
       if (typeof value !== 'boolean') list(text('the name of a tool'))(value, at, fail)
     },
+  }),
+  fix: object<FixConfig>({
+    policy: being(FIX_POLICIES.join(', '), (value) =>
+      (FIX_POLICIES as readonly unknown[]).includes(value),
+    ),
+    model: text('the name of a model'),
+    url: text('an address'),
+    apiKeyEnv: variableName,
+    maxForks: wholeNumber(1),
+    maxUsd: number(0),
+  }),
+  seal: object<SealConfig>({
+    sign: being('true or false', (value) => typeof value === 'boolean'),
+  }),
+  retention: object<RetentionConfig>({
+    floor: age,
+    olderThan: age,
+    keep: wholeNumber(0),
+    maxSize: being('a size such as "20GB"', (value) => parseSize(value) !== undefined),
+    trash: age,
   }),
 })
 

@@ -16,6 +16,9 @@ interface Project {
   readonly oracle?: OracleSource
   readonly judge?: JudgeOptions
   readonly blame: ProjectBlame
+  readonly fix: FixConfig
+  readonly seal: SealConfig
+  readonly retention: RetentionConfig
 }
 
 /** Defaults of `retake blame`. */
@@ -30,7 +33,16 @@ export interface ProjectBlame {
   readonly liveTools?: boolean | readonly string[]
 }
 
-let current: Project = { prices: {}, matchers: [], redact: [], pureAddons: [], blame: { free: [] } }
+let current: Project = {
+  prices: {},
+  matchers: [],
+  redact: [],
+  pureAddons: [],
+  blame: { free: [] },
+  fix: {},
+  seal: {},
+  retention: {},
+}
 
 /** The configuration of the project that this command runs in. */
 export const project = (): Project => current
@@ -95,7 +107,49 @@ export interface RetakeConfig {
   /** The model behind `judge:…` oracles. */
   readonly judge?: JudgeOptions
   readonly blame?: BlameConfig
+  readonly fix?: FixConfig
+  readonly seal?: SealConfig
+  readonly retention?: RetentionConfig
 }
+
+/** How recordings are sealed. */
+export interface SealConfig {
+  /** Signs every recording with the key of this machine and user, for receipts. */
+  readonly sign?: boolean
+}
+
+/** Defaults of `retake gc`. Ages are texts such as `180d`. */
+export interface RetentionConfig {
+  /** Runs younger than this are never removed by `gc` and `prune`. */
+  readonly floor?: string
+  readonly olderThan?: string
+  readonly keep?: number
+  /** Size of all tapes together, such as `20GB`. */
+  readonly maxSize?: string
+  /** Removed runs stay in the trash this long; `30d` unless set. */
+  readonly trash?: string
+}
+
+/** Defaults of `retake fix`. */
+export interface FixConfig {
+  /**
+   * `observe`: detects and reproduces, tries no fix. `suggest`: proves fixes and shows them. `apply`:
+   * also offers to apply the best one. `auto`: applies transport and policy fixes that leave
+   * the requests of at least 59 passing runs identical. `suggest` unless set.
+   */
+  readonly policy?: FixPolicy
+  /** The model that writes fixes where no rule does; none unless set. */
+  readonly model?: string
+  /** Start of its address, for example `http://127.0.0.1:11434/v1`. */
+  readonly url?: string
+  /** Name of the environment variable with its key. The key itself is never stored. */
+  readonly apiKeyEnv?: string
+  readonly maxForks?: number
+  readonly maxUsd?: number
+}
+
+export const FIX_POLICIES = ['observe', 'suggest', 'apply', 'auto'] as const
+export type FixPolicy = (typeof FIX_POLICIES)[number]
 
 /** Defaults of `retake blame`. */
 export interface BlameConfig {

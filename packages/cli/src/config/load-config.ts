@@ -49,6 +49,9 @@ export async function loadConfig(from: string): Promise<void> {
     ...oracleOf(config.oracle, file, ['oracle']),
     ...(judge && { judge }),
     blame: blameOf(config.blame ?? {}, file),
+    fix: config.fix ?? {},
+    seal: config.seal ?? {},
+    retention: config.retention ?? {},
   })
 }
 

@@ -12,8 +12,8 @@ import { project } from './define-config.js'
 let config: Promise<void> | undefined
 
 /**
- * `record()` with the settings of `retake.config`: the folder of the tapes, and native add-ons
- * that only compute. The configuration is read once, before the first run of the process.
+ * `record()` with the settings of `retake.config`: the folder of the tapes, signed seals, and
+ * native add-ons that only compute. The configuration is read once, before the first run of the process.
  */
 export async function recordInProject<T, O extends RecordOptions>(
   options: O,
@@ -24,9 +24,16 @@ export async function recordInProject<T, O extends RecordOptions>(
   // The configuration may import this library, which must not be uninstalled after.
   install()
   await (config ??= outsideRuns(readConfig))
-  const { runs } = project()
+  const { runs, seal } = project()
   const hasFolder = options?.dir !== undefined || options?.file !== undefined
-  return record(runs === undefined || hasFolder ? options : { ...options, dir: runs }, agent)
+  return record(
+    {
+      ...(seal.sign !== undefined && { sign: seal.sign }),
+      ...(runs !== undefined && !hasFolder && { dir: runs }),
+      ...options,
+    },
+    agent,
+  )
 }
 
 /** A mistake in it is reported by every run until the process starts again. */

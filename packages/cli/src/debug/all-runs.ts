@@ -1,7 +1,7 @@
-import { attempt } from '../attempt.js'
-import { type Options, usageError, type Verb } from '../command-line/verb.js'
+import { type Options, type Verb } from '../command-line/verb.js'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { whyNotRunAgain } from '../agent/source-code.js'
 import { requireTrust } from '../agent/trust.js'
 import { explain } from '../command-line/print-error.js'
 import { cliErrors } from '../errors.js'
@@ -10,7 +10,7 @@ import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
 
 /** Options of commands that look into many runs. */
 export const ALL_RUNS_OPTIONS: Verb['options'] = {
-  '--since <time>': 'only runs since then: 30m, 12h, 7d, or a date',
+  '--since <when>': 'only runs that started since then: 30m, 12h, 7d, 2w, or a date',
   '--jobs <n>': 'number of replays at a time (default: one per core)',
 }
 
@@ -32,7 +32,7 @@ export interface SkippedRun {
 export async function chooseRuns(
   options: Options,
 ): Promise<{ readonly runs: readonly ChosenRun[]; readonly skipped: SkippedRun[] }> {
-  const since = sinceMs(options.text('since'), Date.now())
+  const since = options.time('since') ?? -Infinity
   const oracle = await givenOracle(options)
   const { store } = options
   const ids = store.ids().toReversed()
@@ -42,7 +42,7 @@ export async function chooseRuns(
     try {
       const tape = openTape(store.pathOf(id))
       if (tape.run.startedAt < since) continue
-      const why = whyNotReplayed(tape)
+      const why = whyNotRunAgain(tape)
       if (why !== undefined) {
         skipped.push({ run: id, reason: why })
         continue
@@ -68,21 +68,4 @@ const OUTCOMES = { pass: 'passed', fail: 'failed', undefined: 'undecided' } as c
 function endOf({ ended, exitCode, signal, error }: RunOutcome): keyof typeof OUTCOMES {
   if (!ended && signal === undefined) return 'undefined'
   return signal === undefined && error === undefined && (exitCode ?? 0) === 0 ? 'pass' : 'fail'
-}
-
-function whyNotReplayed(tape: Tape): string | undefined {
-  if (tape.run.scope === 'function') return 'recorded by record()'
-  return tape.details.entry === undefined ? 'not a Node program' : undefined
-}
-
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-function sinceMs(text: string | undefined, nowMs: number): number {
-  if (text === undefined) return 0
-  const [, count, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? []
-  if (count !== undefined) return nowMs - Number(count) * (UNITS[unit] ?? 0)
-  const date = attempt(() => Date.parse(text), Number.NaN)
-  if (Number.isNaN(date))
-    throw usageError(`"${text}" is not a valid --since.`, 'Write 30m, 12h, 7d or a date.')
-  return date
 }

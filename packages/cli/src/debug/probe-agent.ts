@@ -95,6 +95,8 @@ export async function withProbe<T>(
     void probe.close()
   })
   try {
+    // A process that ended before its first line did not start.
+    if (probe.position.kind === 'ended') checkEnd(probe.position)
     return await look(probe, interruption)
   } catch (error) {
     throw interruption.signal ? new Interrupted(interruption.signal) : error

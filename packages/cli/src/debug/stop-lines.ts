@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { StackFrame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
 import { cutTo, fromHere, type Look, printable, table } from '../terminal/terminal.js'
 import { readFileSync } from 'node:fs'
-import { maskKeys } from '@retake/tape'
+import { redactText } from '@retake/tape'
 
 /** Lines shown before and after the one that matters. */
 const AROUND = 3
@@ -27,7 +27,7 @@ export const sourceLine = ({ file, line }: SourceLocation): string | undefined =
   readLines(file)[line - 1]
 
 const readLines = (file: string): string[] =>
-  attempt(() => maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/), [])
+  attempt(() => redactText(readFileSync(file, 'utf8')).split(/\r?\n/), [])
 
 /** Describes where the agent is: the line, its callers, and the variables. */
 export function stopLines(stop: Stop, look: Look): string[] {

@@ -6,10 +6,15 @@ import { viewRun } from '../runs/view-run.js'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cliErrors } from '../errors.js'
 
-interface JudgeEndpoint {
+/** A model that speaks OpenAI's chat completions. */
+export interface ChatEndpoint {
+  /** For messages: `the judge`. */
+  readonly name: string
   readonly url: string
   readonly model: string
   readonly key?: string
+  /** The error if it refuses a request. */
+  readonly refused: (url: string, status: number, body: string) => Error
 }
 
 /** Tried so often in all before it is given up on. */
@@ -21,11 +26,11 @@ const REFUSAL_MAX = 200
  * Sends a request, and again after a while when the endpoint is busy, broken or not reached.
  * Throws when it refuses: that would be the same for every run. The key is in no message.
  */
-async function requestVerdict(
-  endpoint: JudgeEndpoint,
+export async function requestChat(
+  endpoint: ChatEndpoint,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
-): Promise<{ readonly text: string } | Silence> {
+): Promise<{ readonly text: string } | ChatSilence> {
   for (let attempt = 1; ; attempt++) {
     const answer = await request(endpoint, messages, signal)
     if ('text' in answer || answer.isFinal === true || attempt === TRIES) return answer
@@ -35,7 +40,7 @@ async function requestVerdict(
 }
 
 /** Reason for a missing answer. */
-interface Silence {
+export interface ChatSilence {
   readonly silent: string
   readonly waitMs?: number | undefined
   /** Sending it again would not help. */
@@ -43,10 +48,10 @@ interface Silence {
 }
 
 async function request(
-  { url, model, key }: JudgeEndpoint,
+  { name, url, model, key, refused }: ChatEndpoint,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
-): Promise<{ readonly text: string } | Silence> {
+): Promise<{ readonly text: string } | ChatSilence> {
   const hidden = (text: string): string => (key ? text.replaceAll(key, '***') : text)
   let response: Response
   let body: string
@@ -61,22 +66,38 @@ async function request(
       },
       body: JSON.stringify({ model, messages }),
     })
-    body = await response.text()
+    const read = await readBounded(response)
+    if (read === undefined) return { silent: `${name} gave an answer without end`, isFinal: true }
+    body = read
   } catch (error) {
     signal.throwIfAborted()
-    return { silent: `the judge was not reached: ${hidden(causeOf(error))}` }
+    return { silent: `${name} was not reached: ${hidden(causeOf(error))}` }
   }
   const { status } = response
   if (status === 408 || status === 429 || status >= 500) {
     const waitMs = oracleRetryMs(response.headers.get('retry-after'), Date.now())
-    return { silent: `the judge answered ${status}`, waitMs }
+    return { silent: `${name} answered ${status}`, waitMs }
   }
-  if (status !== 200)
-    throw cliErrors.JUDGE_REFUSED(url, status, hidden(clipText(body.trim(), REFUSAL_MAX)))
+  if (status !== 200) throw refused(url, status, hidden(clipText(body.trim(), REFUSAL_MAX)))
   const text = contentOf(body)
   return text === undefined
-    ? { silent: 'the judge gave no answer that can be read', isFinal: true }
+    ? { silent: `${name} gave no answer that can be read`, isFinal: true }
     : { text }
+}
+
+/** Longer answers are not read to their end. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+
+async function readBounded(response: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const body: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > ANSWER_BYTES_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }
 
 const completionsOf = (url: string): string =>
@@ -229,7 +250,7 @@ export function judgeCheck(
       const votes = await Promise.all(
         OPTIONS.map(async (first) => {
           const prompt = judgePrompt({ criterion, output, task }, first)
-          return voteOf(await requestVerdict(endpoint, prompt, signal), first)
+          return voteOf(await requestChat(endpoint, prompt, signal), first)
         }),
       )
       return { ...verdictOf(votes), votes: votes.map(({ verdict }) => verdict) }
@@ -237,7 +258,7 @@ export function judgeCheck(
   }
 }
 
-function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): JudgeEndpoint {
+function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): ChatEndpoint {
   if (url === undefined || model === undefined)
     throw usageError(
       'It is not said which model judges.',
@@ -254,11 +275,12 @@ function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): JudgeEndpoint {
       `The variable ${apiKeyEnv} is not set.`,
       'The configuration names it as the key of the judge.',
     )
-  return { url, model, ...(key && { key }) }
+  const refused = cliErrors.JUDGE_REFUSED
+  return { name: 'the judge', url, model, refused, ...(key && { key }) }
 }
 
 /** The judge's vote, given the option that came first. */
-function voteOf(said: { readonly text: string } | Silence, first: FirstOption): Judgement {
+function voteOf(said: { readonly text: string } | ChatSilence, first: FirstOption): Judgement {
   if ('silent' in said) return undecided(said.silent)
   const letter = readLetter(said.text)
   const shown = JSON.stringify(clipText(said.text.trim(), SHOWN_MAX))

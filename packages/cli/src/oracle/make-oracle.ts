@@ -15,6 +15,7 @@ import {
   type RunOutcome,
   type Verdict,
 } from './oracle.js'
+import { expectedText } from './suggest-oracle.js'
 import { functionCheck, type FunctionLocation } from './function-threads.js'
 import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge.js'
 import { RetakeError } from '@retake/engine'
@@ -27,6 +28,7 @@ import { isDeepStrictEqual } from 'node:util'
 export const ORACLE_OPTIONS: Verb['options'] = {
   '--oracle <check>':
     'what passing means: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; not: before it negates it; see `retake docs oracles`',
+  '--expect <text>': 'shorter oracle: the output contains this text',
   '--oracle-timeout <s>': 'maximum time for one judgement (default: 30, for a judge 120)',
   '--judge-url <url>': 'address of the model for judge:…',
   '--judge-model <name>': 'name of the model for judge:…',
@@ -35,8 +37,17 @@ export const ORACLE_OPTIONS: Verb['options'] = {
 /** Text as `--oracle` takes it, a function in a configuration, or one of this process. */
 export type OracleSource = string | FunctionLocation | OracleFunction
 
+/** The check as `--oracle` takes it, also if it was given as `--expect`. */
+export function oracleText(options: Options): string | undefined {
+  const expected = options.text('expect')
+  if (expected === undefined) return options.text('oracle')
+  if (options.has('oracle'))
+    throw usageError('--expect and --oracle both say what passing means.', 'Give one of them.')
+  return expectedText(expected)
+}
+
 /**
- * The oracle that `--oracle` names, with the options beside it; `config` names that of
+ * The oracle that `--oracle` or `--expect` names, with the options beside it; `config` names that of
  * the project. Without one, `otherwise`. `undefined` when there is neither.
  */
 export async function givenOracle(
@@ -44,7 +55,7 @@ export async function givenOracle(
   recorded?: Tape,
   otherwise?: OracleSource,
 ): Promise<Oracle | undefined> {
-  const given = options.text('oracle')
+  const given = oracleText(options)
   const { folder, oracle } = project()
   if (given === 'config' && oracle === undefined)
     throw usageError('The project has no oracle.', 'Set `oracle` in retake.config.ts.')

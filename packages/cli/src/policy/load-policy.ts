@@ -88,6 +88,7 @@ export async function loadPolicy(file: string): Promise<readonly Policy[]> {
 /** The same, with everything that is wrong instead of the first error. */
 export async function checkPolicyFile(
   file: string,
+  tools?: readonly string[],
 ): Promise<{ readonly policies: readonly Policy[]; readonly problems: readonly LocatedProblem[] }> {
   const read = await readPolicyFile(file)
   const parts = Array.isArray(read.data)
@@ -101,7 +102,7 @@ export async function checkPolicyFile(
     )
   for (const part of parts) {
     const expanded = expandPresets(part.data)
-    const found = [...expanded.problems, ...checkPolicy(expanded.rest, { isFile: true })]
+    const found = [...expanded.problems, ...checkPolicy(expanded.rest, { isFile: true, tools })]
     problems.push(...found.map((problem) => located(read, part.path, problem)))
     if (found.length === 0)
       policies.push(

@@ -39,7 +39,7 @@ type LinkedModules = 'linked' | 'other lock file' | 'none'
  * must come from the worktree, and a build that empties `node_modules` must not
  * empty the checkout's.
  */
-function linkModules(
+export function linkModules(
   checkout: string,
   worktree: string,
   manifests: readonly string[],
@@ -100,7 +100,7 @@ async function withWorktree<T>(
   commit: string,
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = makeFolder(repository.top)
+  const folder = makeTwinFolder(repository.top)
   try {
     await repository.addWorktree(folder, commit)
     return await use(folder)
@@ -120,7 +120,7 @@ const RANDOM_MAX = 64
  * A new folder, where possible with a path exactly as long as the repository's:
  * whatever counts or wraps text with a path in it then comes to the same.
  */
-function makeFolder(top: string): string {
+export function makeTwinFolder(top: string): string {
   const length = Buffer.byteLength(top)
   const parents = [tmpdir(), '/tmp'].map(realOrNothing).filter((parent) => parent !== '')
   const free = (parent: string): number => length - Buffer.byteLength(parent) - 1
@@ -130,7 +130,7 @@ function makeFolder(top: string): string {
   const random = randomBytes(RANDOM_MAX).toString('hex').slice(0, Math.min(wanted, 12))
   const folder = path.join(
     parent,
-    `retake-bisect-${'-'.repeat(200)}`.slice(0, wanted - random.length) + random,
+    `retake-twin-${'-'.repeat(200)}`.slice(0, wanted - random.length) + random,
   )
   mkdirSync(folder, { mode: 0o700 })
   return folder

@@ -1,9 +1,11 @@
 import { openTape } from '@retake/tape/node'
-import type { Durability, NotCaptured } from '@retake/tape'
+import type { Durability, NotCaptured, Tape } from '@retake/tape'
 import { type ChangedFile, changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { checkTape, type IntegritySummary } from '../runs/run-summary.js'
 import { explain, type ExplainedError } from '../command-line/print-error.js'
 import { type Replayed, replayAgent } from '../agent/replay-agent.js'
+import { whyNotRunAgain } from '../agent/source-code.js'
+import { originalOf } from '../privacy/vault.js'
 import { viewRun } from '../runs/view-run.js'
 import { isolationFacts, replayRecordedCommand } from '../agent/replay-recorded-command.js'
 
@@ -12,7 +14,7 @@ export interface Verified {
   readonly tape: string
   readonly run?: string
   readonly name?: string
-  readonly integrity: IntegritySummary | 'unreadable'
+  readonly integrity: IntegritySummary | 'unreadable' | 'missing'
   readonly replay: 'identical' | 'same output' | 'diverged' | 'failed' | 'not tried'
   /** With `not tried`: why not. */
   readonly notReplayed?: string
@@ -65,19 +67,15 @@ export async function verifyRecordedTape(file: string, options: VerifyOptions): 
   }
   if (checked.notReplayed !== undefined) return checked
   if (!options.replay) return { ...checked, notReplayed: '--integrity-only' }
-  const replayed = await checkReplay(file, checked)
-  return replayed.replay === 'not tried'
-    ? replayed
-    : { ...replayed, ...surroundings(file, replayed, options) }
+  return checkReplay(file, checked, options)
 }
 
 /** Things a replay does not show: files served as recorded, and boundaries it could not serve. */
 function surroundings(
-  file: string,
+  tape: Tape,
   { ok }: Verified,
   { strictFiles }: VerifyOptions,
 ): Partial<Verified> {
-  const tape = openTape(file)
   const changed = changedFiles(tape)
   const { notCaptured } = viewRun(tape)
   const [first] = changedFileLines(changed)
@@ -106,16 +104,36 @@ function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): Verified 
 
 const WHY_NOT = { damaged: 'damaged', recording: 'still being recorded' } as const
 
-async function checkReplay(file: string, checked: Verified): Promise<Verified> {
-  const tape = openTape(file)
-  if (tape.run.scope === 'function' && tape.details.entry === undefined)
-    return {
-      ...checked,
-      notReplayed: 'recorded by record() without `entry`: replay it in your test',
+/** A scrubbed copy is replayed as its original, if its vault can be opened. */
+async function checkReplay(
+  file: string,
+  checked: Verified,
+  options: VerifyOptions,
+): Promise<Verified> {
+  try {
+    const { tape, note, dispose } = originalOf(openTape(file))
+    try {
+      const noted = note === undefined ? {} : { detail: `${checked.detail} · ${note}` }
+      const replayed = await replayOnce(tape, { ...checked, ...noted })
+      return replayed.replay === 'not tried'
+        ? replayed
+        : { ...replayed, ...surroundings(tape, replayed, options) }
+    } finally {
+      dispose()
     }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined || !explained.code.startsWith('VAULT_')) throw error
+    return { ...checked, replay: 'failed', detail: explained.what, ok: false, error: explained }
+  }
+}
+
+async function replayOnce(tape: Tape, checked: Verified): Promise<Verified> {
   const { command, proxy } = tape.details
   if (proxy !== undefined && command === undefined)
     return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }
+  const notReplayed = command === undefined ? whyNotRunAgain(tape) : undefined
+  if (notReplayed !== undefined) return { ...checked, notReplayed }
   try {
     const replayed = await (command === undefined
       ? replayAgent(tape, { stdio: 'ignore' })

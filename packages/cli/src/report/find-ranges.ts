@@ -1,3 +1,4 @@
+import { createContext, Script } from 'node:vm'
 import { attempt } from '../attempt.js'
 import type { Pattern } from './patterns.js'
 
@@ -66,7 +67,7 @@ const URL_ESCAPE =
   /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}|\+/gi
 
 /** The ways a text can be read that has escapes in it; none when it has none. */
-function decodedViews(text: string): DecodedView[] {
+export function decodedViews(text: string): DecodedView[] {
   const views: DecodedView[] = []
   if (text.includes('\\'))
     views.push(
@@ -114,23 +115,66 @@ export type SecretRange = readonly [start: number, end: number]
 /** Values are escaped in JSON, and JSON in JSON again. */
 const DEPTH_MAX = 4
 
-/**
- * Matches in a text, in order and without overlaps: as it
- * is, or escaped as in JSON, in JSON inside JSON, or as in a URL.
- */
-export function findRanges(text: string, patterns: readonly Pattern[], depth = 0): SecretRange[] {
-  const ranges: SecretRange[] = []
-  for (const { expression, accepts } of patterns) {
-    for (const { 0: found, index } of text.matchAll(expression))
-      if (found !== '' && (accepts?.(found) ?? true)) ranges.push([index, index + found.length])
-  }
+/** Something that a pattern matches, with its escapes undone. */
+export interface FoundValue {
+  readonly start: number
+  readonly end: number
+  readonly value: string
+  readonly pattern: Pattern
+}
+
+/** Matches in a text as it is, or escaped as in JSON, in JSON inside JSON, or as in a URL. They may overlap. */
+export function findValues(text: string, patterns: readonly Pattern[], depth = 0): FoundValue[] {
+  const found: FoundValue[] = []
+  for (const pattern of patterns)
+    for (const [start, value] of matchesOf(pattern, text))
+      found.push({ start, end: start + value.length, value, pattern })
   if (depth < DEPTH_MAX) {
     for (const { text: decoded, offsets } of decodedViews(text)) {
-      for (const [start, end] of findRanges(decoded, patterns, depth + 1))
-        ranges.push([offsets[start] ?? 0, endOf(offsets, end)])
+      for (const { start, end, ...match } of findValues(decoded, patterns, depth + 1))
+        found.push({ ...match, start: offsets[start] ?? 0, end: endOf(offsets, end) })
     }
   }
-  return joinRanges(ranges)
+  return found
+}
+
+/** The same as ranges, in order and without overlaps. */
+export const findRanges = (text: string, patterns: readonly Pattern[]): SecretRange[] =>
+  joinRanges(findValues(text, patterns).map(({ start, end }) => [start, end]))
+
+const MATCH_MS_MAX = 500
+const FAILURES_MAX = 4
+const failures = new Map<Pattern, number>()
+
+/** Patterns that threw or took too long in this process: each text they were tried on is hidden completely. */
+export const failedPatterns = (): Pattern[] => [...failures.keys()]
+
+function matchesOf(pattern: Pattern, text: string): [start: number, value: string][] {
+  if (text === '') return []
+  const failed = failures.get(pattern) ?? 0
+  if (failed < FAILURES_MAX) {
+    try {
+      return allMatches(pattern, text)
+        .filter(([, value]) => value !== '' && (pattern.accepts?.(value) ?? true))
+        .map(([start, value]) => [start, value])
+    } catch {
+      failures.set(pattern, failed + 1)
+    }
+  }
+  return [[0, text]]
+}
+
+const matching = new Script(
+  '[...text.matchAll(expression)].map((match) => [match.index, match[0]])',
+)
+const sandbox = createContext({ text: '', expression: /$^/g })
+
+/** An expression of a user may take forever on some texts; only the timeout of a script can end it. */
+function allMatches({ name, expression }: Pattern, text: string): [number, string][] {
+  if (name !== undefined)
+    return Array.from(text.matchAll(expression), (match) => [match.index, match[0]])
+  Object.assign(sandbox, { text, expression })
+  return matching.runInContext(sandbox, { timeout: MATCH_MS_MAX }) as [number, string][]
 }
 
 /** End of the escape that contains the last character before `end`. */

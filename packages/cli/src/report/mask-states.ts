@@ -1,7 +1,7 @@
 import { printDescribed } from '@retake/engine/inspect'
 import type { AmbientInput, BlameFindings, CapturedState } from '@retake/tape'
 import type { Mask } from './mask.js'
-import type { RunBlame } from '@retake/web'
+import type { RunBlame, RunFix } from '@retake/web'
 
 /**
  * Masks matches in the fields of blame findings that can contain text from the run or the
@@ -19,6 +19,30 @@ export function maskBlame(blame: RunBlame, mask: Mask): RunBlame {
       undefinedBy: facts.undefinedBy.map(({ reason, count }) => ({ reason: hide(reason), count })),
       free: facts.free.map(hide),
     },
+  }
+}
+
+/** The same for the result of `retake fix`: every text except fixed words and ids. */
+export function maskFix(fix: RunFix, mask: Mask): RunFix {
+  const hide = (text: string): string => mask.text(text)
+  return {
+    ...fix,
+    oracle: hide(fix.oracle),
+    reason: hide(fix.reason),
+    headline: hide(fix.headline),
+    notes: fix.notes.map(hide),
+    symptoms: fix.symptoms.map((each) => ({ ...each, evidence: hide(each.evidence) })),
+    fixes: fix.fixes.map((each) => ({
+      ...each,
+      title: hide(each.title),
+      why: hide(each.why),
+      reason: hide(each.reason),
+      facts: each.facts.map(({ label, text }) => ({ label, text: hide(text) })),
+      files: each.files.map(({ path, lines }) => ({
+        path: hide(path),
+        lines: lines.map(({ sign, text }) => ({ sign, text: hide(text) })),
+      })),
+    })),
   }
 }
 

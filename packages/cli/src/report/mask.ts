@@ -52,15 +52,17 @@ export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask):
 }
 
 /** The bytes of a whole in pieces of the same lengths. */
-function cutLike(pieces: readonly Uint8Array[], whole: Buffer): Buffer[] {
+export function cutLike(pieces: readonly Uint8Array[], whole: Buffer): Buffer[] {
   let at = 0
   return pieces.map(({ length }) => whole.subarray(at, (at += length)))
 }
 
 /** Where the bytes of content are: on a socket, headers and chunk lengths are between them. */
-function contentPositions(request: TapeEvent, whole: Buffer): number[] {
+export function contentPositions(request: TapeEvent, whole: Buffer): number[] {
   const everything = Array.from(whole.keys())
-  if (request.type !== 'request' || request.socket === undefined) return everything
+  const isOnSocket =
+    request.type === 'socket' || (request.type === 'request' && request.socket !== undefined)
+  if (!isOnSocket) return everything
   let isContent = false
   const scanner = new Http1Scanner('response', {
     dropBodies: true,
@@ -87,7 +89,7 @@ function rangesOf(joined: Buffer, degree: Degree, mask: Mask): [number, number][
 }
 
 /** Members that describe an event, not its content. */
-const STRUCTURAL = new Set([
+export const STRUCTURAL: ReadonlySet<string> = new Set([
   'type',
   'seq',
   'at',
@@ -296,7 +298,7 @@ export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
 }
 
 /** The stream that a body is a chunk of; undefined if it is on its own. */
-function streamOf(event: TapeEvent, tape: Tape): string | undefined {
+export function streamOf(event: TapeEvent, tape: Tape): string | undefined {
   if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
   if (event.type === 'output') return event.stream
   if (event.type === 'deliver') return `${event.op} ${event.part} ${event.pipe ?? ''}`

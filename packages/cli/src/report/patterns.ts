@@ -1,4 +1,4 @@
-import { keyShapes, maskKeys, type Tape } from '@retake/tape'
+import { keyShapes } from '@retake/tape'
 import { cliErrors } from '../errors.js'
 import { project } from '../config/define-config.js'
 
@@ -6,6 +6,8 @@ import { project } from '../config/define-config.js'
 export interface Pattern {
   /** Set for built-in patterns. Others stay private: their text may contain the value that they hide. */
   readonly name?: string
+  /** For messages. */
+  readonly label?: string
   readonly expression: RegExp
   /** Says no to what only looks like it. */
   readonly accepts?: (found: string) => boolean
@@ -26,7 +28,9 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
   card: {
     name: 'card',
     expression: /(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])/g,
-    accepts: (found) => hasLuhnDigit(digitsOf(found)),
+    // Neither a moment in milliseconds nor one beside another number: groups have at most six digits.
+    accepts: (found) =>
+      hasLuhnDigit(digitsOf(found)) && !/^1\d{12}$|\d{7}.*[ -]|[ -].*\d{7}/.test(found),
   },
   iban: {
     name: 'iban',
@@ -45,7 +49,10 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
 
 /** Reads patterns as a user writes them: the name of a built-in one, an expression, or `/expression/flags`. */
 export const readPatterns = (given: readonly (string | RegExp)[]): Pattern[] =>
-  given.map((each) => (typeof each === 'string' ? readPattern(each) : checked(each, String(each))))
+  given.map((each, at) => ({
+    label: `pattern ${at + 1}`,
+    ...(typeof each === 'string' ? readPattern(each) : checked(each, String(each))),
+  }))
 
 function readPattern(text: string): Pattern {
   if (Object.hasOwn(BUILT_IN, text)) return BUILT_IN[text] as Pattern
@@ -69,10 +76,23 @@ function checked(expression: RegExp, text: string): Pattern {
   return { expression: global }
 }
 
-const digitsOf = (text: string): string => text.replaceAll(/\D/g, '')
+/** Names of people: as they are listed, one on each line, and in capitals. */
+export function readNames(text: string): Pattern[] {
+  const listed = text.split(/\r?\n/).map((line) => line.trim())
+  const names = listed.filter((line) => line.length > 1 && !line.startsWith('#'))
+  if (names.length === 0) return []
+  const any = [...new Set(names.flatMap((name) => [name, name.toUpperCase()]))]
+    .toSorted((a, b) => b.length - a.length)
+    .map((name) => name.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`))
+    .join('|')
+  const expression = new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${any})(?![\p{L}\p{N}_])`, 'gu')
+  return [{ name: 'name', expression }]
+}
+
+export const digitsOf = (text: string): string => text.replaceAll(/\D/g, '')
 
 /** The check digit of payment cards. */
-function hasLuhnDigit(digits: string): boolean {
+export function hasLuhnDigit(digits: string): boolean {
   let sum = 0
   for (const [index, digit] of Array.from(digits).toReversed().entries()) {
     const value = Number(digit) * (index % 2 === 0 ? 1 : 2)
@@ -82,31 +102,16 @@ function hasLuhnDigit(digits: string): boolean {
 }
 
 /** The check digits of ISO 13616. */
-function hasIbanDigits(iban: string): boolean {
+const hasIbanDigits = (iban: string): boolean => ibanRest(iban) === 1
+
+export function ibanRest(iban: string): number {
   let rest = 0
   for (const character of iban.slice(4) + iban.slice(0, 4))
     for (const digit of String(Number.parseInt(character, 36)))
       rest = (rest * 10 + Number(digit)) % 97
-  return rest === 1
+  return rest
 }
 
-/**
- * Patterns of the project, those of the command line, and `key` if the tape contains
- * some: one of an older version, or with a key that was split over two chunks.
- */
-export function givenPatterns(given: readonly string[], tape: Tape): Pattern[] {
-  const patterns = readPatterns([...project().redact, ...given])
-  const { key } = BUILT_IN
-  return key === undefined || patterns.includes(key) || !containsKeys(tape)
-    ? patterns
-    : [...patterns, key]
-}
-
-function containsKeys(tape: Tape): boolean {
-  for (const event of tape.events()) {
-    const body = tape.body(event.seq)
-    const text = JSON.stringify(event) + Buffer.from(body).toString('latin1')
-    if (maskKeys(text) !== text) return true
-  }
-  return false
-}
+/** Patterns of the project and of the command line. */
+export const givenPatterns = (given: readonly string[]): Pattern[] =>
+  readPatterns([...project().redact, ...given])

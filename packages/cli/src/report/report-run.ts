@@ -1,16 +1,13 @@
 import type { CapturedState, Tape } from '@retake/tape'
 import { looseTape, openOwnTape, openTape } from '@retake/tape/node'
-import {
-  makeReport,
-  REPORT_MARK,
-  type ReportContent,
-  type RunBlame,
-  type SourceExcerpt,
-} from '@retake/web'
+import { makeReport, REPORT_MARK, type ReportContent, type SourceExcerpt } from '@retake/web'
 import { project } from '../config/define-config.js'
 import type { Pattern } from './patterns.js'
-import { maskBlame, maskStates } from './mask-states.js'
+import { maskBlame, maskFix, maskStates } from './mask-states.js'
+import { refuseSecrets } from '../privacy/find-secrets.js'
 import { redactRun, tapeLine } from './redact-run.js'
+import { AppliedFixes } from '../fix/apply-fix.js'
+import { storedFix } from '../fix/stored-fix.js'
 import { version } from '../package-root.js'
 import { statusOf } from '../runs/run-summary.js'
 import { viewRun } from '../runs/view-run.js'
@@ -83,22 +80,25 @@ export interface ReportOptions {
   readonly withSource: boolean
   /** Patterns to hide. */
   readonly redact: readonly Pattern[]
+  /** False: a run that contains secrets is refused. */
+  readonly allowsSecrets: boolean
   /** Called with what is being done now. */
   readonly onStage?: (what: string) => void
 }
 
 /** Makes the page that shows a run wherever it is opened. */
 export function reportRun(file: string, options: ReportOptions) {
-  const { withSource, redact, onStage = () => {} } = options
+  const { withSource, redact, allowsSecrets, onStage = () => {} } = options
   onStage('reading the tape')
   const whole = embeddedTapes(tapeLine(file))
   const tape = openTape(file)
   const status = statusOf(viewRun(tape), tape)
   const { states, sources } = gatherParts(tape, { withSource })
-  const { blame, notes: blameNotes } = gatherBlame(tape)
+  const { blame, fix, notes: unreadable } = gatherFindings(tape, options)
   if (redact.length > 0) onStage('redacting')
   const redacted = redact.length > 0 ? redactRun(file, redact) : undefined
   try {
+    if (!allowsSecrets) refuseSecrets(redacted?.files ?? tapeLine(file), tape.run.id)
     const hide = <T>(value: T): T => (redacted ? (redacted.mask.deep(value) as T) : value)
     const content = {
       tapes: redacted ? redacted.files.map((each) => looseTape(each)) : whole,
@@ -113,10 +113,11 @@ export function reportRun(file: string, options: ReportOptions) {
       states: redacted ? maskStates(states, redacted.mask) : states,
       sources: hide(sources),
       ...(blame && { blame: redacted ? maskBlame(blame, redacted.mask) : blame }),
+      ...(fix && { fix: redacted ? maskFix(fix, redacted.mask) : fix }),
     }
     const notes = [
       ...notesOf(tape, status),
-      ...blameNotes,
+      ...unreadable,
       ...(redacted ? redactionNotes(redacted, redact) : []),
     ]
     onStage('writing the report')
@@ -189,14 +190,23 @@ function isChainedTo(branch: string, parent: string): boolean {
   return link !== undefined && openTape(parent).chainAt(link.seq - 1) === link.chain
 }
 
-/** Findings of blame about a run. Unreadable findings do not prevent a report. */
-function gatherBlame(tape: Tape): { blame?: RunBlame | undefined; notes: readonly string[] } {
-  try {
-    return { blame: storedBlame(tape), notes: [] }
-  } catch {
-    const note = 'What `retake blame` found about this run could not be read: it is left out.'
-    return { notes: [note] }
+/** Results of `retake blame` and `retake fix`. Unreadable ones do not prevent a report. */
+function gatherFindings(tape: Tape, { withSource }: Pick<ReportOptions, 'withSource'>) {
+  const notes: string[] = []
+  const read = <T>(command: string, from: () => T): T | undefined => {
+    try {
+      return from()
+    } catch {
+      notes.push(
+        `What \`retake ${command}\` found about this run could not be read: it is left out.`,
+      )
+      return undefined
+    }
   }
+  const blame = read('blame', () => storedBlame(tape))
+  const applied = new AppliedFixes(path.dirname(tape.path))
+  const fix = read('fix', () => storedFix(tape, { applied, withSource }))
+  return { blame, fix, notes }
 }
 
 /** Refuses a file that is something else than a report, before any work is done. */

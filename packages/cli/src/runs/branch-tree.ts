@@ -74,6 +74,8 @@ export interface BranchNode {
   readonly exitCode?: number
   /** How it came to be; the first run of a tree has none. */
   readonly branch?: BranchDetails
+  /** A trace of another tool, not a recording. */
+  readonly isImported?: true
   readonly parent?: RunEvent['parent']
   readonly facts?: BranchFacts
   readonly steps?: number
@@ -156,6 +158,7 @@ export function readNode(id: string, file: string, run: RunEvent | undefined): O
     ...common,
     status: summary.status,
     ...(view.exit?.code !== undefined && { exitCode: view.exit.code }),
+    ...(tape.details.imported && { isImported: true as const }),
     ...(branch && { branch, facts: branchFacts(tape, view) }),
     steps: summary.steps,
     startedAt: summary.startedAt,

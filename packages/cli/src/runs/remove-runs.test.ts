@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
 import { branchOf, storeIn, tapeIn } from '../../test-support/stored-runs.js'
 import { refusedRuns, removeRuns, RunFamily } from './remove-runs.js'
@@ -22,9 +23,21 @@ test('a run goes with everything that belongs to it', () => {
   writeFileSync(`${store.pathOf(C)}.pid`, '999999999')
   changeTags(store.pathOf(C), {}, { add: ['x'], remove: [] })
   mkdirSync(store.pathOf(C).replace('.tape', '.files'))
-  mkdirSync(store.pathOf(C).replace('.tape', '.approvals'))
+  for (const kind of ['.approvals', '.compare']) mkdirSync(store.pathOf(C).replace('.tape', kind))
   expect(removeRuns(store, found, [C])).toEqual({ removed: [C], kept: [] })
   expect(readdirSync(store.folder).toSorted()).toEqual([`${A}.tape`, `${B}.tape`])
+})
+
+test('a run goes with what searches stored about it, and with nothing of others', () => {
+  const store = storeIn()
+  for (const id of [A, `${A}.b`]) tapeIn(store, id)
+  const blame = path.join(store.folder, 'blame')
+  const kinds = ['json', 'samples.jsonl', '0123456789ab.jsonl', '0123456789ab']
+  mkdirSync(blame)
+  for (const kind of kinds)
+    for (const id of [A, `${A}.b`]) writeFileSync(path.join(blame, `${id}.${kind}`), '')
+  expect(removeRuns(store, new RunFamily(store), [A]).removed).toEqual([A])
+  expect(readdirSync(blame).toSorted()).toEqual(kinds.map((kind) => `${A}.b.${kind}`).toSorted())
 })
 
 test('a run that a branch continues stays, unless the branch goes, too', () => {

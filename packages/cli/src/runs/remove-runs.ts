@@ -1,21 +1,30 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { planOverlay } from '@retake/engine'
+import { childrenFolder, planOverlay } from '@retake/engine'
 import { TapeError } from '@retake/tape'
 import { TapeLock } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
-import { findingsPath } from '../blame/findings.js'
+import { blameFiles, findingsPath } from '../blame/findings.js'
 import { stateFileOf } from '../debug/state-file.js'
 import { cliErrors } from '../errors.js'
+import { vaultOf } from '../privacy/vault.js'
 import { readBranchRun } from './branch-tree.js'
-import { isMarkedAlive, markedParent, type RunStore } from './run-store.js'
+import {
+  comparisonFolderOf,
+  fixFolderOf,
+  fixPathOf,
+  isMarkedAlive,
+  markedParent,
+  type RunStore,
+} from './run-store.js'
+import type { RunTrash } from './run-trash.js'
 import { type RunSummary, summarizeRuns } from './run-summary.js'
-import { PIN, tagsFileOf } from './run-tags.js'
+import { LOCKED, PIN, tagsFileOf } from './run-tags.js'
 
 /** A run that stays, and why. */
 export interface RetainedRun {
   readonly id: string
-  readonly why: 'recording' | 'pinned' | 'branches' | 'gone'
+  readonly why: 'recording' | 'on hold' | 'pinned' | 'young' | 'branches' | 'gone'
   /** Branches that need it. */
   readonly branches?: readonly string[]
 }
@@ -94,6 +103,7 @@ export function refusedRuns(family: RunFamily, ids: readonly string[]): Retained
   for (const id of ids) {
     const run = family.runs.get(id)
     if (run === undefined) refuse({ id, why: 'gone' })
+    else if ('tags' in run && run.tags?.includes(LOCKED)) refuse({ id, why: 'on hold' })
     else if ('tags' in run && run.tags?.includes(PIN)) refuse({ id, why: 'pinned' })
     else if ('status' in run && run.status === 'recording') refuse({ id, why: 'recording' })
   }
@@ -110,7 +120,7 @@ export function refusedRuns(family: RunFamily, ids: readonly string[]): Retained
 const LOOK_EVERY = 500
 
 /**
- * Removes runs with everything that belongs to them. A run stays if a process is writing it, or if
+ * Removes runs with everything that belongs to them, for good or into a trash. A run stays if a process is writing it, or if
  * a branch that stays begins with its events. Several processes may do this at the same time.
  *
  * Not promised: a fork by the library that begins while its parent is being removed finds no tape.
@@ -119,6 +129,7 @@ export function removeRuns(
   store: RunStore,
   family: RunFamily,
   ids: readonly string[],
+  trash?: RunTrash,
 ): { readonly removed: readonly string[]; readonly kept: readonly RetainedRun[] } {
   const removed: string[] = []
   const kept: RetainedRun[] = []
@@ -126,11 +137,13 @@ export function removeRuns(
   // Branches first: then their parents are free.
   const seen = new Set<string>()
   const ordered = ids.flatMap((id) => family.descendants(id, seen)).filter((id) => wanted.has(id))
+  const blamed = blameFiles(store.pathOf('any'))
   for (const [index, id] of ordered.entries()) {
     if (index % LOOK_EVERY === 0) family.lookAgain()
     const branches = family.branchesOf(id)
     if (branches.length > 0) kept.push({ id, why: 'branches', branches })
-    else if (!removeRun(store.pathOf(id), id)) kept.push({ id, why: 'recording' })
+    else if (!removeRun(store.pathOf(id), id, blamed.get(id) ?? [], trash))
+      kept.push({ id, why: 'recording' })
     else {
       family.removed(id)
       removed.push(id)
@@ -140,8 +153,23 @@ export function removeRuns(
   return { removed, kept }
 }
 
+/** Files and folders that belong to a run, besides its tape. */
+export const companionsOf = (tape: string, id: string): Readonly<Record<string, string>> => ({
+  state: stateFileOf({ path: tape }),
+  tags: tagsFileOf(tape),
+  files: planOverlay(tape),
+  children: childrenFolder(tape),
+  approvals: tape.replace(/\.tape$/, '.approvals'),
+  compare: comparisonFolderOf(tape),
+  findings: findingsPath(tape, id),
+  fix: fixPathOf(tape, id),
+  trials: fixFolderOf(tape, 'trials', id),
+  fixed: fixFolderOf(tape, 'fixed', id),
+  vault: vaultOf(tape),
+})
+
 /** False if a process is writing the tape. */
-function removeRun(tape: string, id: string): boolean {
+function removeRun(tape: string, id: string, blamed: readonly string[], trash?: RunTrash): boolean {
   if (isMarkedAlive(tape)) return false
   let lock: TapeLock
   try {
@@ -153,17 +181,15 @@ function removeRun(tape: string, id: string): boolean {
   }
   try {
     // The tape goes first: without it, the rest belongs to no run.
-    const others = [
-      `${tape}.pid`,
-      stateFileOf({ path: tape }),
-      tagsFileOf(tape),
-      planOverlay(tape),
-      tape.replace(/\.tape$/, '.approvals'),
-      findingsPath(tape, id),
-    ]
-    for (const file of [tape, ...others]) rmSync(file, { recursive: true, force: true })
+    const others = [`${tape}.pid`, ...Object.values(companionsOf(tape, id))]
+    if (trash !== undefined) trash.take(tape, id)
+    else for (const file of [tape, ...others]) rmSync(file, { recursive: true, force: true })
+    // Findings are in the trash by now; the rest is what a search reuses.
+    for (const file of blamed) rmSync(file, { recursive: true, force: true })
     return true
   } catch (error) {
+    // Another process has removed it.
+    if (trash !== undefined && !existsSync(tape)) return true
     throw cliErrors.RUN_NOT_REMOVED(id, error)
   } finally {
     lock.release()

@@ -36,7 +36,7 @@ interface IndexLine<Row> {
 }
 
 /** Layout of the lines. Raise it when rows get other fields or another meaning. */
-const LAYOUT = 1
+const LAYOUT = 2
 /** Reading fewer bytes than this takes a moment: no file is left for it. */
 const WORTH_BYTES = 1 << 20
 /** Lines that may be outdated before the file is rewritten, besides as many as are current. */

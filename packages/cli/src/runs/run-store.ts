@@ -1,7 +1,7 @@
 import { attempt } from '../attempt.js'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { newRunId, prepareRunsFolder, RUN_FILE } from '@retake/engine/runs'
+import { childTapePath, newRunId, prepareRunsFolder, RUN_FILE } from '@retake/engine/runs'
 import { isLocked, openOwnTape } from '@retake/tape/node'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
@@ -50,6 +50,10 @@ export const isMarkedAlive = (tape: string): boolean => markedAlive(tape) === tr
 /** The run that a marked tape continues; the tape itself need not exist yet. */
 export const markedParent = (tape: string): string | undefined =>
   attempt(() => readFileSync(markOf(tape), 'utf8').split(' ')[1])
+
+/** Forks and results of `retake compare`. */
+export const comparisonFolderOf = (tape: string): string =>
+  path.resolve(tape.replace(/(?:\.tape)?$/, '.compare'))
 
 export function isAlive(pid: number): boolean {
   try {
@@ -160,9 +164,18 @@ export class RunStore {
     const ids = this.unsortedIds()
     const matches = ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name))
     const [match] = matches
-    if (match === undefined) throw cliErrors.UNKNOWN_RUN(name, this.folder)
+    if (match === undefined) return this.#child(name)
     if (matches.length > 1) throw cliErrors.AMBIGUOUS_RUN(name, [...this.newestFirst(matches)])
     return this.pathOf(match)
+  }
+
+  /** Path of the tape of a process that a run started: the id of the run, and the event that started it. */
+  #child(name: string): string {
+    const { run, event } = CHILD.exec(name)?.groups ?? {}
+    const parent = run === undefined ? undefined : attempt(() => this.find(run))
+    const file = parent === undefined ? undefined : childTapePath(parent, Number(event))
+    if (file === undefined || !isFile(file)) throw cliErrors.UNKNOWN_RUN(name, this.folder)
+    return file
   }
 
   #last(name: string, status: RunStatus | undefined, back: number): string {
@@ -179,6 +192,7 @@ export class RunStore {
 }
 
 const LAST = /^last(?::(?<status>done|failed|killed|recording))?(?:~(?<back>\d{1,9}))?$/
+const CHILD = /^(?<run>.+)-(?<event>\d{1,9})$/s
 /** The part of an id that says when the run started, as in `20261115-093012-kqzt`. */
 const SECOND = /^\d{8}-\d{6}/
 const secondText = (epochMs: number): string =>
@@ -219,3 +233,17 @@ export function readIfPresent<T>(
     throw unreadable(file, error)
   }
 }
+
+/** A folder beside the folder of tapes: `.retake/blame` for `.retake/runs`; inside it, if it has another name. */
+export function folderBesideRuns(runs: string, name: string): string {
+  const folder = path.resolve(runs)
+  return path.join(path.basename(folder) === 'runs' ? path.dirname(folder) : folder, name)
+}
+
+/** Files of `retake fix` about one run, by kind. */
+export const fixFolderOf = (tapeFile: string, kind: string, run: string): string =>
+  path.join(folderBesideRuns(path.dirname(tapeFile), 'fix'), kind, run)
+
+/** The last result of `retake fix` about a run. */
+export const fixPathOf = (tapeFile: string, run: string): string =>
+  `${fixFolderOf(tapeFile, 'results', run)}.json`

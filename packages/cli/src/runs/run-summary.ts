@@ -23,6 +23,8 @@ export interface RunRow extends RunTags {
   readonly path: string
   readonly name: string
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+  /** Set if it was imported and cannot be run again: the format it came in. */
+  readonly imported?: string
   readonly startedAt: number
   readonly status: RunStatus
   /** The end of the tape is missing, and no process is writing it. */
@@ -61,7 +63,7 @@ function readSummary(id: string, file: string): RunSummary {
     const tape = openTape(file)
     const view = viewRun(tape)
     const { run, details } = tape
-    const { branch, tags } = details
+    const { branch, tags, imported } = details
     const status = statusOf(view, tape)
     const failure = status === 'failed' ? runEnd({ status, exit: view.exit }) : undefined
     const lastLine = lastLineOf(view)
@@ -71,6 +73,7 @@ function readSummary(id: string, file: string): RunSummary {
       path: file,
       name: view.name,
       ...(branch && run.parent && { branch: { kind: branch.kind, parent: run.parent.run } }),
+      ...(imported && { imported: imported.from }),
       startedAt: view.startedAt,
       status,
       ...(isCutOff(tape) && { cutOff: true }),

@@ -4,8 +4,11 @@ import { TapeLock } from '@retake/tape/node'
 import { attempt } from '../attempt.js'
 import { cliErrors } from '../errors.js'
 
-/** Runs with this tag are never pruned. */
+/** Runs with this tag are not removed by `retake gc` and `retake prune`. */
 export const PIN = 'pin'
+
+/** Legal hold: runs with this tag are never removed, not even by name. */
+export const LOCKED = 'hold'
 
 /** Words that people put on a run. */
 export interface RunTags {

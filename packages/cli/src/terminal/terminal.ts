@@ -1,4 +1,4 @@
-import { maskKeys, plainJson, toWire } from '@retake/tape/format'
+import { redactText, plainJson, toWire } from '@retake/tape/format'
 import type { Tone } from '@retake/tape/present'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -105,7 +105,7 @@ export function cutTo(text: string, length: number): string {
  * Keys are hidden: source lines and tapes of older versions may contain some.
  */
 export function printable(text: string): string {
-  return maskKeys(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
+  return redactText(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
     const code = char.codePointAt(0) ?? 0
     const hex = code.toString(16)
     return code > 0xff ? `\\u{${hex}}` : `\\x${hex.padStart(2, '0')}`
@@ -139,6 +139,10 @@ export function painter(stream: NodeJS.WriteStream): Paint {
 
 /** How wide text may be; 80 where it is not known. */
 export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns || 80
+
+/** Where lines of a table are cut. A pipe or file gets them whole, for `grep` and for people. */
+export const cutWidthOf = (stream: NodeJS.WriteStream): number =>
+  stream.isTTY ? widthOf(stream) : Infinity
 
 /** How to print something. */
 export interface Look {
@@ -187,7 +191,7 @@ export function fromHere(site: string): string {
 /** Prints the answer of `--json`. Keys of known shape are masked, as in everything that is shown. */
 export function printJson(value: unknown, indent?: number): void {
   const masked = (_name: string, each: unknown): unknown =>
-    typeof each === 'string' ? maskKeys(each) : each
+    typeof each === 'string' ? redactText(each) : each
   console.log(JSON.stringify(value, masked, indent))
 }
 

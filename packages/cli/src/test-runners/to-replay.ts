@@ -1,6 +1,10 @@
 import { attempt } from '../attempt.js'
-import { ReplayDiverged } from '@retake/engine'
+import { planRerun, ReplayDiverged } from '@retake/engine'
+import { continueAgent } from '../agent/continue-agent.js'
+import { inFolder } from '../compare/live-trials.js'
+import { tapeCopies } from './write-test.js'
 import { cliErrors } from '../errors.js'
+import { shellWord } from '../agent/mount-script.js'
 import { fromHere } from '../terminal/terminal.js'
 import { type RunningTest, TapeFailure } from './tape-failure.js'
 import {
@@ -13,7 +17,8 @@ import {
   type TapeRunner,
   useTape,
 } from './use-tape.js'
-import { realpathSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -106,7 +111,10 @@ const describe = (value: unknown): string => {
 }
 
 /** A whole program, in a process of its own, as `retake record` and `replay` run it. */
-const programRunner = (program: string): TapeRunner<RunOutcome | undefined> => ({
+const programRunner = (
+  program: string,
+  runs: readonly string[] = [],
+): TapeRunner<RunOutcome | undefined> => ({
   record(file, { throws = false }) {
     const make = async (folder: string): Promise<undefined> => {
       const store = new RunStore(folder)
@@ -125,6 +133,7 @@ const programRunner = (program: string): TapeRunner<RunOutcome | undefined> => (
     if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
     // The test itself names the program.
     trustInThisProcess(tape)
+    if (runs.length > 0) return rerunTools(tape, runs)
     const output: Buffer[] = []
     const replayed = await replayAgent(tape, {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -139,7 +148,31 @@ const programRunner = (program: string): TapeRunner<RunOutcome | undefined> => (
   },
 })
 
+/** Runs the program with these tools for real; every request has to be on the tape. */
+async function rerunTools(tape: Tape, runs: readonly string[]): Promise<RunOutcome> {
+  const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-test-'))
+  try {
+    // A branch is read together with the runs that it continues.
+    for (const [to, from] of tapeCopies(tape, path.join(folder, `${tape.run.id}.tape`)))
+      copyFileSync(from, to)
+    const root = movedHere(tape)
+    const plan = inFolder(planRerun(tape, { effects: 'refused', runs }), folder)
+    const continued = await continueAgent(
+      tape,
+      { ...plan, isDiscarded: true, ...(root && { root }) },
+      { stdio: 'ignore' },
+    )
+    const refused = continued.live?.refused
+    if (refused !== undefined) throw cliErrors.TEST_REQUEST_CHANGED(refused.what, refused.site)
+    return readOutcome(continued.isLive ? openTape(continued.tape) : tape)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 export interface ReplayProgramOptions extends Pick<UseTapeOptions, 'strictFiles'> {
+  /** Tools that run instead of being served: for a test of their code. Requests must be as recorded. */
+  readonly runs?: readonly string[]
   /** Judges the outcome, as `--oracle` does: `stdout:/refunded/`, a file, a command. */
   readonly oracle?: string
 }
@@ -157,16 +190,18 @@ export interface ReplayedProgram extends RunOutcome {
 export async function replayProgram(
   program: string | URL,
   tape: string | URL,
-  { oracle, ...options }: ReplayProgramOptions = {},
+  { oracle, runs, ...options }: ReplayProgramOptions = {},
 ): Promise<ReplayedProgram> {
   const file = pathFrom(tape, undefined)
   try {
-    const outcome = await programRunner(pathFrom(program, undefined)).replay(file, options)
+    const outcome = await programRunner(pathFrom(program, undefined), runs).replay(file, options)
     if (outcome === undefined || oracle === undefined) return outcome ?? readOutcome(openTape(file))
     const judge = await makeOracle(oracle)
     return { ...outcome, judgement: await judge(outcome, new AbortController().signal) }
   } catch (error) {
-    const again = `retake record ${fromHere(pathFrom(program, undefined))}, then retake test last --force`
+    const args = attempt(() => openTape(file).details.args) ?? []
+    const words = [fromHere(pathFrom(program, undefined)), ...args].map(shellWord).join(' ')
+    const again = `retake record ${words}, then retake test last --force`
     throw TapeFailure.from(error, file, { again })
   }
 }

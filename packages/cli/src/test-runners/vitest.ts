@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
-import { expect, test as base } from 'vitest'
+import { expect, test as base, type TestContext } from 'vitest'
 import { cliErrors } from '../errors.js'
 import type { TapeMode, UseTapeOptions } from './use-tape.js'
 import { tapeFunction, toReplay, type UseTape } from './to-replay.js'
@@ -14,7 +14,7 @@ if (Object.getPrototypeOf(existsSync) !== Function.prototype)
   throw cliErrors.VITEST_POOL_UNSUPPORTED()
 
 install()
-ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite)[\\/]/)
+ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite|vite-node)[\\/]/)
 
 /** `vitest -u`. Workers know the configuration only by this global. */
 const { __vitest_worker__: worker } = globalThis as {
@@ -36,14 +36,27 @@ export interface TapeFixtures {
   readonly tape: UseTape
 }
 
-export const test = base.extend<TapeFixtures>({
-  tapeMode: undefined,
-  tape: async ({ task, tapeMode }, use) => {
-    const defaults = (): UseTapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
-    const running = { testPath: task.file.filepath, currentTestName: task.name, updates }
-    await use(tapeFunction(() => running, defaults))
-  },
-})
+const tape = async (
+  { task, tapeMode }: TestContext & Pick<TapeFixtures, 'tapeMode'>,
+  use: (tape: UseTape) => Promise<void>,
+): Promise<void> => {
+  const defaults = (): UseTapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
+  const running = { testPath: task.file.filepath, currentTestName: task.name, updates }
+  await use(tapeFunction(() => running, defaults))
+}
+
+/** Vitest 3 binds a fixture to the ones that it was declared with: with another mode, `tape` is declared again. */
+function redeclaring<T extends { extend: Function }>(extended: T): T {
+  const extend = extended.extend.bind(extended) as (...args: unknown[]) => T
+  return Object.assign(extended, {
+    extend: (fixtures: unknown, ...more: unknown[]) => {
+      const isMode = typeof fixtures === 'object' && fixtures !== null && 'tapeMode' in fixtures
+      return redeclaring(extend(isMode ? { tape, ...fixtures } : fixtures, ...more))
+    },
+  })
+}
+
+export const test = redeclaring(base.extend<TapeFixtures>({ tapeMode: undefined, tape }))
 
 export { test as it }
 export { expect }

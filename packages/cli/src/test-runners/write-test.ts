@@ -1,14 +1,18 @@
 import { attempt } from '../attempt.js'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
+import { isDeepStrictEqual } from 'node:util'
+import { messageText, type Tape } from '@retake/tape'
+import { fromWire } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { projectRoot } from '../agent/changed-files.js'
 import { shellWord } from '../agent/mount-script.js'
+import { refuseProxyRun } from '../agent/replay-agent.js'
 import { movedHere } from '../agent/source-code.js'
 import { cliErrors } from '../errors.js'
 import { readOutcome, type RunOutcome } from '../oracle/oracle.js'
-import { fromHere } from '../terminal/terminal.js'
+import { viewRun } from '../runs/view-run.js'
+import { fromHere, plainValue } from '../terminal/terminal.js'
 
 export const RUNNERS = ['vitest', 'jest', 'node'] as const
 export type TestRunner = (typeof RUNNERS)[number]
@@ -42,16 +46,40 @@ export function runnerOfProject(folder: string): TestRunner {
 
 export interface WriteTestOptions {
   readonly runner: TestRunner
-  readonly out: string | undefined
-  readonly name: string | undefined
-  readonly force: boolean
+  readonly out?: string | undefined
+  readonly name?: string | undefined
+  /** Replaces files that exist. */
+  readonly force?: boolean
   /** As `--oracle` takes it; without one, the assertions are drawn from the outcome. */
-  readonly oracle: string | undefined
-  /** The function that a run of `record()` called: `file#export`, and its argument. */
-  readonly call?: {
-    readonly entry: string
-    readonly input: { readonly json: string } | undefined
-  }
+  readonly oracle?: string | undefined
+  /** Tools that run in the test instead of being served. */
+  readonly runs?: readonly string[]
+  readonly call?: TestedCall
+}
+
+/** The function that a run of `record()` called: `file#export`, and its argument. */
+interface TestedCall {
+  readonly entry: string
+  readonly json?: string
+}
+
+/** The call that a test of this run has to make; undefined if it starts a program. Throws if the run cannot become a test. */
+export function testedCall(tape: Tape, given: Partial<TestedCall> = {}): TestedCall | undefined {
+  refuseProxyRun(tape)
+  if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(tape.path)
+  if (tape.run.scope !== 'function') return undefined
+  const { entry = tape.details.entry, json = inputJson(tape) } = given
+  if (entry === undefined) throw cliErrors.TEST_NEEDS_ENTRY(tape.run.id, 'function')
+  return { entry, ...(json !== undefined && { json }) }
+}
+
+function inputJson({ run, details: { input } }: Tape): string | undefined {
+  if (input === undefined) return undefined
+  const value = fromWire(input)
+  const json = JSON.stringify(value)
+  if (json === undefined || !isDeepStrictEqual(JSON.parse(json), value))
+    throw cliErrors.TEST_NEEDS_ENTRY(run.id, 'input')
+  return json
 }
 
 interface WrittenTest {
@@ -62,9 +90,9 @@ interface WrittenTest {
   readonly command: string
 }
 
-/** Writes a test file and copies the tape beside it. Nothing is written if one of the files exists. */
+/** Writes a test file and copies the tape beside it. Nothing is written if another file has one of their names. */
 export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
-  const { runner, force } = options
+  const { runner, force = false } = options
   const root = projectRoot(path.join(process.cwd(), 'package.json'))
   const title = options.name ?? tape.run.name
   const slug = slugOf(title)
@@ -75,7 +103,14 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   const test = path.resolve(options.out ?? path.join(testFolder(root), `${slug}.test.${extension}`))
   const folder = path.join(path.dirname(test), 'tapes')
   const copies = tapeCopies(tape, path.join(folder, `${slug}.tape`))
-  const taken = [test, ...copies.keys()].find((file) => existsSync(file))
+  const isOther = (file: string): boolean => {
+    const from = copies.get(file)
+    // Tests of several branches share the tapes of their parents.
+    return (
+      existsSync(file) && (from === undefined || !readFileSync(file).equals(readFileSync(from)))
+    )
+  }
+  const taken = [test, ...copies.keys()].find(isOther)
   if (taken !== undefined && !force) throw cliErrors.TEST_FILE_EXISTS(fromHere(taken))
   const text = testText(tape, {
     ...options,
@@ -94,6 +129,61 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
   return { test, tapes: [...copies.keys()], command: commandFor(runner, test, isCommonJs) }
 }
 
+/**
+ * Writes the beginning of a test for an imported run: its input, its tool calls and its result as
+ * data. It is skipped until somebody connects the agent, because a trace cannot be replayed.
+ */
+export function writeTestSkeleton(
+  tape: Tape,
+  options: Pick<WriteTestOptions, 'runner' | 'out' | 'name' | 'force'>,
+): WrittenTest {
+  const { runner, force = false } = options
+  const root = projectRoot(path.join(process.cwd(), 'package.json'))
+  const title = options.name ?? tape.run.name
+  const isCommonJs = runner === 'jest'
+  const extension = isCommonJs ? 'cjs' : 'mjs'
+  const test = path.resolve(
+    options.out ?? path.join(testFolder(root), `${slugOf(title)}.test.${extension}`),
+  )
+  if (existsSync(test) && !force) throw cliErrors.TEST_FILE_EXISTS(fromHere(test))
+  const { steps } = viewRun(tape)
+  const calls = steps
+    .filter(({ kind }) => kind === 'tool')
+    .map((step) => {
+      const { name, args, result } = step.call() ?? { name: step.title }
+      return plainValue({ name, args, result })
+    })
+  const first = steps.find(({ kind }) => kind === 'model')?.messages()
+  const prompt = first?.findLast(({ role }) => role === 'user')
+  const last = steps.findLast(({ kind }) => kind === 'model')?.answer() ?? []
+  const said = last.map(messageText).join('')
+  const imports = IMPORTS[runner].slice(0, -1)
+  const text = [
+    `// Written by \`retake test ${tape.run.id}\` from an imported run, which cannot be replayed.`,
+    '// Call your agent below, then remove `.skip`.',
+    ...imports.map(isCommonJs ? required : imported),
+    '',
+    `const input = ${quote(prompt === undefined ? '' : messageText(prompt))}`,
+    '// Tools that the run called, with the answers they gave.',
+    `const calls = ${JSON.stringify(calls, null, 2)}`,
+    `const answer = ${quote(said)}`,
+    '',
+    `test.skip(${quote(title)}, async () => {`,
+    '  const agent = async (text, tools) => tools && text // Replace it by your agent.',
+    '  const output = await agent(input, calls)',
+    `  ${runner === 'node' ? 'assert.equal(output, answer)' : 'expect(output).toBe(answer)'}`,
+    '})',
+    '',
+  ].join('\n')
+  try {
+    mkdirSync(path.dirname(test), { recursive: true })
+    writeFileSync(test, text)
+  } catch (error) {
+    throw cliErrors.TEST_FILE_NOT_WRITABLE(fromHere(test), error)
+  }
+  return { test, tapes: [], command: commandFor(runner, test, isCommonJs) }
+}
+
 const slugOf = (name: string): string =>
   path
     .basename(name)
@@ -108,7 +198,7 @@ const testFolder = (root: string): string =>
   path.join(root, 'test')
 
 /** Copies by target. A branch needs its parents, under their ids, in the same folder. */
-function tapeCopies(tape: Tape, target: string): Map<string, string> {
+export function tapeCopies(tape: Tape, target: string): Map<string, string> {
   const copies = new Map([[target, tape.path]])
   const folder = path.dirname(path.resolve(tape.path))
   for (let parent = tape.run.parent?.run; parent !== undefined;) {
@@ -160,7 +250,7 @@ interface TestBody {
 }
 
 function programTest(tape: Tape, options: TestTextOptions): TestBody {
-  const { runner, isCommonJs, oracle } = options
+  const { runner, isCommonJs, oracle, runs = [] } = options
   const from = (file: string): string => {
     const relative = relativeFrom(options.test, file)
     return isCommonJs
@@ -173,7 +263,11 @@ function programTest(tape: Tape, options: TestTextOptions): TestBody {
     path.relative(cwd, path.resolve(cwd, entry)),
   )
   const args = tape.details.args ?? []
-  const judge = oracle === undefined ? '' : `, { oracle: ${quote(oracle)} }`
+  const settings = [
+    ...(oracle === undefined ? [] : [`oracle: ${quote(oracle)}`]),
+    ...(runs.length === 0 ? [] : [`runs: [${runs.map(quote).join(', ')}]`]),
+  ]
+  const judge = settings.length === 0 ? '' : `, { ${settings.join(', ')} }`
   const outcome = readOutcome(tape)
   return {
     imports: IMPORTS[runner],
@@ -217,23 +311,22 @@ function outcomeAssertions(runner: TestRunner, { exitCode, stdout }: RunOutcome)
   ]
 }
 
-function functionTest(
-  tape: Tape,
-  options: TestTextOptions,
-  call: NonNullable<WriteTestOptions['call']>,
-): TestBody {
+function functionTest(tape: Tape, options: TestTextOptions, call: TestedCall): TestBody {
   const { runner } = options
   const [file = '', member = 'default'] = call.entry.split('#')
   const name = member === 'default' ? 'agent' : member
   const module = relativeFrom(options.test, path.resolve(file))
   const names = member === 'default' ? name : `{ ${name} }`
   const relative = `./${path.relative(path.dirname(options.test), options.tape).replaceAll('\\', '/')}`
-  const run = `() => ${name}(${call.input?.json ?? ''})`
+  const run = `() => ${name}(${call.json ?? ''})`
   const where =
     runner === 'node'
       ? `fileURLToPath(new URL(${quote(relative)}, import.meta.url))`
       : quote(relative)
-  const started = `${runner === 'node' ? 'replay' : 'tape'}(${where}, ${run})`
+  const started =
+    runner === 'node'
+      ? `replay(${where}, ${run}, { compares: 'requests' })`
+      : `tape(${where}, ${run})`
   const { error, result } = readOutcome(tape)
   return {
     imports: [...FUNCTION_IMPORTS[runner], [names, module]],

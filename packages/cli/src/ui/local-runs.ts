@@ -1,8 +1,10 @@
 import path from 'node:path'
 import type { RunRepository } from '@retake/web'
-import type { RunStore } from '../runs/run-store.js'
+import { AppliedFixes } from '../fix/apply-fix.js'
+import { storedFix } from '../fix/stored-fix.js'
+import { fixPathOf, type RunStore } from '../runs/run-store.js'
 import { abilitiesOf, Branches, localChanges } from './changes/local-changes.js'
-import { CapturedStates, StoredBlame } from './runs/stored-blame.js'
+import { CapturedStates, StoredBlame, StoredFindings } from './runs/stored-blame.js'
 import { Comparisons } from './compare/comparisons.js'
 import { RunCards, RunWatch } from './runs/run-watch.js'
 import { RunModels } from './runs/run-models.js'
@@ -14,8 +16,13 @@ export function localRuns(store: RunStore, editor?: string): RunRepository {
   const models = new RunModels(store)
   const states = new CapturedStates()
   const blame = new StoredBlame()
+  const applied = new AppliedFixes(store.folder)
+  const fix = new StoredFindings(
+    (tape) => [fixPathOf(tape.path, tape.run.id), applied.auditFile],
+    (tape) => storedFix(tape, { applied, withSource: true }),
+  )
   const behind = cards.behind.bind(cards)
-  const changes = new RunWatch(store, models, () => blame.changed(), behind)
+  const changes = new RunWatch(store, models, { blame, fix }, behind)
   const actions = localChanges(store, (job) => changes.notify({ type: 'job', job }))
   const branches = new Branches(store)
   const comparisons = new Comparisons(store)
@@ -33,6 +40,7 @@ export function localRuns(store: RunStore, editor?: string): RunRepository {
         state: (label) => model.state(label, states.of(tape)),
         source: (site) => sourceNear(tape, site),
         blame: () => blame.of(tape),
+        fix: () => fix.of(tape),
       }
     },
     watch: (notify) => changes.watch(notify),

@@ -66,7 +66,6 @@ Nothing with effects really runs without --live-tools: recordings answer it.
 Forks are stored, so an interrupted search continues where it stopped.`,
   options: {
     ...ORACLE_OPTIONS,
-    '--expect <text>': 'shorter oracle: the output contains this text',
     '--free <step=how>...':
       'how to answer a free step: live, neutral, nothing, error, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: models and GET requests live, everything else from recordings)',
     '--live-tools [names]':

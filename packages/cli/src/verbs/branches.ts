@@ -46,9 +46,13 @@ function treeLines(node: BranchNode, chosen: string, look: Look, indent = ''): s
   ]
 }
 
-function outcome({ name, status, exitCode, branch, error }: BranchNode, { paint }: Look): string {
+function outcome(
+  { name, status, exitCode, branch, isImported, error }: BranchNode,
+  { paint }: Look,
+): string {
   if (error !== undefined) return `${paint('red', 'damaged')} ${error.code}`
-  const how = branch === undefined ? 'recorded' : howText(branch)
+  const origin = isImported ? 'imported' : 'recorded'
+  const how = branch === undefined ? origin : howText(branch)
   const state = paint(
     status === 'done' ? 'green' : status === 'failed' ? 'red' : 'yellow',
     status ?? '',

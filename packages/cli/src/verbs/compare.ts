@@ -26,12 +26,14 @@ import {
   type LiveTrial,
   trialFigures,
   type LiveTrialOptions,
+  writeTrialTable,
 } from '../compare/live-trials.js'
 import { project } from '../config/define-config.js'
 import { cliErrors } from '../errors.js'
 import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { readOutcome } from '../oracle/oracle.js'
 import { fromHere, type Look, printable, Progress, table } from '../terminal/terminal.js'
+import { comparisonFolderOf } from '../runs/run-store.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 
 const TIMES = 5
@@ -64,7 +66,9 @@ the first difference from the recorded run. Everything before step N is served.
 Tools and requests that may have an effect get their recorded answer if they are identical;
 a fork that would do anything else is ended there. --live-tools lets it.
 
-Results are stored beside the tape: a command that was stopped continues where it was.`,
+Results are stored beside the tape: a command that was stopped continues where it was.
+
+To compare two runs, use \`retake diff\`.`,
   options: {
     '--at <N>': 'the first step that is sent again (required)',
     '--models <a,b,c>': 'models to compare, by the names that the provider knows',
@@ -100,9 +104,7 @@ Results are stored beside the tape: a command that was stopped continues where i
     const step = findStep(viewRun(tape), options.text('at') ?? '')
     const env = options.variables()
     checkContinuable(tape, planFor(tape, step.label, variants[0], options), env)
-    const stored = new StoredTrials(path.join(path.dirname(tape.path), `${tape.run.id}.compare`), {
-      fresh: options.flag('fresh'),
-    })
+    const stored = new StoredTrials(comparisonFolderOf(tape.path), { fresh: options.flag('fresh') })
     const keyOf = (variant: Variant, index: number): readonly unknown[] => [
       step.label,
       { ...variant, name: undefined },
@@ -179,6 +181,7 @@ Results are stored beside the tape: a command that was stopped continues where i
       })
     })
     const recorded = await oracle(readOutcome(tape), new AbortController().signal)
+    writeTrialTable(tape, { at: step.label, oracle: oracle.text, rows })
     options.print(
       { run: tape.run.id, at: step.label, oracle: oracle.text, recorded, times, spentUsd, rows },
       (look) => comparedLines(tape, rows, { recorded: recorded.verdict, spentUsd }, look),

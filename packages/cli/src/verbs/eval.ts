@@ -1,4 +1,5 @@
 import { type Options, usageError, type Verb, NODE_PROGRAM_OPTIONS } from '../command-line/verb.js'
+import { refuseImported } from '@retake/engine/runs'
 import { mapConcurrent } from '@retake/diagnose'
 import { availableParallelism } from 'node:os'
 import { ALL_RUNS_OPTIONS, chooseRuns, type ChosenRun } from '../debug/all-runs.js'
@@ -69,6 +70,7 @@ With --all, the same over every recorded run, in parallel; the argument is the e
     const json = options.json
     const checked = checkExpression(expression)
     const tape = options.openRun(name)
+    refuseImported(tape)
     const line = findSourceLine(at, tape.details.cwd)
     warnOfChangedSources(tape)
     const print = printer(tape, json)

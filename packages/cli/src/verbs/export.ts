@@ -1,40 +1,202 @@
 import { attempt } from '../attempt.js'
-import { DIR_OPTION, REDACT_OPTION, usageError, type Verb } from '../command-line/verb.js'
+import {
+  ALLOW_SECRETS_OPTION,
+  DIR_OPTION,
+  type Options,
+  REDACT_OPTION,
+  SECONDS,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import { createWriteStream, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type EventLine, eventLines, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { plural } from '@retake/tape/present'
+import { findingsPath, type FindingsFile } from '../blame/findings.js'
+import { cliErrors } from '../errors.js'
+import { version } from '../package-root.js'
+import { chromeTraceOf } from '../portable/chrome-trace.js'
+import { harOfRun } from '../portable/har.js'
+import { encodeSpans, type OtlpEncoding } from '../portable/otlp-encode.js'
+import { sendSpans, tracesUrl } from '../portable/send-spans.js'
+import { type Conventions, spansOfRun } from '../portable/spans-of-run.js'
+import type { Span } from '../portable/span.js'
 import { givenPatterns } from '../report/patterns.js'
-import { redactRun } from '../report/redact-run.js'
+import { refuseSecrets } from '../privacy/find-secrets.js'
+import { redactRun, tapeLine } from '../report/redact-run.js'
+import { viewRun } from '../runs/view-run.js'
+import { fromHere, printableLine } from '../terminal/terminal.js'
+
+const FORMATS = ['jsonl', 'otlp-json', 'otlp-protobuf', 'chrome', 'har'] as const
+type ExportFormat = (typeof FORMATS)[number]
+const CONVENTIONS: readonly Conventions[] = ['both', 'gen_ai', 'openinference']
 
 export default {
   arguments: '<run>',
+  description: `\`jsonl\` has every event of the tape, one per line, for grep and jq. \`otlp-json\` and
+\`otlp-protobuf\` are OpenTelemetry spans with gen_ai.* and OpenInference attributes; protobuf is the
+default with --endpoint. \`chrome\` is for ui.perfetto.dev, \`har\` for tools that read HTTP archives.
+
+Spans have no messages, arguments and results unless you add --content. Steps that a branch was
+served from its parent are marked as replayed and do not look like new calls.`,
   options: {
+    '--format <format>': FORMATS.join(', '),
     '--jsonl':
-      'one event per line, for grep and jq; `body` is JSON if the body is JSON, a string if it is text, otherwise { "base64": … }',
+      'the same as --format jsonl; `body` is JSON if the body is JSON, a string if it is text, otherwise { "base64": … }',
+    '-o, --out <file>': 'file to write (default: stdout)',
+    '--endpoint <url>': 'send spans to this OTLP/HTTP receiver; /v1/traces is added to a bare host',
+    '--header <name=value>...': 'header for the receiver, such as a key; repeatable',
+    '--timeout <seconds>': 'how long a receiver that is down or busy is tried (default: 60)',
+    '--attributes <names>': `attributes of spans: ${CONVENTIONS.join(', ')} (default: both)`,
+    '--content': 'include messages, arguments and results in spans',
     ...REDACT_OPTION,
+    ...ALLOW_SECRETS_OPTION,
     ...DIR_OPTION,
   },
   examples: [
     `retake export last --jsonl | jq 'select(.type == "request") | .body.messages'`,
-    `retake export last --jsonl | grep '"type":"draw"'`,
+    'retake export last --format otlp-json --content -o run.json',
+    'retake export last --endpoint http://localhost:4318',
+    'retake export last --format chrome -o run.trace.json',
   ],
   async run(options, [name = '']) {
-    if (!options.flag('jsonl') && !options.json) {
-      throw usageError('Missing option --jsonl.', 'It is the only format.')
-    }
+    const format = formatOf(options)
+    const spanOptions = spanOptionsOf(options)
     const file = options.store.find(name)
-    const patterns = givenPatterns(options.texts('redact'), openTape(file))
+    const patterns = givenPatterns(options.texts('redact'))
     const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
     try {
+      if (!options.flag('allow-secrets')) refuseSecrets(redacted?.files ?? tapeLine(file), name)
       const tape = openTape(redacted?.files.at(-1) ?? file)
-      await pipeline(Readable.from(lines(tape)), process.stdout, { end: false })
+      const spans = (): Generator<Span> =>
+        spansOfRun(tape, viewRun(tape), { ...spanOptions, findings: findingsOf(file, tape.run.id) })
+      if (options.has('endpoint')) await send(spans(), format, options, tape.run.id)
+      else await write(partsOf(format, tape, spans), options, tape.run.id)
     } finally {
       redacted?.dispose()
     }
     return 0
   },
 } satisfies Verb
+
+function formatOf(options: Options): ExportFormat {
+  const isSent = options.has('endpoint')
+  const named = options.text('format') ?? (options.flag('jsonl') ? 'jsonl' : undefined)
+  const given = named ?? (isSent ? 'otlp-protobuf' : options.json ? 'jsonl' : undefined)
+  if (given === undefined)
+    throw usageError('Missing option --format.', `It takes one of ${FORMATS.join(', ')}.`)
+  const format = FORMATS.find((each) => each === given)
+  if (format === undefined)
+    throw usageError(`There is no format "${given}".`, `There are ${FORMATS.join(', ')}.`)
+  if (isSent && !format.startsWith('otlp'))
+    throw usageError(`--endpoint does not take ${format}.`, 'It takes otlp-json or otlp-protobuf.')
+  return format
+}
+
+function spanOptionsOf(options: Options): {
+  readonly conventions: Conventions
+  readonly content: boolean
+  readonly version: string
+} {
+  const given = options.text('attributes') ?? 'both'
+  const conventions = CONVENTIONS.find((each) => each === given)
+  if (conventions === undefined)
+    throw usageError(`There are no attributes "${given}".`, `Use ${CONVENTIONS.join(', ')}.`)
+  return { conventions, content: options.flag('content'), version: version() }
+}
+
+/** The findings of the last search for causes, if there was one. */
+const findingsOf = (tapeFile: string, run: string): FindingsFile['findings'] | undefined =>
+  attempt(() => JSON.parse(readFileSync(findingsPath(tapeFile, run), 'utf8')) as FindingsFile)
+    ?.findings
+
+async function send(
+  spans: Iterable<Span>,
+  format: ExportFormat,
+  options: Options,
+  run: string,
+): Promise<void> {
+  const given = options.text('endpoint') ?? ''
+  if (!/^https?:/.test(given) || !URL.canParse(given))
+    throw usageError(`"${given}" is not an address.`, 'For example: http://localhost:4318')
+  const url = tracesUrl(given)
+  const { sent, rejected, message } = await sendSpans(spans, url, {
+    encoding: encodingOf(format),
+    headers: headersOf(options),
+    timeoutMs: (options.number('timeout', SECONDS) ?? 60) * 1000,
+    onRetry: (why) => process.stderr.write(`trying again: ${printableLine(why)}\n`),
+  })
+  const to = `${url.origin}${url.pathname}`
+  if (rejected > 0) throw cliErrors.EXPORT_REJECTED(to, rejected, printableLine(message ?? ''))
+  options.print({ run, sent, to }, ({ paint }) => [
+    `${paint('green', 'sent')} ${plural(sent, 'span')} of ${run} to ${to}`,
+  ])
+}
+
+const encodingOf = (format: ExportFormat): OtlpEncoding =>
+  format === 'otlp-json' ? 'json' : 'protobuf'
+
+const headersOf = (options: Options): Record<string, string> =>
+  Object.fromEntries(
+    options.texts('header').map((given) => {
+      const [, name, value] = /^([\w-]+)\s*[=:]\s*(.*)$/.exec(given) ?? []
+      if (name !== undefined && value !== undefined) return [name, value]
+      throw usageError(`"${given}" is not a header.`, 'Write it as --header name=value.')
+    }),
+  )
+
+/** Spans of one OTLP request. A longer run is written as several: lines of JSON, or protobuf in a row. */
+const REQUEST_SPANS = 5000
+
+function partsOf(
+  format: ExportFormat,
+  tape: Tape,
+  spans: () => Generator<Span>,
+): Iterable<string> | AsyncIterable<Uint8Array | string> {
+  if (format === 'jsonl') return lines(tape)
+  if (format === 'har') return harOfRun(tape, viewRun(tape), version())
+  if (format === 'chrome') return chromeTraceOf(tape, viewRun(tape))
+  return encoded(spans(), encodingOf(format))
+}
+
+async function* encoded(
+  spans: Iterable<Span>,
+  encoding: OtlpEncoding,
+): AsyncGenerator<Uint8Array | string> {
+  let batch: Span[] = []
+  const flush = async function* (): AsyncGenerator<Uint8Array | string> {
+    if (batch.length === 0) return
+    yield await encodeSpans(batch, encoding)
+    if (encoding === 'json') yield '\n'
+    batch = []
+  }
+  for (const span of spans) {
+    batch.push(span)
+    if (batch.length === REQUEST_SPANS) yield* flush()
+  }
+  yield* flush()
+}
+
+async function write(
+  parts: Iterable<string> | AsyncIterable<Uint8Array | string>,
+  options: Options,
+  run: string,
+): Promise<void> {
+  const out = options.text('out')
+  if (out === undefined) {
+    await pipeline(Readable.from(parts), process.stdout, { end: false })
+    return
+  }
+  try {
+    await pipeline(Readable.from(parts), createWriteStream(out))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+    throw cliErrors.FILE_NOT_WRITABLE(fromHere(out), error)
+  }
+  options.print({ run, file: out }, ({ paint }) => [`${paint('green', 'wrote')} ${fromHere(out)}`])
+}
 
 function* lines(tape: Tape): Generator<string> {
   for (const event of eventLines(tape)) {

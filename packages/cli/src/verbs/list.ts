@@ -7,7 +7,7 @@ import {
   Progress,
   table,
   TONE_STYLES,
-  widthOf,
+  cutWidthOf,
 } from '../terminal/terminal.js'
 import { type RunRow, type RunSummary, summarizeRuns } from '../runs/run-summary.js'
 import { RUN_STATUS_WORDS, cost, count, duration, localTime } from '@retake/tape/present'
@@ -44,7 +44,7 @@ rebuilds it if it is missing or out of date.`,
   run(options) {
     const limit = options.number('count', { least: 1 }) ?? (options.json ? Infinity : SHOWN)
     const isWanted = filterOf(options)
-    const since = sinceOf(options, 'since') ?? -Infinity
+    const since = options.time('since') ?? -Infinity
     const progress = new Progress('reading tapes')
     const runs: RunSummary[] = []
     let isMore = false
@@ -107,28 +107,6 @@ function globPattern(glob: string): RegExp {
   return new RegExp(`^${source}$`, 's')
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-}
-
-/** The moment that an option names, as an age or a date, in epoch milliseconds. Throws `WRONG_USAGE`. */
-export function sinceOf(options: Options, option: string, now = Date.now()): number | undefined {
-  const given = options.text(option)
-  if (given === undefined) return undefined
-  const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(given) ?? []
-  if (unit !== undefined) return now - Number(amount) * (UNITS[unit] ?? 0)
-  const date = /^\d{4}-\d\d-\d\d/.test(given) ? Date.parse(given) : NaN
-  if (!Number.isNaN(date)) return date
-  throw usageError(
-    `"${given}" is not a time for --${option}.`,
-    'Write an age such as 30m, 12h, 7d or 2w, or a date such as 2026-11-15.',
-  )
-}
-
 const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
 /** Columns that a narrow terminal leaves out, the first of them first. */
 const SPARE = ['when', 'took', 'steps', 'cost'].map((name) => HEADER.indexOf(name))
@@ -151,12 +129,14 @@ function print(runs: readonly RunSummary[]): void {
       nameText(run),
     ]
   })
-  console.log(table([HEADER, ...rows], widthOf(process.stdout), SPARE, NAME_MIN).join('\n'))
+  console.log(table([HEADER, ...rows], cutWidthOf(process.stdout), SPARE, NAME_MIN).join('\n'))
 }
 
 /** Name and kind of a run, and what tells it from others of that name. */
-function nameText({ name, branch, tags = [], failure, lastLine, input }: RunRow): string {
-  const kind = branch === undefined ? '' : ` (${branch.kind})`
+function nameText({ name, branch, imported, tags = [], ...row }: RunRow): string {
+  const { failure, lastLine, input } = row
+  const word = branch?.kind ?? (imported && 'imported')
+  const kind = word === undefined ? '' : ` (${word})`
   const words = tags.map((tag) => ` #${tag}`).join('')
   const about = failure ?? lastLine ?? input
   return printableLine(`${name}${kind}${about === undefined ? '' : ` · ${about}`}${words}`)

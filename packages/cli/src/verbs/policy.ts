@@ -119,7 +119,8 @@ const changedJson = ({ call, judgement }: ChangedCall): unknown => {
 
 export default {
   arguments: 'check <file> | test <file> | suggest <run>',
-  description: `\`check\` reports errors in a policy file, with line and column.
+  description: `\`check\` reports errors in a policy file, with line and column. With \`--tools\`, a rule
+about a tool that is not listed is an error.
 
 \`test\` applies a policy to every tool call of recorded runs and lists the calls that it would
 newly block or newly allow. Nothing is executed. Exit code 3 if there are more than allowed.
@@ -127,6 +128,7 @@ newly block or newly allow. Nothing is executed. Exit code 3 if there are more t
 \`suggest\` finds the smallest rule that blocks one call and no call of the runs that passed, and
 shows the evidence.`,
   options: {
+    '--tools <names>': 'all tools, separated by commas (check)',
     '--tapes <folder>': 'folder of recorded runs (default: .retake/runs)',
     '--max-blocked <n>': 'how many calls may be newly blocked (default: 0)',
     '--max-allowed <n>': 'how many calls may be newly allowed (default: 0)',
@@ -134,7 +136,7 @@ shows the evidence.`,
     ...DIR_OPTION,
   },
   examples: [
-    'retake policy check policy.yaml',
+    'retake policy check policy.yaml --tools refund,send_email',
     'retake policy test policy.yaml --tapes test/tapes',
     'retake policy suggest last --deny-step 4 --tapes test/tapes',
   ],
@@ -146,7 +148,11 @@ shows the evidence.`,
 const ACTIONS = { check, test, suggest }
 
 async function check(file: string, options: Options): Promise<number> {
-  const { policies, problems } = await checkPolicyFile(file)
+  const tools = options
+    .text('tools')
+    ?.split(',')
+    .map((each) => each.trim())
+  const { policies, problems } = await checkPolicyFile(file, tools)
   const rules = policies.reduce((sum, { rules: own = [] }) => sum + own.length, 0)
   if (options.json) printJson({ file, ok: problems.length === 0, rules, problems })
   else {

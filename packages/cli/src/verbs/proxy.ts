@@ -18,6 +18,7 @@ import {
   SecretMask,
   WayOut,
 } from '@retake/engine/proxy'
+import { refuseImported } from '@retake/engine/runs'
 import { givenMatchers, recordedMatchers } from '../config/define-config.js'
 import { recordingJson, recordingLine } from '../agent/recording-summary.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
@@ -87,6 +88,7 @@ async function recordProxy(options: Options, port: number): Promise<number> {
 /** `retake proxy replay`: answers from a tape until a signal comes. Exit code 3 when something was not on it. */
 async function replayProxy(options: Options, port: number, name: string): Promise<number> {
   const tape = options.openRun(name)
+  refuseImported(tape)
   const { proxy: taped } = tape.details
   if (taped === undefined) throw cliErrors.NOT_A_PROXY_RUN(tape.run.id)
   // Its matchers may be files, which are loaded as code.
@@ -96,7 +98,7 @@ async function replayProxy(options: Options, port: number, name: string): Promis
   const server = await ProxyServer.listen(port)
   const json = options.json
   const paint = painter(process.stderr)
-  const secrets = new SecretMask()
+  const secrets = new SecretMask(tape.run.flags)
   secrets.addEnvironment(process.env)
   const proxy = new ReplayingProxy({
     server,

@@ -6,9 +6,9 @@ import {
   type Verb,
 } from '../command-line/verb.js'
 import path from 'node:path'
-import { isTag } from '@retake/engine/runs'
+import { isTag, ownOrNewKey } from '@retake/engine/runs'
 import { cliErrors } from '../errors.js'
-import { recordedMatchers } from '../config/define-config.js'
+import { project, recordedMatchers } from '../config/define-config.js'
 import { recordAgent, type AgentRecording, type RecordingOptions } from '../agent/record-agent.js'
 import type { CommandRecording, CommandRecordingOptions } from '../agent/record-command.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
@@ -36,7 +36,11 @@ Options go before the file.`,
     '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',
     '--matcher <name|file>...': 'for a command: what may differ between requests; repeatable',
     '--tls': 'for a command: record HTTPS, too, by making it trust certificates of this run',
+    '--children':
+      'record Node programs that the agent starts on tapes of their own, so that `retake blame` searches their steps',
     ...DURABILITY_OPTION,
+    '--sign':
+      'sign the seal with the key of this machine, and let `retake receipt` disclose single steps; also `seal: { sign: true }` in retake.config',
     '--strict':
       'exit with 3 if something was not captured and the agent itself ended with 0; stop a program that listens',
     '--json': 'print the result as one line of JSON on stderr',
@@ -84,25 +88,29 @@ async function startCommand(options: CommandRecordingOptions): Promise<CommandRe
 
 function commonOf(
   options: Options,
-): Pick<RecordingOptions, 'store' | 'name' | 'tags' | 'out' | 'durability'> {
+): Pick<RecordingOptions, 'store' | 'name' | 'tags' | 'out' | 'durability' | 'sign'> {
   const name = options.text('name')
   const out = options.text('out')
   const tags = options.texts('tag')
   const invalid = tags.find((tag) => !isTag(tag))
   if (invalid !== undefined) throw cliErrors.TAG_INVALID(invalid)
+  const signs = options.flag('sign') || project().seal.sign === true
+  // A key that cannot be used must not stop the agent at its end.
+  if (signs) ownOrNewKey('seal')
   return {
     ...(tags.length > 0 && { tags }),
     ...(out !== undefined && { out }),
     store: options.store,
     ...(name !== undefined && { name }),
     ...options.durability(),
+    sign: signs,
   }
 }
 
 function agentOptions(
   options: Options,
   entry: string,
-): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict'> {
+): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict' | 'recordsChildren'> {
   const foreign =
     ['upstream', 'matcher'].find((option) => options.texts(option).length > 0) ??
     (options.flag('tls') ? 'tls' : undefined)
@@ -110,7 +118,12 @@ function agentOptions(
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw usageError(`--${foreign} needs a command after \`--\`.`, why)
   }
-  return { entry, nodeArgs: options.texts('node-arg'), strict: options.flag('strict') }
+  return {
+    entry,
+    nodeArgs: options.texts('node-arg'),
+    strict: options.flag('strict'),
+    recordsChildren: options.flag('children'),
+  }
 }
 
 function commandOptions(
@@ -121,6 +134,11 @@ function commandOptions(
     throw usageError('No command follows `--`.', 'For example: -- python agent.py.')
   if (options.texts('node-arg').length > 0)
     throw usageError('--node-arg needs a file.', 'A command gets its own arguments.')
+  if (options.flag('children'))
+    throw usageError(
+      '--children needs a file.',
+      'A command is recorded by a proxy, which sees no processes.',
+    )
   return {
     command,
     tls: options.flag('tls'),

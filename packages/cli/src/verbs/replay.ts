@@ -1,5 +1,5 @@
 import { type Options, PORT, usageError, type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
-import { cutTo, type Look, lookOf, printable, printJson } from '../terminal/terminal.js'
+import { cutTo, type Look, lookOf, printable, printJson, wrap } from '../terminal/terminal.js'
 import { changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { FOUND, Interrupted, signalExitCode } from '../command-line/exit-codes.js'
 import { ownPreloadLines } from '../agent/agent-process.js'
@@ -12,6 +12,7 @@ import { findStep, viewRun } from '../runs/view-run.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import type { Probe } from '@retake/engine/inspect'
 import { cliErrors } from '../errors.js'
+import { originalOf } from '../privacy/vault.js'
 import { statSync } from 'node:fs'
 
 async function openInspector(probe: Probe, port: number): Promise<URL> {
@@ -81,6 +82,7 @@ async function replayToStep(
             headOf(step, look),
             ...(stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']),
             ...stopLines(stop, look),
+            ...(step.inferred ? ['', ...wrap(inferredHint(step), look.width)] : []),
           ],
           2,
         )
@@ -93,6 +95,10 @@ async function replayToStep(
       }),
   )
 }
+
+/** A tool that is not wrapped leaves no event where the program could be paused inside of it. */
+const inferredHint = ({ number }: Step): string =>
+  `The tool is a plain function. To stop before it runs: --step ${number}. To look inside: \`retake eval <run> --at <file>:<line> <expression>\`.`
 
 const headOf = (step: Step, { paint, width }: Look): string => {
   const when = step.answerSeqs.length > 0 ? 'its answer has arrived' : 'it has no answer'
@@ -135,7 +141,6 @@ your code that ran next, the call stack and the variables.`,
     'retake replay last --json 2>/dev/null | jq .identical',
   ],
   async run(options, [name = '']) {
-    const json = options.json
     const step = options.text('step')
     const inspect = options.text('inspect')
     // Chrome looks for processes at 9229 by itself.
@@ -153,36 +158,59 @@ your code that ran next, the call stack and the variables.`,
     const entry = options.text('entry')
     if (entry !== undefined && !statSync(entry, { throwIfNoEntry: false })?.isFile())
       throw cliErrors.AGENT_MISSING(entry, process.cwd())
-    const tape = options.openRun(name)
-    if (entry !== undefined && (step !== undefined || tape.details.command !== undefined))
-      throw usageError(
-        '--entry replays a Node program to its end.',
-        'Leave out --step; a recorded command has no entry file.',
-      )
-    if (step !== undefined) return replayToStep(tape, step, port, options)
-    if (tape.details.command !== undefined) return replayCommandRun(tape, options)
-    const replayed = await replayAgent(tape, {
-      observe: options.flag('observe'),
-      pace: options.flag('pace'),
-      entry,
-      nodeArgs: options.texts('node-arg'),
-      ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
-    })
-    const identical = replayed.divergences.length === 0
-    const changed = changedFiles(tape)
-    if (json) {
-      const { digest } = tape
-      printJson({ run: tape.run.id, digest, identical, ...replayed, changedFiles: changed }, 2)
-    } else {
-      const lines = [
-        ...replayReceipt(tape, replayed, lookOf(process.stderr)),
-        ...changedFileLines(changed),
-        ...ownPreloadLines(),
-      ]
-      process.stderr.write(`${lines.join('\n')}\n`)
+    const { tape, note, dispose } = originalOf(options.openRun(name))
+    try {
+      return await replayRun(tape, { step, port, entry, note }, options)
+    } finally {
+      dispose()
     }
-    if (!identical || (changed.length > 0 && options.flag('strict-files'))) return FOUND
-    if (replayed.signal) return signalExitCode(replayed.signal)
-    return replayed.cutOff ? 0 : replayed.exitCode
   },
 } satisfies Verb
+
+interface ReplayPlan {
+  readonly step: string | undefined
+  readonly port: number | undefined
+  readonly entry: string | undefined
+  /** Says what is replayed if it is not the tape itself. */
+  readonly note: string | undefined
+}
+
+async function replayRun(
+  tape: Tape,
+  { step, port, entry, note }: ReplayPlan,
+  options: Options,
+): Promise<number> {
+  const json = options.json
+  if (note !== undefined) process.stderr.write(`${note}\n`)
+  if (entry !== undefined && (step !== undefined || tape.details.command !== undefined))
+    throw usageError(
+      '--entry replays a Node program to its end.',
+      'Leave out --step; a recorded command has no entry file.',
+    )
+  if (step !== undefined) return replayToStep(tape, step, port, options)
+  if (tape.details.command !== undefined) return replayCommandRun(tape, options)
+  const replayed = await replayAgent(tape, {
+    observe: options.flag('observe'),
+    pace: options.flag('pace'),
+    entry,
+    nodeArgs: options.texts('node-arg'),
+    ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
+  })
+  const identical = replayed.divergences.length === 0
+  const changed = changedFiles(tape)
+  if (json) {
+    const { digest } = tape
+    const facts = { run: tape.run.id, digest, identical, ...(note && { note }) }
+    printJson({ ...facts, ...replayed, changedFiles: changed }, 2)
+  } else {
+    const lines = [
+      ...replayReceipt(tape, replayed, lookOf(process.stderr)),
+      ...changedFileLines(changed),
+      ...ownPreloadLines(),
+    ]
+    process.stderr.write(`${lines.join('\n')}\n`)
+  }
+  if (!identical || (changed.length > 0 && options.flag('strict-files'))) return FOUND
+  if (replayed.signal) return signalExitCode(replayed.signal)
+  return replayed.cutOff ? 0 : replayed.exitCode
+}

@@ -1,7 +1,6 @@
-import { DIR_OPTION, REDACT_OPTION, type Verb } from '../command-line/verb.js'
+import { ALLOW_SECRETS_OPTION, DIR_OPTION, REDACT_OPTION, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { openTape } from '@retake/tape/node'
 import { fromHere, printJson, Progress } from '../terminal/terminal.js'
 import { givenPatterns } from '../report/patterns.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
@@ -17,6 +16,7 @@ tape itself: everything the agent sent and received.`,
   options: {
     '-o, --output <file>': 'file to write (default: <run id>.html)',
     ...REDACT_OPTION,
+    ...ALLOW_SECRETS_OPTION,
     '--no-source': 'leave out the lines of your source files around each step',
     '--open': 'open it in the browser',
     '--force': 'replace the file even if it is not a report',
@@ -37,7 +37,8 @@ tape itself: everything the agent sent and received.`,
     try {
       made = reportRun(tape, {
         withSource: !options.flag('no-source'),
-        redact: givenPatterns(options.texts('redact'), openTape(tape)),
+        redact: givenPatterns(options.texts('redact')),
+        allowsSecrets: options.flag('allow-secrets'),
         onStage: (what) => progress.say(what),
       })
       writeReport(file, made.html)

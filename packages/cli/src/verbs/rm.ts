@@ -8,8 +8,8 @@ import { printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '<run...>',
-  description: `Removes runs and what belongs to them: captured state, tags, files of a branch, approvals and
-findings of blame. A run that has branches is only removed together with them, because a branch
+  description: `Removes runs and what belongs to them: captured state, tags, files of a branch, approvals,
+forks of compare and findings of blame. A run that has branches is only removed together with them, because a branch
 begins with the events of its parent. Nothing is removed if one of the runs must stay.`,
   options: {
     '--branches': 'also remove the branches of these runs',
@@ -44,6 +44,7 @@ begins with the events of its parent. Nothing is removed if one of the runs must
 
 function refusal({ id, why, branches = [] }: RetainedRun, folder: string): Error {
   if (why === 'recording') return cliErrors.RUN_STILL_RECORDING(id)
+  if (why === 'on hold') return cliErrors.RUN_RETAINED(id)
   if (why === 'pinned') return cliErrors.RUN_PINNED(id)
   if (why === 'gone') return cliErrors.UNKNOWN_RUN(id, folder)
   return cliErrors.RUN_HAS_BRANCHES(id, branches)

@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { childTapePath } from '@retake/engine/runs'
 import { DIR_OPTION, usageError, type Verb } from '../command-line/verb.js'
 import {
   cutTo,
+  cutWidthOf,
   type Look,
   type Paint,
   plainText,
@@ -9,9 +13,11 @@ import {
   printableLine,
   table,
   TONE_STYLES,
+  wrapFacts,
 } from '../terminal/terminal.js'
 import {
   type CapturedState,
+  type ImportDetails,
   originOf,
   type OutputEvent,
   plainJson,
@@ -50,6 +56,8 @@ import { notCapturedDetail } from '../agent/divergence.js'
 
 /** Columns that a narrow terminal leaves out, the first of them first. */
 const SPARE = ['at', 'took'] as const
+/** Room for the title of a step. */
+const TITLE_MIN = 32
 
 /** A run for a person: what it was, its steps, and what was not captured. */
 function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
@@ -73,11 +81,41 @@ function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   return [
     ...headLines(view, tape, { paint, width }),
     '',
-    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare)),
+    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare, TITLE_MIN)),
+    ...childLines(view, tape, width),
     ...endLines(view, { paint, width }),
     ...(view.notCaptured.length === 0 ? [] : ['', 'Not captured:']),
     ...view.notCaptured.flatMap((each) => notCapturedDetail(each, width)),
   ]
+}
+
+/** A process that the run started and that was recorded on a tape of its own. */
+interface RecordedChild {
+  /** Label of the step that started it. */
+  readonly step: string
+  readonly id: string
+  readonly path: string
+  readonly command: string
+}
+
+const childrenOf = (view: RunView, tape: Tape): RecordedChild[] =>
+  view.recordedSteps
+    .filter(({ kind }) => kind === 'process')
+    .map(({ label, seq, title }) => {
+      const file = childTapePath(tape.path, seq)
+      return { step: label, id: path.basename(file, '.tape'), path: file, command: title }
+    })
+    .filter((child) => existsSync(child.path))
+
+function childLines(view: RunView, tape: Tape, width: number): string[] {
+  const children = childrenOf(view, tape)
+  if (children.length === 0) return []
+  const rows = children.map(({ step, id, command }) => [
+    `  step ${step}`,
+    `retake show ${id}`,
+    printableLine(command),
+  ])
+  return ['', 'Recorded processes:', ...table(rows, width)]
 }
 
 /** Characters of the path of agents and nodes; its end distinguishes steps. */
@@ -106,13 +144,18 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
     `${paint('bold', view.id)}  ${printableLine(view.name)}`,
     ...branchLines(tape, width),
     ...startLines(tape, width),
-    [
-      endOf(view, tape),
-      localTime(view.startedAt),
-      duration(view.durationMs),
-      `Node ${view.node.slice(1)}`,
-      ...(tape.run.durability === 'process' ? ['durability process'] : []),
-    ].join(' · '),
+    ...wrapFacts(
+      [
+        endOf(view, tape),
+        localTime(view.startedAt),
+        duration(view.durationMs),
+        ...(tape.details.imported === undefined ? [`Node ${view.node.slice(1)}`] : []),
+        ...(tape.run.durability === 'process' && tape.details.imported === undefined
+          ? ['durability process']
+          : []),
+      ].join(' · '),
+      width,
+    ),
     [
       plural(totals.modelCalls, 'model call'),
       plural(totals.toolCalls, 'tool call'),
@@ -121,7 +164,7 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
     ...(totals.modelCalls > 0
       ? [`${tokensText(totals, countCalls(view.steps))} · ${costText(totals)}`]
       : []),
-    `digest ${digest}`,
+    cutTo(`digest ${digest}`, width),
     ...(integrity === 'intact' || integrity === 'recording'
       ? []
       : [`${paint('red', integrity)}: ${printableLine(detail)}`]),
@@ -136,16 +179,25 @@ function endOf(view: RunView, tape: Tape): string {
 
 /** How the run was started, and what people wrote on it. */
 function startLines(tape: Tape, width: number): string[] {
-  const { input, cwd } = tape.details
+  const { input, cwd, startedBy } = tape.details
   const { tags = [], note } = tagsOf(tape.path, tape.details)
   const program = programOf(tape.details)
+  const { imported } = tape.details
   return [
+    ...(imported === undefined ? [] : [importLine(imported)]),
     ...(program === undefined ? [] : [`started as ${program}`]),
+    ...(startedBy === undefined ? [] : [`started by run ${startedBy.run}, event ${startedBy.seq}`]),
     ...(cwd === undefined ? [] : [`in ${cwd}`]),
     ...(input === undefined ? [] : [`input ${inputText(input)}`]),
     ...(tags.length === 0 ? [] : [`tags ${tags.join(', ')}`]),
     ...(note === undefined ? [] : [`note ${note}`]),
   ].map((line) => cutTo(printableLine(line), width))
+}
+
+function importLine({ from, source, spans, problems = {} }: ImportDetails): string {
+  const whence = source === undefined ? from : `${from}, ${source}`
+  const wrong = Object.entries(problems).map(([why, count]) => ` · ${count} ${why}`)
+  return `imported from ${whence}: ${plural(spans, 'span')}, not replayable${wrong.join('')}`
 }
 
 const programOf = ({ command, entry, args = [] }: RunDetails): string | undefined =>
@@ -279,7 +331,7 @@ export default {
       (look) => [
         ...(step
           ? stepLines(step, look, stepBranchLines(tape, step, look.width))
-          : runLines(view, tape, look)),
+          : runLines(view, tape, { ...look, width: cutWidthOf(process.stdout) })),
         ...(found ? stateLines(found.state, found.since, look) : []),
       ],
       2,
@@ -312,6 +364,7 @@ function runJson(view: RunView, tape: Tape): unknown {
   const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
   const { entry, args, command, cwd, input } = tape.details
   const result = view.result()
+  const children = childrenOf(view, tape)
   return {
     id,
     path: tape.path,
@@ -335,6 +388,7 @@ function runJson(view: RunView, tape: Tape): unknown {
     counts,
     totals,
     steps,
+    ...(children.length > 0 && { children }),
     notCaptured,
   }
 }

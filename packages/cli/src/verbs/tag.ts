@@ -9,7 +9,8 @@ export default {
   arguments: '<run> [+tag or -tag...]',
   description: `Adds and removes tags of a run, and sets its note; without changes, prints them. Tags and notes are
 in a file beside the tape, which itself never changes. \`retake list --tag\` finds runs by tag,
-\`retake prune\` keeps runs with the tag \`pin\`.`,
+\`retake gc\` and \`prune\` leave runs with the tag \`pin\`;
+no command removes one with the tag \`hold\`.`,
   options: {
     '--note <text>': 'set the note of the run; an empty text removes it',
     ...DIR_OPTION,

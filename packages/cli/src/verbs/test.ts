@@ -1,11 +1,18 @@
 import { PROGRAM_OPTIONS, usageError, type Verb } from '../command-line/verb.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { cliErrors } from '../errors.js'
-import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { givenOracle, ORACLE_OPTIONS, oracleText } from '../oracle/make-oracle.js'
 import { readOutcome } from '../oracle/oracle.js'
-import { refuseProxyRun, replayAgent, replayReceipt } from '../agent/replay-agent.js'
+import { replayAgent, replayReceipt } from '../agent/replay-agent.js'
 import { fromHere, lookOf, printJson, Progress } from '../terminal/terminal.js'
-import { isRunner, RUNNERS, runnerOfProject, writeTest } from '../test-runners/write-test.js'
+import {
+  isRunner,
+  RUNNERS,
+  runnerOfProject,
+  testedCall,
+  writeTest,
+  writeTestSkeleton,
+} from '../test-runners/write-test.js'
 import type { Tape } from '@retake/tape'
 
 export default {
@@ -15,7 +22,10 @@ and failing as soon as the agent sends another request or ends differently. The 
 replayed once before anything is written, so the test passes.
 
 The test is for Vitest, Jest or node:test, whichever package.json names. A run of \`record()\`
-needs the function and its input: --entry and --input.`,
+without a stored entry needs the function and its input: --entry and --input.
+
+For an imported run, only the beginning of a test is written, with its input, tool calls and
+answer as data.`,
   options: {
     '--runner <vitest|jest|node>': 'test runner (default: the one that the project uses)',
     '--out <file>': 'the test file (default: <name>.test.* in test, tests or __tests__)',
@@ -28,7 +38,7 @@ needs the function and its input: --entry and --input.`,
   },
   examples: [
     'retake test last',
-    "retake test last --oracle 'stdout:/refunded/' --out test/refund.test.ts",
+    'retake test last --expect refunded --out test/refund.test.ts',
     `retake test last --entry src/agent.ts#handle --input '"order 1182"'`,
   ],
   async run(options, [name = '']) {
@@ -37,38 +47,64 @@ needs the function and its input: --entry and --input.`,
       throw usageError(`"${runner}" is not a test runner.`, `Use ${RUNNERS.join(', ')}.`)
     const input = options.text('input')
     const tape = options.openRun(name)
+    if (tape.details.imported !== undefined) {
+      const { test } = writeTestSkeleton(tape, {
+        runner,
+        out: options.text('out'),
+        name: options.text('name'),
+        force: options.flag('force'),
+      })
+      options.print(
+        { run: tape.run.id, runner, test, isSkeleton: true },
+        ({ paint }) => [
+          `${paint('green', 'wrote')} ${paint('bold', fromHere(test))}, the beginning of a test: an imported run cannot be replayed`,
+          '  next    call your agent in it and remove `.skip`',
+        ],
+        2,
+      )
+      return 0
+    }
     const entry = options.text('entry')
-    refuseProxyRun(tape)
-    if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(tape.path)
     const isFunction = tape.run.scope === 'function'
-    if (isFunction && entry === undefined) throw cliErrors.TEST_NEEDS_ENTRY(tape.run.id)
     if (!isFunction && (entry ?? input) !== undefined)
       throw usageError(
         `Run ${tape.run.id} is that of a program.`,
         'Its entry and arguments are on the tape; leave out --entry and --input.',
       )
-    const oracle = isFunction ? undefined : options.text('oracle')
-    if (isFunction && options.has('oracle'))
-      throw usageError('--oracle judges programs.', 'Edit the assertion in the test instead.')
+    const oracle = oracleText(options)
+    if (isFunction && oracle !== undefined)
+      throw usageError(
+        '--oracle and --expect judge programs.',
+        'Edit the assertion in the test instead.',
+      )
     const given = await givenOracle(options)
     const { verdict, reason } = given
       ? await given(readOutcome(tape), new AbortController().signal)
       : { verdict: 'pass', reason: '' }
     if (verdict !== 'pass') throw cliErrors.TEST_WOULD_FAIL(tape.run.id, `The oracle: ${reason}.`)
-    if (!isFunction && !(await replays(tape, options.json))) return FOUND
+    const call = testedCall(tape, {
+      ...(entry !== undefined && { entry }),
+      ...(input !== undefined && { json: parseInput(input) }),
+    })
+    if (tape.details.entry !== undefined && !(await replays(tape, options.json))) return FOUND
     const written = writeTest(tape, {
       runner,
       out: options.text('out'),
       name: options.text('name'),
       force: options.flag('force'),
       oracle,
-      ...(entry !== undefined && { call: { entry, input: parseInput(input) } }),
+      ...(call && { call }),
     })
+    const { error, exitCode = 0 } = readOutcome(tape)
+    const hasFailed = error !== undefined || exitCode !== 0
     options.print(
       { run: tape.run.id, runner, ...written },
       ({ paint }) => [
         `${paint('green', 'wrote')} ${paint('bold', fromHere(written.test))} and ${written.tapes.map(fromHere).join(', ')}`,
         `  run it  ${written.command}`,
+        ...(hasFailed && oracle === undefined
+          ? ['  note    the run failed, and the test expects that; rerun the fix and test that run']
+          : []),
       ],
       2,
     )
@@ -76,10 +112,9 @@ needs the function and its input: --entry and --input.`,
   },
 } satisfies Verb
 
-function parseInput(text: string | undefined): { readonly json: string } | undefined {
-  if (text === undefined) return undefined
+function parseInput(text: string): string {
   try {
-    return { json: JSON.stringify(JSON.parse(text)) }
+    return JSON.stringify(JSON.parse(text))
   } catch {
     throw usageError(`"${text}" is not JSON.`, `For example: --input '"order 1182"'.`)
   }
@@ -89,7 +124,7 @@ function parseInput(text: string | undefined): { readonly json: string } | undef
 async function replays(tape: Tape, json: boolean): Promise<boolean> {
   const progress = new Progress(`replaying ${tape.run.id}`)
   try {
-    const replayed = await replayAgent(tape, { stdio: 'ignore' })
+    const replayed = await replayAgent(tape, { stdio: 'ignore', compares: 'requests' })
     progress.stop()
     if (replayed.divergences.length === 0) return true
     if (json)

@@ -1,7 +1,6 @@
 import { type Verb, PROGRAM_OPTIONS } from '../command-line/verb.js'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedFileLines } from '../agent/changed-files.js'
 import { cliErrors } from '../errors.js'
@@ -12,12 +11,13 @@ import {
   painter,
   Progress,
   table,
-  widthOf,
+  cutWidthOf,
   printJson,
 } from '../terminal/terminal.js'
 import { notCapturedLines } from '../agent/divergence.js'
 import { explain } from '../command-line/print-error.js'
 import type { RunStore } from '../runs/run-store.js'
+import { originalOf, type ReplayableTape } from '../privacy/vault.js'
 import { requireTrust } from '../agent/trust.js'
 import {
   annotations,
@@ -29,6 +29,7 @@ import {
   type ProofVerdict,
   verdictOf,
 } from '../prove/verdict.js'
+import { DigestManifest } from '../prove/digest-manifest.js'
 import { type Verified, verifyRecordedTape } from '../prove/verify-tape.js'
 
 export default {
@@ -44,6 +45,9 @@ job gets a table of all tapes.`,
     '--allow-cut-off': 'accept a tape without an end, as a killed run leaves it',
     '--strict-files':
       'report a project file that has changed since the run read it as a finding (default: a warning; the recorded content is served)',
+    '--write-manifest <file>': 'write the digests of these tapes to a file, if nothing was found',
+    '--manifest <file>':
+      'report tapes whose digest is not the one in this file, that it does not have, or that are missing from a folder',
     '--junit <file>': 'also write JUnit XML, with a test case for each tape',
     ...PROGRAM_OPTIONS,
     '--json': 'print one result per line as JSON',
@@ -53,6 +57,7 @@ job gets a table of all tapes.`,
     'retake verify test/tapes',
     'retake verify test/tapes --junit retake.xml',
     'retake verify .retake/runs --integrity-only --json',
+    'retake verify test/tapes --manifest digests.json',
   ],
   async run(options, names) {
     const store = options.store
@@ -65,6 +70,8 @@ job gets a table of all tapes.`,
         if (statSync(junit, { throwIfNoEntry: false })?.isDirectory())
           throw new Error('it is a folder')
       })
+    const listed = options.text('manifest')
+    const manifest = listed === undefined ? undefined : DigestManifest.read(listed)
     const replay = !options.flag('integrity-only')
     if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
@@ -74,17 +81,26 @@ job gets a table of all tapes.`,
       for (const [index, file] of files.entries()) {
         progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
         const started = performance.now()
-        const result = await verifyRecordedTape(file, {
+        const verified = await verifyRecordedTape(file, {
           replay,
           allowCutOff: options.flag('allow-cut-off'),
           strictFiles: options.flag('strict-files'),
         })
+        const result = manifest?.compare(verified) ?? verified
         verdicts.push(verdictOf(result, performance.now() - started, replay))
         if (options.json) printJson(result)
       }
     } finally {
       progress.stop()
     }
+    const found = verdicts.map(({ verified }) => verified)
+    for (const result of manifest?.missing(names, found) ?? []) {
+      verdicts.push(verdictOf(result, 0, replay))
+      if (options.json) printJson(result)
+    }
+    const written = options.text('write-manifest')
+    if (written !== undefined && found.every(({ ok }) => ok))
+      writing(written, () => DigestManifest.write(written, found))
     if (junit !== undefined)
       writing(junit, () =>
         writeFileSync(junit, junitReport('retake verify', verdicts.map(proofCase), startedAt)),
@@ -101,14 +117,19 @@ job gets a table of all tapes.`,
 
 /** Before any program runs. A tape that cannot be read starts nothing; the check of its bytes reports it. */
 function checkTrust(file: string): void {
-  let tape: Tape
+  let opened: ReplayableTape
   try {
-    tape = openTape(file)
+    opened = originalOf(openTape(file))
   } catch (error) {
     if (explain(error) === undefined) throw error
     return
   }
-  requireTrust(tape)
+  try {
+    // An imported run starts nothing; only its bytes are checked.
+    if (opened.tape.details.imported === undefined) requireTrust(opened.tape)
+  } finally {
+    opened.dispose()
+  }
 }
 
 /** Throws `REPORT_NOT_WRITABLE`. */
@@ -142,7 +163,7 @@ function print(results: readonly Verified[]): void {
     result.detail,
   ])
   const head = ['run', 'tape', 'replay', 'digest', '']
-  const width = isTerminal ? widthOf(process.stdout) : Infinity
+  const width = cutWidthOf(process.stdout)
   console.log(table([head, ...rows], width).join('\n'))
   for (const line of results.flatMap(warningsOf)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${summaryOf(results)}\n`)
@@ -169,6 +190,6 @@ function warningsOf({
 const SHORT_DIGEST = 12
 
 const GOOD = new Set(['intact', 'identical'])
-const BAD = new Set(['cut off', 'damaged', 'unreadable', 'diverged', 'failed'])
+const BAD = new Set(['cut off', 'damaged', 'unreadable', 'missing', 'diverged', 'failed'])
 const painted = (word: string, paint: Paint): string =>
   GOOD.has(word) ? paint('green', word) : BAD.has(word) ? paint('red', word) : word

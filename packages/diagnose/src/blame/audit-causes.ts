@@ -21,7 +21,7 @@ export interface Contradiction {
 /**
  * Puts what was learned to the test with coalitions that the search had no reason to ask:
  * longer prefixes, the whole run with one step of each cause repaired, and steps chosen at
- * random. A contradiction ends it at once where a cause passed: that cannot be mended by
+ * random. A contradiction ends it immediately where a cause passed: that cannot be repaired by
  * one more cause.
  */
 export async function auditCauses(

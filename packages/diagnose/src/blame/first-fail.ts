@@ -8,7 +8,7 @@ import { type LedgerCell, logOddsOfTwoRates, rateOf } from './ledger.js'
 const RAISED = Math.log(30)
 const NOT_RAISED = -Math.log(2)
 const MAX_EXTRA = 60
-/** Between rates that are nearer than this there is no room for a third. */
+/** Rates closer than this leave no room for a third one between them. */
 const LEAST_RISE = 0.5
 /** A risk that shows in one fork of three would hardly hide from as many. */
 const LEAST_LOOK = 8
@@ -36,7 +36,7 @@ export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
 }
 
 /**
- * A step that made the failure likely before another made it certain. It is no cause, for
+ * A step that made the failure likely before another made it certain. It is not a cause, for
  * it mostly passes, but people look for it. Forks are spent only when those that are there
  * suggest one.
  */
@@ -208,7 +208,7 @@ class Belief {
     this.normalise(total)
   }
 
-  /** Of each pair of rates, relative to the largest: many forks at once must not underflow. */
+  /** Of each pair of rates, relative to the largest: many concurrent forks must not underflow. */
   private likelihoods(fails: number, passes: number): [Float64Array, Float64Array] {
     const log = (rate: number) => fails * Math.log(rate) + passes * Math.log1p(-rate)
     const high = this.high.map(log)

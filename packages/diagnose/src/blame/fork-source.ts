@@ -48,7 +48,7 @@ export interface ForkSource {
   readonly recorded: readonly StepValue[]
   /** Inputs of the run besides its steps, in order of first use; empty if none could matter. */
   readonly ambient: readonly AmbientInput[]
-  /** How many forks may be under way at once; 1 unless set. */
+  /** Maximum number of concurrent forks (default: 1). */
   readonly concurrency?: number
   /** One fork is as good as many: the same coalition always comes to the same. */
   readonly isDeterministic?: boolean

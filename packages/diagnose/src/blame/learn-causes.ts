@@ -425,7 +425,7 @@ async function stillPasses(search: Search): Promise<boolean> {
   return true
 }
 
-/** So many tests must not err even once. */
+/** Low, because all of many tests have to be right. */
 const ERROR_RATE = 1e-4
 const MAX_DRAWS = 200
 
@@ -464,7 +464,7 @@ const MAX_SHARED = 4
 
 /**
  * Learns the causes of a run whose anchors differ, and audits what it learned. What can be
- * mended by one more cause is; otherwise it is all learned again, with surer tests; and at
+ * repaired by one more cause is; otherwise everything is learned again, with stricter tests; and at
  * last step by step. Leaves what is proven in `search.learned`, nothing if nothing is.
  */
 export async function learnCauses(search: Search): Promise<void> {
@@ -536,7 +536,7 @@ async function stillProven(search: Search, learned: Learned): Promise<boolean> {
   return true
 }
 
-/** With rates like these a contradiction is no accident: to learn again would not help. */
+/** With rates like these a contradiction is not an accident: learning again would not help. */
 function isNearlyCertain({ levels }: Search): boolean {
   return levels.meanHigh >= 0.96 && levels.meanLow <= 0.04
 }

@@ -115,7 +115,7 @@ export class Ledger {
     return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
   }
 
-  /** Runs it some more times, as many at once as the source allows. */
+  /** Runs it some more times, as many concurrently as the source allows. */
   async draw(cell: LedgerCell, purpose: ProbePurpose, times = 1): Promise<void> {
     const wanted = this.isDeterministic ? Math.min(1, times) : times
     for (let left = wanted; left > 0 && !this.isExhausted(cell);) {
@@ -150,7 +150,7 @@ export class Ledger {
     return this.underWay >= this.concurrency || this.reachedLimit() !== undefined
   }
 
-  /** It is taken before its fork has ended, so that two at once differ. */
+  /** Taken before its fork has ended, so that two concurrent forks differ. */
   private nextDraw(cell: LedgerCell, purpose: ProbePurpose): number {
     const draw = this.drawn.get(cell) ?? 0
     if (draw === 0) {

@@ -28,7 +28,7 @@ export function pickSteps(random: Random, below: number, count: number): number[
   return [...picked].toSorted((a, b) => a - b)
 }
 
-/** One of a list, each as likely as often as it stands in it. */
+/** One item of a list; duplicates are more likely. */
 export function pickOne<T>(random: Random, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)]!
 }

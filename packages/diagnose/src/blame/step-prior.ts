@@ -73,7 +73,7 @@ const callText = ({ result, error, output }: CallDetail): string =>
 const jsonText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(asJson(value)) ?? '')
 
-/** Damaged bodies tell nothing; they are told where they are shown. */
+/** Damaged bodies give no evidence; they are reported where they are shown. */
 const read = <T>(reading: () => T): T | undefined => {
   try {
     return reading()

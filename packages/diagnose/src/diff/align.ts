@@ -16,7 +16,7 @@ export interface Alignable {
 const SKETCH_SIZE = 64
 
 /**
- * A bounded set of words that stands for a text: the words with the smallest
+ * A bounded set of words that represents a text: the words with the smallest
  * hashes. Two texts share words in their sketches as often as they do in full.
  */
 export const sketchOf = (text: string): Int32Array => {
@@ -47,7 +47,7 @@ const similarity = (a: Alignable, b: Alignable): number => {
 }
 
 interface StepPair extends Pair {
-  /** The two stand in another order among their neighbours. */
+  /** The two are in another order among their neighbours. */
   readonly moved?: boolean
 }
 

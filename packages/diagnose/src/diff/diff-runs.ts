@@ -97,7 +97,7 @@ const diffOutcome = (a: RunView, b: RunView): ValueDiff[] =>
   )
 
 const outcomeOf = ({ exit, status }: RunView): unknown => ({
-  // How a tape was closed is no matter of the run, but whether it came to its end is.
+  // How a tape was closed does not belong to the run; whether the run ended does.
   ended: status !== 'truncated',
   exitCode: exit?.code,
   signal: exit?.signal,

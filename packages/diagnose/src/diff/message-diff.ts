@@ -8,14 +8,14 @@ import { diffJson, type ValueDiff } from './json-diff.js'
 /** Differences between two lists of messages. */
 export interface MessageDiff {
   readonly news: readonly ValueDiff[]
-  /** Paths of messages whose difference was told before. */
+  /** Paths of messages whose difference was already reported. */
   readonly carried: readonly string[]
 }
 
 /**
  * Compares conversations that grow: what differs in one message differs in
- * every later request too. A difference is told once, and from then on it is
- * known which messages belong together and which stand on one side only.
+ * every later request too. A difference is reported once, and from then on it is
+ * known which messages belong together and which are on one side only.
  */
 export class ConversationDiffer {
   /** Pieces of news, by their keys. */
@@ -24,12 +24,12 @@ export class ConversationDiffer {
   readonly #partners = new Map<number, number>()
   readonly #alone = { a: new Set<number>(), b: new Set<number>() }
 
-  /** Notes something that was told elsewhere; see `pairKey` and `aloneKey`. */
+  /** Notes something that was reported elsewhere; see `pairKey` and `aloneKey`. */
   report(key: string): void {
     this.#reported.add(key)
   }
 
-  /** Numbers in paths count in the first list, or in the second for what only stands there. */
+  /** Numbers in paths count in the first list, or in the second for items that are only there. */
   diff(a: readonly Message[], b: readonly Message[], path: string): MessageDiff {
     const news: ValueDiff[] = []
     const carried: string[] = []
@@ -83,7 +83,7 @@ export class ConversationDiffer {
     return news
   }
 
-  /** A message of one side only, unless it was told before. */
+  /** A message of one side only, unless it was already reported. */
   #single(
     one: PositionedMessage | undefined,
     other: PositionedMessage | undefined,
@@ -123,7 +123,7 @@ export const pairKey = (a: string, b: string): string => `${a} → ${b}`
 export const aloneKey = (side: 'a' | 'b', contents: readonly string[]): string =>
   `${side} ${contents.join(' ')}`
 
-/** A short name for some content; JSON text and the value it stands for have the same. */
+/** A short name for some content; JSON text and the value it represents have the same. */
 export const contentKey = (content: unknown): string => {
   const value = typeof content === 'string' ? (parsedText(content) ?? content) : asJson(content)
   return hashText(JSON.stringify(value) ?? '').toString(36)

@@ -44,7 +44,7 @@ const alignable = ({ text }: PrintedLine): Alignable => ({
   sketch: lazySketch(() => text),
 })
 
-/** Lines as they stand in the stream, wherever its writes were cut. */
+/** Lines as they are in the stream, wherever its writes were cut. */
 const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
   const decoder = new TextDecoder()
   const lines: PrintedLine[] = []

@@ -58,7 +58,7 @@ export interface StepDiff {
   readonly a?: StepRef
   readonly b?: StepRef
   readonly fields: readonly FieldDiff[]
-  /** Paths of messages that differ as an earlier step has told, and are only carried along. */
+  /** Paths of messages whose difference an earlier step reported, and that are only carried along. */
   readonly carried: readonly string[]
 }
 
@@ -87,7 +87,7 @@ export interface RunSide {
   readonly totals: RunTotals
 }
 
-/** All that differs between two runs. Durations are told and never count as a difference. */
+/** All that differs between two runs. Durations are reported and never count as a difference. */
 export interface RunDiff {
   readonly equal: boolean
   readonly a: RunSide

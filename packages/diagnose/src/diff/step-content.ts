@@ -23,13 +23,13 @@ export interface FieldDiff extends ValueDiff {
 
 export interface FieldDiffs {
   readonly fields: readonly FieldDiff[]
-  /** Paths of messages whose difference an earlier step has told. */
+  /** Paths of messages whose difference an earlier step reported. */
   readonly carried: readonly string[]
 }
 
 /**
- * Compares steps in order and remembers what it has told: a changed tool
- * result stands in every later request, and should be read only once.
+ * Compares steps in order and remembers what it reported: a changed tool
+ * result is in every later request, and should be read only once.
  */
 export class StepComparer {
   readonly #conversations = new ConversationDiffer()

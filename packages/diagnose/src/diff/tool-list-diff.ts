@@ -22,7 +22,7 @@ type Tools = ReadonlyMap<string, unknown>
 /**
  * Compares what servers of the same name offered in two runs, going by their last
  * answer to `tools/list`. The order of tools does not count. A server that only
- * one run has is no difference of tools; its steps tell.
+ * one run has is not a difference of tools; its steps report it.
  */
 export const diffToolLists = (a: RunView, b: RunView): ToolListDiff[] => {
   const others = toolLists(b)

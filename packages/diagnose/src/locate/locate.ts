@@ -12,7 +12,7 @@ import {
 /**
  * Finds where a value first appeared in a run and everywhere it went: every
  * event is read, not only those of steps. `view` is the same run as the read
- * model shows it. Says where the text stands, not that one location is the cause
+ * model shows it. Says where the text is, not that one location is the cause
  * of another: a model may well have known it by itself.
  */
 export const locate = (tape: TapeLike, view: RunView, text: string): Located => {
@@ -85,7 +85,7 @@ const lastBegun = ({ recordedSteps }: RunView): ((seq: number) => string | undef
   }
 }
 
-/** Tools that are seen only in the conversation: their results stand in the request that reports them. */
+/** Tools that are seen only in the conversation: their results are in the request that reports them. */
 const inferredTools = (
   view: RunView,
   matcher: ValueMatcher,
@@ -120,7 +120,7 @@ const nearMisses = (occurrences: readonly Occurrence[]): NearMiss[] => {
     .slice(0, 5)
 }
 
-/** A match with what stands around it. */
+/** A match with its surroundings. */
 export interface MatchExcerpt {
   readonly before: string
   readonly match: string
@@ -151,7 +151,7 @@ export type SourceKind =
   | 'mark'
   | 'outcome'
 
-/** One location on the tape where a value stands. */
+/** One location of a value on the tape. */
 export interface Occurrence {
   /** Event that carries it; where it came in pieces, the one that completed it. */
   readonly seq: number
@@ -171,7 +171,7 @@ export interface Occurrence {
   /** Where in bytes, when they are no JSON; counted over the whole file, body or stream. */
   readonly offset?: number
   readonly excerpt: MatchExcerpt
-  /** How often it stands there. */
+  /** Number of occurrences there. */
   readonly count: number
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
@@ -188,12 +188,12 @@ export interface NearMiss {
   readonly first: Occurrence
 }
 
-/** Where a value stands in a run, in order. */
+/** Locations of a value in a run, in order. */
 export interface Located {
   readonly text: string
   readonly occurrences: readonly Occurrence[]
   /** How many of `occurrences`, from the first, are deliveries the value came from. None: the agent's code made it. */
   readonly origins: number
-  /** Looked for only when there is no occurrence. */
+  /** Searched only if there is no occurrence. */
   readonly nearMisses: readonly NearMiss[]
 }

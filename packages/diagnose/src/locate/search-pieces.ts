@@ -8,7 +8,7 @@ export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
   readonly offset?: number
   /** The event, when the content came in several. */
   readonly seq?: number
-  /** The text as a whole that the match stands in. */
+  /** The whole text that contains the match. */
   readonly whole?: string
 }
 
@@ -27,7 +27,7 @@ const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
 const trimHalf = (text: string): string =>
   text.replace(/^[\uDC00-\uDFFF\uFFFD]+|[\uD800-\uDBFF\uFFFD]+$/g, '')
 
-/** Where something stands in a text. */
+/** A range in a text. */
 interface Match {
   readonly index: number
   readonly length: number
@@ -41,14 +41,14 @@ export interface ValueMatcher {
   findInBytes?(bytes: string, narrow: (text: string) => string): Match[]
 }
 
-/** The most matches taken of one text; a letter may stand in it a million times. */
+/** Maximum number of matches in one text; a letter may occur a million times. */
 const MOST_MATCHES = 1000
 
 /**
  * Finds a text as it is, or else the way JSON writes it: escaped once, escaped
  * with all that is not ASCII, or escaped twice; or what it says when it was
  * copied from JSON and is escaped itself. Digits are found as a whole
- * number: 60 does not stand in 1600.
+ * number: 60 does not occur in 1600.
  */
 export class ExactMatcher implements ValueMatcher {
   readonly #forms: readonly string[]
@@ -138,7 +138,7 @@ interface Fragment {
 
 /**
  * Searches server-sent events. A model streams its words a few letters at a
- * time: texts that stand under the same path are put together first.
+ * time: texts under the same path are joined first.
  */
 export const searchStream = (
   events: readonly SseEvent[],
@@ -310,7 +310,7 @@ const inText = (text: string, pieces: readonly SearchPiece[], matcher: ValueMatc
   return onePerPiece(located)
 }
 
-/** Bytes that are no text may still hold some. */
+/** Bytes that are not text may still contain some. */
 const searchBytes = (
   bytes: Uint8Array,
   pieces: readonly SearchPiece[],
@@ -344,7 +344,7 @@ interface Found {
   readonly excerpt: Hit['excerpt']
 }
 
-/** Matches in one event are one hit, told by the first of them. */
+/** Matches in one event are one hit, represented by the first of them. */
 const onePerPiece = (found: readonly Found[]): Hit[] => {
   const bySeq = new Map<number, Found & { count: number }>()
   for (const each of found) {

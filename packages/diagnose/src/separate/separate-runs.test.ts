@@ -63,6 +63,7 @@ test.each([[60, 3], ...(isSoak ? [[1000, 1]] : [])])(
   'in %i noisy runs, each of 20 planted bugs is among the first %i',
   (count = 0, most = 0) => {
     expect(BUGS).toHaveLength(20)
+    const ranks: number[] = []
     for (const [seed, [text, isBug]] of BUGS.entries()) {
       const random = seeded(seed + 1)
       const runs = Array.from({ length: count }, (_, id) => observe(random, isBug, id))
@@ -75,7 +76,9 @@ test.each([[60, 3], ...(isSoak ? [[1000, 1]] : [])])(
         `${text} in ${predicates.map((each) => each.text).join(', ')}`,
       ).toBeGreaterThanOrEqual(0)
       expect(rank, text).toBeLessThan(most)
+      ranks.push(rank + 1)
     }
+    if (isSoak) process.stdout.write(`ranks in ${count} runs: ${ranks.join(' ')}\n`)
   },
 )
 

@@ -19,7 +19,7 @@ export interface Encoded {
   readonly body?: Uint8Array
 }
 
-/** How one kind of result goes on tape and comes back. */
+/** How one kind of result is written to the tape and read back. */
 export interface ResultForm {
   encode(value: unknown): Encoded
   decode(as: BodyForm | undefined, body: Uint8Array): unknown

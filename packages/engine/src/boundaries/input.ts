@@ -11,7 +11,7 @@ import { deliverError } from './deliver-error.js'
 /**
  * `process.stdin`: inside a run, a stream whose chunks come through the gate, from
  * the real one while recording and from the tape on replay. Nothing happens, and
- * nothing goes on tape, until the agent reads.
+ * nothing is recorded until the agent reads.
  */
 export function patchInput(): Undo {
   return undoAll([patchStream(), patchIsatty()])
@@ -113,7 +113,7 @@ class TapeInput extends Readable {
         setRawMode: (raw: boolean) => this.#setRawMode(raw),
       })
     }
-    // A paused stdin does not keep the process alive, and is asked again when it goes on.
+    // A paused stdin does not keep the process alive, and is asked again when it resumes.
     this.on('pause', () => process.nextTick(() => this.#rest()))
   }
 

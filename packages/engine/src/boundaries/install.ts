@@ -23,6 +23,7 @@ import { installInRealm } from './realm.js'
 import { patchEmitters, patchSharedPostgres } from './network/shared-postgres.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
+import { patchParentChannel } from './processes/parent-channel.js'
 import { patchWorker } from './processes/worker.js'
 import { patchCompressionStreams, patchZlibStreams } from './zlib-streams.js'
 
@@ -65,6 +66,7 @@ const LOOKUPS: readonly (() => Undo)[] = [
   patchEmitters,
   patchZlibStreams,
   patchInput,
+  patchParentChannel,
   watchModuleLoads,
 ]
 

@@ -104,7 +104,7 @@ function orderCallback(target: object, method: string, name: string): Undo {
     const session = currentSession()
     const callback = args.at(-1)
     if (session === undefined || typeof callback !== 'function') return native.apply(this, args)
-    // The call is made first: wrong arguments then throw at once, as they do natively, and nothing is recorded.
+    // The call is made first: wrong arguments then throw synchronously, as they do natively, and nothing is recorded.
     let finish: (outcome: Outcome) => void = () => {}
     let early: Outcome | undefined
     outsideRuns(() =>

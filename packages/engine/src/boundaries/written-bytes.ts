@@ -16,7 +16,7 @@ const BUFFERED_MAX_BYTES = 64 << 20
 export class WrittenBytes {
   readonly #digest = createHash('sha256')
   #count = 0
-  /** Of what stands before `#kept`. */
+  /** Digest of everything before `#kept`. */
   readonly #compared = createHash('sha256')
   #comparedCount = 0
   /** Undefined once something is missing in it: it went to the outside, or is too much. */
@@ -46,7 +46,7 @@ export class WrittenBytes {
     }
   }
 
-  /** The digest of the first so many bytes; undefined when they are no longer known. */
+  /** Digest of the first bytes up to a length; undefined if they are no longer known. */
   digestAt(count: number): string | undefined {
     if (count === this.#count) return this.stamp().digest
     if (count === 0) return ''

@@ -1,5 +1,5 @@
 /**
- * For packages that stand on the engine, such as the guard: the check that boundaries consult,
+ * For packages built on the engine, such as the guard: the check that boundaries consult,
  * patches above those of the recorder, and the parts of a run that such a package takes part in.
  * Not promised: that it stays as it is between versions.
  */
@@ -33,6 +33,7 @@ export {
   toolOwner,
 } from '../scope.js'
 export { containsSecret, looksSecret, SecretMask } from '../secrets.js'
+export { maskSaid } from '../stream-mask.js'
 export { BackgroundWriter } from '../sessions/background-writer.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
 export type { Recording } from '../sessions/recording.js'
@@ -44,4 +45,5 @@ export {
   type NewDelivery,
   type Session,
 } from '../sessions/session.js'
+export { ownOrNewKey, ownPublicKey } from '../signing-key.js'
 export { stateFolder } from '../state-folder.js'

@@ -8,7 +8,7 @@ export function printDescribed(json: unknown, most = 200): string {
 
 const NAME = /^[A-Za-z_$][\w$]*$/
 
-/** `room` is what is left of the line: there is no use in printing more. */
+/** `room` is what is left of the line; printing more would be useless. */
 function print(json: unknown, room: number): string {
   if (typeof json === 'string') return quoted(json)
   if (typeof json !== 'object' || json === null) return String(json)

@@ -25,7 +25,7 @@ session.connectToMainThread()
 session.on('inspectorNotification', (message) => {
   const { method, params } = message as { method: string; params: Record<string, unknown> }
   if (method !== 'Debugger.scriptParsed') return send(message)
-  // Hundreds come at once; only these fields are of use.
+  // Hundreds arrive together; only these fields are useful.
   const { scriptId, url, sourceMapURL } = params
   send({ method, params: { scriptId, url, sourceMapURL } })
 })

@@ -10,7 +10,7 @@ import { UserBreakpoints } from './user-breakpoints.js'
 import type { Duplex } from 'node:stream'
 import type { ReplayReport } from '../process-task.js'
 
-/** The process stands before this event reaches the agent, or right after the agent started it. */
+/** The process is paused before this event reaches the agent, or right after the agent started it. */
 export interface HaltedAtEvent extends EventPosition {
   readonly kind: 'halted'
 }
@@ -113,7 +113,7 @@ export class ProbeThread {
     this.link.notify(`Debugger.${how}`)
   }
 
-  /** Goes on from wherever it stands, and takes the debugger off or makes it deaf. */
+  /** Continues from the current position, and detaches the debugger or mutes it. */
   async release(debuggerStays: boolean): Promise<void> {
     const isPaused = this.paused !== undefined
     this.paused = undefined
@@ -122,7 +122,7 @@ export class ProbeThread {
       this.link.notify('Debugger.resume')
     } else if (isPaused) {
       this.#forgetDebugger()
-      // A paused thread goes on when the debugger is disabled.
+      // A paused thread continues when the debugger is disabled.
       this.link.notify('Debugger.disable')
     } else {
       if (this.#isEnabled && !debuggerStays) {
@@ -274,8 +274,8 @@ export interface ProbeProcess {
   readonly ended: Promise<ProbeEnd>
   /** Undefined when it could not be started. */
   readonly pid?: number | undefined
-  /** Starts of script URLs that are no code of the user's, besides the engine, Node and node_modules. */
+  /** Prefixes of script URLs that are not user code, besides the engine, Node and node_modules. */
   readonly libraries?: readonly string[]
-  /** Ends it at once. */
+  /** Ends it immediately. */
   kill(): void
 }

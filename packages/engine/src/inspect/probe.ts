@@ -30,7 +30,7 @@ export class Probe {
     return probe
   }
 
-  /** Where it stands: held at an event, stopped at a line of user code, or at its end. */
+  /** Current position: held at an event, stopped at a line of user code, or at its end. */
   get position(): HaltedAtEvent | Stop | Ended {
     if (this.#position === undefined) throw misused('is running')
     return this.#position

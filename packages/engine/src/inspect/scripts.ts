@@ -176,7 +176,7 @@ const urlOf = (name: string): string =>
 const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>
   sourceMapURL.startsWith('data:') ? url : new URL(sourceMapURL, url).href
 
-/** A map that is gone or broken is no map: positions of the JavaScript are shown then. */
+/** Without a readable map, positions in the JavaScript are shown. */
 function readMap(mapUrl: string, scriptUrl: string): SourceMap | undefined {
   try {
     const text = mapUrl.startsWith('data:')

@@ -1,4 +1,4 @@
-/** Memory that the held thread and the inspector thread share: where to hold, and how it stands. */
+/** Memory that the held thread and the inspector thread share: where to hold, and the current state. */
 export const SLOT = {
   /** Hold at the first event, initiation or delivery, with this number or a later one. */
   wanted: 0,

@@ -26,7 +26,7 @@ export interface StackFrame {
   readonly variables: readonly Variable[]
 }
 
-/** Where and how the agent stands at a line of user code. All of it is plain JSON. */
+/** Position and state of the agent at a line of user code. Plain JSON. */
 export interface Stop {
   readonly kind: 'stop'
   /** The event that was asked for. */
@@ -45,7 +45,7 @@ export interface Stop {
 
 /** A place in source code; lines and columns count from 1. */
 export interface SourceLocation {
-  /** Path of the file as the author knows it; a URL when it is no file. */
+  /** Path of the file as the author knows it; a URL if it is not a file. */
   readonly file: string
   readonly line: number
   readonly column: number

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 
 /**
  * The functions of `node:fs` as they were when this module was loaded: an overlay
- * works on the real disk, never through the patched functions it stands behind.
+ * works on the real disk, never through the patched functions it implements.
  */
 export const disk: Readonly<typeof fs> = { ...fs }
 

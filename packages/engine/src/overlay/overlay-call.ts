@@ -119,7 +119,7 @@ function rename(entry: fs.Dirent, overlay: Overlay): void {
 export interface OverlayCall {
   /** Arguments of the native function. */
   readonly args: readonly unknown[]
-  /** It changes something: then it is made at once, in one go. */
+  /** It changes something, so it is made synchronously, in one go. */
   readonly changes?: boolean
   /** The answer, where no native function has it. */
   readonly answer?: () => unknown
@@ -240,7 +240,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
   rm: (overlay, [filePath, options]) => {
     const gone = overlay.resolve(absolute(filePath), false)
     const { recursive } = (options ?? {}) as { recursive?: boolean }
-    // With everything in it, nothing has to be told apart.
+    // With everything in it, nothing has to be distinguished.
     const at = recursive ? overlay.forWriting(gone, { content: false }) : overlay.forRemoving(gone)
     return { ...removes(overlay, [filePath, options]), args: [at, options] }
   },
@@ -353,7 +353,7 @@ const pathText = (filePath: unknown): string =>
       ? Buffer.from(filePath).toString()
       : String(filePath)
 
-/** Makes a call that changes something, with the function that answers at once. */
+/** Makes a call that changes something, with the synchronous function. */
 export function changeOverlay(overlay: Overlay, name: string, args: readonly unknown[]): unknown {
   return overlay.change(() => {
     const call = overlayCall(overlay, name, args)

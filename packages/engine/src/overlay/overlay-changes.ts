@@ -110,7 +110,7 @@ function* missingAt(store: OverlayStore, filePath: string): Generator<FileChange
 const typeOf = (stat: fs.Stats): FileChange['type'] =>
   stat.isDirectory() ? 'folder' : stat.isSymbolicLink() ? 'link' : 'file'
 
-/** A copy that was never changed is no change. */
+/** A copy that was never changed is not a change. */
 function isSame(
   from: string,
   after: fs.Stats,
@@ -142,7 +142,7 @@ function putOut({ kind, type, from = '' }: FileChange, filePath: string): void {
     disk.mkdirSync(filePath, { recursive: true })
     return disk.chmodSync(filePath, mode & 0o7777)
   }
-  // Whole or not at all: it takes the place of the old one at once.
+  // Whole or not at all: it replaces the old one atomically.
   const whole = path.join(
     path.dirname(filePath),
     `.retake-${process.pid}-${path.basename(filePath)}`,

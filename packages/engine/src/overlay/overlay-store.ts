@@ -3,7 +3,7 @@ import { disk } from './disk.js'
 
 /**
  * Why something on disk is not there for a branch: the branch deleted it, or it
- * came only later than the moment the branch goes on from.
+ * came only after the moment the branch continues from.
  */
 export type Hidden = 'deleted' | 'later'
 
@@ -40,7 +40,7 @@ export class OverlayStore {
     for (const { hide, why } of readJournal(this.#journal)) this.hidden.set(hide, why)
   }
 
-  /** Makes the folder, or goes on with one that is there. */
+  /** Makes the folder, or continues with an existing one. */
   static make(folder: string, base: string): OverlayStore {
     const known = OverlayStore.open(folder)
     if (known !== undefined) return known
@@ -67,10 +67,10 @@ export class OverlayStore {
     return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), filePath.slice(root.length))
   }
 
-  /** The path that a place in the tree stands for; other paths, and texts without one, as they are. */
+  /** The path that a place in the tree represents; other paths, and texts without one, as they are. */
   original(text: string): string {
     if (process.platform !== 'win32') {
-      // The tree itself stands for the root.
+      // The tree itself represents the root.
       return text === this.tree ? '/' : text.replaceAll(this.tree + path.sep, '/')
     }
     const start = this.tree + path.sep
@@ -86,7 +86,7 @@ export class OverlayStore {
     this.hidden.set(filePath, why)
   }
 
-  /** Puts something into the tree at once: `make` makes it elsewhere first. */
+  /** Puts something into the tree atomically: `make` creates it elsewhere first. */
   put(filePath: string, make: (at: string) => void): void {
     this.#copies += 1
     const whole = path.join(this.#work, `${PID}-${this.#copies}`)

@@ -32,7 +32,7 @@ export class Overlay {
   /** Earlier changes of the run that could not be repeated here, because the disk is too different. */
   readonly unknown = new Set<string>()
   readonly #store: OverlayStore
-  /** Files that stand in the overlay without their content, made by the change under way. */
+  /** Files in the overlay without their content, made by the change under way. */
   #shells: string[] = []
 
   /** True if it already has the writes of the served part of the run. */
@@ -55,7 +55,7 @@ export class Overlay {
     this.#store.remove()
   }
 
-  /** Devices and the like are no files; the overlay does not cover itself. */
+  /** Devices and the like are not files; the overlay does not cover itself. */
   covers(filePath: string): boolean {
     const absolute = path.resolve(filePath)
     if (isBelowFolder(absolute, this.folder)) return false
@@ -144,7 +144,7 @@ export class Overlay {
     return at
   }
 
-  /** A place that a folder with content can be told from an empty one at, before it is removed or replaced. */
+  /** A place where a folder with content can be distinguished from an empty one, before it is removed or replaced. */
   forRemoving(filePath: string): string {
     const at = this.forWriting(filePath, { content: false })
     const [first] = lookAt(at)?.isDirectory() ? this.list(filePath) : []
@@ -195,7 +195,7 @@ export class Overlay {
     if (!isAll) this.unknown.add(filePath)
   }
 
-  /** Puts a file with this content there, to stand for what is on disk. */
+  /** Puts a file with this content there, in place of the one on disk. */
   put(filePath: string, content: Uint8Array): void {
     this.#makeParents(filePath)
     const mode = lookAt(filePath)?.mode ?? 0o644
@@ -218,12 +218,12 @@ export class Overlay {
     return this.#store.overlayPath(filePath)
   }
 
-  /** Paths of the overlay's own folder in a text, as the paths they stand for. */
+  /** Replaces paths of the overlay's own folder in a text by the paths they represent. */
   original(text: string): string {
     return this.#store.original(text)
   }
 
-  /** Folders above are made as they are on disk; what is no folder there stays none. */
+  /** Folders above are made as they are on disk; what is not a folder there does not become one. */
   #makeParents(filePath: string): void {
     const parent = path.dirname(filePath)
     if (parent === filePath) return

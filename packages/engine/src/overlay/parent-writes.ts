@@ -15,7 +15,7 @@ interface Write {
 
 /**
  * Writes of a run and its parents to the disk, by their tapes: the disk has all
- * of it today, a branch goes on from an earlier moment. What parents that were
+ * of it today, a branch continues from an earlier moment. What parents that were
  * branches themselves wrote is in their overlays and does not count.
  */
 export class ParentWrites {

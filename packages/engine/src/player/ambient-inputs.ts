@@ -204,7 +204,7 @@ export class AmbientInputs implements AmbientSource {
 
   constructor(
     tape: Tape,
-    plan: AmbientPlan,
+    readonly plan: AmbientPlan,
     readonly recorded: TapeTimeline,
     /** Nothing may run: threads are served, too. */
     readonly isAllPinned: boolean,
@@ -242,10 +242,11 @@ export class AmbientInputs implements AmbientSource {
     return at < 0 ? undefined : this.#others.splice(at, 1)[0]
   }
 
-  /** Nobody types a second time: recorded input is always served. */
+  /** Nobody types a second time: recorded input is served, unless a program sends it. */
   #isServed(event: NewEvent<InitiationEvent>): event is NewEvent<CallEvent> {
     if (event.type !== 'call') return false
-    return event.kind === 'input' || (event.kind === 'worker' && this.isAllPinned)
+    if (event.kind === 'input') return this.plan.input !== 'live'
+    return event.kind === 'worker' && this.isAllPinned
   }
 }
 

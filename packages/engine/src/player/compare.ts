@@ -70,7 +70,7 @@ function compareLines(recorded: string, current: string, found: Mismatch[]): voi
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** That of something without a body, which has none on the tape. */
+/** Digest of an operation without a body, which has none on the tape. */
 const EMPTY_SHA = sha256(new Uint8Array(0))
 
 /** The hash by which bodies are compared without reading the recorded one. */

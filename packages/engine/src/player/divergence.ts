@@ -68,7 +68,7 @@ export class DivergenceLog {
     this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
   }
 
-  /** The recording was cut off here: that is no difference, but there is nothing more to serve. */
+  /** The recording was cut off here: that is not a difference, but there is nothing more to serve. */
   stopAtCut(what: string, answering?: number): never {
     const summary = 'the recording was cut off here'
     const found = this.#describe('cut-off', summary, `The program went on with ${what}.`)

@@ -294,6 +294,23 @@ export class FreeSteps {
     return this.#given(request, answer)
   }
 
+  /** The next answer that a model gave to this request in an earlier run of the fork. */
+  fromSamples(request: FreeRequest): AnswerPart[] | undefined {
+    const { tape, plan } = this.options
+    // Without a recorded step, nothing shows the form of the answer.
+    if (request.recorded === undefined || plan.samples === undefined) return undefined
+    const key = callKey(request.event, request.body)
+    const given = this.#served.get(key) ?? 0
+    const answer = plan.samples[key]?.[given]
+    if (answer === undefined) return undefined
+    this.#served.set(key, given + 1)
+    try {
+      return freeParts(tape, answer, request, request.recorded.step)
+    } catch {
+      return undefined
+    }
+  }
+
   /** Ends the fork: the step may not run, and no recording has its answer. */
   block({ event }: FreeRequest): RetakeError {
     return this.breakAt(nameOf(event))

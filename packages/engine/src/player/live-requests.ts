@@ -70,10 +70,10 @@ export class LiveRequests {
   watchedCall(call: SyncCall): SyncCall {
     return {
       ...call,
-      run: () => {
+      run: (op) => {
         if (this.#isRefused(call.event, call.body))
           throw new Error('not reached: the run has ended')
-        return call.run()
+        return call.run(op)
       },
     }
   }
@@ -100,8 +100,9 @@ export class LiveRequests {
   }
 
   #isRefused(event: Action['event'], body: Uint8Array | undefined): boolean {
-    const { refuse } = this.rules
+    const { refuse, runs = [] } = this.rules
     if (refuse === undefined || !leavesProcess(event)) return false
+    if (event.type === 'call' && event.kind === 'tool' && runs.includes(event.name)) return false
     if (refuse === 'effects' && this.#hasNoEffect(event, body)) return false
     this.#refused ??= { what: describe(event), ...siteOf(event) }
     this.options.onRefused(this.#refused)

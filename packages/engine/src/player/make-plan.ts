@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import {
   answerPayload,
   drawPayload,
@@ -24,7 +25,8 @@ import {
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
-import type { ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
+import { openForReplay } from '../open-for-replay.js'
+import type { ChildPlan, ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
 import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'
 import { searchableSteps, servedByContent, serversIn, whyNotSearchable } from './pinned-matcher.js'
@@ -200,8 +202,28 @@ function findStep(tape: Tape, label: string): Step {
   const step = view.step(label)
   if (step === undefined)
     throw errors.NO_SUCH_STEP(tape.run.id, label, view.recordedSteps.length, tape.status)
-  if (step.inferred) throw errors.STEP_NOT_RECORDED(tape.run.id, label, String(step.number))
+  if (step.inferred) throw errors.STEP_NOT_RECORDED(tape.run.id, label, resultOf(tape, step))
   return step
+}
+
+/** Where the result of a tool that is not wrapped was sent to the model. */
+function resultOf(tape: Tape, inferred: Step): { readonly step: string; readonly path: string } {
+  const [sentAt = 0] = inferred.answerSeqs
+  const reporter = viewOf(tape).recordedSteps.find(({ seq }) => seq === sentAt)
+  const result = inferred.call()?.result
+  const found = reporter && pathTo(requestPayload(tape, reporter).data, result)
+  return { step: reporter?.label ?? '', path: found ?? 'messages.N.content' }
+}
+
+/** The path of the last value in a payload that is this one, in the form that `--request` takes. */
+function pathTo(data: unknown, value: unknown): string | undefined {
+  if (isDeepStrictEqual(data, value)) return ''
+  if (typeof data !== 'object' || data === null) return undefined
+  for (const [key, each] of Object.entries(data).toReversed()) {
+    const below = pathTo(each, value)
+    if (below !== undefined) return below === '' ? key : `${key}.${below}`
+  }
+  return undefined
 }
 
 /** A value of clock or random, or the answer of a file call. */
@@ -267,7 +289,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   if (event.type === 'write' || event.type === 'deliver')
     return repeatRequest(step, event, changesRequest)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
-  // A mark is no call: the run just goes live behind it.
+  // A mark is not a call: the run just goes live after it.
   if (event.type === 'note') return { until: step.seq + 1, edits: [] }
   if (!changesRequest) return { until: step.seq + 1, again: { op }, edits: [] }
   const whole = options.requestPayload
@@ -430,6 +452,11 @@ export interface RerunPlanOptions {
    * run. `refused`: every request that is not on the tape does.
    */
   readonly effects?: 'live' | 'served' | 'refused'
+  /**
+   * Names of tools whose code has changed: their calls run instead of being served, whatever
+   * `effects` says. Only for a process that can do no harm.
+   */
+  readonly runs?: readonly string[]
 }
 
 /**
@@ -440,7 +467,9 @@ export interface RerunPlanOptions {
  */
 export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinuePlan {
   const { name, from, until, liveAfterChange = false, ignoresSystem = false } = options
-  const { effects = 'live' } = options
+  const { effects = 'live', runs = [] } = options
+  const ran = runs.length === 0 ? [] : viewOf(tape).recordedSteps.filter(isRun)
+  const firstRun = Math.min(...ran.map(({ seq }) => seq), until ?? Infinity)
   const at = from === undefined ? {} : { at: from }
   const branch = newBranch(tape, { kind: 'rerun', ...at, edits: [] }, name)
   const common = {
@@ -457,11 +486,23 @@ export function planRerun(tape: Tape, options: RerunPlanOptions = {}): ContinueP
   return {
     ...common,
     leave: 'on mismatch',
-    ...(until !== undefined && { until }),
-    ...(!liveAfterChange && { served: { ...RERUN, pinned: servedByContent(tape), ignoresSystem } }),
+    ...(firstRun !== Infinity && { until: firstRun }),
+    ...(!liveAfterChange && { served: { ...RERUN, pinned: servedSteps(), ignoresSystem } }),
     ...(effects !== 'live' && {
-      live: { refuse: effects === 'served' ? 'effects' : 'everything' },
+      live: {
+        refuse: effects === 'served' ? 'effects' : 'everything',
+        ...(runs.length > 0 && { runs }),
+      },
     }),
+  }
+
+  function isRun({ kind, toolName = '' }: Step): boolean {
+    return kind === 'tool' && runs.includes(toolName)
+  }
+
+  function servedSteps(): string[] {
+    const labels = new Set(ran.map(({ label }) => label))
+    return servedByContent(tape).filter((label) => !labels.has(label))
   }
 }
 
@@ -533,6 +574,16 @@ export function planPinned(tape: Tape, options: PinnedForkOptions): ContinuePlan
     isDiscarded: true,
     inDoubt: 'skip',
     tail: details.tail,
+  }
+}
+
+/** Plans the fork of a process that a forked run starts; it is written to `file`. */
+export function planChild({ tape, plan }: ChildPlan, file: string): ContinuePlan {
+  const { branch, ...planned } = planPinned(openForReplay(tape), plan)
+  return {
+    ...planned,
+    ...(branch && { branch: { ...branch, id: path.basename(file, '.tape'), path: file } }),
+    overlay: planOverlay(file),
   }
 }
 

@@ -35,7 +35,10 @@ import {
 import { underOtherId } from './free-answers.js'
 import { LateAnswers } from './hand-over.js'
 import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
-import type { FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
+import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
+import { planChild } from './make-plan.js'
+import type { ChildTask } from '../boundaries/processes/recorded-child.js'
+import { childReportPath, childTapePath } from '../runs-folder.js'
 import { PinnedServers } from './pinned-servers.js'
 import type { Step } from '@retake/tape'
 import {
@@ -440,7 +443,7 @@ class MatchedSteps {
 
   /** Finds the recorded step of a request, once. */
   match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): FreeRequest {
-    const body = this.options.owner.secrets.bytes(bytes)
+    const body = this.options.owner.secrets.body(event, bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
     const cause = this.#causes.causeOf(seq)
@@ -507,9 +510,13 @@ export interface PinnedSourceOptions {
   readonly simulator?: Simulator | undefined
   /** A free step cannot be answered as planned: the outcome of the fork means nothing. */
   readonly onBroken: (error: RetakeError) => void
+  /** The tape of this run. */
+  readonly branch: string
 }
 
 interface PendingRequest extends FreeRequest {
+  /** Event of this run that makes it. */
+  readonly seq: number
   /** The answer reaches the agent through this one: itself, or its connection. */
   readonly carrier: Operation
   /** Sends the request; with another body, if one is given. */
@@ -529,6 +536,8 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly local = 'live'
   readonly remote = 'live'
   #live = 0
+  readonly #sent: number[] = []
+  readonly #sampled: string[] = []
   readonly #steps: ReadonlyMap<number, RecordedStep>
   readonly #matched: MatchedSteps
   readonly #answers: PinnedAnswers
@@ -551,6 +560,8 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #stale: string[] = []
   /** Nothing is free, and the tape was left all the same: whatever it does not have is refused. */
   readonly #isAllPinned: boolean
+  /** By event of this run, processes that are forked themselves. */
+  readonly #children = new Map<number, ChildPlan>()
   /** Recorded process id of a pinned process that was just started. */
   #pid: { readonly value: unknown } | undefined
 
@@ -592,9 +603,12 @@ export class PinnedSource implements AnswerSource, Tail {
     const { matcher } = this.#matched
     this.#isAllPinned =
       plan.ambient !== undefined &&
+      plan.isOpen !== true &&
       viewed.every(
         (step) =>
-          this.#pinned.has(step.label) || whyNotSearchable(tape, step, this.#servers) !== undefined,
+          this.#pinned.has(step.label) ||
+          this.#childOf(step) !== undefined ||
+          whyNotSearchable(tape, step, this.#servers) !== undefined,
       )
     const isAllPinned = this.#isAllPinned
     this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken, isAllPinned })
@@ -623,7 +637,14 @@ export class PinnedSource implements AnswerSource, Tail {
   get report(): PinnedReport {
     const { broken } = this.#free
     const { report } = this.#matched
-    return { ...report, live: this.#live, stale: this.#stale, ...(broken && { broken }) }
+    return {
+      ...report,
+      live: this.#live,
+      sent: this.#sent,
+      sampled: this.#sampled,
+      stale: this.#stale,
+      ...(broken && { broken }),
+    }
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -647,7 +668,7 @@ export class PinnedSource implements AnswerSource, Tail {
     else {
       const requested = this.#matched.match(operation.id, event, body)
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
-      this.#answer({ ...requested, carrier: operation, send })
+      this.#answer({ ...requested, seq: operation.id, carrier: operation, send })
     }
   }
 
@@ -661,6 +682,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const requested = this.#matched.match(op, event, body)
     const { recorded } = requested
     if (recorded !== undefined) this.#matched.answered(recorded)
+    if (this.#addChild(op, recorded)) return outside.run(call, op)
     const [seq] = recorded?.parts ?? []
     if (recorded !== undefined && this.#isPinned(recorded) && seq !== undefined)
       return this.#answers.part(seq)
@@ -736,7 +758,7 @@ export class PinnedSource implements AnswerSource, Tail {
         action.start(operation, request)
       }
       const body = this.tape.body(seq)
-      this.#answer({ event: requested, body, recorded, carrier: operation, send })
+      this.#answer({ event: requested, body, recorded, seq, carrier: operation, send })
     }
     return true
   }
@@ -759,11 +781,13 @@ export class PinnedSource implements AnswerSource, Tail {
     op?: number,
   ): QueuedPart[] | undefined {
     const { owner } = this.options
-    return this.#ambient?.answerTo(event, owner.secrets.bytes(body), owner, op)?.map((part) => ({
-      ...this.#answers.part(part.seq),
-      order: part.seq,
-      ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
-    }))
+    return this.#ambient
+      ?.answerTo(event, owner.secrets.body(event, body), owner, op)
+      ?.map((part) => ({
+        ...this.#answers.part(part.seq),
+        order: part.seq,
+        ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
+      }))
   }
 
   // ── answers ──────────────────────────────────────────────────────────────
@@ -771,6 +795,11 @@ export class PinnedSource implements AnswerSource, Tail {
   #answer(pending: PendingRequest): void {
     const { recorded, carrier } = pending
     if (recorded !== undefined) this.#ambient?.follow?.(carrier.id, recorded.parts)
+    if (recorded !== undefined && this.#addChild(carrier.id, recorded)) {
+      this.#underWay.set(carrier, recorded)
+      outsideRuns(() => pending.send(undefined))
+      return
+    }
     if (recorded !== undefined && this.#isPinned(recorded) && !this.#isOutdated(recorded))
       return this.#givePinned(pending, recorded)
     // A server gets many requests: one answer cannot replace it.
@@ -833,12 +862,25 @@ export class PinnedSource implements AnswerSource, Tail {
   #runOrServe(pending: PendingRequest): void {
     const other = this.#free.fromRecordings(pending)
     if (other !== undefined) return this.#give(pending, other)
-    if (!this.#free.isBlocked(pending)) return this.#goLive(pending)
+    if (!this.#free.isBlocked(pending)) return this.#sampleOrGoLive(pending)
     const same = this.#matched.matcher.sameCall(pending)
     if (same !== undefined) return this.#givePinned(pending, same)
     // Nothing is sent, whatever the agent does before the fork ends.
     pending.carrier.source = 'simulated'
     this.#free.block(pending)
+  }
+
+  /** A request that the plan changes is another one than the agent made. */
+  #sampleOrGoLive(pending: PendingRequest): void {
+    const { recorded } = pending
+    const isUnchanged = this.#requests.instead(pending) === undefined
+    const sample = isUnchanged ? this.#free.fromSamples(pending) : undefined
+    if (sample === undefined || recorded === undefined) {
+      if (isUnchanged) this.#sent.push(pending.seq)
+      return this.#goLive(pending)
+    }
+    this.#sampled.push(recorded.label)
+    this.#give(pending, sample)
   }
 
   #blockedNow(requested: FreeRequest): AnswerPart {
@@ -940,11 +982,31 @@ export class PinnedSource implements AnswerSource, Tail {
         outsideRuns(() => connection.action.start(connection, edited))
       })
     }
-    this.#answer({ ...requested, carrier: connection, send })
+    this.#answer({ ...requested, seq: operation.id, carrier: connection, send })
     isWritten = true
   }
 
   // ── processes ─────────────────────────────────────────────────────────────
+
+  /** True if a process is forked itself, with the steps inside it pinned or free. */
+  #addChild(op: number, recorded: RecordedStep | undefined): boolean {
+    const child = recorded && this.#childOf(recorded)
+    if (child !== undefined) this.#children.set(op, child)
+    return child !== undefined
+  }
+
+  #childOf({ label }: Pick<Step, 'label'>): ChildPlan | undefined {
+    return this.plan.children?.[label]
+  }
+
+  childTask(op: number): ChildTask | undefined {
+    const child = this.#children.get(op)
+    if (child === undefined) return undefined
+    const tape = childTapePath(this.options.branch, op)
+    const plan = planChild(child, tape)
+    const task = { mode: 'continue', plan, report: childReportPath(tape) } as const
+    return { tape, task, variables: child.variables }
+  }
 
   /** It is drawn as soon as a process is started. */
   #drawPid<T>(native: () => T): T {

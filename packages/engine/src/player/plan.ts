@@ -1,4 +1,4 @@
-import type { BranchDetails } from '@retake/tape/format'
+import type { BranchDetails, RecordedCode } from '@retake/tape/format'
 import type { Leave } from './divergence.js'
 import type { NewDelivery } from '../sessions/session.js'
 import type { MovedRoot } from '../process-task.js'
@@ -20,6 +20,8 @@ export interface ContinuePlan {
     readonly path: string
     readonly name: string
     readonly details: BranchDetails
+    /** The code that the branch runs; that of its parent unless set. */
+    readonly code?: RecordedCode
   }
   readonly leave: Leave
   /** The first event that is not served; the end of the tape unless set. */
@@ -64,6 +66,8 @@ export interface LiveRules {
    * requests other than those to models and GET.
    */
   readonly refuse?: 'effects' | 'everything'
+  /** Tools that may run all the same, by name: for a process in a sandbox, in which they reach nothing. */
+  readonly runs?: readonly string[]
 }
 
 /** Report about live requests under rules. */
@@ -123,6 +127,11 @@ export interface PinnedPlan {
    */
   readonly recordings?: Readonly<Record<string, readonly FreeAnswer[]>>
   /**
+   * By `callKey`, answers that models gave to the same requests in an earlier run of this fork.
+   * Each is given once, in order; further requests are live.
+   */
+  readonly samples?: Readonly<Record<string, readonly FreeAnswer[]>>
+  /**
    * Names of tools, or kinds of steps, that may really run; missing: all. Steps with effects are
    * tools, processes, and requests other than GET and HEAD that do not go to a model. One that
    * may not run gets the recorded answer of the same call; without one, the fork ends.
@@ -139,8 +148,24 @@ export interface PinnedPlan {
    * that has changed, which has other call sites.
    */
   readonly draws?: 'by turn'
+  /** By label of the step that starts it, processes that are forked themselves instead of being one step. */
+  readonly children?: Readonly<Record<string, ChildPlan>>
+  /**
+   * A step of another process of the same run is free. What the tape does not have is then live,
+   * even if all steps of this process are pinned.
+   */
+  readonly isOpen?: boolean
   /** A request that differs only in the system prompt counts as the recorded one, and is reported as pinned. */
   readonly ignoresSystem?: boolean
+}
+
+/** A fork of a process that a forked run starts. */
+export interface ChildPlan {
+  /** Its recorded tape. */
+  readonly tape: string
+  readonly plan: PinnedPlan
+  /** Recorded values of variables that it inherits. */
+  readonly variables: Readonly<Record<string, string>>
 }
 
 /** The ambient inputs that a fork gets from the tape. */
@@ -153,6 +178,8 @@ export interface AmbientPlan {
   readonly variables: readonly string[]
   /** Answers that are not live come in the recorded order; otherwise in one that follows from the seed. */
   readonly order: boolean
+  /** Set for a process that another fork starts: its input comes from there. */
+  readonly input?: 'live'
 }
 
 /**
@@ -190,6 +217,10 @@ export interface PinnedReport {
   readonly unmatched: number
   /** Steps that went live. */
   readonly live: number
+  /** Events of live steps whose requests were sent unchanged. */
+  readonly sent: readonly number[]
+  /** Labels of the steps that were answered by `samples`. */
+  readonly sampled: readonly string[]
   /** Served steps, not of models, that followed a live effect on the same host or tool: their answers may be stale. */
   readonly stale: readonly string[]
   /** Why the fork shows nothing: a free step could not be answered as the plan says. */

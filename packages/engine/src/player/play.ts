@@ -157,6 +157,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         owner,
         simulator,
         onBroken: callbacks.onFailed,
+        branch: plan.branch?.path ?? plan.source,
       })
       return pinned
     }
@@ -213,7 +214,8 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
   if (branch === undefined) throw new Error('only a branch is written to a new tape')
   const elapsedMs = leftAt(tape, plan, at)
   const start = natives.performanceNow() - elapsedMs
-  const details: RunDetails = { ...tape.details, branch: branch.details }
+  const { code = tape.details.code } = branch
+  const details: RunDetails = { ...tape.details, ...(code && { code }), branch: branch.details }
   linkParents(tape, path.dirname(branch.path))
   return TapeWriter.create(
     branch.path,
@@ -226,11 +228,20 @@ function startBranch(plan: ContinuePlan, tape: Tape, at: number): TapeWriter {
       node: process.version,
       flags: tape.run.flags,
       parent: { run: tape.run.id, seq: at, chain: tape.chainAt(at - 1) },
-      ...(tape.run.durability && { durability: tape.run.durability }),
+      ...durabilityOf(plan, tape),
     },
     details,
     { now: () => natives.performanceNow() - start },
   )
+}
+
+/** A branch that is thrown away needs no disk, and Node's permission model forbids `fdatasync`. */
+function durabilityOf(
+  { isDiscarded }: ContinuePlan,
+  { run }: Tape,
+): Pick<Tape['run'], 'durability'> {
+  if (isDiscarded === true) return { durability: 'process' }
+  return run.durability === undefined ? {} : { durability: run.durability }
 }
 
 /** The same answers, except for the first value that is drawn. */

@@ -251,7 +251,7 @@ export class Playback implements Session {
   readonly remote = 'tape'
   /** Served and re-executed operations, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
-  readonly secrets = new SecretMask()
+  readonly secrets: SecretMask
   readonly environment: ServedEnvironment | undefined
   readonly files: ServedFiles
   readonly #cursor: TapeCursor
@@ -284,6 +284,7 @@ export class Playback implements Session {
     this.#log = log
     this.#owner = options.owner ?? this
     this.#comparesWrites = hasFlag(tape.run.flags, 'child-writes')
+    this.secrets = new SecretMask(tape.run.flags)
     this.secrets.addEnvironment(natives.env)
     this.files = new ServedFiles({
       secrets: this.secrets,
@@ -360,7 +361,7 @@ export class Playback implements Session {
     } catch (error) {
       if (!(error instanceof ReplayDiverged)) throw error
       // Reported through onStopped. The program gets no answer any more, and no error
-      // either: nobody may be there to catch it, and it is no fault of the program's.
+      // either: nobody may catch it, and the program is not at fault.
       return new Operation(-++this.#unknown, action, this.#owner, 'tape')
     }
     const operation = new Operation(event?.seq ?? -++this.#unknown, action, this.#owner, 'tape')
@@ -468,7 +469,7 @@ export class Playback implements Session {
     this.completed(operation, answer, EMPTY, undefined)
   }
 
-  /** The run has ended, but something it left behind goes on. After a divergence nothing does. */
+  /** The run has ended, but something it left behind continues. After a divergence nothing does. */
   #isOver(): boolean {
     if (this.#log.stopped) throw this.#log.stopped
     return this.closed

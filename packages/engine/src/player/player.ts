@@ -225,6 +225,10 @@ export class Player implements Session {
     this.#current.restart(operation)
   }
 
+  childTask(...child: Parameters<NonNullable<Session['childTask']>>) {
+    return this.#live?.recorder.childTask?.(...child)
+  }
+
   /** The program is over. Its live part gets an end and a seal. */
   finish(end: RunEnd): void {
     if (this.closed) return

@@ -38,7 +38,7 @@ export interface SequenceMatcherOptions {
 /**
  * Checks that the program does what the tape has next, and says in words where it
  * does not. Strict: the first difference is thrown. Observe: it is put down, and the
- * check goes on from the event that fits, if one comes before the next delivery.
+ * check continues from the event that fits, if one comes before the next delivery.
  */
 export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
   readonly #cursor: TapeCursor
@@ -78,7 +78,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     const mismatches = compareInitiation(event, current).filter(
       (mismatch) => tolerance?.isTolerable(mismatch) !== true,
     )
-    const masked = body && body.length > 0 ? this.#secrets.bytes(body) : EMPTY
+    const masked = body && body.length > 0 ? this.#secrets.body(current, body) : EMPTY
     if (recordedSha(this.tape, event.seq) !== bodySha(masked)) {
       const recorded = this.tape.body(event.seq)
       if (tolerance?.isSame(recorded, masked) !== true)
@@ -90,7 +90,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
     return event
   }
 
-  /** The answer to a call that answers in the same breath: nothing can stand between the two. */
+  /** The answer to a synchronous call: nothing can be between the two. */
   answerTo(initiation: InitiationEvent, current: NewEvent<InitiationEvent>): DeliveryEvent {
     const event = this.#next()
     if (event === undefined && this.#cursor.isCut)
@@ -107,7 +107,7 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    const written = this.#secrets.bytes(bytes)
+    const written = this.#secrets.body({ type: 'output', stream }, bytes)
     const event = this.#next()
     if (event?.type !== 'output' || event.stream !== stream) {
       this.#unexpected(
@@ -130,7 +130,10 @@ export class SequenceMatcher implements Matcher<Started, InitiationEvent> {
 
   /** Bytes that the agent writes to a child process. */
   write(operation: Operation, bytes: Uint8Array, as: BodyForm | undefined): void {
-    const written = this.#secrets.bytes(bytes)
+    const written = this.#secrets.body(
+      { type: 'write', op: operation.id, ...(as && { as }) },
+      bytes,
+    )
     const isSame = (event: TapeEvent | undefined): boolean =>
       event?.type === 'write' && event.op === operation.id && event.as === as
     const event = this.#next()

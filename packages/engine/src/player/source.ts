@@ -32,6 +32,8 @@ export interface AnswerSource {
   delivering?(operation: Operation, event: NewDelivery): void
   /** A timer was refreshed. */
   restart?(operation: Operation): void
+  /** As in `Session`. */
+  childTask?: NonNullable<Session['childTask']>
 }
 
 export const outside: AnswerSource = {
@@ -39,7 +41,7 @@ export const outside: AnswerSource = {
   remote: 'live',
   draw: (_, native) => native(),
   start: (operation) => operation.action.start(operation),
-  run: (call) => call.run(),
+  run: (call, op) => call.run(op),
 }
 
 /** One part of an answer that does not come from outside: made up, edited, or recorded earlier. */

@@ -236,7 +236,7 @@ export class TapeSource implements AnswerSource {
   /** True if an answer could be given. */
   has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     if (event.type === 'socket') return this.#matcher.alike(event).length > 0
-    return this.#matcher.has(event, this.#masked(body))
+    return this.#matcher.has(event, this.#masked(event, body))
   }
 
   /** A connection that the tape has opened, by its event. */
@@ -348,7 +348,7 @@ export class TapeSource implements AnswerSource {
 
   /** In another order, a stream writes the same lines in other portions. */
   #isWrittenOtherwise(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
-    return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(body))
+    return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(event, body))
   }
 
   /** If the client opens more connections than were recorded, the opening of a similar one is reused. */
@@ -401,7 +401,7 @@ export class TapeSource implements AnswerSource {
     event: NewEvent<InitiationEvent>,
     body: Uint8Array | undefined,
   ): RecordedOperation | undefined {
-    return this.#matcher.take({ event, body: this.#masked(body), turn: this.#turns.turn })
+    return this.#matcher.take({ event, body: this.#masked(event, body), turn: this.#turns.turn })
   }
 
   #recordedInput(operation: Operation): StdinComparison | undefined {
@@ -409,8 +409,9 @@ export class TapeSource implements AnswerSource {
     return recorded && new StdinComparison(this.recorded, recorded.event.seq)
   }
 
-  #masked(body: Uint8Array | undefined): Uint8Array {
-    return body && body.length > 0 ? this.options.session().secrets.bytes(body) : EMPTY
+  #masked(event: NewEvent, body: Uint8Array | undefined): Uint8Array {
+    if (body === undefined || body.length === 0) return EMPTY
+    return this.options.session().secrets.body(event, body)
   }
 
   #noAnswer(
@@ -418,7 +419,7 @@ export class TapeSource implements AnswerSource {
     body: Uint8Array | undefined,
     before?: RecordedOperation,
   ): Divergence {
-    const masked = this.#masked(body)
+    const masked = this.#masked(event, body)
     const nearest = before
       ? this.#matcher.compare(before, event, masked)
       : this.#matcher.nearest(event, masked, { turn: this.#turns.turn })

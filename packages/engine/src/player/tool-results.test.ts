@@ -51,6 +51,42 @@ test.each([
     },
     { toolResult: { toolUseId: 'a', content: [{ text: '{"days":60}' }] } },
   ],
+  [
+    'Gemini',
+    {
+      contents: [
+        { role: 'model', parts: [{ functionCall: { name: 'get_order', args: { id: 7 } } }] },
+        { functionResponse: { name: 'get_order', response: { days: 1 } } },
+      ],
+    },
+    { functionResponse: { name: 'get_order', response: { days: 60 } } },
+  ],
+  [
+    'Gemini with a wrapped result',
+    {
+      contents: [
+        {
+          role: 'model',
+          parts: [{ functionCall: { id: 'f1', name: 'get_order', args: { id: 7 } } }],
+        },
+        { functionResponse: { id: 'f1', name: 'get_order', response: { output: 'old' } } },
+      ],
+    },
+    { functionResponse: { id: 'f1', name: 'get_order', response: { output: { days: 60 } } } },
+  ],
+  [
+    'Ollama',
+    {
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: [{ function: { name: 'get_order', arguments: { id: 7 } } }],
+        },
+        { role: 'tool', tool_name: 'get_order', content: 'old' },
+      ],
+    },
+    { role: 'tool', tool_name: 'get_order', content: '{"days":60}' },
+  ],
 ])(
   'the result of a call is replaced in a request of %s, and nothing else',
   (_, request, result) => {
@@ -69,4 +105,13 @@ test('calls with other arguments, and bodies that are not requests, stay as they
   expect(replaced({ messages })).toBeUndefined()
   expect(withToolResults(Buffer.from('"tool_call_id" {'), [plan])).toBeUndefined()
   expect(withToolResults(bytes({ messages }), [])).toBeUndefined()
+})
+
+test('without ids, the second result of a tool belongs to its second call', () => {
+  const call = (id: number) => ({ function: { name: 'get_order', arguments: { id } } })
+  const result = (content: string) => ({ role: 'tool', tool_name: 'get_order', content })
+  const calls = { role: 'assistant', tool_calls: [call(6), call(7)] }
+  expect(replaced({ messages: [calls, result('six'), result('seven')] })).toEqual({
+    messages: [calls, result('six'), result('{"days":60}')],
+  })
 })

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { CallNumbers } from '@retake/tape'
 import { isRecord } from '@retake/tape/format'
 
 /**
@@ -13,7 +14,7 @@ export interface ToolResultPlan {
 
 /**
  * A request to a model with the results of these calls replaced; undefined if it has none of
- * them. Knows the APIs that give calls an id: chat completions, responses, messages, converse.
+ * them. Calls and results belong together by id, or by name and order in APIs without ids.
  */
 export function withToolResults(
   body: Uint8Array,
@@ -21,47 +22,79 @@ export function withToolResults(
 ): Uint8Array | undefined {
   if (plans.length === 0) return undefined
   const text = Buffer.from(body).toString('utf8')
-  if (!/"(tool_call_id|tool_use_id|toolUseId|call_id)"/.test(text)) return undefined
-  let request: unknown
-  try {
-    request = JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-  const calls = new Map<string, Call>()
-  collectCalls(request, calls)
-  const contents = new Map<string, string>()
-  for (const [id, call] of calls) {
-    const plan = plans.find(
-      ({ tool, args }) => tool === call.name && isDeepStrictEqual(args, call.args),
+  if (!HAS_RESULT.test(text)) return undefined
+  const replacer = new ResultReplacer(plans)
+  const replaced = replacer.replace(parsed(text))
+  return replacer.isChanged ? Buffer.from(JSON.stringify(replaced)) : undefined
+}
+
+const HAS_RESULT =
+  /"(tool_call_id|tool_use_id|toolUseId|call_id|functionResponse)"|"role"\s*:\s*"tool"/
+
+/** Reads a conversation in order: calls come before their results. */
+class ResultReplacer {
+  isChanged = false
+  /** By id of the call, the planned result. */
+  readonly #contents = new Map<string, string>()
+  readonly #numbers = new CallNumbers()
+
+  constructor(readonly plans: readonly ToolResultPlan[]) {}
+
+  replace(value: unknown, key = ''): unknown {
+    if (Array.isArray(value)) return value.map((each) => this.replace(each))
+    if (!isRecord(value)) return value
+    this.#addCall(value, key)
+    const content = this.#contents.get(this.#resultId(value, key) ?? '')
+    const field = RESULT_FIELDS.find((name) => name in value)
+    if (content !== undefined && field !== undefined) {
+      this.isChanged = true
+      return { ...value, [field]: withText(value[field], content) }
+    }
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, this.replace(each, name)]),
     )
-    if (plan !== undefined) contents.set(id, plan.content)
   }
-  let isChanged = false
-  const replaced = replaceResults(request, contents, () => (isChanged = true))
-  return isChanged ? Buffer.from(JSON.stringify(replaced)) : undefined
+
+  #addCall(value: JsonRecord, key: string): void {
+    const called = isRecord(value['function']) ? value['function'] : value
+    const { name } = called
+    const given = called['arguments'] ?? called['input'] ?? called['args']
+    // Gemini leaves out the arguments of a call that has none.
+    const args = key === 'functionCall' ? (given ?? {}) : given
+    if (typeof name !== 'string' || args === undefined) return
+    const id = textOf(value['call_id'] ?? value['toolUseId'] ?? value['id'])
+    // Without an id, only the object around a call counts, not the call inside it.
+    if (id === '' && called === value && key !== 'functionCall') return
+    const plan = this.plans.find(
+      (one) =>
+        one.tool === name &&
+        isDeepStrictEqual(one.args, typeof args === 'string' ? parsed(args) : args),
+    )
+    const callId = this.#numbers.call(id, name)
+    if (plan !== undefined) this.#contents.set(callId, plan.content)
+  }
+
+  #resultId(value: JsonRecord, key: string): string | undefined {
+    if (key === 'functionResponse')
+      return this.#numbers.result(textOf(value['id']), textOf(value['name']))
+    const id =
+      value['tool_call_id'] ?? value['tool_use_id'] ?? value['toolUseId'] ?? value['call_id']
+    const isCall = 'name' in value && ('input' in value || 'arguments' in value)
+    if (typeof id === 'string') return isCall ? undefined : id
+    return value['role'] === 'tool'
+      ? this.#numbers.result('', textOf(value['tool_name'] ?? value['name']))
+      : undefined
+  }
 }
 
-interface Call {
-  readonly name: string
-  readonly args: unknown
-}
+type JsonRecord = Readonly<Record<string, unknown>>
 
-function collectCalls(value: unknown, calls: Map<string, Call>): void {
-  if (Array.isArray(value)) return value.forEach((each) => collectCalls(each, calls))
-  if (!isRecord(value)) return
-  const called = isRecord(value['function']) ? value['function'] : value
-  const id = value['call_id'] ?? value['toolUseId'] ?? value['id']
-  const args = called['arguments'] ?? called['input']
-  if (typeof id === 'string' && typeof called['name'] === 'string' && args !== undefined)
-    calls.set(id, {
-      name: called['name'],
-      args: typeof args === 'string' ? parsedArgs(args) : args,
-    })
-  for (const each of Object.values(value)) collectCalls(each, calls)
-}
+/** Where the APIs put a result; Gemini wants an object. */
+const RESULT_FIELDS = ['output', 'response', 'content'] as const
 
-function parsedArgs(text: string): unknown {
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
@@ -69,28 +102,17 @@ function parsedArgs(text: string): unknown {
   }
 }
 
-function replaceResults(
-  value: unknown,
-  contents: ReadonlyMap<string, string>,
-  onChange: () => void,
-): unknown {
-  if (Array.isArray(value)) return value.map((each) => replaceResults(each, contents, onChange))
-  if (!isRecord(value)) return value
-  const id = value['tool_call_id'] ?? value['tool_use_id'] ?? value['toolUseId'] ?? value['call_id']
-  const content = typeof id === 'string' ? contents.get(id) : undefined
-  const key = 'output' in value ? 'output' : 'content'
-  if (content !== undefined && key in value && !('name' in value && 'input' in value)) {
-    onChange()
-    return { ...value, [key]: withText(value[key], content) }
-  }
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, replaceResults(each, contents, onChange)]),
-  )
-}
-
-/** Text in the form that the content had: a text, or a list with one block of text. */
+/** Text in the form that the content had: a text, a list with one block of text, or an object. */
 function withText(content: unknown, text: string): unknown {
+  if (isRecord(content)) return wrapped(content, parsed(text))
   if (!Array.isArray(content)) return text
   const [first] = content as unknown[]
   return [isRecord(first) && 'type' in first ? { type: first['type'], text } : { text }]
+}
+
+/** A result as the only value under the name that the SDK chose, or the object itself. */
+function wrapped(content: JsonRecord, result: unknown): JsonRecord {
+  const [only = '', ...more] = Object.keys(content)
+  if (more.length === 0 && ['output', 'result'].includes(only)) return { [only]: result }
+  return isRecord(result) ? result : { output: result }
 }

@@ -28,7 +28,7 @@ export interface OrderOptions {
  * Chooses which of the answers that are ready comes next. Parts of one answer
  * stay in order, and so do timers by the time they are due. A timeout that came
  * too late to matter does not come earlier: that a slow answer can be given up on
- * is no race. Nothing else about the order is certain in the world outside.
+ * is not a race. Nothing else about the order is certain in the world outside.
  */
 export class DeliveryOrder {
   readonly swaps: Swap[] = []

@@ -19,13 +19,13 @@ export interface ProcessEnd {
   readonly error?: RecordedError
 }
 
-/** The same, with the end as a session is told of it. */
+/** The same, with the end as it is passed to a session. */
 export function onAgentEnd(last: (end: ProcessEnd) => void): void {
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
   onProcessExit((exitCode) => last({ exitCode, ...(error && { error }) }))
 }
 
-/** Ends this process at once. Not `process.exit`: the agent's exit listeners would go on running past this point. */
+/** Ends this process immediately. Not with `process.exit`: the agent's exit listeners would still run. */
 export const exitNow = (exitCode: number): never =>
   (process as unknown as { reallyExit(code: number): never }).reallyExit(exitCode)

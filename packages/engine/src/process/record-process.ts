@@ -1,18 +1,22 @@
+import path from 'node:path'
 import type { Preload } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
+import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
+import { childTapePath } from '../runs-folder.js'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { identifySession } from '../run-identity.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import type { CallSites, CommonTask, RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
-import { RECORDER_FLAGS } from '../recorder-flags.js'
+import { recorderFlags } from '../recorder-flags.js'
 import { surroundingsOf } from '../environment.js'
 import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { trustRecording } from '../trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
 import { onProcessExit } from './process-exit.js'
+import { SecretMask } from '../secrets.js'
 import { startAgent } from './start-agent.js'
 import { stopOnFailure } from './stop-with.js'
 import { callSite } from '../call-site.js'
@@ -21,8 +25,11 @@ import { writeJson } from './write-json.js'
 /** Records this whole process on a new tape, until it exits. */
 export function recordProcess(
   task: RecordTask & CommonTask,
-  preloads: readonly Preload[],
+  preloads: readonly Preload[] | undefined,
 ): undefined {
+  const flags = recorderFlags(task.sign)
+  const secrets = new SecretMask()
+  secrets.addProcessEnvironment()
   const writer = TapeWriter.create(
     task.tape,
     {
@@ -32,15 +39,16 @@ export function recordProcess(
       startedAt: natives.dateNow(),
       scope: 'process',
       node: process.version,
-      flags: RECORDER_FLAGS,
+      flags,
       durability: task.durability ?? 'machine',
     },
     {
       entry: task.entry,
-      args: task.args,
+      args: secrets.arguments(task.args),
       cwd: process.cwd(),
       execArgv: [...process.execArgv],
-      preloads,
+      ...(preloads && { preloads }),
+      ...(task.startedBy && { startedBy: task.startedBy }),
       ...(task.code && { code: task.code }),
       ...(task.tags && { tags: task.tags }),
       env: surroundingsOf(natives.env),
@@ -52,12 +60,43 @@ export function recordProcess(
   stopOnFailure(writer, task.failure)
   if (task.trustedRuns !== undefined) trustRecording(task.tape, task.trustedRuns)
   if (task.sites !== undefined) collectSites(writer, task.sites)
-  watchForServer(writer, task.strict === true)
+  // Nothing is printed in a process whose output another one reads.
+  if (task.startedBy === undefined) watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer, {
+    flags,
     ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
+    ...(task.recordsChildren && { childTask: (op, program) => childTask(task, op, program) }),
   })
+  session.secrets.takeOver(secrets)
   identifySession(session, task)
   startAgent(session, { call: undefined, ended: () => {} })
+}
+
+/** Task of a program that the recorded one starts. */
+function childTask(
+  task: RecordTask & CommonTask,
+  op: number,
+  { entry, args }: NodeProgram,
+): ChildTask {
+  const tape = childTapePath(task.tape, op)
+  const { pureAddons, trustedRuns, durability, sign } = task
+  return {
+    tape,
+    task: {
+      mode: 'record',
+      id: path.basename(tape, '.tape'),
+      name: path.basename(entry).replace(/\.[cm]?[jt]s$/, ''),
+      tape,
+      entry,
+      args,
+      recordsChildren: true,
+      startedBy: { run: task.id, seq: op },
+      ...(pureAddons && { pureAddons }),
+      ...(trustedRuns !== undefined && { trustedRuns }),
+      ...(durability && { durability }),
+      ...(sign && { sign }),
+    },
+  }
 }
 
 /** Exit code of a strict recording that was stopped; the code for all findings. */

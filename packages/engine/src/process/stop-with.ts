@@ -23,7 +23,7 @@ export function stopWith(error: unknown, file: string | undefined): never {
   return exitNow(FAILED)
 }
 
-/** A tape that can no longer be written stops the agent at once, however well it handles errors. */
+/** A tape that can no longer be written stops the agent immediately, however well it handles errors. */
 export function stopOnFailure(writer: TapeWriter, file: string | undefined): void {
   const append = writer.append.bind(writer)
   const buffer = writer.buffer.bind(writer)

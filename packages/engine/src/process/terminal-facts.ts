@@ -1,6 +1,7 @@
 import type { WriteStream } from 'node:tty'
 import { describeInput, imitateInput, type InputFacts } from '../boundaries/input.js'
 import { define } from '../boundaries/patch.js'
+import { hasParentChannel, imitateParentChannel } from '../boundaries/processes/parent-channel.js'
 
 /** Properties of a terminal that programs check before they print. */
 interface StreamFacts {
@@ -14,13 +15,16 @@ interface TerminalFacts {
   readonly stdin?: InputFacts
   readonly stdout?: StreamFacts
   readonly stderr?: StreamFacts
+  /** It was started with a channel for messages to its parent. */
+  readonly channel?: boolean
 }
 
-export function describeTerminal(): Record<string, InputFacts | StreamFacts> {
+export function describeTerminal(): Record<string, unknown> & TerminalFacts {
   return {
     stdin: describeInput(),
     stdout: factsOf(process.stdout),
     stderr: factsOf(process.stderr),
+    ...(hasParentChannel() && { channel: true }),
   }
 }
 
@@ -36,6 +40,7 @@ function factsOf(stream: Partial<WriteStream>): StreamFacts {
 /** Makes the streams of this process look like those of the recorded one. */
 export function imitateTerminal(facts: TerminalFacts): void {
   imitateInput(facts.stdin ?? {})
+  if (facts.channel === true) imitateParentChannel()
   for (const name of ['stdout', 'stderr'] as const) {
     const recorded = facts[name] ?? {}
     const stream = process[name]

@@ -33,7 +33,7 @@ const replaced = (pattern: RegExp, name: string): RequestMatcher => {
 
 /** Named, so that a tape can say which ones its requests are compared with. */
 export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
-  /** The boundary of a form is drawn at random; it stands in a header and between the parts. */
+  /** The boundary of a form is random; it is in a header and between the parts. */
   'multipart-boundary': (request) => {
     const type = request.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
     const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(type)?.[1]
@@ -51,12 +51,12 @@ export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
   'request-ids': without(
     /^(idempotency-key|x-idempotency-key|x-request-id|x-client-request-id|request-id|x-ms-client-request-id|x-correlation-id)$/,
   ),
-  /** Dates and times in ISO 8601, wherever they stand. */
+  /** Dates and times in ISO 8601, wherever they occur. */
   dates: replaced(
     /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b/g,
     'date',
   ),
-  /** UUIDs, wherever they stand. */
+  /** UUIDs, wherever they occur. */
   uuids: replaced(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, 'uuid'),
   /** Keys of JSON objects in any order. */
   'json-order': (request) => {

@@ -1,7 +1,8 @@
-import type { Durability, ProxyDetails } from '@retake/tape/format'
+import { type Durability, type ProxyDetails, RECEIPTS_FLAG } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'
+import { PROXY_FLAGS } from '../recorder-flags.js'
 import type { Route } from './routes.js'
 import { withoutSession } from './base-url-variables.js'
 
@@ -16,11 +17,12 @@ export interface ProxyTapeOptions {
   readonly tags?: readonly string[] | undefined
   /** `machine` unless set. */
   readonly durability?: Durability | undefined
+  readonly sign?: boolean | undefined
 }
 
 /** A new tape for what a program asks through a proxy. */
 export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
-  const { tape, id, name, proxy, command, tags, durability = 'machine' } = options
+  const { tape, id, name, proxy, command, tags, durability = 'machine', sign } = options
   return TapeWriter.create(
     tape,
     {
@@ -30,7 +32,7 @@ export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
       startedAt: Date.now(),
       scope: 'process',
       node: process.version,
-      flags: [],
+      flags: sign ? [...PROXY_FLAGS, RECEIPTS_FLAG] : PROXY_FLAGS,
       durability,
     },
     {

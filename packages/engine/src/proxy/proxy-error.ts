@@ -4,7 +4,7 @@ import type { RecordedError } from '@retake/tape/format'
 
 const GONE = 'ABORT_ERR'
 
-/** How it stands on the tape that a client did not wait for the rest of its answer. */
+/** How the tape says that a client did not wait for the rest of its answer. */
 export const clientGone = (message: string): RecordedError => ({
   class: 'Error',
   name: 'AbortError',

@@ -10,7 +10,7 @@ const KEYS_MAX = 64
 const seen = new WeakMap<SecretMask, Set<string>>()
 
 /**
- * Keys that a client sends stay off the tape wherever else they stand: the proxy
+ * Keys that a client sends stay off the tape wherever else they occur: the proxy
  * does not know the environment of its clients, only what they send.
  */
 export function hideCredentials(

@@ -8,7 +8,7 @@ import { errors } from '../errors.js'
 
 export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
-  /** Something arrived that is no request to a provider: it was refused. */
+  /** Something arrived that is not a request to a provider: it was refused. */
   refused(what: string): void
   /** Called when a client requests a tunnel. Without a handler, tunnels are refused. */
   connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
@@ -21,7 +21,7 @@ export const HEADER_BYTES_MAX = 128 * 1024
 const IDLE_MS = 60_000
 
 /**
- * The listening side: HTTP/1.1 and 1.0 on the loopback. What is no well-formed
+ * The listening side: HTTP/1.1 and 1.0 on the loopback. Anything but a well-formed
  * request is answered here. Nothing that a client sends ends the process.
  */
 export class ProxyServer {
@@ -136,7 +136,7 @@ export class ProxyServer {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    // Clients that go away are told apart where it matters; here they must not throw.
+    // Clients that go away are distinguished where it matters; here they must not throw.
     request.on('error', () => {})
     response.on('error', () => {})
     const handler = this.#handler
@@ -155,7 +155,7 @@ export class ProxyServer {
   }
 
   #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // A client that went away in the middle is no malformed request.
+    // A client that went away in the middle is not a malformed request.
     const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (isGone || !socket.writable) return void socket.destroy()
     this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)

@@ -11,6 +11,7 @@ import type { TapeWriter } from '@retake/tape/node'
 import { errors, type RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
+import { EMPTY } from '../sessions/session.js'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ClientProcess } from './client-process.js'
 import {
@@ -55,7 +56,7 @@ export interface RecordingProxyOptions {
   readonly scopesOf?: (headers: readonly HeaderPair[]) => readonly FrameworkScope[]
 }
 
-/** So many answers under way are worth gathering. */
+/** Number of concurrent answers from which gathering pays off. */
 const BUSY_EXCHANGES = 16
 
 /**
@@ -111,7 +112,8 @@ export class RecordingProxy {
     if (this.#stopped || this.#failure !== undefined) return -1
     this.#outbox.schedule()
     try {
-      return this.#options.writer.buffer(event, body && this.#options.secrets.bytes(body))
+      const masked = this.#options.secrets.body(event, body ?? EMPTY)
+      return this.#options.writer.buffer(event, body && masked)
     } catch (error) {
       this.#failure = asError(error)
       return -1
@@ -362,7 +364,7 @@ class RecordedExchange {
     if (this.#finish({})) this.#endWith(() => this.response.end())
   }
 
-  /** The other side failed: before its answer began the client is told, later its answer breaks off, too. */
+  /** The other side failed: before its answer began the client gets an error, later its answer breaks off, too. */
   #fail(error: unknown): void {
     const recorded = recordError(error)
     // Emits `data` for bytes that arrived before the failure.
@@ -388,7 +390,7 @@ class RecordedExchange {
     return unseen
   }
 
-  /** Hands on what arrived: each piece in a write of its own, a head alone at once. */
+  /** Hands on what arrived: each piece in a write of its own, a head alone immediately. */
   #show(unseen: Unseen): void {
     if (this.#unseen === unseen) this.#unseen = undefined
     if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)

@@ -43,7 +43,7 @@ export interface ReplayingProxyOptions {
 
 /**
  * Answers from a tape and never asks anybody. A request that is not on the tape
- * gets status 502 and is told what differs; the ones after it are served again.
+ * gets status 502 with the difference; the ones after it are served again.
  */
 export class ReplayingProxy {
   readonly exchanges: TapedExchanges
@@ -123,7 +123,7 @@ export class ReplayingProxy {
     socket.destroy()
   }
 
-  /** As it would stand on the tape. */
+  /** As it would be on the tape. */
   #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ProxyRequest {
     const { secrets } = this.#options
     const pairs = headerPairs(request.rawHeaders)

@@ -60,22 +60,29 @@ export class BackgroundWriter implements EventWriter {
   }
 
   seal(options?: SealOptions): void {
+    this.#stopTimer()
     this.#writer.seal(options)
   }
 
   sealLater(options: SealOptions, then: (failure?: Error) => void): void {
+    this.#stopTimer()
     this.#writer.sealLater(options, then)
   }
 
   close(): void {
+    this.#stopTimer()
     this.#writer.close()
   }
 
   /** Everything is in the file when this returns, though maybe not on disk. */
   flush(): void {
+    this.#stopTimer()
+    this.#writer.flush()
+  }
+
+  #stopTimer(): void {
     natives.clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#writer.flush()
   }
 
   /** There is no caller to throw to; the next call throws. */

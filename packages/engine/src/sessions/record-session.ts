@@ -19,6 +19,7 @@ import { RecordedEnvironment } from '../environment.js'
 import type { Environment } from '../environment.js'
 import { proofOf } from '../machine-key.js'
 import { SecretMask } from '../secrets.js'
+import { sealKeyFor } from '../signing-key.js'
 import { outside } from '../player/source.js'
 import type { AnswerSource } from '../player/source.js'
 import type { EventWriter } from './background-writer.js'
@@ -58,6 +59,8 @@ export interface RecordSessionOptions {
   readonly variables?: (secrets: SecretMask) => Environment
   /** Receives copies of the databases that the run opens; the originals stay unchanged. */
   readonly databases?: Overlay | undefined
+  /** Programs that the run starts are recorded, too. */
+  readonly childTask?: Session['childTask']
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
 }
@@ -73,7 +76,7 @@ export class RecordSession implements Session {
   closed = false
   readonly local: Source
   readonly remote: Source
-  readonly secrets = new SecretMask()
+  readonly secrets: SecretMask
   readonly databases: Overlay | undefined
   readonly environment: RecordedEnvironment | undefined
   readonly #queue: Completed[] = []
@@ -102,6 +105,7 @@ export class RecordSession implements Session {
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
   readonly #signingKey: KeyObject | undefined
+  readonly childTask: NonNullable<Session['childTask']>
 
   constructor(
     readonly writer: EventWriter,
@@ -111,9 +115,12 @@ export class RecordSession implements Session {
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
     this.flags = options.flags ?? RECORDER_FLAGS
+    this.secrets = new SecretMask(this.flags)
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#joinsParts = hasFlag(this.flags, 'joined-parts')
-    this.#signingKey = options.signingKey
+    // The seal comes when it is too late to refuse anything.
+    this.#signingKey = options.signingKey ?? sealKeyFor(this.flags)
+    this.childTask = options.childTask ?? ((...child) => this.#answers.childTask?.(...child))
     this.databases = options.databases
     this.local = this.#answers.local
     this.remote = this.#answers.remote
@@ -230,10 +237,11 @@ export class RecordSession implements Session {
       ...(as !== undefined && { as }),
       ...(site !== undefined && { site }),
     }
-    const seq = this.#append(withScopes(event), bytes)
+    const masked = this.secrets.body(event, bytes)
+    const seq = this.#appendMasked(withScopes(event), masked)
     if (isSynced && startsServerRequest(bytes)) this.#barrier()
     else this.#isUnsynced = wasUnsynced
-    this.#answers.wrote?.(operation, this.secrets.bytes(bytes), seq)
+    this.#answers.wrote?.(operation, masked, seq)
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
@@ -301,21 +309,26 @@ export class RecordSession implements Session {
     )
   }
 
+  /** The end is written together with the seal. */
   #end({ body, ...fields }: RunEnd): void {
     this.#countNotes()
-    this.#append({ type: 'end', ...this.#masked(fields) }, body)
-    this.close()
+    this.#appendAhead({ type: 'end', ...this.#masked(fields) }, body)
+    this.#close()
   }
 
   /** Stops recording without an end: the tape stays a truncated one. */
   close(): void {
     if (this.closed) return
-    this.closed = true
     try {
       this.writer.flush()
     } catch {
-      // Sealing reports it. Without a seal, the file stays as it is.
+      // The file stays as it is.
     }
+    this.#close()
+  }
+
+  #close(): void {
+    this.closed = true
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     sessionClosed(this.#owner, this.remote)
   }
@@ -346,8 +359,8 @@ export class RecordSession implements Session {
     body: Uint8Array,
     isAhead = false,
   ): void {
-    const masked = this.secrets.bytes(body)
     const answer = Object.assign({}, this.#masked(event), { op })
+    const masked = this.secrets.body(answer, body)
     if (masked !== body && type === 'call' && kind === 'file')
       Object.assign(answer, { proof: proofOf('', body, true) ?? '' })
     if (isAhead) this.#bufferMasked(answer, masked)
@@ -357,7 +370,7 @@ export class RecordSession implements Session {
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
   #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
-    return this.#appendMasked(event, body && this.secrets.bytes(body), json)
+    return this.#appendMasked(event, body && this.secrets.body(event, body), json)
   }
 
   #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string): number {
@@ -368,7 +381,7 @@ export class RecordSession implements Session {
 
   /** May stay in memory until the next event. */
   #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
-    this.#bufferMasked(event, body && this.secrets.bytes(body), json)
+    this.#bufferMasked(event, body && this.secrets.body(event, body), json)
   }
 
   #bufferMasked(event: NewEvent, masked?: Uint8Array, json?: string): void {

@@ -7,6 +7,7 @@ import type {
   NoteEvent,
   OutputEvent,
 } from '@retake/tape/format'
+import type { ChildTask, NodeProgram } from '../boundaries/processes/recorded-child.js'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import type { RetakeError } from '../errors.js'
 import type { Overlay } from '../overlay/overlay.js'
@@ -72,7 +73,7 @@ export interface Action {
   deliver(delivery: Delivery): void
   /** Sockets: how much the agent has written, added to each delivery. */
   stamp?(): { readonly written: number; readonly digest: string }
-  /** The digest when so much was written, less than now; undefined when that is no longer known. */
+  /** The digest at an earlier length; undefined if that is no longer known. */
   digestAt?(written: number): string | undefined
 }
 
@@ -182,11 +183,18 @@ export interface Session {
   forget(operation: Operation): void
   /** A timer was refreshed: parts of it that are on their way are void, later ones are awaited again. */
   restart(operation: Operation): void
+  /** The task of a program that is really started as event `op`, if it runs under Retake, too. */
+  childTask?(op: number, program: NodeProgram): ChildTask | undefined
 }
 
 export interface SyncCall {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array
   readonly durable?: boolean
-  run(): { readonly event: NewDelivery; readonly body?: Uint8Array; readonly native?: unknown }
+  /** `op` is the number of the call in the run. */
+  run(op: number): {
+    readonly event: NewDelivery
+    readonly body?: Uint8Array
+    readonly native?: unknown
+  }
 }

@@ -58,7 +58,7 @@ export interface ModelServer {
 
 /**
  * Starts a scripted model on the loopback that speaks the wire formats of all
- * known providers, told apart by path. Ids and times in its answers follow from
+ * known providers, distinguished by path. Ids and times in its answers follow from
  * the number of the request, so a script gives the same bytes each time. It
  * does not check what it is sent: no key, no schema, no limit of a context.
  */

@@ -1,10 +1,19 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   isOwnEntry,
   ownFileDenial,
+  ownLocations,
   ownRemovalDenial,
   ownWordDenial,
   protectOwnFiles,
@@ -81,4 +90,24 @@ test('in a folder of tapes that others use, too, only what guards write is close
   for (const name of ['', 'package.json', 'src/index.ts', 'src/a.tape'])
     expect(ownFileDenial('write', at(`shared/${name}`)), name).toBe(undefined)
   expect(ownRemovalDenial(at('shared'))?.code).toBe('GUARD_OWN_FILES')
+})
+
+test('every sandbox hides a tape that was made just before it, although locations are cached', () => {
+  mkdirSync(at('mixed'))
+  writeFileSync(at('mixed/package.json'), '')
+  protectTapes(at('mixed'))
+  const hidden = (): readonly string[] => ownLocations().filter((each) => each.includes('mixed'))
+  expect(hidden()).toEqual([])
+  writeFileSync(at('mixed/a.tape'), '')
+  expect(hidden()).toEqual([at('mixed/a.tape')])
+  // Within one tick of the file system's clock, the folder keeps its time.
+  writeFileSync(at('mixed/b.tape'), '')
+  expect(hidden()).toEqual([at('mixed/a.tape'), at('mixed/b.tape')])
+  const before = ownLocations()
+  for (const name of ['mixed', 'real', '.retake/runs']) utimesSync(at(name), 1, 1)
+  expect(ownLocations()).not.toBe(before)
+  expect(ownLocations()).toBe(ownLocations())
+  protectOwnFiles(at('policy.yaml'), 'a policy')
+  writeFileSync(at('policy.yaml'), '')
+  expect(ownLocations()).toContain(at('policy.yaml'))
 })

@@ -63,12 +63,20 @@ class CallContext implements ToolContext {
   get signal(): AbortSignal {
     return this.#lazy.signal
   }
+
+  /** For the guard itself: a listener for the signal would cost as much as the rest of a warm call. */
+  static onAbort(this: void, context: ToolContext, listener: (() => void) | undefined): void {
+    if (#lazy in context) context.#lazy.listener = listener
+  }
 }
+
+export const { onAbort } = CallContext
 
 /** An abort signal that is created on demand: most tools never use it. */
 export class LazySignal {
   #controller: AbortController | undefined
   #reason: { readonly reason: unknown } | undefined
+  listener: (() => void) | undefined
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -81,6 +89,7 @@ export class LazySignal {
   abort(reason: unknown): void {
     this.#reason ??= { reason }
     this.#controller?.abort(reason)
+    this.listener?.()
   }
 }
 

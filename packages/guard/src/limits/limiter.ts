@@ -135,18 +135,25 @@ export class Limiter {
     this.#loops = repeats.length === 0 ? undefined : new LoopWatch(Math.min(...repeats))
   }
 
-  /** Reserves room for a call, or returns why there is none. */
-  admit(tool: GuardedTool, fingerprint: string, args: unknown): Denial | Reservation {
+  /**
+   * Reserves room for a call, or returns why there is none. `fingerprint` is undefined while a schema
+   * may still change the arguments: then loops and a `reserve` function have to wait.
+   */
+  admit(tool: GuardedTool, fingerprint: string | undefined, args: unknown): Denial | Reservation {
     const { name } = tool
     const meters = this.#metersOf(name)
     const now = meters.needsTime ? this.clock.now() : 0
-    const round = this.#loops?.roundOf(fingerprint)
+    const isFinal = fingerprint !== undefined
+    const round = isFinal ? this.#loops?.roundOf(fingerprint) : undefined
     if (round !== undefined) return limitErrors.loop(name, round, this.#loops?.repeats ?? round)
     const { breaker } = meters
     const waitMs = breaker?.waitMs(now)
     if (breaker && waitMs !== undefined)
       return limitErrors.circuitOpen(name, breaker.failures, waitMs)
-    const reserved = reservedAmount(tool, args, this.#reserve, meters.requested)
+    const reserved =
+      isFinal || typeof tool.options.reserve !== 'function'
+        ? reservedAmount(tool, args, this.#reserve, meters.requested)
+        : NOTHING
     if ('code' in reserved) return reserved
     const amount = meters.atLeastAsBefore(reserved)
     for (const meter of meters.all) {

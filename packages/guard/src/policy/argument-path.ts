@@ -70,8 +70,12 @@ export class ArgumentPath {
         at.pop()
         return found
       }
-      if (part.kind === 'each')
-        return eachMember(parsedText(value) ?? value, at, (member) => follow(member, index + 1))
+      if (part.kind === 'each') {
+        const members = parsedText(value) ?? value
+        // Many tools take one text in place of a list.
+        if (typeof members === 'string') return follow(members, index + 1)
+        return eachMember(members, at, (member) => follow(member, index + 1))
+      }
       return dive(value, index)
     }
     const dive = (value: unknown, index: number): T | undefined => {

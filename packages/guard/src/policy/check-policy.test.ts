@@ -234,3 +234,30 @@ test('problems say where they are, and whether the key itself is one', () => {
     },
   ])
 })
+
+test('a rule about a tool that does not exist is a problem, if all tools are known', () => {
+  const rules = [
+    { deny: ['pay', 'payy', 'send_*'] },
+    { ask: 'refund', after: { tool: 'read_secret' } },
+    { deny: '*', tainted: { from: ['web_*', 'mail'] } },
+    { deny: '*', tainted: 'fetch_page' },
+  ]
+  const data = { name: 'shop', rules }
+  expect(checkPolicy(data)).toEqual([])
+  const all = ['pay', 'payy', 'send_mail', 'refund', 'read_secret', 'web_search', 'mail']
+  expect(checkPolicy(data, { tools: [...all, 'fetch_page'] })).toEqual([])
+  expect(checkPolicy(data, { tools: ['pay', 'refund', 'web_search'] }).map(problemText)).toEqual([
+    'rules[0].deny[1]: There is no tool "payy". Is it "pay"?',
+    'rules[0].deny[2]: There is no tool "send_*".',
+    'rules[1].after.tool: There is no tool "read_secret".',
+    'rules[2].tainted.from[1]: There is no tool "mail".',
+    'rules[3].tainted: There is no tool "fetch_page".',
+  ])
+})
+
+test.each([
+  ['pa\u200by', 'rules[0].deny: "pa\\u{200b}y" has an invisible character.'],
+  ['p\u0430y', 'rules[0].deny: "p\\u{430}y" mixes letters of alphabets that look alike.'],
+])('the name %j of a tool is a problem', (name, problem) => {
+  expect(checkPolicy({ name: 'p', rules: [{ deny: name }] }).map(problemText)).toEqual([problem])
+})

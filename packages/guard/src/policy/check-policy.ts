@@ -1,8 +1,9 @@
 import { ArgumentVector } from '../bounds/shell-bounds.js'
 import { hostPattern, ListedAddresses } from '../bounds/host-pattern.js'
 import { checkLimits } from '../limits/limits.js'
-import { checkRules } from './check-rules.js'
+import { checkRules, checkTools } from './check-rules.js'
 import { DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
+import type { Rule } from './policy.js'
 
 /** Something wrong in a policy, and where in its data. */
 export interface PolicyProblem {
@@ -25,8 +26,17 @@ const KEYS = ['name', 'default', 'rules', 'files', 'network', 'shell', 'limits']
 /** In files only: their reader replaces it by policies. */
 const PRESETS = 'presets'
 
-/** All problems of a policy as data. Does not check whether folders and tools exist. */
-export function checkPolicy(data: unknown, { isFile = false } = {}): PolicyProblem[] {
+export interface CheckPolicyOptions {
+  readonly isFile?: boolean
+  /** All tools of the programs that use the policy. Without it, rules may name any. */
+  readonly tools?: readonly string[] | undefined
+}
+
+/** All problems of a policy as data. Does not check whether folders exist. */
+export function checkPolicy(
+  data: unknown,
+  { isFile = false, tools }: CheckPolicyOptions = {},
+): PolicyProblem[] {
   const check = new DataCheck()
   const hint = mistakenFor(data, isFile)
   if (hint !== undefined) return [{ path: [], message: hint }]
@@ -41,7 +51,8 @@ export function checkPolicy(data: unknown, { isFile = false } = {}): PolicyProbl
   checkRules(check, policy['rules'])
   checkScopes(check, policy)
   if (policy['limits'] !== undefined) checkLimits(check, policy['limits'], ['limits'])
-  return check.problems
+  if (tools === undefined || check.problems.length > 0) return check.problems
+  return checkTools((policy['rules'] ?? []) as Rule[], tools)
 }
 
 /** Common mistakes, with the intended key. */

@@ -1,10 +1,11 @@
 import { pathProblem } from './argument-path.js'
-import { coversNames } from './name-pattern.js'
+import { closestName } from '@retake/engine/hook'
+import { coversNames, nameTest } from './name-pattern.js'
 import { EFFECTS, ruleVerdict } from './compiled-rule.js'
 import { LOOK_BACK_LIMIT } from './call-history.js'
 import { type DataCheck, type DataPath, eachOf, type PlainObject } from './data-check.js'
 import { patternProblem } from './linear-pattern.js'
-import type { Names, Rule } from './policy.js'
+import type { Earlier, Names, Rule } from './policy.js'
 
 const VERDICT_KEYS = ['allow', 'deny', 'ask']
 const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted']
@@ -45,6 +46,44 @@ function checkRule(check: DataCheck, path: DataPath, data: unknown): void {
   checkEffect(check, [...path, 'declares'], rule['declares'])
   checkWhen(check, [...path, 'when'], rule['when'])
   checkLookBack(check, path, rule)
+}
+
+/** Every tool that rules name, and where. */
+export const namesInRules = (
+  rules: readonly Rule[],
+): { readonly name: string; readonly path: DataPath; readonly allows: boolean }[] =>
+  rules.flatMap((rule, index) => {
+    const { allow, deny, ask, after = [], tainted = [] } = rule
+    const isTaint = typeof tainted === 'object' && 'from' in tainted
+    const named: [DataPath, Names][] = [
+      ...Object.entries({ allow, deny, ask }).flatMap(([key, names]): [DataPath, Names][] =>
+        names === undefined ? [] : [[[key], names]],
+      ),
+      ...eachOf(['after'], after).map(([at, each]): [DataPath, Names] => [
+        [...at, 'tool'],
+        (each as Earlier).tool ?? [],
+      ]),
+      [isTaint ? ['tainted', 'from'] : ['tainted'], isTaint ? tainted.from : tainted],
+    ]
+    return named.flatMap(([path, names]) =>
+      eachOf(path, names).map(([at, name]) => ({
+        name: name as string,
+        path: ['rules', index, ...at],
+        allows: path[0] === 'allow',
+      })),
+    )
+  })
+
+/** Rules about tools that do not exist. They would not apply to any call. */
+export function checkTools(
+  rules: readonly Rule[],
+  tools: readonly string[],
+): { readonly path: DataPath; readonly message: string }[] {
+  return namesInRules(rules).flatMap(({ name, path }) => {
+    if (tools.some(nameTest(name))) return []
+    const meant = closestName(name, tools)
+    return { path, message: `There is no tool "${name}".${meant ? ` Is it "${meant}"?` : ''}` }
+  })
 }
 
 /** A name that only looks like that of a tool would match no call. */

@@ -13,6 +13,7 @@ import { describeDefault, describeDenial } from './describe-denial.js'
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { RetakeError } from '@retake/engine/hook'
+import { namesInRules } from './check-rules.js'
 import { checkPolicy, type PolicyProblem, problemText } from './check-policy.js'
 
 /** A policy that is not valid. */
@@ -53,6 +54,13 @@ export interface PolicyJudgement {
   readonly denial?: Denial
 }
 
+/** A tool that a rule names. `allows`: misspelt, the rule would allow too little. */
+export interface RuleName {
+  readonly name: string
+  readonly policy: string
+  readonly allows: boolean
+}
+
 /**
  * Compiled policies. The strictest verdict applies, and the first of several denials is reported. A
  * decision depends only on the call and the history, except for file scopes, which follow links.
@@ -67,12 +75,11 @@ export class CompiledPolicy implements LooksBack {
   readonly #networks: readonly NonNullable<Scopes['network']>[]
 
   /** Names in rules without a `*`, with the policy that has them. */
-  get exactNames(): readonly { readonly name: string; readonly policy: string }[] {
+  get exactNames(): readonly RuleName[] {
     return this.policies.flatMap(({ name: policy, rules = [] }) =>
-      rules
-        .flatMap((rule) => [rule.allow ?? rule.deny ?? rule.ask ?? []].flat())
-        .filter((name) => !name.includes('*'))
-        .map((name) => ({ name, policy })),
+      namesInRules(rules)
+        .filter(({ name }) => !name.includes('*'))
+        .map(({ name, allows }) => ({ name, policy, allows })),
     )
   }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { disk } from '@retake/engine/hook'
 import type { GuardEnvironment } from '@retake/tape/format'
 import { inflateSync } from 'node:zlib'
 
@@ -149,7 +150,7 @@ function differs(root: string, entry: IndexEntry): boolean {
   // Ignores submodules, and files that are not checked out.
   if (entry.mode === 0o160000 || entry.isElsewhere) return false
   try {
-    const found = lstatSync(file, { bigint: true })
+    const found = disk.lstatSync(file, { bigint: true })
     const sameTime =
       found.mtimeNs / 1_000_000_000n === BigInt(entry.seconds) &&
       (entry.nanos === 0 || found.mtimeNs % 1_000_000_000n === BigInt(entry.nanos))

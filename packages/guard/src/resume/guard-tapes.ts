@@ -119,7 +119,7 @@ class CallCounters {
 }
 
 /** A guard's own tape, finished. */
-export interface EndedGuard extends RecordedRun {
+export interface ClosedTape extends RecordedRun {
   /** Undecided calls of resumed runs, and calls in progress when the guard was ended. */
   readonly inDoubt: readonly CallInDoubt[]
 }
@@ -155,7 +155,7 @@ export class GuardTapes {
   }
 
   /** Seals the own tape, if there is one. `outcome` is called only then. */
-  end(outcome: () => RunEnd, isUnderWay: boolean): EndedGuard | undefined {
+  end(outcome: () => RunEnd, isUnderWay: boolean): ClosedTape | undefined {
     if (!this.#isEnded) {
       this.#isEnded = true
       const inDoubt = this.inDoubt()
@@ -204,6 +204,10 @@ export class GuardTapes {
       this.#earlier?.resumeIn(this.#own.session)
     }
     return this.#own.session
+  }
+
+  isIntroduced(session: Session): boolean {
+    return this.#introduced.has(session.owner ?? session)
   }
 
   /** Records policy and environment of the guard, once per tape. */
@@ -269,6 +273,11 @@ export class GuardTapes {
     if (this.#nested === undefined && recording !== undefined)
       this.#nested = nestedCallsOn(recording.tape)
     return this.#nested?.find(this.#options.name, fingerprint, occurrence, within)
+  }
+
+  /** True if calls may be served by an earlier run, which costs nothing again. */
+  mayServe(session: Session): boolean {
+    return this.#hasFollowed || this.#runsFor(session) !== undefined
   }
 
   decideDoubt(call: EarlierCall, tool: GuardedTool): InDoubtDecision {

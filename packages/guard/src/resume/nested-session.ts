@@ -56,9 +56,9 @@ export class NestedSession implements Session {
     return this.owner.recording
   }
 
-  draw<T>(_kind: string, native: () => T): T {
+  draw<T>(kind: string, native: () => T): T {
     const value = native()
-    this.#intent = value as GuardIntent
+    if (kind === 'guard') this.#intent = value as GuardIntent
     return value
   }
 

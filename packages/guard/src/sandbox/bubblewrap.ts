@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine/hook'
 import { foldersAbove, isBelow, resolvePath } from '../bounds/file-roots.js'
+import { protectOwnFiles } from '../bounds/own-files.js'
 import { seccompFilter } from './seccomp.js'
 
 /** Limits of a sandboxed process. A missing list means everything, an empty one nothing. */
@@ -28,28 +29,30 @@ export interface Confinement {
   readonly cwd: string
   /** Files and folders of code, which are also visible. */
   readonly code?: readonly string[]
+  /** Listening sockets of the outside that may be used. */
+  readonly sockets?: readonly string[]
+  /** False: it may start threads, but no process. */
+  readonly processes?: boolean
 }
 
 /** Programs and libraries, which are readable in every sandbox. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store']
 
-/** Settings that programs need to start, resolve names or verify certificates. */
+/** Settings that programs need to start. Each mount takes a fifth of a millisecond. */
 const SETTINGS = [
   'alternatives',
-  'ca-certificates',
   'group',
   'hosts',
   'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
   'localtime',
   'mime.types',
   'nsswitch.conf',
   'passwd',
-  'pki',
-  'resolv.conf',
   'ssl',
 ].map((name) => `/etc/${name}`)
+
+/** Settings about other machines. Only a program without network needs none: modules may have the gateway. */
+const NETWORK_SETTINGS = ['ca-certificates', 'pki', 'resolv.conf'].map((name) => `/etc/${name}`)
 
 /** Arguments of `bwrap` up to the command. */
 export function bubblewrapArguments(confinement: Confinement): string[] {
@@ -98,9 +101,15 @@ interface OutsideSockets {
 }
 
 /** Sockets with a listener outside of the sandbox. */
-function outsideSockets({ read, write, network, hidden }: Confinement): OutsideSockets {
+function outsideSockets({
+  read,
+  write,
+  network,
+  hidden,
+  sockets: allowed = [],
+}: Confinement): OutsideSockets {
   if (network === 'open' || read === undefined) return { visible: [], isComplete: true }
-  const names = localSockets()
+  const names = localSockets().filter((name) => !allowed.includes(name))
   const sockets = names
     .map((name) => ({ name, ...resolvePath(name) }))
     .filter(({ name, real = name }) =>
@@ -115,11 +124,10 @@ function outsideSockets({ read, write, network, hidden }: Confinement): OutsideS
   }
 }
 
-/** The same, cached for a moment, because it is checked with each call. */
-export function recentSockets(confinement: Confinement): OutsideSockets {
+/** The same, cached for a moment by a key, because it is checked with each call. */
+export function recentSockets(confinement: Confinement, key: string): OutsideSockets {
   if (performance.now() - recent.at > RECENT_MS)
     recent = { at: performance.now(), sockets: new Map() }
-  const key = JSON.stringify(confinement)
   const known = recent.sockets.get(key) ?? outsideSockets(confinement)
   recent.sockets.set(key, known)
   return known
@@ -139,15 +147,13 @@ function localSockets(): string[] {
   }
 }
 
-/** Settings of the kernel, which root in a sandbox could otherwise change. */
-const KERNEL = ['acpi', 'fs', 'mtrr', 'scsi', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`)
-
+/** Root in a sandbox owns the settings of the kernel, and could otherwise change them. */
 const devices = (): string[] => [
   '--dev',
   '/dev',
   '--proc',
   '/proc',
-  ...KERNEL.flatMap((each) => (existsSync(each) ? ['--ro-bind', each, each] : [])),
+  ...(process.getuid?.() === 0 ? ['--remount-ro', '/proc'] : []),
 ]
 
 /** The whole disk, of which parts may be written. */
@@ -165,19 +171,38 @@ function everything({ write }: Confinement): string[] {
 }
 
 /** An empty disk with the system's programs and the listed folders. */
-function listed({ read = [], write }: Confinement): string[] {
+function listed({ read = [], write, network, code }: Confinement): string[] {
+  const isAlone = network === 'closed' && code === undefined
   const writable = write ?? read
   const roots = outermost([...read, ...writable], writable)
   const isWritable = (each: string): boolean => writable.some((root) => isBelow(each, root))
   return [
-    ...SYSTEM.flatMap(systemMount),
-    ...SETTINGS.flatMap((each) => ['--ro-bind-try', each, each]),
+    ...(system ??= SYSTEM.flatMap(systemMount)),
+    ...[...SETTINGS, ...(isAlone ? [] : NETWORK_SETTINGS)].flatMap(settingMount),
     ...devices(),
     '--tmpfs',
     '/tmp',
     ...nodeMount(),
     ...roots.flatMap((each) => [isWritable(each) ? '--bind-try' : '--ro-bind-try', each, each]),
   ]
+}
+
+let system: readonly string[] | undefined
+
+/** A link into the system, such as the time zone, needs no mount. */
+function settingMount(file: string): string[] {
+  const target = linkTarget(file)
+  return target !== undefined && isBelow(path.resolve('/etc', target), '/usr')
+    ? ['--symlink', target, file]
+    : ['--ro-bind-try', file, file]
+}
+
+function linkTarget(file: string): string | undefined {
+  try {
+    return readlinkSync(file)
+  } catch {
+    return undefined
+  }
 }
 
 /** On most systems `/bin` and `/lib` are links into `/usr`. */
@@ -246,22 +271,37 @@ export function sandboxMissing(): string | undefined {
 
 /** Opens the filter for one process. Close it after the process was started. */
 export function openSeccompFilter(confinement: Confinement): number | undefined {
-  const { read, network } = confinement
-  const filter = seccompFilter({
+  const { read, network, processes = true } = confinement
+  const options = {
+    processes,
     network: network === 'open',
     // If everything can be read, sockets of the outside are visible.
     localSockets:
       network === 'open' || (read !== undefined && outsideSockets(confinement).isComplete),
-  })
+  }
+  const filter = seccompFilter(options)
   if (filter === undefined) return undefined
+  const key = JSON.stringify(options)
   return outsideRuns(() => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'retake-filter-'))
-    const file = path.join(folder, 'seccomp')
-    writeFileSync(file, filter)
-    const fd = openSync(file, 'r')
-    rmSync(folder, { recursive: true })
-    return fd
+    let stored = filters.get(key)
+    if (stored === undefined) filters.set(key, (stored = storeFilter(filter)))
+    // A new position in the file: the process reads it to its end.
+    return openSync(`/proc/self/fd/${stored}`, 'r')
   })
+}
+
+/** Descriptors of filters that were used before. Making a file costs as much as starting a process. */
+const filters = new Map<string, number>()
+
+function storeFilter(filter: Uint8Array): number {
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-filter-'))
+  const file = path.join(folder, 'seccomp')
+  writeFileSync(file, filter)
+  const fd = openSync(file, 'r')
+  rmSync(folder, { recursive: true })
+  // The descriptor has a name in `/proc`, which leads here.
+  protectOwnFiles(folder, 'the sandbox of Retake')
+  return fd
 }
 
 export const closeSeccompFilter = (fd: number | undefined): void => {

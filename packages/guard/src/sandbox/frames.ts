@@ -3,13 +3,17 @@ import v8 from 'node:v8'
 
 const HEAD_BYTES = 4
 const FRAME_BYTES_MAX = 1 << 28
+const HEAD = Buffer.alloc(HEAD_BYTES)
 
-/** Sends a copy of a value. Throws if it cannot be copied, such as a function. */
+/** Sends a copy of a value in one write. Throws if it cannot be copied, such as a function. */
 export function sendFrame(pipe: net.Socket, value: unknown): void {
-  const body = v8.serialize(value)
-  const head = Buffer.alloc(HEAD_BYTES)
-  head.writeUInt32BE(body.length)
-  pipe.write(Buffer.concat([head, body]))
+  const serializer = new v8.DefaultSerializer()
+  serializer.writeRawBytes(HEAD)
+  serializer.writeHeader()
+  serializer.writeValue(value)
+  const frame = serializer.releaseBuffer()
+  frame.writeUInt32BE(frame.length - HEAD_BYTES)
+  pipe.write(frame)
 }
 
 /**
@@ -30,11 +34,11 @@ export function receiveFrames(
     parts.push(part)
     length += part.length
     while (length >= needed) {
-      const bytes = Buffer.concat(parts, length)
+      const bytes = parts.length === 1 ? (parts[0] ?? part) : Buffer.concat(parts, length)
       const frame = HEAD_BYTES + bytes.readUInt32BE(0)
       if (frame > FRAME_BYTES_MAX) return void pipe.destroy()
-      parts = [length < frame ? bytes : bytes.subarray(frame)]
       needed = length < frame ? frame : HEAD_BYTES
+      parts = length === frame ? [] : [length < frame ? bytes : bytes.subarray(frame)]
       if (length < frame) return
       length -= frame
       let value: unknown

@@ -48,6 +48,12 @@ const REFUSED: Readonly<Record<string, readonly [x64: number | undefined, arm64:
   userfaultfd: [323, 282],
 }
 
+/** Refused in addition where no process may be started; `clone` is checked by its flags. */
+const STARTS_PROCESS: Readonly<Record<string, readonly [x64: number, arm64: undefined]>> = {
+  fork: [57, undefined],
+  vfork: [58, undefined],
+}
+
 interface Machine {
   readonly audit: number
   readonly column: 0 | 1
@@ -63,6 +69,7 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 }
 
 const CLONE3 = 435
+const CLONE_THREAD = 0x10000
 /** `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID` and `NEWNET`. */
 const NEW_NAMESPACE = 0x7e020000
 /** `TIOCSTI` and `TIOCLINUX`: type into the terminal that the sandbox was started from. */
@@ -87,18 +94,21 @@ export interface SeccompOptions {
   readonly network: boolean
   /** Sockets with a path may be used. A network namespace does not separate them. */
   readonly localSockets: boolean
+  /** False: threads may be started, processes may not. */
+  readonly processes?: boolean
 }
 
 /** A filter for `bwrap --seccomp`; undefined on other processors. */
 export function seccompFilter(
-  { network, localSockets }: SeccompOptions,
+  { network, localSockets, processes = true }: SeccompOptions,
   arch: string = process.arch,
 ): Buffer | undefined {
   const machine = MACHINES[arch]
   if (machine === undefined) return undefined
   const { audit, column, clone, ioctl, socket, socketpair } = machine
   const families = localSockets ? [AF_UNIX, ...SEPARATED] : SEPARATED
-  const numbers = Object.values(REFUSED).flatMap((pair) => pair[column] ?? [])
+  const refused = processes ? REFUSED : { ...REFUSED, ...STARTS_PROCESS }
+  const numbers = Object.values(refused).flatMap((pair) => pair[column] ?? [])
   const program: number[][] = [
     [LOAD, 0, 0, ARCH],
     [JUMP_EQUAL, 1, 0, audit],
@@ -113,10 +123,16 @@ export function seccompFilter(
       [JUMP_EQUAL, 0, 1, number],
       [RETURN, 0, 0, fail(EPERM)],
     ]),
-    [JUMP_EQUAL, 0, 4, clone],
+    [JUMP_EQUAL, 0, processes ? 4 : 6, clone],
     [LOAD, 0, 0, FIRST],
     [JUMP_ANY_BIT, 0, 1, NEW_NAMESPACE],
     [RETURN, 0, 0, fail(EPERM)],
+    ...(processes
+      ? []
+      : [
+          [JUMP_ANY_BIT, 1, 0, CLONE_THREAD],
+          [RETURN, 0, 0, fail(EPERM)],
+        ]),
     [RETURN, 0, 0, ALLOW],
     ...(network
       ? []

@@ -2,7 +2,8 @@
  * The process of a sandboxed tool: loads its module, then answers calls. Only Node is available in
  * the sandbox, so it imports nothing but the protocol.
  */
-import http2 from 'node:http2'
+import type http2 from 'node:http2'
+import { createRequire } from 'node:module'
 import net from 'node:net'
 import { pathToFileURL } from 'node:url'
 import { receiveFrames, sendFrame } from './frames.js'
@@ -33,6 +34,9 @@ export interface SentError {
   readonly cause?: SentError
 }
 
+const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+
 type Tool = (args: unknown, context: object) => unknown
 
 const [, , file = '', exported = 'default', gateway = ''] = process.argv
@@ -56,16 +60,25 @@ function sent(thrown: unknown, depth = 0): SentError {
 
 async function answer(tool: Tool, request: ToolRequest): Promise<void> {
   const { id, args, idempotencyKey, attempt } = request
-  // Never aborted: to give up a call, the guard ends this process.
-  const { signal } = new AbortController()
+  let controller: AbortController | undefined
+  const context = {
+    idempotencyKey,
+    attempt,
+    use: (usage: unknown): void => reply({ id, use: usage }),
+    // Never aborted: to give up a call, the guard ends this process.
+    get signal(): AbortSignal {
+      return (controller ??= new AbortController()).signal
+    },
+  }
   try {
-    const use = (usage: unknown): void => reply({ id, use: usage })
-    const output = await tool(args, { signal, idempotencyKey, attempt, use })
-    reply({ id, output })
+    const output = tool(args, context)
+    reply({ id, output: isPromise(output) ? await output : output })
   } catch (error) {
     reply({ id, error: sent(error) })
   }
 }
+
+const REFUSED = { code: 'ECONNREFUSED', syscall: 'connect' }
 
 /**
  * Sends every TCP connection through the guard. Connections are redirected to a port on the loopback
@@ -75,27 +88,55 @@ function connectThroughGuard(descriptor: number): void {
   const { connect: nativeConnect } = net.Socket.prototype as {
     connect: (this: net.Socket, ...args: unknown[]) => net.Socket
   }
-  const pipe = new net.Socket({ fd: descriptor, readable: true, writable: true })
-  const session = http2.connect('http://guard', { createConnection: () => pipe })
-  session.unref()
-  session.on('error', () => {})
+  let session: http2.ClientHttp2Session | undefined
+  /** Most tools never connect, and loading HTTP/2 takes a tenth of the first call. */
+  const opened = (): http2.ClientHttp2Session => {
+    const { connect } = createRequire(import.meta.url)('node:http2') as typeof http2
+    const pipe = new net.Socket({ fd: descriptor, readable: true, writable: true })
+    const made = connect('http://guard', { createConnection: () => pipe })
+    made.unref()
+    return made.on('error', () => {})
+  }
   const ports = new Map<string, number>()
+  /** Streams to a target that the guard has connected, and that no connection uses yet. */
+  const connected = new Map<string, http2.ClientHttp2Stream[]>()
 
-  const relayTo = (host: string, port: number): number => {
-    const target = `${net.isIPv6(host) ? `[${host}]` : host}:${port}`
+  const relayTo = (target: string): number => {
     const known = ports.get(target)
     if (known !== undefined) return known
     const server = net.createServer({ pauseOnConnect: true, allowHalfOpen: true }, (inner) => {
-      const outer = session.request({ ':method': 'CONNECT', ':authority': target })
+      const outer = connected.get(target)?.shift()
+      if (outer === undefined || outer.closed) return inner.resetAndDestroy()
       inner.on('error', () => outer.close())
       outer.on('error', () => inner.resetAndDestroy())
       inner.pipe(outer).pipe(inner)
       inner.resume()
+      return inner
     })
     server.listen(0).unref()
-    const { port: own } = server.address() as net.AddressInfo
-    ports.set(target, own)
-    return own
+    const { port } = server.address() as net.AddressInfo
+    ports.set(target, port)
+    return port
+  }
+
+  /** Connects first. A connection that is accepted and then reset would leave some clients waiting for ever. */
+  const connectTo = (
+    target: string,
+    done: (error: Error | null, address: string) => void,
+  ): void => {
+    session ??= opened()
+    const outer = session.request({ ':method': 'CONNECT', ':authority': target })
+    const fail = (): void =>
+      done(Object.assign(new Error(`connect ECONNREFUSED ${target}`), REFUSED), '')
+    outer.once('error', fail)
+    outer.once('response', () => {
+      outer.off('error', fail)
+      outer.on('error', () => {})
+      const streams = connected.get(target)
+      if (streams === undefined) connected.set(target, [outer])
+      else streams.push(outer)
+      done(null, '127.0.0.1')
+    })
   }
 
   net.Socket.prototype.connect = function (this: net.Socket, ...args: unknown[]): net.Socket {
@@ -107,12 +148,17 @@ function connectThroughGuard(descriptor: number): void {
     // HTTP agents set an empty path.
     const isLocal = Boolean(options.path) || options.port === undefined
     if (isLocal) return nativeConnect.apply(this, args)
-    const port = relayTo(options.host ?? 'localhost', Number(options.port))
+    const host = options.host ?? 'localhost'
+    const target = `${net.isIPv6(host) ? `[${host}]` : host}:${options.port}`
     const redirected = {
       ...options,
-      host: '127.0.0.1',
-      port,
-      lookup: undefined,
+      // A name, so that Node asks `lookup` and waits for it.
+      host: 'relay.invalid',
+      port: relayTo(target),
+      family: 4,
+      autoSelectFamily: false,
+      lookup: (_name: string, _options: unknown, done: (...found: unknown[]) => void) =>
+        connectTo(target, (error, address) => done(error, address, 4)),
       localAddress: undefined,
     }
     return nativeConnect.call(

@@ -7,11 +7,13 @@ import { outsideRuns } from '@retake/engine/hook'
 import type { CallUsage } from '@retake/tape/format'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { isBelow } from '../bounds/file-roots.js'
+import type { Scopes } from '../bounds/scopes.js'
 import { currentBounds } from '../enforcement/current-bounds.js'
 import { guardRoot } from '../package-root.js'
 import { GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
-import type { SandboxLimits, SandboxedModule, ToolContext, ToolFunction } from '../guarded-tool.js'
+import { onAbort } from '../limits/execute-tool.js'
+import type { GuardedTool, SandboxLimits, SandboxedModule, ToolContext } from '../guarded-tool.js'
 import {
   bubblewrapArguments,
   closeSeccompFilter,
@@ -28,8 +30,9 @@ import type { SentError, ToolRequest } from './tool-child.js'
 
 const CHILD = fileURLToPath(new URL('bundle/tool-child.js', guardRoot))
 
-/** Idle processes by tool and scopes, least recently used first. */
+/** Idle processes by tool and walls, least recently used first. */
 const idle = new Map<string, ToolProcess[]>()
+let idleCount = 0
 const IDLE_MAX = 4
 const IDLE_MAX_ALL = 16
 
@@ -37,43 +40,73 @@ const IDLE_MAX_ALL = 16
 export function sandboxedTool(
   name: string,
   options: SandboxedModule,
-): ToolFunction<unknown, unknown> {
+): Required<Pick<GuardedTool, 'run' | 'prepare'>> {
   const { module, export: exported = 'default', sandbox = true } = options
   const limits: SandboxLimits = typeof sandbox === 'object' ? sandbox : {}
   const file = path.resolve(module.startsWith('file:') ? fileURLToPath(module) : module)
+  const code = JSON.stringify([file, exported, limits])
   const missing = findBubblewrap()
   if ('why' in missing && sandbox !== 'best-effort')
     throw new GuardError(guardErrors.sandboxMissing(name, missing.why))
-  return async (args, context) => {
-    const bounds = currentBounds()
-    return outsideRuns(async () => {
-      const scopes = bounds.flatMap((each) => each.scopes)
-      // Relative paths mean the same to the tool and to the guard.
-      const confinement = confinementOf(scopes, process.cwd())
-      const sockets = recentSockets(confinement)
-      const key = JSON.stringify([file, exported, limits, confinement, sockets])
-      const tool =
-        idleProcess(key) ?? new ToolProcess({ name, file, exported, limits, confinement })
-      try {
-        return await tool.call(args, context, bounds)
-      } finally {
-        wait(key, tool)
-      }
-    })
+  let recent: Walls | undefined
+  const wallsFor = (scopes: readonly Scopes[]): Walls =>
+    recent !== undefined && isRecent(recent, scopes) ? recent : (recent = wallsOf(scopes, code))
+  const start = ({ confinement }: Walls): ToolProcess =>
+    new ToolProcess({ name, file, exported, limits, confinement })
+  return {
+    run: (args, context) => {
+      const bounds = currentBounds()
+      return outsideRuns(() => {
+        const walls = wallsFor(scopesOf(bounds))
+        const tool = idleProcess(walls.key) ?? start(walls)
+        return tool.call(args, context, bounds, () => wait(walls.key, tool))
+      })
+    },
+    prepare: (scopes) =>
+      outsideRuns(() => {
+        const walls = wallsFor(scopes)
+        wait(walls.key, idleProcess(walls.key) ?? start(walls))
+      }),
   }
 }
+
+/** The array itself for a single call, which is the same for all calls of its tool. */
+const scopesOf = (bounds: readonly CallBounds[]): readonly Scopes[] =>
+  bounds.length === 1 && bounds[0] ? bounds[0].scopes : bounds.flatMap((each) => each.scopes)
+
+/** The sandbox for a call, and the key of processes that have the same one. */
+interface Walls {
+  readonly scopes: readonly Scopes[]
+  readonly at: number
+  readonly confinement: Confinement
+  readonly key: string
+}
+
+function wallsOf(scopes: readonly Scopes[], code: string): Walls {
+  // Relative paths mean the same to the tool and to the guard.
+  const confinement = confinementOf(scopes, process.cwd())
+  const walls = JSON.stringify(confinement)
+  const key = [code, walls, JSON.stringify(recentSockets(confinement, walls))].join('\n')
+  return { scopes, at: performance.now(), confinement, key }
+}
+
+/** Looking at folders, tapes and sockets costs more than a call, so calls in a row share one look. */
+const isRecent = ({ at, confinement, ...walls }: Walls, scopes: readonly Scopes[]): boolean =>
+  walls.scopes === scopes && performance.now() - at < WALLS_MS && confinement.cwd === process.cwd()
+
+const WALLS_MS = 20
 
 /** Stores a process for the next call, and ends the least recently used ones. */
 function wait(key: string, tool: ToolProcess): void {
   const waiting = idle.get(key) ?? []
-  if (tool.isAlive && waiting.length < IDLE_MAX) waiting.push(tool)
-  else tool.end()
+  if (!tool.isAlive || waiting.length >= IDLE_MAX) return tool.end()
+  waiting.push(tool)
+  idleCount += 1
   idle.delete(key)
   idle.set(key, waiting)
-  let left = [...idle.values()].flat().length - IDLE_MAX_ALL
   for (const [each, processes] of idle) {
-    if (left <= 0) return
-    left -= processes.length
+    if (idleCount <= IDLE_MAX_ALL) return
+    idleCount -= processes.length
     idle.delete(each)
     for (const unused of processes) unused.end()
   }
@@ -82,8 +115,10 @@ function wait(key: string, tool: ToolProcess): void {
 /** Takes an idle process that is still alive. */
 function idleProcess(key: string): ToolProcess | undefined {
   const waiting = idle.get(key)
-  for (let tool = waiting?.pop(); tool !== undefined; tool = waiting?.pop())
+  for (let tool = waiting?.pop(); tool !== undefined; tool = waiting?.pop()) {
+    idleCount -= 1
     if (tool.isAlive) return tool
+  }
   return undefined
 }
 
@@ -100,7 +135,9 @@ class ToolProcess {
   readonly #child: ChildProcess
   readonly #channel: net.Socket
   #receive: (reply: unknown) => void = () => {}
+  #fail: (error: Error) => void = () => {}
   readonly #ready: Promise<void>
+  #isReady = false
   #bounds: readonly CallBounds[] = []
   #lastId = 0
   isAlive = true
@@ -115,9 +152,13 @@ class ToolProcess {
     )
     const pipe = this.#child.stdio[GATEWAY_FD]
     if (pipe instanceof net.Socket) openGateway(pipe.unref(), () => this.#bounds)
-    this.#child.once('exit', () => this.end())
+    this.#child.once('exit', (code, signal) => {
+      this.end()
+      this.#fail(ended(code, signal))
+    })
     this.#ready = this.#started(options.name)
     this.#ready.catch(() => {})
+    this.#setReferenced(false)
   }
 
   /** Resolves when the module is loaded. If the process ends before, its output is the reason. */
@@ -134,7 +175,10 @@ class ToolProcess {
         if (printed !== '') process.stderr.write(printed ?? '')
         printed = undefined
         if (isObject(reply) && isSentError(reply['broken'])) reject(rebuilt(reply['broken']))
-        else resolve()
+        else {
+          this.#isReady = true
+          resolve()
+        }
       }
       this.#child.once('error', reject)
       this.#child.once('exit', (code, signal) => {
@@ -148,61 +192,68 @@ class ToolProcess {
     })
   }
 
-  async call(args: unknown, context: ToolContext, bounds: readonly CallBounds[]): Promise<unknown> {
+  /** One promise for the whole call: each further one would cost a tenth of a warm call. */
+  call(
+    args: unknown,
+    context: ToolContext,
+    bounds: readonly CallBounds[],
+    released: () => void,
+  ): Promise<unknown> {
     this.#setReferenced(true)
     // Only ending the process stops code that never returns.
-    const kill = (): void => this.end()
-    context.signal.addEventListener('abort', kill, { once: true })
-    try {
-      await this.#ready
-      this.#bounds = bounds
-      return await this.#answer(args, context)
-    } finally {
-      this.#bounds = []
-      context.signal.removeEventListener('abort', kill)
-      this.#setReferenced(false)
-    }
+    onAbort(context, () => this.end())
+    const { idempotencyKey, attempt, use } = context
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        this.#receive = this.#fail = () => {}
+        this.#bounds = []
+        onAbort(context, undefined)
+        this.#setReferenced(false)
+        released()
+      }
+      const fail = (error: unknown): void => {
+        done()
+        reject(error)
+      }
+      // Any code in the sandbox may have sent it.
+      const receive = (reply: unknown): void => {
+        if (!isObject(reply) || reply['id'] !== id) return
+        if ('use' in reply) return count(reply['use'] as CallUsage)
+        const error = isSentError(reply['error']) && refusalOr(reply['error'], this.#bounds)
+        if (!('output' in reply))
+          return fail(error || new Error('The tool failed without an error.'))
+        done()
+        resolve(reply['output'])
+      }
+      const count = (usage: CallUsage): void => {
+        try {
+          use(usage)
+        } catch (error) {
+          this.end()
+          fail(error)
+        }
+      }
+      const send = (): void => {
+        this.#receive = receive
+        this.#fail = fail
+        this.#bounds = bounds
+        const request: ToolRequest = { id, args, idempotencyKey, attempt }
+        try {
+          sendFrame(this.#channel, request)
+        } catch (error) {
+          fail(error)
+        }
+      }
+      if (this.#isReady) send()
+      else this.#ready.then(send, fail)
+    })
   }
 
   end(): void {
     if (!this.isAlive) return
     this.isAlive = false
     outsideRuns(() => this.#child.kill('SIGKILL'))
-  }
-
-  #answer(args: unknown, { idempotencyKey, attempt, use }: ToolContext): Promise<unknown> {
-    const id = ++this.#lastId
-    return new Promise((resolve, reject) => {
-      const done = (): void => {
-        this.#receive = () => {}
-        this.#child.off('exit', exit)
-      }
-      // Any code in the sandbox may have sent it.
-      this.#receive = (reply) => {
-        if (!isObject(reply) || reply['id'] !== id) return
-        if ('use' in reply) return count(reply['use'] as CallUsage)
-        done()
-        if ('output' in reply) resolve(reply['output'])
-        else if (isSentError(reply['error'])) reject(refusalOr(reply['error'], this.#bounds))
-        else reject(new Error('The tool failed without an error.'))
-      }
-      const count = (usage: CallUsage): void => {
-        try {
-          use(usage)
-        } catch (error) {
-          done()
-          this.end()
-          reject(error)
-        }
-      }
-      const exit = (code: number | null, signal: NodeJS.Signals | null): void => {
-        done()
-        reject(ended(code, signal))
-      }
-      this.#child.once('exit', exit)
-      const request: ToolRequest = { id, args, idempotencyKey, attempt }
-      sendFrame(this.#channel, request)
-    })
   }
 
   #setReferenced(isNeeded: boolean): void {
@@ -340,7 +391,7 @@ function refusalOr(error: SentError, bounds: readonly CallBounds[]): Error {
   const chain = [error]
   for (let cause = error.cause; cause !== undefined; cause = cause.cause) chain.push(cause)
   const isCutOff = chain.some(({ fields }) =>
-    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(String(fields['code'])),
+    /^(?:ECONNREFUSED|ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(String(fields['code'])),
   )
   const rebuiltError = rebuilt(error)
   if (refused !== undefined && isCutOff) rebuiltError.cause = refused

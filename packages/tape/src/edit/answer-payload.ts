@@ -37,7 +37,7 @@ const bodyPayload = (body: {
     : { kind: 'text', data: { text: body.text } }
 }
 
-/** The body that a payload of kind `json`, `text` or `base64` stands for. */
+/** The body that a payload of kind `json`, `text` or `base64` represents. */
 export const payloadBytes = ({ kind, data }: Payload): Uint8Array => {
   if (kind === 'text') return new TextEncoder().encode(memberText(data, 'text'))
   if (kind === 'base64') return bytesOf(memberText(data, 'base64'))
@@ -100,7 +100,7 @@ const zeroed = (value: unknown): unknown => {
 }
 
 /**
- * The payload of a file that stands in for the whole answer of a step: JSON
+ * The payload of a file that replaces the whole answer of a step: JSON
  * where the recorded answer is JSON, a message of a model or the result of a
  * tool; else the bytes as they are.
  */

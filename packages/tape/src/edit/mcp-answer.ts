@@ -52,7 +52,7 @@ export const editedStream = (
     return new TextEncoder().encode(eventId === undefined ? text : `id: ${eventId}\n${text}`)
   })
 
-/** The bytes of a pipe that carry an answer, with another one in its place; what stands beside it stays. */
+/** The bytes of a pipe that carry an answer, with another one in its place; the bytes beside it stay. */
 export const editedPipe = (tape: TapeLike, step: Step, answer: unknown): Uint8Array => {
   const decoder = new TextDecoder()
   const text = step.answerSeqs

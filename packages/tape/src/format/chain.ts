@@ -25,6 +25,60 @@ export interface HashChain {
 /** Heavy bodies up to here are linked as they are, longer ones by their sha256. */
 export const SHORT_BODY_MAX_BYTES = 511
 
+/** An event as its link covers it. */
+export interface LinkedEvent {
+  readonly text: Uint8Array
+  /** Length of the body. */
+  readonly size: number
+  /** The body, or of a heavy event whose body is not short its sha256. */
+  readonly body: Uint8Array | string
+}
+
+/** Everything that the hash of a heavy event covers. */
+export interface ChainLink {
+  /** The link before, or the hash of light events that were too many to gather. */
+  readonly from: string
+  readonly lights: readonly LinkedEvent[]
+  readonly event: LinkedEvent
+}
+
+const linkedBytes = ({ text, size, body }: LinkedEvent): number =>
+  text.length + digitCount(size) + 2 + body.length
+
+/** The link of a heavy event; `from` is the link before it, `lights` the events between them. */
+export function chainLink(
+  platform: TapePlatform,
+  from: string,
+  lights: readonly LinkedEvent[],
+  event: LinkedEvent,
+): ChainLink {
+  let link = { from, lights: [] as LinkedEvent[] }
+  let used = from.length + 1
+  for (const light of lights) {
+    link.lights.push(light)
+    used += linkedBytes(light)
+    if (used <= GATHERED_MAX_BYTES) continue
+    link = { from: hashOf(platform, link.from, link.lights), lights: [] }
+    used = link.from.length + 1
+  }
+  return { ...link, event }
+}
+
+/** Hash of a heavy event, from everything that it covers. */
+export const linkHash = (platform: TapePlatform, { from, lights, event }: ChainLink): string =>
+  hashOf(platform, from, [...lights, event])
+
+function hashOf(platform: TapePlatform, from: string, events: readonly LinkedEvent[]): string {
+  const sha = platform.createSha256()
+  sha.update(`${from}\n`)
+  for (const { text, size, body } of events) {
+    sha.update(text)
+    sha.update(`\n${size}\n`)
+    sha.update(body)
+  }
+  return sha.hex()
+}
+
 /** More than this is not gathered: what there is becomes one hash. */
 const GATHERED_MAX_BYTES = 1 << 15
 /** Grows as needed: most runs are short, and a server records many at the same time. */

@@ -52,15 +52,23 @@ const CRC_DIGITS = 8
 /** Bytes that the CRC of a line does not cover: itself and the end. */
 const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 
-/** An event as JSON with its type first. */
+/** An event as JSON with its type first. Chunks, which most events of a stream are, take a shortcut. */
 export function eventJson(event: NewEvent): string {
+  if (event.type === 'deliver' && event.part === 'chunk' && isPlainChunk(event))
+    return `{"type":"deliver","part":"chunk","op":${event.op}}`
   const json = JSON.stringify(event)
   if (json.startsWith('{"type":')) return json
   const { type, ...rest } = event
   return JSON.stringify({ type, ...rest })
 }
 
-/** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
+/** True for exactly the keys of the shortcut, in its order. */
+const isPlainChunk = (event: NewEvent): boolean => {
+  const keys = Object.keys(event)
+  return keys.length === 3 && keys[0] === 'type' && keys[1] === 'part'
+}
+
+/** Event as it is on the tape: `seq`, `at` and `type` first, in this order. */
 export const eventText = (event: NewEvent, seq: number, at: number): string =>
   `{"seq":${seq},"at":${at},${eventJson(event).slice(1)}`
 
@@ -135,7 +143,7 @@ export function readLine(
   }
 }
 
-/** CRC of the line `bytes[from, to)`, of whatever kind; -1 when it is not the one that stands at its end. */
+/** CRC of the line `bytes[from, to)`, of whatever kind; -1 if it is not the one at its end. */
 export function checkLine(
   platform: TapePlatform,
   seed: number,

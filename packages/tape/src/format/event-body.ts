@@ -34,5 +34,5 @@ export const decodeJson = (json: string): unknown => {
   return mayContainTags(json) ? fromWire(wire) : wire
 }
 
-/** Without the key of a tag a wire value is what it stands for. An escape might hide the key. */
+/** Without the key of a tag a wire value is the value itself. An escape might hide the key. */
 const mayContainTags = (json: string): boolean => json.includes('"$"') || json.includes('\\u')

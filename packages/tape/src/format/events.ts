@@ -36,7 +36,7 @@ export interface RunEvent extends EventBase {
   readonly node: string
   /** Behaviours of the recorder that replay must repeat, by name. */
   readonly flags: readonly string[]
-  /** Set on a branch: the run it goes on from. */
+  /** Set on a branch: the run it continues. */
   readonly parent?: ParentLink
   /** Set if the tape was not synced while it was written; missing for `machine`. */
   readonly durability?: Durability
@@ -122,10 +122,32 @@ export interface RunDetails {
   readonly stdio?: Readonly<Record<string, unknown>>
   readonly platform?: string
   readonly branch?: BranchDetails
+  /** Set for a process that another recorded run started: that run, and the event there. */
+  readonly startedBy?: { readonly run: string; readonly seq: number }
   /** Set instead of `entry` when a command of any language was recorded: program and arguments. */
   readonly command?: readonly string[]
+  /** Set on a copy that `retake scrub` wrote: the digest of the original. */
+  readonly scrubbedFrom?: string
+  /** Set if personal data in that copy was replaced by pseudonyms: names the key, see `VaultKey`. */
+  readonly pseudonymKey?: string
   /** Set when exchanges were recorded by a proxy, outside of the program that made them. */
   readonly proxy?: ProxyDetails
+  /** Set when the run was not recorded but imported: it can be read and compared, never run again. */
+  readonly imported?: ImportDetails
+}
+
+/** Where an imported run comes from. */
+export interface ImportDetails {
+  /** Format that was read, such as `otlp` or `har`. */
+  readonly from: string
+  /** File or address that it was read from. */
+  readonly source?: string
+  /** Id of the trace there. */
+  readonly trace?: string
+  /** Spans or requests that the run has. */
+  readonly spans: number
+  /** Problems in words, with their counts. */
+  readonly problems?: Readonly<Record<string, number>>
 }
 
 /** How requests reached a recording proxy. A replay needs the same names and variables. */
@@ -199,7 +221,7 @@ export interface DrawEvent extends EventBase {
 export interface FrameworkScope {
   readonly kind: FrameworkScopeKind
   readonly name: string
-  /** Tells two at once with one name apart. */
+  /** Distinguishes two concurrent ones with the same name. */
   readonly id?: string
 }
 export type FrameworkScopeKind = 'workflow' | 'agent' | 'node' | 'task' | 'tool' | 'server'
@@ -356,7 +378,7 @@ export type BodyForm = 'bytes' | 'text' | 'json'
 
 export type HeaderPair = readonly [name: string, value: string]
 
-/** An error as it goes on tape: enough to build one that no caller can tell apart. */
+/** An error as it is recorded: enough to build one that no caller can distinguish. */
 export interface RecordedError {
   /** Constructor name. */
   readonly class: string
@@ -391,6 +413,22 @@ const HEAVY: ReadonlySet<TapeEvent['type']> = new Set([
   'result',
 ])
 export const isHeavy = (type: TapeEvent['type']): boolean => HEAVY.has(type)
+
+/**
+ * Flag of runs that are recorded for receipts: the seal is signed, heavy events have a `salt`, and
+ * a `linkNote` separates them from light events before them.
+ */
+export const RECEIPTS_FLAG = 'receipts'
+
+/** Ends a link of the hash chain. Nothing reads it. */
+export const linkNote = { type: 'note', kind: 'kept', name: 'link' } as const
+
+export const isLinkNote = (event: NewEvent): boolean =>
+  event.type === 'note' && event.kind === linkNote.kind && event.name === linkNote.name
+
+/** Decision of a guard about the call that follows. */
+export const isGuardDraw = (event: NewEvent): boolean =>
+  event.type === 'draw' && (event.kind === 'guard' || event.kind === 'guard-before')
 
 export const isDelivery = (event: TapeEvent): event is DeliveryEvent =>
   event.type === 'deliver' || event.type === 'response' || event.type === 'result'

@@ -50,7 +50,7 @@ export class Frame {
     return this.line.stored > 0 ? this.bodyOffset + this.line.stored + 1 : this.bodyOffset
   }
 
-  /** The event as it stands on tape. */
+  /** The event as it is on the tape. */
   get eventText(): string {
     return this.#platform.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
   }

@@ -8,7 +8,7 @@ import { MerkleTreeUntil2 } from './past-until-2.js'
 export interface Integrity {
   chain(head?: string): HashChain
   tree(): HashTree
-  /** Heavy bodies longer than this are linked by their sha256, which stands in the envelope. */
+  /** Heavy bodies longer than this are linked by their sha256, which is in the envelope. */
   readonly shortBodyMaxBytes: number
 }
 

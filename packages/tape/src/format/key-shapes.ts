@@ -31,14 +31,18 @@ export const hasKeyShape = (text: string): boolean => text.search(ANY_KEY) >= 0
 /**
  * Text with every key in it replaced by a placeholder of the same length. Masking twice
  * changes nothing, so what a replay sends can be masked like what was recorded.
- * Not promised: a key that is encoded, compressed or split over two texts is not found.
+ * Not promised: a key that is encoded is not found; see `redactText`.
  *
  * Every body that is recorded comes through here, so each kind of shape is searched in
  * the way that is fastest for it; one expression for all takes five times as long.
  */
 export function maskKeys(text: string): string {
-  if (text.length < SHORTEST_KEY) return text
-  let masked = maskTokens(text)
+  return text.length < SHORTEST_KEY ? text : maskPhrases(maskTokens(text))
+}
+
+/** The shapes that are not one word: passwords of addresses, and private keys. */
+export function maskPhrases(text: string): string {
+  let masked = text
   if (masked.includes('://') && masked.includes('@')) masked = masked.replaceAll(PASSWORDS, hidden)
   if (masked.includes('PRIVATE KEY')) masked = masked.replaceAll(PRIVATE_KEYS, hidden)
   return masked

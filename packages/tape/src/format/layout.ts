@@ -7,7 +7,7 @@ import { PackedFrames } from './packed-frames.js'
 import { PlainFrames } from './plain-frames.js'
 import { readRunFrame, recover } from './recovery.js'
 
-/** `ended`: the run came to its end but was not sealed. `truncated`: neither, it was killed or still goes on. */
+/** `ended`: the run came to its end but was not sealed. `truncated`: neither, it was killed or is still running. */
 export type TapeStatus = 'sealed' | 'ended' | 'truncated'
 
 /** Where the records of a tape are. */

@@ -58,6 +58,60 @@ export class MerkleTree implements HashTree {
   }
 }
 
+/** One level of the way from a leaf to the root: the hashes under one node, without the one that is proven. */
+export interface ProofLevel {
+  /** Index of the proven hash under its node. */
+  readonly at: number
+  readonly beside: readonly string[]
+}
+
+/**
+ * Levels that lead from leaf `index` to the root of a `MerkleTree` of these leaves. Its length is the
+ * logarithm of their number to base 16, with at most 15 hashes per level.
+ */
+export function merkleProof(
+  platform: TapePlatform,
+  leaves: readonly string[],
+  index: number,
+): ProofLevel[] {
+  const proof: ProofLevel[] = []
+  let level = leaves
+  for (let at = index; level.length > 1; at = Math.floor(at / WIDTH)) {
+    const from = at - (at % WIDTH)
+    const group = level.slice(from, from + WIDTH)
+    proof.push({ at: at - from, beside: group.toSpliced(at - from, 1) })
+    const nodes: string[] = []
+    for (let start = 0; start < level.length; start += WIDTH)
+      nodes.push(nodeHash(platform, level.slice(start, start + WIDTH)))
+    level = nodes
+  }
+  return proof
+}
+
+/** Index of the leaf that a proof belongs to. */
+export const provenIndex = (proof: readonly ProofLevel[]): number =>
+  proof.reduceRight((index, { at }) => index * WIDTH + at, 0)
+
+/** The root that a proof leads to; undefined if it is not one that `merkleProof` makes. */
+export function provenRoot(
+  platform: TapePlatform,
+  leafHex: string,
+  proof: readonly ProofLevel[],
+): string | undefined {
+  let hash = leafHex
+  for (const { at, beside } of proof) {
+    if (at > beside.length || beside.length >= WIDTH) return undefined
+    hash = nodeHash(platform, beside.toSpliced(at, 0, hash))
+  }
+  return hash
+}
+
+function nodeHash(platform: TapePlatform, hashes: readonly string[]): string {
+  const bytes = new Uint8Array(hashes.length * HASH_BYTES)
+  for (const [at, hash] of hashes.entries()) putHex(hash, bytes, at * HASH_BYTES)
+  return platform.sha256(bytes)
+}
+
 const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 

@@ -6,7 +6,7 @@ import { joinBytes } from './bytes.js'
 
 /**
  * A packed tape keeps its run record, its seal and its index as they are. All
- * records between them stand in blocks:
+ * records between them are in blocks:
  *
  *     {"pack":{…}} TAB {"stored":…,"size":…,"crc":"…"} LF <raw deflate> LF
  *

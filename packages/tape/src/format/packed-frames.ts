@@ -19,7 +19,7 @@ interface OpenBlock {
   readonly frames: readonly Frame[]
 }
 
-/** Records of a packed tape: the first and the last stand alone, the others in blocks. */
+/** Records of a packed tape: the first and the last are alone, the others in blocks. */
 export class PackedFrames implements Frames {
   readonly count: number
   readonly #platform: TapePlatform

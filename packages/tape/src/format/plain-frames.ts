@@ -7,7 +7,7 @@ import { type Frame, type Frames, readFrame } from './frames.js'
 const NEWLINE = 10
 const WINDOW_MAX_BYTES = 1 << 20
 
-/** Records that stand in the file one after the other, as the writer left them. */
+/** Records one after the other in the file, as the writer left them. */
 export class PlainFrames implements Frames {
   readonly count: number
   readonly #platform: TapePlatform

@@ -1,5 +1,5 @@
 /**
- * Text that is needed for every record, written as bytes where it will stand: to build
+ * Text that is needed for every record, written as bytes at its final place: to build
  * strings first would cost more than everything else about a record. Each function
  * answers with the place behind what it wrote.
  */

@@ -24,7 +24,7 @@ const REUSED_BYTES_MAX = 1 << 17
 const FIRST_BYTES = 1 << 13
 
 /**
- * Records as bytes, each written where it will stand: first its event, then its
+ * Records as bytes, each written at its final place: first its event, then its
  * envelope, then the rest. What is not finished is written over by the next event.
  */
 export class RecordBuffer {
@@ -34,7 +34,7 @@ export class RecordBuffer {
   #used = 0
   /** Up to here the one under way is written. */
   #at = 0
-  /** What follows the last record: stored bytes that are too large to be copied. */
+  /** Stored bytes after the last record that are too large to be copied. */
   #large: Uint8Array | undefined
 
   constructor(platform: WriterPlatform) {
@@ -45,7 +45,7 @@ export class RecordBuffer {
     return this.#used === 0
   }
 
-  /** What there is has to be taken before the next record. */
+  /** True if the content has to be taken before the next record. */
   get isFull(): boolean {
     return this.#used > REUSED_BYTES_MAX || this.#large !== undefined
   }

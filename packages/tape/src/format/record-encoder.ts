@@ -53,7 +53,7 @@ export class RecordEncoder {
     return this.#records.isEmpty
   }
 
-  /** What there is has to be taken before the next event. */
+  /** True if the content has to be taken before the next event. */
   get isFull(): boolean {
     return this.#records.isFull
   }
@@ -98,7 +98,7 @@ export class RecordEncoder {
     return this.#records.take()
   }
 
-  /** What finishes the tape: its seal and its index, to be written together. */
+  /** The seal and the index, which finish the tape and are written together. */
   encodeSeal(at: number, sign?: SealSigner): readonly Uint8Array[] {
     const statement: SealStatement = {
       count: this.#seq,

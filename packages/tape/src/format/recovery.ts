@@ -27,7 +27,7 @@ export interface RunFrame {
 /**
  * Finds the run record, or says why there is none. Every format that was ever
  * written starts with the same few bytes, so that a tape from the future can
- * be told from a file that is no tape at all.
+ * be distinguished from a file that is not a tape at all.
  */
 export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: string): RunFrame {
   const size = window.source.size

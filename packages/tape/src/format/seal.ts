@@ -17,6 +17,23 @@ export const sealMessage = (seal: SealStatement): Uint8Array =>
     `retake seal 1\n${seal.count}\n${seal.chain}\n${seal.lights}\n${seal.root}\n`,
   )
 
+/** Checks an ed25519 signature; undefined if this platform cannot. Browsers only check asynchronously. */
+export type SignatureCheck = (
+  message: Uint8Array,
+  signature: Uint8Array,
+  publicKey: Uint8Array,
+) => boolean | undefined | Promise<boolean | undefined>
+
+/** Raw bytes of a signature and its key, both base64; undefined if they are not such. */
+export function signatureBytes(
+  key: string,
+  signature: string,
+): { readonly key: Uint8Array; readonly signature: Uint8Array } | undefined {
+  const bytes = { key: fromBase64(key), signature: fromBase64(signature) }
+  if (bytes.key?.length !== 32 || bytes.signature?.length !== 64) return undefined
+  return { key: bytes.key, signature: bytes.signature }
+}
+
 /** `unchecked`: there is a signature, but this platform cannot check it. */
 export type SignatureState = 'none' | 'valid' | 'invalid' | 'unchecked'
 
@@ -28,9 +45,9 @@ export function checkSignature(
 ): SignatureState {
   if (seal.key === undefined && seal.signature === undefined) return 'none'
   if (platform.verifyEd25519 === undefined) return 'unchecked'
-  const key = fromBase64(seal.key ?? '')
-  const signature = fromBase64(seal.signature ?? '')
-  if (key?.length !== 32 || signature?.length !== 64) return 'invalid'
+  const bytes = signatureBytes(seal.key ?? '', seal.signature ?? '')
+  if (bytes === undefined) return 'invalid'
+  const { key, signature } = bytes
   return platform.verifyEd25519(sealMessage(statement), signature, key) ? 'valid' : 'invalid'
 }
 

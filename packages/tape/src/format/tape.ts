@@ -41,13 +41,13 @@ export function migrationFrom(
 
 export interface TapeOptions {
   readonly migrations?: readonly Migration[]
-  /** The tape of the run that a branch goes on from. Without it only the branch's own events can be read. */
+  /** The tape of the run that a branch continues. Without it only the branch's own events can be read. */
   readonly parent?: Tape
 }
 
 /**
  * A tape that can be read, from whatever surroundings. It shows what was there
- * when it was opened; a recording that goes on is seen by opening it again.
+ * when it was opened; open it again to see what a recording added since.
  *
  * A branch is shown as one whole run: the events it shares with its parent are
  * read from the parent's tape, its own are numbered on from there.
@@ -107,7 +107,7 @@ export class Tape {
     return new Tape(platform, openLayout(platform, source, path), path, options)
   }
 
-  /** Number of the first event that stands on this tape itself, not on its parent's; 0 when it is no branch. */
+  /** Number of the first event on this tape itself, not on its parent's; 0 if it is not a branch. */
   get ownFrom(): number {
     return this.#shift === 0 ? 0 : this.#shift + 1
   }
@@ -170,6 +170,25 @@ export class Tape {
    */
   get digest(): string {
     return this.chainAt(this.count - 1)
+  }
+
+  /** Records of this file: without those that a branch shares with its parent. */
+  get ownCount(): number {
+    return this.#frames.count
+  }
+
+  /** A record of this file as the hashes cover it. Positions are those in the file, not in the run. */
+  ownRecord(position: number): {
+    readonly text: Uint8Array
+    readonly envelope: Envelope
+    readonly body: Uint8Array
+  } {
+    const frame = this.#frames.frame(position)
+    return {
+      text: frame.eventBytes,
+      envelope: frame.envelope(),
+      body: this.#bodies.read(position),
+    }
   }
 
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */

@@ -38,7 +38,7 @@ export interface GuardIntent {
   readonly guard: string
   /** From 1, in the order in which calls of this guard were made. */
   readonly call: number
-  /** Of the tool and its canonical arguments. */
+  /** Digest of the tool and its canonical arguments. */
   readonly fingerprint: string
   /** From 1: how often this very call was made in this run so far. */
   readonly occurrence: number
@@ -81,7 +81,7 @@ export interface ArgumentDrift {
 }
 
 export interface DriftReason {
-  /** Of the argument, with `[]` for members of a list. */
+  /** Path of the argument, with `[]` for members of a list. */
   readonly path: string
   readonly what: string
   readonly weight: number

@@ -1,5 +1,11 @@
 import type { BodyForm, NoteEvent, RecordedError } from '../format/events.js'
-import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from './guard-facts.js'
+import type {
+  ApprovalFacts,
+  CallUsage,
+  GuardFacts,
+  GuardIntent,
+  ServedFrom,
+} from './guard-facts.js'
 import { fromBase64, toBase64 } from '../format/bytes.js'
 import type { TapeLike } from '../format/tape-like.js'
 
@@ -7,7 +13,7 @@ import type { TapeLike } from '../format/tape-like.js'
  * Notes of a guard, which no replay compares: under which policy and
  * where it ran, that somebody let a call through, what was spent beside the results
  * of calls, and the calls that its tools make of other guarded tools. Those happen
- * inside a call, so they are no part of what the agent did, and yet must not be lost.
+ * inside a call, so they are not part of what the agent did, and yet must not be lost.
  */
 export const GUARD_NOTES = {
   opened: 'guard',
@@ -70,9 +76,11 @@ export interface NestedResultNote {
 export interface ApprovedNote {
   /** The event, or the note, that started it. */
   readonly op: number
+  /** Who let it through. Also in its result, which older tapes only have there. */
+  readonly approval?: ApprovalFacts
 }
 
-/** A call that stands on the tape is made again, live: what was decided about it this time. */
+/** A recorded call is made again, live: the decision about it this time. */
 export interface DecidedAgainNote {
   readonly op: number
   readonly intent: GuardIntent
@@ -82,7 +90,7 @@ export interface DecidedAgainNote {
 
 /**
  * Something was spent of which no result tells: by `run.spend`, by an attempt before the
- * next one starts, by a tool after its call was over, by the run that this one goes on from
+ * next one starts, by a tool after its call was over, by the run that this one continues
  * after the point from which it does.
  */
 export interface SpentNote {
@@ -92,7 +100,7 @@ export interface SpentNote {
   readonly tool?: string
   /** The event, or the note, that started the call it belongs to. */
   readonly op?: number
-  /** The agent itself said so: what goes on from a recording hears it again. */
+  /** The agent itself said so: a run that continues a recording hears it again. */
   readonly isSaidAgain?: true
 }
 

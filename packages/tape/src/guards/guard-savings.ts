@@ -51,7 +51,7 @@ export function guardSavings(calls: Iterable<SettledCall>): GuardSavings {
 
 type Figures = Pick<SavedStep, 'tookMs' | 'usage'>
 
-/** The same, call by call: for a run that goes on. */
+/** The same, call by call: for a run that is still running. */
 export class SavingsTally {
   readonly #steps: SavedStep[] = []
   /** Figures of each call when it was last made. */

@@ -19,11 +19,11 @@ export interface GuardedCallOnTape {
   readonly facts: GuardFacts | undefined
   /**
    * As in `facts`. Without a result it is `in doubt`: it may have had its effect.
-   * Of a call that a rule asked about and nobody had let through, `stopped`.
+   * `stopped` for a call that a rule asked about and nobody allowed.
    */
   readonly state: GuardStatus
   readonly error: RecordedError | undefined
-  /** Made by a guarded tool, inside another call: it stands on the tape as notes. */
+  /** Made by a guarded tool, inside another call: it is on the tape as notes. */
   readonly isNested: boolean
   readonly callSeq: number
   readonly resultSeq: number | undefined

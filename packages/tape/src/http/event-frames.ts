@@ -33,7 +33,7 @@ interface StreamReading {
 
 const JSON_LINES = /^application\/(x-)?(ndjson|jsonl|json-lines|jsonlines)\b/i
 
-/** The events of a body by its content type; `undefined` when that is no stream. */
+/** The events of a body by its content type; `undefined` if that is not a stream. */
 export const readStream = (
   contentType: string,
   chunks: readonly TimedChunk[],
@@ -121,7 +121,7 @@ export interface EventFrames {
   readonly problem?: string
 }
 
-/** Two lengths and their checksum; the checksum of the message stands at its end. */
+/** Two lengths and their checksum; the checksum of the message is at its end. */
 const PRELUDE = 12
 const CHECKSUM = 4
 /** AWS allows 16 MB of payload and 128 KB of headers. */
@@ -129,7 +129,7 @@ const FRAME_BYTES_MAX = 17 * 1024 * 1024
 
 /**
  * Reads `application/vnd.amazon.eventstream` out of chunks cut anywhere.
- * Checksums are checked. Never throws: what is wrong with the bytes is told in
+ * Checksums are checked. Never throws: problems of the bytes are reported in
  * `problem`, and what came before it is given.
  */
 export const readEventFrames = (chunks: readonly TimedChunk[]): EventFrames => {

@@ -29,7 +29,7 @@ class HeaderMask {
   #lineLength = 0
   #value = ''
 
-  /** `onMasked` is told every value that was hidden. */
+  /** `onMasked` gets every value that was hidden. */
   constructor(
     names: Iterable<string>,
     readonly onMasked: (value: string) => void = () => {},
@@ -169,7 +169,7 @@ const mayBeHttp = (side: Http1Side, text: string): boolean => {
 const REQUEST_LINE = /^(\S+) (\S+) HTTP\/(1\.[01])$/
 const STATUS_LINE = /^HTTP\/(1\.[01]) (\d{3})(?: (.*))?$/
 
-/** The head of a message, or `undefined` when its first line is no such line. */
+/** The head of a message, or `undefined` if its first line is not one of a message. */
 const parseHead = <S extends Http1Side>(side: S, text: string): Http1Head<S> | undefined =>
   (side === 'request' ? parseRequestHead(text) : parseResponseHead(text)) as
     | Http1Head<S>

@@ -3,7 +3,7 @@ import type { ByteSource } from '../format/platform.js'
 import { tapeIsDirectory, tapeMissing, tapeUnreadable } from '../format/errors.js'
 import { closeSync, fstatSync, openSync, readSync } from './native.js'
 
-/** Files up to this size are read at once, so that no file stays open. */
+/** Files up to this size are read completely, so that no file stays open. */
 const WHOLE_MAX_BYTES = 4 << 20
 
 const openFiles = new FinalizationRegistry<number>((fd) => closeSync(fd))

@@ -32,7 +32,7 @@ export const {
   writevSync,
 } = fs
 
-export const { createHash, createPublicKey, hash, sign, verify } = crypto
+export const { createHash, createPublicKey, hash, randomBytes, sign, verify } = crypto
 export const { crc32, deflateRawSync, gunzipSync, inflateRawSync } = zlib
 
 /** Monotonic clock in milliseconds. */

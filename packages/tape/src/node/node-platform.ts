@@ -45,7 +45,7 @@ function memoryFor(bytes: number): { readonly windowBits: number; readonly memLe
   return { windowBits, memLevel: Math.min(8, windowBits - 6) }
 }
 
-/** What Node hands to the tape. */
+/** Hashing, compression and files of Node. */
 export const nodePlatform: WriterPlatform = {
   sha256: (data) => hash('sha256', data),
   createSha256: () => {

@@ -17,7 +17,7 @@ const storingPlatform = {
 
 /**
  * The bytes of a tape as they are best compressed as a whole: a packed tape whose
- * blocks are only stored. A tape without a seal is handed out as it stands in its
+ * blocks are only stored. A tape without a seal is returned as it is in its
  * file, without a torn tail. Every byte is checked first; throws `TAPE_CORRUPT`.
  */
 export function looseTape(file: string): Uint8Array {

@@ -65,7 +65,7 @@ export class TapeFile {
     }
   }
 
-  /** Opens a file to go on at `end`; what stands behind it is cut off. */
+  /** Opens a file to continue at `end`; everything after it is cut off. */
   static continueAt(path: string, end: number, durability: Durability): TapeFile {
     let fd: number
     try {

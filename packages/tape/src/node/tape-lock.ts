@@ -41,7 +41,7 @@ export class TapeLock {
   }
 }
 
-/** Whether a living process holds the lock of a tape. */
+/** True if a living process holds the lock of a tape. */
 export function isLocked(tape: string): boolean {
   const owner = readOwner(`${tape}.lock`)
   return owner !== undefined && isAlive(owner)
@@ -77,7 +77,7 @@ interface Owner {
 }
 
 /**
- * Removes the lock of a process that is gone. Of several that try at once one may
+ * Removes the lock of a process that is gone. Of several that try concurrently one may
  * do so, and only while the lock still is that process's: the one who was faster
  * may have taken it already.
  */

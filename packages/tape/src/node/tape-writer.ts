@@ -1,12 +1,24 @@
 import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
+import { eventJson } from '../format/codec.js'
+import { SHORT_BODY_MAX_BYTES } from '../format/chain.js'
 import { tapeFromPast, tapeMissing, tapeSealed } from '../format/errors.js'
-import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../format/events.js'
+import {
+  isGuardDraw,
+  isHeavy,
+  isLinkNote,
+  linkNote,
+  type NewEvent,
+  RECEIPTS_FLAG,
+  type RunDetails,
+  type RunEvent,
+  TAPE_FORMAT,
+} from '../format/events.js'
 import { openLayout } from '../format/layout.js'
 import { RecordEncoder, type SealSigner } from '../format/record-encoder.js'
 import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
-import { createPublicKey, existsSync, monotonicMs, sign } from './native.js'
+import { createPublicKey, existsSync, monotonicMs, randomBytes, sign } from './native.js'
 import { nodePlatform } from './node-platform.js'
 import { TapeFile } from './tape-file.js'
 import { TapeLock } from './tape-lock.js'
@@ -36,9 +48,18 @@ export class TapeWriter {
   readonly #encoder: RecordEncoder
   readonly #now: () => number
   readonly #lock: TapeLock
+  /** Set if receipts are to disclose single events of this tape. */
+  readonly #links: SeparateLinks | undefined
 
-  private constructor(file: TapeFile, lock: TapeLock, encoder: RecordEncoder, now: () => number) {
+  private constructor(
+    file: TapeFile,
+    lock: TapeLock,
+    encoder: RecordEncoder,
+    now: () => number,
+    flags: readonly string[],
+  ) {
     this.path = file.path
+    this.#links = flags.includes(RECEIPTS_FLAG) ? new SeparateLinks() : undefined
     this.#file = file
     this.#lock = lock
     this.#encoder = encoder
@@ -56,12 +77,13 @@ export class TapeWriter {
     const file = TapeFile.create(path, durability)
     const now = options.now ?? clockFrom(0)
     const lock = TapeLock.take(path)
-    const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now)
+    const writer = new TapeWriter(file, lock, new RecordEncoder(nodePlatform), now, run.flags)
     const { type, durability: _, ...rest } = run
     const said = durability === 'machine' ? {} : { durability }
     const event = { type, format: TAPE_FORMAT, ...rest, ...said } as const
     try {
-      writer.append(event, Buffer.from(JSON.stringify(details)))
+      const json = JSON.stringify(details)
+      writer.append(event, Buffer.from(writer.#links ? paddedJson(json) : json))
     } catch (error) {
       writer.close()
       throw error
@@ -100,7 +122,7 @@ export class TapeWriter {
     for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.body(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
     const file = TapeFile.continueAt(path, end, durability)
-    const writer = new TapeWriter(file, lock, encoder, now)
+    const writer = new TapeWriter(file, lock, encoder, now, tape.run.flags)
     if (durability === 'machine') syncing.add(writer)
     return writer
   }
@@ -197,8 +219,11 @@ export class TapeWriter {
 
   #encode(event: NewEvent, body: Uint8Array | undefined, json: string | undefined): number {
     this.#file.check()
+    const links = this.#links
+    const at = this.elapsed()
+    if (links?.isShared(event)) this.#encoder.encode(linkNote, at, undefined, saltedJson(linkNote))
     const { seq } = this.#encoder
-    this.#encoder.encode(event, this.elapsed(), body, json)
+    this.#encoder.encode(event, at, body, links ? saltedJson(event, json) : json)
     return seq
   }
 
@@ -206,6 +231,44 @@ export class TapeWriter {
     if (this.#encoder.isEmpty) this.#file.check()
     else this.#file.append(this.#encoder.take())
   }
+}
+
+/**
+ * A link covers light events as they are: to disclose a heavy event, all light events of its link
+ * have to be disclosed. This decides where a note has to end a link, so that a heavy event shares
+ * its link with nothing but the decision of a guard about it.
+ */
+class SeparateLinks {
+  #hasLights = true
+
+  isShared(event: NewEvent): boolean {
+    const isAlone = isHeavy(event.type) || isGuardDraw(event)
+    // A copy of a tape already has its notes.
+    const isShared = isAlone && this.#hasLights && event.type !== 'run' && !isLinkNote(event)
+    this.#hasLights = !isAlone
+    return isShared
+  }
+}
+
+const SALT_BYTES = 16
+
+/** Heavy events get a salt, so that nobody can guess a hidden one and compare hashes. */
+function saltedJson(event: NewEvent, json?: string): string | undefined {
+  if (!isHeavy(event.type)) return json
+  const salt = randomBytes(SALT_BYTES).toString('base64url')
+  // The events of a copied tape have one, which is not reused.
+  const { salt: _, ...rest } = event as NewEvent & { readonly salt?: string }
+  const unsalted = json ?? eventJson(rest)
+  return `${unsalted.slice(0, -1)},"salt":"${salt}"}`
+}
+
+/**
+ * Details that a receipt can hide: long enough to be linked by their hash, and with random
+ * white space at the end, so that the hash cannot be guessed.
+ */
+function paddedJson(json: string): string {
+  const length = Math.max(4 * SALT_BYTES, SHORT_BODY_MAX_BYTES + 1 - Buffer.byteLength(json))
+  return json + Array.from(randomBytes(length), (byte) => ' \t\n\r'[byte % 4]).join('')
 }
 
 /** The last few requests, oldest first: one per conversation that may go on. */

@@ -4,7 +4,7 @@ import { type JsonRecord, parseJson, recordOf, textOf } from '../values/json-sha
 /** A document that grows with the events of a stream. */
 export type Draft = Record<string, unknown>
 
-/** The JSON of each event; what is no object reads as an empty one. */
+/** The JSON of each event; anything but an object is read as an empty one. */
 export const eventData = (events: readonly SseEvent[]): JsonRecord[] =>
   events.map(({ data }) => recordOf(parseJson(data)))
 

@@ -28,7 +28,7 @@ export const unknownHttp: ModelApi = {
 export const findApi = (request: ProviderRequest): ModelApi => {
   const api = APIS.find((candidate) => candidate.matches(request))
   if (api === undefined) return unknownHttp
-  const provider = serverName(request.url) ?? api.provider
+  const provider = api.providerAt?.(request.url) ?? serverName(request.url) ?? api.provider
   return provider === api.provider ? api : { ...api, provider }
 }
 

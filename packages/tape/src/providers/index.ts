@@ -1,6 +1,8 @@
 /** APIs of models: who speaks them, what they say and what it costs. */
 export { clientProvider, findApi, PROVIDERS, routedProvider, scriptedAt } from './find-provider.js'
-export { messageText, toolCallsIn } from './message.js'
+export { importedModelUrl, isContent, isInput, roleOfSpan } from './imported/index.js'
+export type { SpanAttributes, SpanEvent, SpanRole } from './imported/index.js'
+export { CallNumbers, messageText, toolCallsIn } from './message.js'
 export type { Message, MessagePart, ToolCallPart, ToolResultPart } from './message.js'
 export type { Price, PriceTable } from './price.js'
 export { costUsd, findPrice, PRICES, PRICES_AS_OF } from './cost.js'

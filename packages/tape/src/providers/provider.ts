@@ -60,6 +60,8 @@ export interface ModelApi {
   /** Owner of the format; `findApi` replaces it by the name of a compatible server. */
   readonly provider: string
   readonly api: string
+  /** The provider that a URL of this API names, if its URLs name one. */
+  readonly providerAt?: (url: URL) => string
   /** By path and shape, not only by host: a model may answer from anywhere. */
   matches(request: ProviderRequest): boolean
   decodeRequest(request: ProviderRequest): DecodedRequest

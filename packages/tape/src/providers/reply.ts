@@ -61,7 +61,7 @@ export interface ReplyRequest {
   readonly body: JsonRecord
   readonly stream: boolean
   readonly model?: string
-  /** Of the server that the client means to reach. */
+  /** Dialect of the server that the client wants to reach. */
   readonly dialect?: ChatDialect
 }
 

@@ -15,7 +15,7 @@ export interface FrameLimits {
   readonly bytesMax?: number
 }
 
-/** A beginning of a response: the events of a stream, or the text where it is no stream of events. */
+/** A beginning of a response: the events of a stream, or the text if it is not a stream of events. */
 export type ResponsePart =
   | { readonly events: readonly SseEvent[] }
   | { readonly text: string; readonly json: undefined }

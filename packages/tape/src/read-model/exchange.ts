@@ -132,7 +132,7 @@ export class ExchangeReader {
     return (this.#provider ??= findApi(this.#providerRequest()))
   }
 
-  /** Read from events alone, except on sockets, where it stands in the bytes. */
+  /** Read from events alone, except on sockets, where it is in the bytes. */
   get head(): AnswerHead | undefined {
     this.#head ??= { value: this.#readHead() }
     return this.#head.value

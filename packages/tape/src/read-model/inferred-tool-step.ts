@@ -6,7 +6,7 @@ import type { CallDetail, StepKind, StepState } from './step.js'
 
 /**
  * A tool call that was not wrapped: the model asked for it in one exchange and
- * its result stands in a later one. Its times are those of the two exchanges.
+ * its result is in a later one. Its times are those of the two exchanges.
  */
 export class InferredToolStep extends StepBase {
   readonly kind: StepKind = 'tool'

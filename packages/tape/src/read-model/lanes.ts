@@ -25,7 +25,7 @@ export interface Lane {
 
 export interface LaneOptions {
   /**
-   * Asked where the order alone cannot tell: whether step `op` goes on with
+   * Called where the order alone is not enough: true if step `op` continues
    * what the `earlier` steps of a lane began, rather than being what comes
    * after all lanes have joined.
    */

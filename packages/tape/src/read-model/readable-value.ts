@@ -3,6 +3,20 @@ import { decodeBody } from '../format/event-body.js'
 import { fromWire } from '../values/from-wire.js'
 import { clipText } from '../format/clip-text.js'
 
+/** Characters that are searched for marks; titles show fewer. */
+const MARKED_MAX = 1000
+
+/** Markdown as the words it shows: without marks of emphasis, headings, lists, code, links. */
+export const withoutMarkdown = (text: string): string =>
+  text
+    .slice(0, MARKED_MAX)
+    .replaceAll(/^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+/gm, '')
+    .replaceAll(/^[ \t]*`{3}.*$/gm, '')
+    .replaceAll(/!?\[([^[\]]*)\]\([^()\s]*\)/g, '$1')
+    .replaceAll(/(?<!\w)(\*{1,3}|~~)(?=\S)([^*~\n]+?)(?<=\S)\1/g, '$2')
+    .replaceAll(/(?<!\w)(_{1,3})(?=\S)([^_\n]+?)(?<=\S)\1(?!\w)/g, '$2')
+    .replaceAll(/`([^`\n]+)`/g, '$1')
+
 /** Text on one line, cut to a length. */
 export const shortText = (text: string, length = 80): string =>
   clipText(text.replace(/\s+/g, ' ').trim(), length)

@@ -9,7 +9,7 @@ import { ExchangeReader } from './exchange.js'
 import { HttpMcp } from './mcp/http-mcp.js'
 import type { McpExchange } from './mcp/json-rpc.js'
 import type { StepOp } from './run-index.js'
-import { shortText } from './readable-value.js'
+import { shortText, withoutMarkdown } from './readable-value.js'
 import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
 import type { CallDetail, Step, StepKind, StepState } from './step.js'
 
@@ -200,7 +200,8 @@ export class RequestStep extends StepBase {
       names.length === 0
         ? []
         : [`${names.length} tool call${names.length === 1 ? '' : 's'}: ${names.join(', ')}`]
-    const text = shortText(this.reader.decoded.messages.map(messageText).join(' '), 60)
+    const words = this.reader.decoded.messages.map(messageText).join(' ')
+    const text = shortText(withoutMarkdown(words), 60)
     const said = calls.length === 0 && text !== '' ? [`“${text}”`] : calls
     const note = this.state === 'aborted' ? ['(aborted)'] : []
     return `${model} → ${[...said, ...note].join(' ') || (this.finishReason ?? 'nothing')}`

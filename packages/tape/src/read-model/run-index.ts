@@ -21,7 +21,7 @@ import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-mcp.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** Where an event stands: its number and its time. */
+/** Number and time of an event. */
 export interface EventMark {
   readonly seq: number
   readonly at: number
@@ -29,7 +29,7 @@ export interface EventMark {
 
 /** An operation that people count as a step, with all that was delivered for it. */
 export interface StepOp {
-  /** A socket stands here only when it could not connect. */
+  /** A socket is here only if it could not connect. */
   event: RequestEvent | CallEvent | SocketEvent
   response?: ResponseEvent
   result?: ResultEvent
@@ -98,7 +98,7 @@ class RunIndexBuilder implements RunIndex {
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
     this.lastAt = event.at
-    // The decision of a guard stands right before the call it is about.
+    // The decision of a guard is right before the call it is about.
     if (event.type !== 'call') this.#drawn = undefined
     switch (event.type) {
       case 'request':
@@ -125,7 +125,7 @@ class RunIndexBuilder implements RunIndex {
         this.outputs.push(event)
         break
       case 'write':
-        // Messages over a channel of Node's own are no stream.
+        // Messages over Node's own channel are not a stream.
         if (event.as === undefined)
           this.#ops.get(event.op)?.writes.push({ seq: event.seq, at: event.at })
         break

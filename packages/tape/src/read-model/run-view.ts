@@ -94,7 +94,7 @@ export class RunView {
   /** Set on a branch. */
   readonly parent: TapeLike['run']['parent']
   readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
-  /** Steps that stand on the tape themselves, numbered from 1. */
+  /** Steps that are on the tape themselves, numbered from 1. */
   readonly recordedSteps: readonly Step[]
   readonly #tape: TapeLike
   readonly #index: RunIndex
@@ -259,7 +259,7 @@ const exitOf = ({ end }: RunIndex): RunView['exit'] => {
   return defined({ code, signal, error })
 }
 
-/** Inferred steps stand behind the answer that asks for them. */
+/** Inferred steps come after the answer that asks for them. */
 const mergeBySeq = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>
   [...recorded, ...inferred].toSorted(
     (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),

@@ -159,7 +159,7 @@ export const describeError = (error: RecordedError): string => {
   return `${name}: ${text}${code}${cause}`
 }
 
-/** An agent gives up by aborting; that is no failure of the other side. */
+/** An agent gives up by aborting; that is not a failure of the other side. */
 export const failureState = (error: RecordedError): StepState =>
   error.name === 'AbortError' || error.code === 'ABORT_ERR' ? 'aborted' : 'failed'
 

@@ -12,7 +12,7 @@ export interface RunTotals {
   readonly modelCalls: number
   /** Recorded and inferred ones; a call is counted once. */
   readonly toolCalls: number
-  /** Of the exchanges that report it. */
+  /** Sum over the exchanges that report it. */
   readonly usage: Usage
   /** Cost of the whole run; `undefined` as soon as one exchange's cost is not known. */
   readonly costUsd: number | undefined
@@ -136,7 +136,7 @@ export interface Step {
   /** Messages sent to a model, and its answer; empty for all else. Cheaper than `exchange`. */
   messages(): readonly Message[]
   answer(): readonly Message[]
-  /** A streamed answer of a model as it grew; fewer than two when it came at once. */
+  /** A streamed answer of a model as it grew; fewer than two if it came in one piece. */
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[]
   /** For tool, process and MCP steps. */
   call(): CallDetail | undefined
@@ -178,7 +178,7 @@ export const summarizeStep = (step: Step): Record<string, unknown> => ({
  */
 export type StepOrigin = 'served' | 'edited' | 'lost' | 'live'
 
-/** Where the answer of a step of a branch came from; undefined in a run that is no branch. */
+/** Where the answer of a step of a branch came from; undefined in a run that is not a branch. */
 export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   const { branch } = tape.details
   if (branch === undefined || step.inferred) return undefined

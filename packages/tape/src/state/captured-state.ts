@@ -1,6 +1,6 @@
 /** A line of the agent's code. */
 export interface CodeLocation {
-  /** Path of the file as the author knows it; a URL when it is no file. */
+  /** Path of the file as the author knows it; a URL if it is not a file. */
   readonly file: string
   readonly line: number
   readonly column: number

@@ -26,7 +26,7 @@ export function stateDifference(before: CapturedState, after: CapturedState): St
   return changes
 }
 
-/** Variables of a function that is on both stacks more than once are told apart by the nearest. */
+/** Variables of a function that is on both stacks more than once are matched by the nearest. */
 function variablesOf(state: CapturedState): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const { name: functionName, variables } of state.frames) {

@@ -99,7 +99,7 @@ const isInField = (fields: Omit<RecordedError, 'props'>, key: string, value: unk
     ? fields[key] !== undefined
     : (key === 'name' || key === 'message' || key === 'code') && fields[key] === value
 
-/** Records a thrown value that is no error. */
+/** Records a thrown value that is not an error. */
 export const recordThrown = (walk: WireWalk, thrown: unknown): RecordedError => ({
   class: thrown === null ? 'null' : typeof thrown,
   name: '',

@@ -5,9 +5,9 @@ import { rebuildErrorWith, type ErrorClasses } from './rebuild-error.js'
 import { WireEncoder } from './to-wire.js'
 
 /**
- * A thrown value as it goes on tape. Keeps class name, name, message, stack,
+ * A thrown value as it is recorded. Keeps class name, name, message, stack,
  * own enumerable properties in their order, causes and members; a value that
- * is no error is kept in `thrown`. Not kept: private state, accessors of the
+ * is not an error is kept in `thrown`. Not kept: private state, accessors of the
  * class, and properties beyond a size no error should have.
  */
 export const recordError = (thrown: unknown): RecordedError => {

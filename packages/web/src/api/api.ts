@@ -183,6 +183,7 @@ export function createApi(repository: RunRepository) {
       c.json({ excerpt: c.var.run.source(c.req.valid('query').site) }),
     )
     .get('/runs/:run/blame', opened, (c) => c.json({ blame: c.var.run.blame?.() }))
+    .get('/runs/:run/fix', opened, (c) => c.json({ fix: c.var.run.fix?.() }))
     .get('/runs/:run/steps/:step', partsQuery, opened, (c) =>
       c.json({ step: c.var.run.model.step(c.req.param('step'), c.req.valid('query')) }),
     )

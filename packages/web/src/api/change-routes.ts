@@ -149,6 +149,21 @@ export const changeRoutes = (repository: RunRepository) =>
     .post('/runs/:run/rerun', rerunBody, async (c) =>
       c.json(await changesOf(repository).rerun(c.req.param('run'), c.req.valid('json'))),
     )
+    .post('/runs/:run/test', async (c) =>
+      c.json(await changesOf(repository).writeTest(c.req.param('run'))),
+    )
+    .post('/runs/:run/fixes/:fix/apply', async (c) => {
+      const { run, fix } = c.req.param()
+      return c.json(await changesOf(repository).applyFix(run, fix))
+    })
+    .post('/runs/:run/fixes/:fix/undo', async (c) => {
+      const { run, fix } = c.req.param()
+      await changesOf(repository).undoFix(run, fix)
+      return c.json({})
+    })
+    .get('/runs/:run/trials', async (c) =>
+      c.json({ table: await changesOf(repository).trialTable(c.req.param('run')) }),
+    )
     .get('/approvals', async (c) => c.json(await (repository.actions?.approvals() ?? [])))
     .post('/runs/:run/approvals', decisionBody, async (c) => {
       await changesOf(repository).decide(c.req.param('run'), c.req.valid('json'))

@@ -1,6 +1,7 @@
 import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
 import type { RunBlame } from '../model/run-blame.js'
+import type { AppliedFixView, RunFix } from '../model/run-fix.js'
 import type { Explained, RunCard, UnreadableRun } from '../model/run-source.js'
 import type { RunModel } from '../model/run-model.js'
 import type { SourceExcerpt } from '../model/run-source.js'
@@ -37,6 +38,8 @@ export interface OpenRun {
   source(site: string): SourceExcerpt | undefined
   /** The result of the last blame search. Throws if it cannot be read. */
   blame?(): RunBlame | undefined
+  /** The result of the last `retake fix`. Throws if it cannot be read. */
+  fix?(): RunFix | undefined
 }
 
 /** For each action: true, or the reason why not. */
@@ -55,8 +58,8 @@ export type RepositoryChange =
       readonly status: RunStatus
     }
   | { readonly type: 'gone'; readonly run: string }
-  /** A blame search has a result. */
-  | { readonly type: 'blame'; readonly run: string }
+  /** A search for causes or fixes has a result. */
+  | { readonly type: 'blame' | 'fix'; readonly run: string }
   | { readonly type: 'job'; readonly job: Job }
 
 /** A run and what was forked from it, oldest first. */
@@ -114,6 +117,14 @@ export interface RunActions {
   editable(run: string, at: string): Promise<Editable>
   fork(run: string, request: ForkRequest): Promise<Job>
   rerun(run: string, options: { readonly name?: string }): Promise<Job>
+  /** Replays the run and writes a test of it into the project. Throws if the test would fail now. */
+  writeTest(run: string): Promise<WrittenTestFile>
+  /** Changes the files of the project as a proven fix says, and writes a regression test. */
+  applyFix(run: string, fix: string): Promise<AppliedFixView>
+  /** Restores these files. */
+  undoFix(run: string, fix: string): Promise<void>
+  /** The last table of `retake compare` for this run. */
+  trialTable(run: string): Promise<TrialTable | undefined>
   /** Stops a job's process; its recording stays. */
   stop(job: string): Promise<void>
   jobs(): readonly Job[]
@@ -134,6 +145,32 @@ export interface RunActions {
   approvals(): Promise<readonly WaitingApproval[]>
   /** Throws if the call no longer waits, or is not the one that was shown. */
   decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
+}
+
+/** A test file, and the command that runs it. */
+export interface WrittenTestFile {
+  readonly file: string
+  readonly command: string
+}
+
+/** How often forks of a run passed, for each model or prompt that `retake compare` tried. */
+export interface TrialTable {
+  /** Label of the first step that was sent again. */
+  readonly at: string
+  readonly oracle: string
+  readonly rows: readonly {
+    readonly name: string
+    readonly trials: number
+    readonly judged: number
+    readonly passed: number
+    /** 95 % interval of the pass rate; missing if nothing was judged. */
+    readonly interval?: { readonly low: number; readonly high: number }
+    /** Of all trials together; missing if a price is not known. */
+    readonly costUsd?: number
+    readonly medianMs?: number | undefined
+    readonly difference?: string
+    readonly note?: string
+  }[]
 }
 
 /** The changes of a fork: its answer, its request, or nothing (requested again live). */

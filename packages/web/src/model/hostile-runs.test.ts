@@ -7,7 +7,6 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { CHAT, delta, RunScript } from '../../test-support/run-script.js'
 import { copyAsCurl } from './copy-as-curl.js'
-import { copyAsTest } from './copy-as-test.js'
 import { RunModel } from './run-model.js'
 
 /** Whatever a tape holds, and whatever became of it: the model answers, or says what is wrong with it. */
@@ -39,7 +38,7 @@ function askAll(model: RunModel): number {
   for (const label of labels) {
     request(() => {
       const detail = model.step(label, { messagesFrom: 0, eventsFrom: 1 })
-      return detail && [detail, copyAsCurl(detail), copyAsTest(model.head(), detail)]
+      return detail && [detail, copyAsCurl(detail)]
     })
     request(() => model.stream(label))
     for (const side of SIDES) request(() => model.body(label, side)?.length)

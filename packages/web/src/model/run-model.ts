@@ -82,6 +82,7 @@ const clipBranch = (branch: BranchDetails): BranchDetails => ({
 })
 
 function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
+  if (details.imported !== undefined) return 'import'
   if (details.command !== undefined) return 'command'
   return run.scope === 'function' ? 'function' : 'program'
 }

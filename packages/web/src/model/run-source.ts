@@ -1,5 +1,6 @@
 import type { RowMessage, RunStatus, StepRow } from '@retake/tape/present'
 import type { RunBlame } from './run-blame.js'
+import type { RunFix } from './run-fix.js'
 import type { StateView } from './state-view.js'
 import type {
   BranchDetails,
@@ -162,6 +163,8 @@ export interface RunSource {
   source(site: string): Promise<SourceExcerpt | undefined>
   /** The result of the last blame search, if any. */
   blame(): Promise<RunBlame | undefined>
+  /** The result of the last `retake fix`, if any. */
+  fix(): Promise<RunFix | undefined>
 }
 
 export interface ConsolePart {
@@ -288,6 +291,8 @@ export interface RunCard {
   /** Missing if there is no model call, or a price is unknown. */
   readonly costUsd?: number
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+  /** Set if it is a trace of another tool: the format it came in. */
+  readonly imported?: string
   /** Names of the models it called, and tokens in and out. */
   readonly models?: readonly string[]
   readonly tokens?: number
@@ -335,8 +340,8 @@ export interface RunHead {
   readonly node: string
   readonly parent?: ParentLink
   readonly branch?: BranchDetails
-  /** A Node program, a command in any language, or one call of `record()`. */
-  readonly recorded?: 'program' | 'command' | 'function'
+  /** A Node program, a command in any language, one call of `record()`, or a trace of another tool. */
+  readonly recorded?: 'program' | 'command' | 'function' | 'import'
   readonly command: readonly string[]
   readonly cwd?: string
   readonly platform?: string

@@ -71,7 +71,7 @@ ${tapes.map((tape, index) => dataBlock(BLOCKS.tape(index), 'application/octet-st
 }
 
 /** Only the embedded script, styles and worker. */
-const policy = (script: string, style: string): string =>
+export const policy = (script: string, style: string): string =>
   [
     `default-src 'none'`,
     `script-src '${digest(script)}'`,
@@ -86,12 +86,12 @@ const digest = (text: string): string =>
   `sha256-${createHash('sha256').update(text).digest('base64')}`
 
 /** Browsers do not run a script of these types. */
-const dataBlock = (id: string, type: string, content: string): string =>
+export const dataBlock = (id: string, type: string, content: string): string =>
   `<script type="${type}" id="${id}">${content}</script>`
 
 const packed = (data: Uint8Array | string): string =>
   deflateRawSync(data, { level: 9, memLevel: constants.Z_MAX_MEMLEVEL }).toString('base64')
 
 /** Found from the sources too. */
-const built = (name: string): string =>
+export const built = (name: string): string =>
   readFileSync(new URL(`dist/report-page/${name}`, webRoot), 'utf8')

@@ -1,6 +1,7 @@
 import type { CapturedState, PriceTable } from '@retake/tape'
 import type { RunStatus } from '@retake/tape/present'
 import type { RunBlame } from '../model/run-blame.js'
+import type { RunFix } from '../model/run-fix.js'
 import type { SourceExcerpt } from '../model/run-source.js'
 
 export const BLOCKS = {
@@ -32,4 +33,5 @@ export interface ReportParts {
   /** Excerpts by the location that steps name. */
   readonly sources: Readonly<Record<string, SourceExcerpt>>
   readonly blame?: RunBlame
+  readonly fix?: RunFix
 }

@@ -10,6 +10,7 @@ import type {
   WaitingApproval,
 } from '@retake/web'
 import type { RunStore } from '../../runs/run-store.js'
+import { readTrialTable } from '../../compare/live-trials.js'
 import { editableOf, planOf } from './plan-change.js'
 import { factsView, Jobs } from './jobs.js'
 import { FileStamps, openFinished, openStored } from '../runs/run-models.js'
@@ -17,11 +18,18 @@ import { Sessions } from '../sessions/sessions.js'
 import { type Tape, defined } from '@retake/tape'
 import { cliErrors, RunNotTrusted } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
-import { startOf } from '../../agent/replay-agent.js'
+import { replayAgent, startOf } from '../../agent/replay-agent.js'
+import { runnerOfProject, testedCall, writeTest } from '../../test-runners/write-test.js'
 import { decideApproval, pendingApprovals, userName } from '@retake/guard'
 import { argumentLines } from '@retake/tape/present'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
+import { project } from '../../config/define-config.js'
+import { AppliedFixes, dirtyFiles } from '../../fix/apply-fix.js'
+import { provenFixes } from '../../fix/fix-card.js'
+import { Project } from '../../fix/project-copy.js'
+import { applyFix } from '../../fix/regression-test.js'
+import { storedOutcome } from '../../fix/stored-fix.js'
 import { fromHere } from '../../terminal/terminal.js'
 import {
   type BranchNode,
@@ -83,11 +91,11 @@ function remembering<T>(known: Map<string, Remembered<T>>, file: string, read: (
 }
 
 function nodeView({ facts, branches, costUsd, parent, ...node }: BranchNode): BranchNodeView {
-  const { branch } = node
+  const { branch, isImported } = node
   return {
     ...node,
     ...(parent && { parent }),
-    how: branch === undefined ? 'recorded' : howText(branch),
+    how: branch === undefined ? (isImported ? 'imported' : 'recorded') : howText(branch),
     edits: branch?.edits.map((edit) => editText(edit, EDIT_MAX)) ?? [],
     ...(costUsd !== undefined && { costUsd }),
     ...(facts && { facts: factsView(facts) }),
@@ -151,6 +159,37 @@ export function localChanges(store: RunStore, notify: (job: Job) => void): Local
       const tape = openFinished(store, run)
       return jobs.start(tape, planRerun(tape, options), { kind: 'rerun', ...options })
     },
+    writeTest: async (run) => {
+      const tape = openFinished(store, run)
+      const call = testedCall(tape)
+      const [divergence] = (await replayAgent(tape, { stdio: 'ignore' })).divergences
+      if (divergence !== undefined)
+        throw cliErrors.TEST_WOULD_FAIL(
+          tape.run.id,
+          `The program differs from the tape at event ${divergence.seq}: ${divergence.summary}`,
+        )
+      const runner = runnerOfProject(process.cwd())
+      const { test, command } = writeTest(tape, { runner, ...(call && { call }) })
+      return { file: fromHere(test), command }
+    },
+    applyFix: async (run, id) => {
+      const tape = openFinished(store, run)
+      if (project().fix.policy === 'observe') throw cliErrors.FIX_POLICY_OBSERVES()
+      const found = storedOutcome(tape, (outcome) => ({
+        outcome,
+        fix: provenFixes(outcome.result).find(({ candidate }) => candidate.id === id),
+      }))
+      if (found?.fix === undefined) throw cliErrors.FIX_NOT_PROVEN(id, run)
+      const { edits } = found.fix.candidate
+      const dirty = await dirtyFiles(new Project(tape).folder, edits)
+      if (dirty.length > 0) throw cliErrors.FIX_DIRTY(dirty)
+      const options = { by: 'user', force: false, writesTest: true } as const
+      return applyFix(tape, found.fix, found.outcome, new AppliedFixes(store.folder), options)
+    },
+    undoFix: async (_run, id) => {
+      new AppliedFixes(store.folder).undo({ id, force: false })
+    },
+    trialTable: async (run) => readTrialTable(openStored(store, run)),
     stop: (job) => jobs.stop(job),
     jobs: () => jobs.list(),
     openSession: async (run) => sessions.open(openFinished(store, run)),

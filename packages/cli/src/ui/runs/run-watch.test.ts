@@ -74,7 +74,7 @@ test('a list that was read while a run rested is told when the run has come to i
   expect(await status()).toEqual(['recording'])
   const lists: ReturnType<typeof status>[] = []
   const behind = cards.behind.bind(cards)
-  unwatch = new RunWatch(store, new RunModels(store), () => [], behind).watch(({ type }) => {
+  unwatch = new RunWatch(store, new RunModels(store), {}, behind).watch(({ type }) => {
     if (type === 'runs') lists.push(status())
   })
   writer.append({ type: 'end', exitCode: 0 })

@@ -4,6 +4,7 @@ import { isRecording, type RunStore } from '../../runs/run-store.js'
 import type { TapeStamp } from '../../runs/run-index.js'
 import { indexedSummary } from '../../runs/run-summary.js'
 import { type RunModels, stampsOf } from './run-models.js'
+import type { StoredFindings } from './stored-blame.js'
 
 type Card = RunCard | UnreadableRun
 
@@ -111,13 +112,15 @@ export class RunWatch {
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
   /**
-   * `otherFindings`: runs of which blame has found something else than was handed out.
+   * `findings`: results that may have changed since they were handed out.
    * `behind`: lines of the list of which the same is true, as a text; empty when there are none.
    */
   constructor(
     private readonly store: RunStore,
     private readonly models: RunModels,
-    private readonly otherFindings: () => readonly string[] = () => [],
+    private readonly findings: Partial<
+      Record<'blame' | 'fix', Pick<StoredFindings<unknown>, 'changed'>>
+    > = {},
     private readonly behind: (stamps: ReadonlyMap<string, TapeStamp>) => string = () => '',
   ) {
     models.onChange = (run, version) => {
@@ -193,7 +196,8 @@ export class RunWatch {
     )
       this.#soon('list', LIST_MS, () => this.notify({ type: 'runs' }))
     // They are in another folder, which is not watched: polling is enough.
-    for (const run of this.otherFindings()) this.notify({ type: 'blame', run })
+    for (const type of ['blame', 'fix'] as const)
+      for (const run of this.findings[type]?.changed() ?? []) this.notify({ type, run })
     this.#readOutdated()
     this.#soon('look', LOOK_MS, () => {
       this.#watchFolder()

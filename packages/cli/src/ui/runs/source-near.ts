@@ -2,7 +2,7 @@ import { attempt } from '../../attempt.js'
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { maskKeys, type Tape } from '@retake/tape'
+import { redactText, type Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
 import { movedHere } from '../../agent/source-code.js'
 import { projectRoot } from '../../agent/changed-files.js'
@@ -73,5 +73,5 @@ const readLines = (file: string): string[] | undefined =>
   attempt(() =>
     statSync(file).size > FILE_MAX_BYTES
       ? undefined
-      : maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/),
+      : redactText(readFileSync(file, 'utf8')).split(/\r?\n/),
   )

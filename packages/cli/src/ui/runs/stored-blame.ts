@@ -42,24 +42,60 @@ export const storedBlame = (tape: Tape): RunBlame | undefined =>
 const REQUESTED_MAX = 8
 
 /**
- * Findings of blame, read again only if they change; those of the last requested
+ * Findings about runs, read again only if their files change; those of the last requested
  * run are cached. Knows which runs have newer findings than were handed out.
  */
-export class StoredBlame {
-  #cached: { readonly key: string; readonly blame: RunBlame | undefined } | undefined
-  readonly #readable = new Map<string, { readonly stamp: string; readonly isReadable: boolean }>()
-  /** By run, least recently requested first: the file and its stamp. */
-  readonly #requested = new Map<string, { readonly file: string; readonly stamp: string }>()
+export class StoredFindings<T> {
+  #cached: { readonly key: string; readonly findings: T | undefined } | undefined
+  /** By run, least recently requested first: the files and their stamps. */
+  readonly #requested = new Map<
+    string,
+    { readonly files: readonly string[]; readonly stamp: string }
+  >()
+
+  constructor(
+    readonly filesOf: (tape: Tape) => readonly string[],
+    readonly read: (tape: Tape) => T | undefined,
+  ) {}
 
   /** Throws when they cannot be read. */
-  of(tape: Tape): RunBlame | undefined {
-    const file = findingsPath(tape.path, tape.run.id)
-    const stamp = stampText(file)
-    this.#note(tape.run.id, file, stamp)
-    const key = `${file} ${stamp}`
-    if (stamp === 'gone' || this.#cached?.key !== key)
-      this.#cached = { key, blame: storedBlame(tape) }
-    return this.#cached.blame
+  of(tape: Tape): T | undefined {
+    const files = this.filesOf(tape)
+    const stamp = stampsText(files)
+    this.#note(tape.run.id, files, stamp)
+    const key = `${files.join(' ')} ${stamp}`
+    if (this.#cached?.key !== key) this.#cached = { key, findings: this.read(tape) }
+    return this.#cached.findings
+  }
+
+  /** Runs with newer findings than were handed out. Each change is reported once. */
+  changed(): string[] {
+    return [...this.#requested].flatMap(([run, { files, stamp }]) => {
+      const now = stampsText(files)
+      if (now === stamp) return []
+      this.#requested.set(run, { files, stamp: now })
+      return [run]
+    })
+  }
+
+  /** Earlier readers still have the old state: they were not notified yet. */
+  #note(run: string, files: readonly string[], stamp: string): void {
+    const before = this.#requested.get(run)
+    this.#requested.delete(run)
+    this.#requested.set(run, before ?? { files, stamp })
+    if (this.#requested.size > REQUESTED_MAX)
+      this.#requested.delete([...this.#requested.keys()][0] ?? '')
+  }
+}
+
+const stampsText = (files: readonly string[]): string => files.map(stampText).join(' ')
+
+/** Findings of blame, and the runs that have some. */
+export class StoredBlame extends StoredFindings<RunBlame> {
+  readonly #readable = new Map<string, { readonly stamp: string; readonly isReadable: boolean }>()
+
+  constructor() {
+    super((tape) => [findingsPath(tape.path, tape.run.id)], storedBlame)
   }
 
   /** Marks runs that have findings which can be read. */
@@ -84,24 +120,5 @@ export class StoredBlame {
     const isReadable = attempt(() => readRunBlame(JSON.parse(text) as unknown, run)) !== undefined
     this.#readable.set(file, { stamp, isReadable })
     return isReadable
-  }
-
-  /** Runs with newer findings than were handed out. Each change is reported once. */
-  changed(): string[] {
-    return [...this.#requested].flatMap(([run, { file, stamp }]) => {
-      const now = stampText(file)
-      if (now === stamp) return []
-      this.#requested.set(run, { file, stamp: now })
-      return [run]
-    })
-  }
-
-  /** Earlier readers still have the old state: they were not notified yet. */
-  #note(run: string, file: string, stamp: string): void {
-    const before = this.#requested.get(run)
-    this.#requested.delete(run)
-    this.#requested.set(run, before ?? { file, stamp })
-    if (this.#requested.size > REQUESTED_MAX)
-      this.#requested.delete([...this.#requested.keys()][0] ?? '')
   }
 }

@@ -49,7 +49,7 @@ function spanSource(query: SpanQuery): ForkSource {
 const RECORDED = 1
 const MASKED = 0
 
-/** More than these are not told apart inside of one text. */
+/** Maximum number of parts that are distinguished inside one text. */
 const MOST_SPANS = 40
 
 /**
@@ -172,7 +172,7 @@ export interface SpanOptions extends Pick<
 > {
   /** Label of the step whose input is searched. */
   readonly step: string
-  /** How many forks may be under way at once; 1 unless set. */
+  /** Maximum number of concurrent forks (default: 1). */
   readonly concurrency?: number
 }
 
@@ -225,7 +225,7 @@ class SpanSearch {
     }
   }
 
-  /** The words in the messages of a cause that make it one; all of them where that cannot be told. */
+  /** The words in the messages of a cause that make it one; all of them if that cannot be decided. */
   private async narrow(found: BlameFindings, cause: number): Promise<InputSpan[]> {
     const steps = causeIndexes(found)[cause]!
     const owned = steps.flatMap((index) => {

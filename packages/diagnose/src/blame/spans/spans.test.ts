@@ -146,7 +146,7 @@ describe('maskRequest', () => {
         expect(words).not.toContain(said)
       // A request of which nothing is masked is the recorded one.
       expect(maskRequest(request, [])).toBe(request)
-      // Text that stands for something stays text that does.
+      // Text that represents a value stays such text.
       expect(splitInput(masked).map(({ path }) => path)).toEqual(
         splitInput(request).map(({ path }) => path),
       )

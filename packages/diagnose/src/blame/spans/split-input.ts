@@ -233,7 +233,7 @@ function speakerOf(role: unknown): Message['role'] {
 export interface TextLocation {
   readonly path: string
   readonly text: string
-  /** It is no string there but JSON; `text` is that JSON written out. */
+  /** Not a string but JSON; `text` is that JSON written out. */
   readonly isValue: boolean
 }
 

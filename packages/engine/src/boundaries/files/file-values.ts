@@ -104,7 +104,7 @@ function describeEntry(item: unknown): unknown {
   return { name: item.name as unknown, parent, type: typeOfEntry(item) }
 }
 
-/** The number that stands for the kind of an entry. */
+/** Number of an entry's kind. */
 export const typeOfEntry = (entry: fs.Dirent): number => TYPES.find(([is]) => entry[is]())?.[1] ?? 0
 
 const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object

@@ -28,7 +28,7 @@ export function patchWatching(): Undo {
 
 type Listener = (...args: unknown[]) => void
 
-/** A path that cannot be watched is refused at once; what happens to one that can comes later. */
+/** A path that cannot be watched is refused immediately; changes of one that can come later. */
 const opened = takes('path options', { encode: () => ({}), decode: plain.decode })
 
 function watch(session: Session, given: unknown[]): TapeWatcher {
@@ -87,7 +87,7 @@ function pollersOf(session: Session): Map<string, TapeWatcher> {
 function watchFile(session: Session, given: unknown[], native: FileFunction): unknown {
   const [filePath, ...rest] = given
   const listener = rest.find((arg) => typeof arg === 'function') as Listener | undefined
-  // Refused by Node, at once.
+  // Refused by Node immediately.
   if (listener === undefined || !isPath(filePath)) return native(...given)
   const key = path.resolve(pathArgumentText(filePath))
   let watcher = pollersOf(session).get(key)

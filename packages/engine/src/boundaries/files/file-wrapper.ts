@@ -56,8 +56,12 @@ const NODES_OWN =
   /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
 const LOADER = 'node:internal/modules/'
 
-/** Jest loads modules itself: these never run the agent's code, and `jest-runtime` does only after it has read it. */
-const JEST_LOADER = /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime))[\\/]/
+/**
+ * Jest and Vitest 3 load modules themselves. The first two never run the agent's code; `jest-runtime`
+ * and `vite-node` do, after they have read it.
+ */
+const RUNNER_LOADER =
+  /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime|vite-node))[\\/]/
 /** Called in between, by Jest and by anybody else. */
 const GRACEFUL_FS = /[\\/]node_modules[\\/]graceful-fs[\\/]/
 
@@ -88,8 +92,8 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
 }
 
 /**
- * True if the caller is Node, a hook that Node called to load a module, or Jest's own
- * loader: tsx, ts-node and Babel read the agent's code, not its data.
+ * True if the caller is Node, a hook that Node called to load a module, or the
+ * loader of a test runner: tsx, ts-node and Babel read the agent's code, not its data.
  * Served from the tape, it would hide every change of that code.
  */
 function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean {
@@ -100,8 +104,8 @@ function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean 
     if (between.test(file)) continue
     if (file.includes('node_modules')) {
       if (GRACEFUL_FS.test(file)) continue
-      const jest = JEST_LOADER.exec(file)
-      if (jest !== null) return nearest || jest[1] === undefined
+      const loader = RUNNER_LOADER.exec(file)
+      if (loader !== null) return nearest || loader[1] === undefined
     }
     if (nearest && NODES_OWN.test(file)) return true
     if (file.startsWith(LOADER)) return isHookCaller(file, site)

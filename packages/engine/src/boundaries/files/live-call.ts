@@ -142,7 +142,7 @@ function prepare(
   return call
 }
 
-/** The disk is not as it was at the moment the branch goes on from. */
+/** The disk is not as it was at the moment the branch continues from. */
 function noteLater(session: Session, overlay: Overlay, name: string, filePath: string): void {
   const { later } = overlay
   if (later.size === 0) return

@@ -47,7 +47,7 @@ export class TapeDescriptors {
     return this.#descriptors.size > 0 || this.#opening.size > 0
   }
 
-  /** The tape has opened a file; `real` when it was opened in an overlay at once. */
+  /** The tape has opened a file; `real` if it was opened in an overlay immediately. */
   opened(fd: number, path: string, flags: unknown, real?: number): void {
     isInUse = true
     const bits = flagBits(flags)

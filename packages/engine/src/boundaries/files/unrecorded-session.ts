@@ -43,7 +43,7 @@ export class UnrecordedSession implements Session {
   }
 
   performSync(call: SyncCall): Delivery {
-    const { event, body = EMPTY, native } = outsideRuns(() => call.run())
+    const { event, body = EMPTY, native } = outsideRuns(() => call.run(-1))
     return { event, body, native }
   }
 

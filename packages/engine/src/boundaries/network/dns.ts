@@ -8,7 +8,7 @@ import { encodeOptions } from '../files/file-call.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
 
 /**
- * Names and addresses: every question to the resolver goes on tape with its
+ * Names and addresses: every question to the resolver is recorded with its
  * answer, and on replay the network is not asked.
  */
 export function patchDns(): Undo {
@@ -70,7 +70,7 @@ function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall
 /** The answer is what the callback gets after the error: an address and a family, or a list. */
 function withCallback(session: Session, name: string, native: DnsFunction, given: unknown[]) {
   const args = given.slice(0, -1)
-  // Thrown at once, but only after a question was prepared.
+  // Thrown synchronously, but only after a question was prepared.
   if (name.endsWith('.reverse') && isIP(args[0] as string) === 0) {
     return performCall(session, callOf(name, args), () => native(...given))
   }

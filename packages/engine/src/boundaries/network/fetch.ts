@@ -153,7 +153,7 @@ interface CollectedBody {
 }
 
 /**
- * The bytes a request will send. Strings and buffers are known at once; streams,
+ * The bytes a request will send. Strings and buffers are known immediately; streams,
  * blobs and forms are read first, which takes its recorded turn like other work.
  */
 function collectBody(

@@ -61,7 +61,7 @@ export class TapeConnection {
   #awaited: NodeJS.Timeout | undefined
   /** Opened by the tape, and still there when the run went live. */
   #isHandedOver = false
-  /** Nobody is at the other end any more, and the agent is about to be told. */
+  /** Nobody is at the other end any more, and the agent is about to be notified. */
   #isLost = false
 
   constructor(
@@ -150,7 +150,7 @@ export class TapeConnection {
     reportEnding(real, operation)
   }
 
-  /** The run went live. HTTP goes on over a new connection when it is needed; nothing else can. */
+  /** The run went live. HTTP continues over a new connection when it is needed; nothing else can. */
   #handOver(operation: Operation): void {
     if (this.#real !== undefined) return
     this.#isHandedOver = true
@@ -161,7 +161,7 @@ export class TapeConnection {
       this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
   }
 
-  /** Not at once: what a fork puts in comes first. */
+  /** Not immediately: what a fork inserts comes first. */
   #loseSoon(operation: Operation): void {
     this.#isLost = true
     natives.setImmediate(() => this.#lose(operation))
@@ -244,7 +244,7 @@ export class TapeConnection {
 
   #upgraded(): void {
     this.#requests.upgrade()
-    // The other end agreed to that long ago, on a connection that is no more.
+    // The other end agreed to that long ago, on a connection that is gone.
     if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
       this.#loseSoon(this.#operation)
   }

@@ -61,7 +61,7 @@ export class WrittenRequests {
     return this.#unanswered
   }
 
-  /** Requests, and the bytes of what is no request. */
+  /** Requests, and the bytes that are not requests. */
   get count(): number {
     return this.#count + this.#opaque.count
   }

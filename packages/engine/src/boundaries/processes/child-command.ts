@@ -51,7 +51,7 @@ export function describeCommand(
   }
 }
 
-/** Node may stand elsewhere on the machine that replays. */
+/** Node may be installed elsewhere on the machine that replays. */
 const nameNode = (word: string): string => (word === process.execPath ? 'node' : word)
 
 const quote = (word: string): string =>

@@ -4,6 +4,7 @@ import { beforeContact } from '../../outside-contact.js'
 import { currentCheck, currentSession } from '../../scope.js'
 import { childStdio, commandLine, describeCommand, fileSession } from './child-command.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
+import { withChildTask } from './recorded-child.js'
 import { TapeChild } from './tape-child.js'
 import { TapeTimer } from '../tape-timer.js'
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
@@ -119,7 +120,7 @@ interface SyncResult {
   error?: Error
 }
 
-/** Child processes that the program stands still for: all forms come to `spawnSync`. */
+/** Child processes that block the program: all forms end in `spawnSync`. */
 function patchSpawnSync(): Undo {
   const { execFileSync, execSync, spawnSync } = childProcess
   return undoAll([
@@ -177,10 +178,12 @@ function capturedSpawnSync(
     },
     body: encodeBody(describeCommand(file, args, options)).body,
     durable: true,
-    run: () => {
+    run: (op) => {
       const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
-      const result = native(file, args, {
+      const { args: words, env } = syncChild(session, op, { file, args, options })
+      const result = native(file, words, {
         ...options,
+        ...(env && { env }),
         stdio: childStdio(session, stdio),
       }) as SyncResult
       const { as, body } = encodeBody(result)
@@ -192,6 +195,25 @@ function capturedSpawnSync(
     (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
   for (const pipe of inherited) showInherited(result, pipe)
   return result
+}
+
+/** Arguments and variables of a synchronous call, with Retake in it if the session wants that. */
+function syncChild(
+  session: Session,
+  op: number,
+  call: { readonly file: string; readonly args: readonly string[]; readonly options: any },
+): { readonly args: readonly string[]; readonly env?: Record<string, string> } {
+  const { file, args, options } = call
+  if (options.shell) return { args }
+  const { envPairs = [] } = normalised(file, args, options)
+  const started = { file, args: [file, ...args], envPairs }
+  const child = withChildTask(session, op, started)
+  if (child === started) return { args }
+  const pairs = child.envPairs.map((pair) => {
+    const equals = pair.indexOf('=', 1)
+    return [pair.slice(0, equals), pair.slice(equals + 1)]
+  })
+  return { args: child.args.slice(1), env: Object.fromEntries(pairs) as Record<string, string> }
 }
 
 /** As Node hands a synchronous call down. */

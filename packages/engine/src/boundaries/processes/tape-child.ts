@@ -7,6 +7,7 @@ import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { commandLine, describeCommand } from './child-command.js'
+import { withChildTask } from './recorded-child.js'
 import { RepeatedHandshake, type HandshakeMessage } from './repeated-handshake.js'
 import { WrittenBytes } from '../written-bytes.js'
 
@@ -79,7 +80,7 @@ export class TapeChild {
   // ── the real process ──────────────────────────────────────────────────────
 
   #startReal(operation: Operation, handshake?: RepeatedHandshake): ChildProcess {
-    const { options } = this
+    const options = withChildTask(this.session, operation.id, this.options)
     const real = new (ChildProcess as unknown as new () => ChildProcess)()
     const part = (name: string, value?: unknown): void =>
       operation.complete({

@@ -14,7 +14,7 @@ export interface KeyframeLimits {
 }
 
 /**
- * Processes parked along a run. One that is used runs on and is no longer a keyframe;
+ * Processes parked along a run. One that is used continues and is no longer a keyframe;
  * another is brought to its position in the background. At any time there are at most
  * `keyframes` of them besides the active one.
  *
@@ -83,7 +83,7 @@ export class Keyframes {
     return best && this.#indexOf(best)
   }
 
-  /** Parks a process that is no longer active, if it is of use. */
+  /** Parks a process that is no longer active, if it is useful. */
   park(runner: Runner): void {
     if (this.#isClosed || runner.from === Infinity) return this.#end(runner)
     this.#add(runner)

@@ -9,7 +9,7 @@ export type TimelineStep = Pick<
 
 /** A step of a run as a place in time: the moment its answer reached the agent. Plain JSON. */
 export interface Moment {
-  /** Place in time, from 0. Steps that run at once are answered in another order than they start. */
+  /** Place in time, from 0. Concurrent steps are answered in another order than they start. */
   readonly index: number
   readonly label: string
   readonly kind: TimelineStep['kind']

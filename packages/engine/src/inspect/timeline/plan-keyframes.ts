@@ -20,7 +20,7 @@ export interface KeyframePlanInput {
 const NEAR_SHARE = 3 / 8
 
 /**
- * Where processes should be parked, the most useful first. Most of them stand evenly
+ * Where processes should be parked, the most useful first. Most of them are spaced evenly
  * over the run, by the time a replay takes and not by the number of steps; the others
  * 1, 3, 9, … moments behind the user, for going back. The even places do not move
  * with the user: a process that is parked there stays of use.
@@ -72,8 +72,8 @@ export interface Matched<R> {
 }
 
 /**
- * Gives each place a process: one that stands there, else the nearest spare one
- * before it, else a new one. `indexOf` says which moment a process stands before.
+ * Gives each place a process: one that is already there, else the nearest spare one
+ * before it, else a new one. `indexOf` says which moment a process is paused before.
  */
 export function matchKeyframes<R>(
   spans: readonly KeyframeSpan[],

@@ -15,7 +15,7 @@ export interface Watched {
   readonly isChanged: boolean
 }
 
-/** The agent stands at the line of user code that a step's answer has woken. */
+/** The agent is paused at the line of user code that a step's answer resumed. */
 export interface StoppedPosition {
   readonly kind: 'stop'
   readonly moment: Moment
@@ -30,7 +30,7 @@ export interface StoppedPosition {
   readonly watches: readonly Watched[]
 }
 
-/** Where a timeline stands. All of it is plain JSON. */
+/** Current position of a timeline. Plain JSON. */
 export type Position =
   /** Before the first step. */
   | { readonly kind: 'start' }

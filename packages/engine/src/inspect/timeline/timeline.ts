@@ -71,7 +71,7 @@ export class Timeline {
     this.#keyframes.resume(this.#index)
   }
 
-  /** Where the timeline stands. */
+  /** Current position. */
   get position(): Position {
     return this.#position
   }

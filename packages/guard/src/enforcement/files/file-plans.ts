@@ -148,6 +148,9 @@ export const BINDING_PLANS: Readonly<Record<string, Plan>> = {
     const [from, to] = args as [string, string]
     // A relative link that is moved leads somewhere else.
     if (statOf(from)?.isSymbolicLink() === true) pins.check.link(disk.readlinkSync(from), to)
+    // In another folder, the file may become readable.
+    if (path.dirname(path.resolve(from)) !== path.dirname(path.resolve(to)))
+      pins.check.entry('read', from)
     removed(0)(pins, args)
     removed(1)(pins, args)
   },

@@ -1,8 +1,11 @@
 import http from 'node:http'
 import https from 'node:https'
+import net from 'node:net'
+import tls from 'node:tls'
 import { dressLike, replace, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
 import type { CallBounds } from '../../bounds/call-bounds.js'
+import { isOfCall } from './ended-with-call.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** Set while an HTTP client works inside a guarded call: connections it opens will speak HTTP. */
@@ -70,10 +73,35 @@ export function patchHttpRequests(): Undo {
     replace(client, 'onSocket', function (this: http.ClientRequest, socket, error) {
       const bounds = currentBounds()
       if (bounds.length === 0 || checked.has(this)) return onSocket.call(this, socket, error)
-      const refusal = refusalOf(bounds, this)
+      const refusal = refusalOf(bounds, this) ?? peerRefusal(bounds, this, socket)
       return onSocket.call(this, socket, refusal ?? error)
     } satisfies OnSocket),
+    patchTls(),
   ])
+}
+
+/** Throws if a connection, which the program may have opened before the call, leads out of scope. */
+export function checkPeer(
+  bounds: readonly CallBounds[],
+  socket: net.Socket | tls.TLSSocket,
+  host?: string,
+): void {
+  const { remoteAddress, remotePort = 0 } = socket
+  if (remoteAddress === undefined || isOfCall(socket)) return
+  for (const each of bounds) each.address(remoteAddress, remotePort, host ?? remoteAddress)
+}
+
+function peerRefusal(
+  bounds: readonly CallBounds[],
+  request: http.ClientRequest,
+  socket: unknown,
+): unknown {
+  try {
+    if (socket instanceof net.Socket) checkPeer(bounds, socket, request.host)
+    return undefined
+  } catch (refusal) {
+    return refusal
+  }
 }
 
 const checkedFirst = (addRequest: AddRequest): AddRequest =>
@@ -96,6 +124,21 @@ function patchRequest(module: object, name: 'request' | 'get'): Undo {
   return replace(module, name, dressLike(patched, native))
 }
 
+/** TLS may use a socket from before the call. */
+function patchTls(): Undo {
+  const native = tls.connect as (...args: unknown[]) => tls.TLSSocket
+  const patched = (...args: unknown[]): tls.TLSSocket => {
+    const options = args.find((each) => typeof each === 'object' && each !== null)
+    const { socket, host } = (options ?? {}) as {
+      readonly socket?: unknown
+      readonly host?: string
+    }
+    if (socket instanceof net.Socket) checkPeer(currentBounds(), socket, host)
+    return native(...args)
+  }
+  return replace(tls, 'connect', dressLike(patched, native))
+}
+
 /** Some agents, such as those for proxies, have an `addRequest` of their own. */
 function withCheckedAgent(options: unknown): unknown {
   if (typeof options !== 'object' || options === null || options instanceof URL) return options
@@ -112,17 +155,27 @@ function refusalOf(
   options?: Record<string, unknown>,
 ): unknown {
   const { method, path } = request
-  const host = String(request.getHeader('host') ?? '')
+  const [host = '', ...others] = hostsIn(request)
   const url = urlOf(request, options === undefined ? host : hostOf(options), options)
   if (url === undefined) return undefined
   const isUpgrade = request.hasHeader('upgrade')
   try {
     // A request to a proxy names its target in the path.
     checkHttpRequest(bounds, { method, url, host: path.startsWith('/') ? host : '', isUpgrade })
+    for (const other of others)
+      for (const each of bounds) each.request(method, Object.assign(new URL(url), { host: other }))
     return undefined
   } catch (refusal) {
     return refusal
   }
+}
+
+/** All `Host` headers. A list of headers may have several, which Node writes as they are. */
+function hostsIn(request: http.ClientRequest): string[] {
+  const { _header: written } = request as unknown as { readonly _header?: string | null }
+  return typeof written === 'string'
+    ? [...written.matchAll(/^host:[ \t]*(.*?)[ \t]*\r?$/gim)].map(([, host = '']) => host)
+    : [String(request.getHeader('host') ?? '')]
 }
 
 interface HttpRequest {

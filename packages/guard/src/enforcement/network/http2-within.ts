@@ -4,7 +4,7 @@ import { currentSession, replace, type Undo, undoAll } from '@retake/engine/hook
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { endWithCall } from './ended-with-call.js'
-import { asHttpWork, checkHttpRequest } from './http-requests.js'
+import { asHttpWork, checkHttpRequest, checkPeer } from './http-requests.js'
 
 type Session = http2.ClientHttp2Session
 type Headers = http2.OutgoingHttpHeaders | readonly string[]
@@ -28,11 +28,28 @@ export function patchHttp2Sessions(): Undo {
       return session
     }),
     replace(prototype, 'request', function (this: Session, ...args: Parameters<typeof request>) {
-      const origin = origins.get(this)
-      if (origin !== undefined) checkStream(currentBounds(), origin, args[0] ?? {})
+      const bounds = currentBounds()
+      if (bounds.length > 0) {
+        const origin = origins.get(this) ?? originOf(this)
+        checkStream(bounds, origin, args[0] ?? {})
+        if (!this.destroyed) checkPeer(bounds, this.socket, origin.hostname)
+      }
       return request.apply(this, args)
     }),
   ])
+}
+
+/** Origin of a session from before the first guard, as Node stores it. */
+function originOf(session: Session): URL {
+  const [protocol = 'https:', authority = 'unknown.invalid'] = ['protocol', 'authority'].map(
+    (name) => {
+      const key = Object.getOwnPropertySymbols(session).find(
+        ({ description }) => description === name,
+      )
+      return key && (session as unknown as Record<symbol, string | undefined>)[key]
+    },
+  )
+  return new URL(`${protocol}//${authority}`)
 }
 
 /** Node does not export the class, so it is taken from a session that leads nowhere. */

@@ -4,7 +4,7 @@ import { type FetchInput, natives, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { isOfCall, lend } from './ended-with-call.js'
-import { announceConnect, checkHttpRequest } from './http-requests.js'
+import { announceConnect, checkHttpRequest, checkPeer } from './http-requests.js'
 
 /** `fetch` on behalf of guarded calls: checks the request and each redirect. */
 export async function fetchWithin(
@@ -204,14 +204,11 @@ const LISTENERS: readonly (readonly [channel: string, listener: (message: unknow
 
 function judge(bounds: readonly CallBounds[], request: UndiciRequest, socket: net.Socket): void {
   const { method, path, origin, host, upgrade } = request
-  const { remoteAddress, remotePort = 0 } = socket
   const url = new URL(path, origin)
   const isUpgrade = Boolean(upgrade) && method !== 'CONNECT'
   try {
     checkHttpRequest(bounds, { method, url, host: host ?? undefined, isUpgrade })
-    // The program may have opened the connection before the call.
-    if (remoteAddress !== undefined)
-      for (const each of bounds) each.address(remoteAddress, remotePort, url.hostname)
+    checkPeer(bounds, socket, url.hostname)
   } catch (error) {
     socket.destroy(error as Error)
   }

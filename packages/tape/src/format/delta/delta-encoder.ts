@@ -5,12 +5,12 @@ import { GEAR } from './gear.js'
 
 /** One place in this many bytes is part of a sketch, on average. */
 const SPACING_BITS = 10
-/** What lies behind is not looked at: a sketch need not be complete. */
+/** Bytes after this are ignored: a sketch need not be complete. */
 const SKETCH_MAX_BYTES = 1 << 21
 
 /**
  * Hashes of the 32 bytes before certain places, which are chosen by those bytes
- * alone. Bodies that share text share its hashes, wherever it stands in them.
+ * alone. Bodies that share text share its hashes, wherever it occurs in them.
  */
 function sketchOf(body: Uint8Array): ReadonlySet<number> {
   const sketch = new Set<number>()
@@ -57,7 +57,7 @@ interface Head {
   readonly depth: number
 }
 
-/** What a body and a head have in common at both ends. */
+/** Lengths that a body and a head have in common at both ends. */
 interface Ends {
   readonly head: Head
   readonly prefix: number
@@ -151,7 +151,7 @@ export class DeltaEncoder {
     return best
   }
 
-  /** Equal ends, and whatever of the middle stands somewhere in the head's middle. */
+  /** Equal ends, and whatever of the middle occurs in the head's middle. */
   #match(body: Uint8Array, head: Head, prefix: number, suffix: number): Match {
     const source = head.seq
     const targetTo = body.length - suffix
@@ -218,7 +218,7 @@ function composeRope(seq: number, pieces: Recipe, baseRope: Recipe): Recipe {
     }
   }
   let at = 0
-  // Copies mostly move forward through the base, so the search goes on where it stopped.
+  // Copies mostly move forward through the base, so the search continues where it stopped.
   let index = 0
   let position = 0
   for (const { source, offset, length } of pieces) {

@@ -1,7 +1,7 @@
 import type { WriterPlatform } from '../platform.js'
 import { GEAR } from './gear.js'
 
-/** A stretch of the target that also stands in the base. */
+/** A stretch of the target that also occurs in the base. */
 export interface BlockMatch {
   readonly baseOffset: number
   readonly targetOffset: number
@@ -32,7 +32,7 @@ const slotOffset = new Int32Array(SLOTS_MAX)
 const slotHash = new Int32Array(SLOTS_MAX)
 
 /**
- * Finds, in order of the target, stretches of 32 bytes or more that also stand
+ * Finds, in order of the target, stretches of 32 bytes or more that also occur
  * somewhere in the base. Every 32nd base position is entered in a hash table,
  * every target position is looked up, and each hit is extended both ways.
  */

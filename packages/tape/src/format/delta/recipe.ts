@@ -1,7 +1,7 @@
 /**
  * How a body is built, piece by piece. On tape a recipe is a flat list of
  * numbers: a literal is minus its length, a copy is offset and length, with
- * the number of the event in front where there is no common base.
+ * the number of the event before it if there is no common base.
  */
 export type Recipe = readonly Piece[]
 

@@ -20,7 +20,7 @@ import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire
 const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] =>
   contentList(contents).flatMap((content) => decodeContent(content, numbers))
 
-/** A single content, or bare text, stands for a list of one. */
+/** A single content, or bare text, means a list of one. */
 const contentList = (contents: unknown): readonly JsonRecord[] => {
   if (typeof contents === 'string') return [{ role: 'user', parts: [{ text: contents }] }]
   return isRecord(contents) ? [contents] : recordsOf(contents)
@@ -69,7 +69,7 @@ const decodePart = (part: JsonRecord, numbers: CallNumbers): MessagePart => {
   return otherPart(kind, part)
 }
 
-/** SDKs wrap a result that is no object in one, under one of these names. */
+/** SDKs wrap a result that is not an object in one, under one of these names. */
 const resultOf = (response: unknown): unknown => {
   const entries = Object.entries(recordOf(response))
   const [only] = entries
@@ -364,7 +364,7 @@ const addCandidate = (candidates: Map<number, CandidateDraft>, candidate: JsonRe
   for (const part of recordsOf(parts)) addPart(draft.parts, part)
 }
 
-/** Text goes on where the text before it ended, unless one is a thought and the other is not. */
+/** Text continues the text before it, unless one is a thought and the other is not. */
 const addPart = (parts: JsonRecord[], part: JsonRecord): void => {
   const last = parts.at(-1)
   const open = recordOf(last?.['functionCall'])

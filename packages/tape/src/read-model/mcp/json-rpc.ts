@@ -3,7 +3,7 @@ import type { RecordedError } from '../../format/events.js'
 import { shortJson, shortText } from '../readable-value.js'
 import type { CallDetail } from '../step.js'
 
-/** Something one side told the other while it worked on a request: progress, a log line. */
+/** A message of one side while it worked on a request: progress, a log line. */
 export interface McpNotification {
   readonly at: number
   readonly method: string

@@ -54,7 +54,7 @@ export const readStdioExchange = (
 const isSameId = (left: RpcId | undefined, right: RpcId): boolean =>
   left !== undefined && idKey(left) === idKey(right)
 
-/** Pieces that were read last: many messages may stand in one, and each is looked for by itself. */
+/** Pieces that were read last: one may contain many messages, and each is looked up by itself. */
 const PIECES_MAX = 8
 const lastRead = new WeakMap<TapeLike, Map<string, readonly RpcFrame[]>>()
 
@@ -90,7 +90,7 @@ const progressAt = (tape: TapeLike, seqs: readonly number[], at: number): McpNot
 interface ReadLine {
   readonly text: string
   readonly first: EventMark
-  /** Where its newline stands; for the rest of a stream without one, its last piece. */
+  /** Position of its newline; for the rest of a stream without one, its last piece. */
   readonly last: EventMark
   /** All events that carry a part of it. */
   readonly seqs: readonly number[]
@@ -140,7 +140,7 @@ class LineReader {
   }
 }
 
-/** A request on the pipes of a child process: where it and its answer stand, without their contents. */
+/** A request on the pipes of a child process: positions of it and its answer, without their contents. */
 export interface StdioRequest {
   readonly askedBy: McpExchange['askedBy']
   readonly id: RpcId
@@ -159,7 +159,7 @@ export interface StdioRequest {
   readonly notified: { readonly at: number; readonly seqs: readonly number[] }[]
 }
 
-/** A line on stdout or stdin that is no message, and what is not part of a request. */
+/** A line on stdout or stdin that is not a message, and what is not part of a request. */
 export interface StdioRemark {
   readonly at: number
   /** The event that completes the line. */

@@ -16,8 +16,8 @@ import {
 import { type ReactNode, useRef, useState } from 'react'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { ErrorNote, Spinner } from '../design/notes.js'
-import { CopyButton } from '../design/toast.js'
+import { ErrorNote, ImportedNote, Spinner } from '../design/notes.js'
+import { CopyCommand } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useBackend } from '../sources/backend.js'
 import { FieldSection } from '../step/field.js'
@@ -638,7 +638,7 @@ const Row = ({ name, children }: { name: string; children: ReactNode }) => (
 /** Shown before any search: how to start one. */
 function NotSearched({ run }: { run: Run }) {
   const { report } = useBackend()
-  const command = blameCommand(run.head)
+  if (run.head.recorded === 'import') return <ImportedNote what="A search for causes" />
   return (
     <div className="flex flex-col items-start gap-2 p-1">
       <p>
@@ -648,10 +648,7 @@ function NotSearched({ run }: { run: Run }) {
             ? 'No blame search was made for this run. Start one with:'
             : 'This report has no blame search. Run this where the run is stored, then make the report again:'}
       </p>
-      <p className="flex max-w-full items-center gap-1.5 rounded border border-line bg-raised py-0.5 pr-0.5 pl-2">
-        <code className="min-w-0 font-mono text-sm wrap-anywhere">{command}</code>
-        <CopyButton text={command} label="Copy the command" />
-      </p>
+      <CopyCommand command={blameCommand(run.head)} />
       <p className="text-muted">
         <code className="font-mono text-sm">--expect</code> or{' '}
         <code className="font-mono text-sm">--oracle</code> says what passing means.

@@ -100,7 +100,7 @@ export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): s
 export class BlameView {
   readonly blame: RunBlame
   readonly findings: BlameFindings
-  /** Labels of the steps in causes, first cause first. */
+  /** Labels of the steps in causes, first cause first. Steps of another process (`2:3`) are the step that started it. */
   readonly causeLabels: readonly string[]
   readonly #indexes = new Map<string, number>()
   #ranked: readonly number[] | undefined
@@ -109,7 +109,8 @@ export class BlameView {
     this.blame = blame
     this.findings = blame.findings
     for (const [index, { label }] of this.findings.steps.entries()) this.#indexes.set(label, index)
-    this.causeLabels = [...new Set(this.findings.causes.flatMap(({ steps }) => steps))]
+    const labels = this.findings.causes.flatMap(({ steps }) => steps)
+    this.causeLabels = [...new Set(labels.map((label) => label.split(':')[0] ?? label))]
   }
 
   /** Index of a searched step; -1 if the step was not searched. */

@@ -1,50 +1,19 @@
 import type { Rate, StepIntervention, StepRole } from '@retake/tape'
-import { clampRate, failuresText, intervalText, ROLE_WORDS, roleWord } from '@retake/tape/present'
+import { failuresText, intervalText, ROLE_WORDS, roleWord } from '@retake/tape/present'
 import { KindMark } from '../design/badge.js'
 import { classes } from '../design/classes.js'
+import { RateBar } from '../design/rate-bar.js'
 import { type Run, useRows } from '../run/use-run.js'
 import { StepLink } from '../step/field.js'
 import { VisibleText } from '../step/text.js'
 import { isSeen, ROLE_LOOKS, type SeenRole } from './blame-view.js'
 import { useBlame } from './use-blame.js'
 
-const WIDTH = 104
-const HEIGHT = 14
-const xOf = (value: number): number => 4 + clampRate(value) * (WIDTH - 8)
-
-function RateBar({ rate, className }: { rate: Rate; className?: string }) {
-  const { fails, forks, low, high } = rate
-  return (
-    <svg
-      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      width={WIDTH}
-      height={HEIGHT}
-      aria-hidden="true"
-      className={classes('shrink-0', className)}
-    >
-      <path d={`M${xOf(0)} 7H${xOf(1)}`} stroke="var(--line)" />
-      {[0, 0.5, 1].map((tick) => (
-        <path key={tick} d={`M${xOf(tick)} 4V10`} stroke="var(--line-strong)" />
-      ))}
-      {forks > 0 && (
-        <>
-          <path
-            d={`M${xOf(low)} 4V10M${xOf(low)} 7H${xOf(high)}M${xOf(high)} 4V10`}
-            stroke="currentColor"
-            strokeWidth="1.5"
-          />
-          <circle cx={xOf(fails / forks)} cy="7" r="3.2" fill="currentColor" />
-        </>
-      )}
-    </svg>
-  )
-}
-
 export const RateLine = ({ rate, className }: { rate: Rate; className?: string }) => (
   <span
     className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
   >
-    <RateBar rate={rate} />
+    <RateBar {...(rate.forks > 0 && { share: rate.fails / rate.forks, interval: rate })} />
     <span className="min-w-24">{failuresText(rate)}</span>
     {rate.forks > 0 && (
       <span data-interval className="min-w-16 text-muted" title="95 %, whenever it was stopped">

@@ -89,7 +89,10 @@ export function useBlameCommands(run: Run): void {
       'Share',
       'blame.copy-command',
       'Copy the command that searches for the cause',
-      { words: 'blame' },
+      {
+        words: 'blame',
+        disabled: run.head.recorded === 'import' ? 'the run was imported' : undefined,
+      },
       () => void copyAndSay('the command', blameCommand(run.head)),
     )
   })

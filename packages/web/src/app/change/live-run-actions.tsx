@@ -1,17 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useRef, useState } from 'react'
-import type { DivergenceView, Job, Move } from '../../api/run-repository.js'
+import type { DivergenceView, Job, Move, WrittenTestFile } from '../../api/run-repository.js'
 import { CRASH_LABEL } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ChooseRun } from '../compare/choose-run.js'
 import { TextDiff } from '../compare/text-diff.js'
+import { TrialTableDialog } from '../compare/trial-table.js'
 import { Badge } from '../design/badge.js'
 import { Button, IconButton } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { TextField } from '../design/fields.js'
 import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
 import { ErrorNote } from '../design/notes.js'
-import { copyAndSay, showToast } from '../design/toast.js'
+import { CopyCommand, copyAndSay, showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { explainError } from '../sources/backend-error.js'
@@ -150,13 +152,23 @@ interface LiveRunActionsProps {
 }
 
 /** Short titles of the commands that are buttons. */
-const BUTTONS = ['Run again', 'Branches', 'Compare']
+const BUTTONS: Readonly<Record<string, string>> = {
+  rerun: 'Run again',
+  branches: 'Branches',
+  compare: 'Compare',
+  trials: 'Models',
+  'write-test': 'Write test',
+}
 
 export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   const navigate = useNavigate()
-  const [open, setOpen] = useState<'rerun' | 'compare'>()
+  const [open, setOpen] = useState<'rerun' | 'compare' | 'test' | 'trials'>()
   const { rerun } = useAbilities(run.id, run.head.status)
   const debug = useDebugMoves(run, live)
+  const { data: trials } = useQuery({
+    queryKey: ['trials', run.id],
+    queryFn: async () => (await live.trialTable(run.id)) ?? null,
+  })
   const { parent } = run.head
   const compareWith = (other: string): void =>
     void navigate({ to: '/compare/$a/$b', params: { a: other, b: run.id } })
@@ -172,6 +184,14 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
     )
     if (parent)
       add('Look', 'compare-other', 'Compare with another run', [], () => setOpen('compare'))
+    if (trials)
+      add('Look', 'trials', 'Models and prompts that were compared for this run', [], () =>
+        setOpen('trials'),
+      )
+    const test = 'Write a test of this run: replays it offline and fails when the agent changes'
+    add('Share', 'write-test', test, { disabled: reasonOf(rerun), words: 'vitest jest keep' }, () =>
+      setOpen('test'),
+    )
     const report = 'Copy the command that writes this run as a report file'
     add('Share', 'copy-report', report, { words: 'html export send keep' }, () => {
       void copyAndSay('the command', `npx retake report ${run.id}`)
@@ -181,18 +201,26 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
     <div className="flex min-w-0 items-center gap-1.5">
       <DebugNote run={run} live={live} debug={debug} />
       <JobNote run={run} live={live} />
-      {commands.slice(0, 3).map(({ id, title, disabled, keys, run: act }, index) => (
-        <Button
-          key={id}
-          look={id === 'compare' && parent !== undefined ? 'primary' : 'plain'}
-          disabled={disabled !== undefined}
-          title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
-          onClick={act}
-        >
-          {id === 'compare' && parent !== undefined ? 'Compare with parent' : BUTTONS[index]}
-        </Button>
-      ))}
+      {commands
+        .filter(({ id }) => id in BUTTONS)
+        .map(({ id, title, disabled, keys, run: act }) => (
+          <Button
+            key={id}
+            look={id === 'compare' && parent !== undefined ? 'primary' : 'plain'}
+            disabled={disabled !== undefined}
+            title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
+            onClick={act}
+          >
+            {id === 'compare' && parent !== undefined ? 'Compare with parent' : BUTTONS[id]}
+          </Button>
+        ))}
       {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}
+      {open === 'trials' && trials && (
+        <TrialTableDialog table={trials} onClose={() => setOpen(undefined)} />
+      )}
+      {open === 'test' && (
+        <WriteTestDialog run={run} live={live} onClose={() => setOpen(undefined)} />
+      )}
       {open === 'compare' && (
         <ChooseRun
           title={`Compare ${run.head.name} with`}
@@ -282,6 +310,61 @@ function RerunDialog({
         </output>
         {error !== undefined && <ErrorNote error={error} />}
       </form>
+    </Dialog>
+  )
+}
+
+function WriteTestDialog({
+  run,
+  live,
+  onClose,
+}: LiveRunActionsProps & { readonly onClose: () => void }) {
+  const [state, setState] = useState<{
+    isRunning?: boolean
+    written?: WrittenTestFile
+    error?: unknown
+  }>({})
+  const { isRunning = false, written, error } = state
+  const write = async (): Promise<void> => {
+    setState({ isRunning: true })
+    try {
+      setState({ written: await live.writeTest(run.id) })
+    } catch (thrown) {
+      setState({ error: thrown })
+    }
+  }
+  return (
+    <Dialog
+      title="Write a test"
+      isOpen
+      onClose={onClose}
+      footer={
+        <Button
+          look="primary"
+          disabled={isRunning}
+          onClick={written === undefined ? () => void write() : onClose}
+        >
+          {written === undefined ? (isRunning ? 'Replaying…' : 'Write test') : 'Close'}
+        </Button>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <p>
+          Copies the tape into the project and writes a test that replays it: offline, without keys.
+          It fails when the agent sends another request or ends differently.
+        </p>
+        <output className="flex flex-col gap-2">
+          {written !== undefined && (
+            <>
+              <span>
+                Wrote <code className="font-mono">{written.file}</code>. Run it with:
+              </span>
+              <CopyCommand command={written.command} />
+            </>
+          )}
+        </output>
+        {error !== undefined && <ErrorNote error={error} />}
+      </div>
     </Dialog>
   )
 }

@@ -1,8 +1,9 @@
+import type { RowState, StepRow } from '@retake/tape/present'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { WaitingApproval } from '../../api/run-repository.js'
 import type { RunCard } from '../../model/run-source.js'
-import { Badge, RunStatusBadge } from '../design/badge.js'
+import { Badge, RunStatusBadge, StateBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { TextField } from '../design/fields.js'
 import { showToast } from '../design/toast.js'
@@ -42,7 +43,7 @@ export function TimeLeft({ until }: { until: number }) {
 }
 
 /** Status of a run in a list: a run that waits for somebody says so. */
-export function ListedRunStatus({ run }: { run: RunCard }) {
+export function ListedRunStatus({ run }: { run: Pick<RunCard, 'id' | 'status' | 'failedCheck'> }) {
   const waiting = useApprovals().find((approval) => approval.run === run.id)
   if (waiting === undefined)
     return <RunStatusBadge status={run.status} failedCheck={run.failedCheck === true} />
@@ -53,9 +54,21 @@ export function ListedRunStatus({ run }: { run: RunCard }) {
   )
 }
 
-/** On every page: the call that expires next, and how many there are. */
-export function ApprovalsLink() {
-  const waiting = useApprovals()
+/** Tells which steps of a run wait for approval. */
+export function useWaiting(run: string): (step: Pick<StepRow, 'state' | 'tool'>) => boolean {
+  const waiting = new Set<string | undefined>(
+    useApprovals().flatMap((approval) => (approval.run === run ? [approval.tool] : [])),
+  )
+  return ({ state, tool }) => state === 'running' && waiting.has(tool)
+}
+
+/** State of a step: one that waits for somebody says so. */
+export const StepState = ({ state, isWaiting }: { state: RowState; isWaiting: boolean }) =>
+  isWaiting ? <Badge tone="warning">waits for approval</Badge> : <StateBadge state={state} />
+
+/** On every page: the next call to expire, and how many wait; not those of the run that is open. */
+export function ApprovalsLink({ open }: { open: string | undefined }) {
+  const waiting = useApprovals().filter(({ run }) => run !== open)
   const [next] = waiting
   if (next === undefined) return null
   return (

@@ -129,6 +129,12 @@ export const Badge = ({ tone = 'neutral', title, children }: BadgeProps) => (
   </span>
 )
 
+export const ImportedBadge = () => (
+  <Badge title="A trace of another tool: it can be read and compared, but not run again.">
+    imported
+  </Badge>
+)
+
 interface Fact {
   readonly label: string
   /** Facts without a value are omitted. */

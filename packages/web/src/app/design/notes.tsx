@@ -10,6 +10,15 @@ export const EmptyNote = ({ title, children }: { title: ReactNode; children?: Re
 )
 
 /** With reduced motion the ring does not spin. */
+/** In place of a command that needs the program of a run. */
+export const ImportedNote = ({ what }: { what: string }) => (
+  <p className="p-1">
+    {what} runs the program again. This run was imported from another tool: it has what was reported
+    about a program, not what is needed to repeat it. Record the program with{' '}
+    <code className="font-mono text-sm">retake record</code>.
+  </p>
+)
+
 export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
   <output className="inline-flex items-center gap-2 text-muted">
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">

@@ -147,3 +147,11 @@ export function CopyButton({
     </Button>
   )
 }
+
+/** A command for a terminal. */
+export const CopyCommand = ({ command }: { command: string }) => (
+  <span className="inline-flex max-w-full items-center gap-1.5 self-start rounded border border-line bg-raised py-0.5 pr-0.5 pl-2">
+    <code className="min-w-0 font-mono text-sm wrap-anywhere">{command}</code>
+    <CopyButton text={command} label="Copy the command" />
+  </span>
+)

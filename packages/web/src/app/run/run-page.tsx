@@ -17,8 +17,8 @@ import { type ReactNode, useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-source.js'
 import { BlameOutcome } from '../blame/blame-outcome.js'
 import { useBlame } from '../blame/use-blame.js'
-import { WaitingApprovals } from '../change/waiting-approvals.js'
-import { Badge, RunStatusBadge } from '../design/badge.js'
+import { ListedRunStatus, WaitingApprovals } from '../change/waiting-approvals.js'
+import { Badge, ImportedBadge } from '../design/badge.js'
 import { Button, RunLink } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { latePart } from '../design/late-part.js'
@@ -120,12 +120,13 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
       ))}
       <span
         className="whitespace-nowrap max-sm:hidden"
-        title={[`Node ${head.node.replace(/^v/, '')}`, head.platform, ...head.command]
+        title={[head.node.replace(/^v/, 'Node '), head.platform, ...head.command]
           .filter(Boolean)
           .join(' ')}
       >
         {localTime(head.startedAt)}
       </span>
+      {head.recorded === 'import' && <ImportedBadge />}
       {head.cutOff === true && head.exit !== undefined && (
         <Badge tone="warning" title="the tape has no seal: its end is missing">
           cut off
@@ -176,7 +177,8 @@ function FailedLink({ count: failed }: { count: number }) {
 /** A run that ended well and failed the check of a blame search did not end well. */
 function RunPageStatus({ run }: { run: Run }) {
   const { view } = useBlame(run)
-  return <RunStatusBadge status={run.head.status} failedCheck={view !== undefined} />
+  const { status } = run.head
+  return <ListedRunStatus run={{ id: run.id, status, ...(view && { failedCheck: true }) }} />
 }
 
 function Origin({ head }: { head: RunHead }) {

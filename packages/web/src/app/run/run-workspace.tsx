@@ -8,6 +8,7 @@ import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { useRemembered } from '../design/remembered.js'
+import { FixPanel, FixSign, useFixCommands } from '../fix/fix-panel.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
 import {
@@ -93,6 +94,7 @@ const LISTS = [
   { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
   { value: 'events', name: 'Events', title: 'List events (e)' },
   { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
+  { value: 'fix', name: 'Fix', title: 'Changes of the source that were tried (i)' },
 ] as const
 
 const BACK_TO = {
@@ -100,6 +102,7 @@ const BACK_TO = {
   transcript: 'Transcript',
   events: 'All events',
   blame: 'Blame',
+  fix: 'Fix',
 } as const
 
 interface RunWorkspaceProps {
@@ -126,6 +129,7 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
   const at = position < 0 ? undefined : rows.at(position).seq
   const { moveEvent } = useEventCommands(events, { listed, at, onOpen: open })
   useBlameCommands(run)
+  useFixCommands(run)
   useCommands((add) => {
     const isOn = shownList === 'transcript'
     add('Look', 'list.transcript', isOn ? 'List steps' : 'Transcript of the run', ['v'], () =>
@@ -139,6 +143,8 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
     <EventList run={run} listed={listed} onMove={moveEvent} onOpen={open} />
   ) : shownList === 'blame' ? (
     <BlamePanel run={run} />
+  ) : shownList === 'fix' ? (
+    <FixPanel run={run} />
   ) : shownList === 'transcript' ? (
     <Transcript run={run} shown={shown} />
   ) : (
@@ -191,6 +197,7 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
               onClick={shownList === value ? undefined : () => show(value)}
             >
               {name} {value === 'blame' && <BlameSign run={run} />}
+              {value === 'fix' && <FixSign run={run} />}
               {(value === 'steps' || value === 'events') && (
                 <span className="font-mono">
                   {count(value === 'steps' ? rows.steps : head.events)}
@@ -201,7 +208,7 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
         </div>
         {(shownList === 'steps' ||
           shownList === 'transcript' ||
-          (shownList === 'blame' && !isEmpty(filtering.filter))) && (
+          ((shownList === 'blame' || shownList === 'fix') && !isEmpty(filtering.filter))) && (
           <FilterBar run={run} shown={shown} filtering={filtering} />
         )}
         {head.status === 'recording' && !events.isOn && !isNarrow && (

@@ -5,8 +5,8 @@ import type { LaneHead } from '../../model/run-source.js'
 import { isSeen } from '../blame/blame-view.js'
 import { RoleName } from '../blame/role-mark.js'
 import { useBlame } from '../blame/use-blame.js'
-import { useApprovals } from '../change/waiting-approvals.js'
-import { Badge, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
+import { StepState, useWaiting } from '../change/waiting-approvals.js'
+import { Badge, KindMark, OriginBadge } from '../design/badge.js'
 import { classes } from '../design/classes.js'
 import { bringRowIntoView, Cell, Grid, GridRow, type ListMoves, useGrid } from './grid.js'
 import type { FilteredRows } from './row-filter.js'
@@ -80,11 +80,7 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
         </span>
         <span className="ml-auto flex shrink-0 items-center gap-1.5">
           {isSeen(role) && <RoleName role={role} />}
-          {isWaiting ? (
-            <Badge tone="warning">waits for approval</Badge>
-          ) : (
-            <StateBadge state={row.state} />
-          )}
+          <StepState state={row.state} isWaiting={isWaiting} />
           {row.inferred && (
             <Badge title="Inferred from the conversation: not recorded as a call of its own.">
               inferred
@@ -123,7 +119,6 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
   const { step, select } = useSelection()
   const { view: blame } = useBlame(run)
   const isFollowing = useStore(followedRun) === run.id
-  const approvals = useApprovals()
   const lanes = useMemo(() => new Map(head.lanes.map((lane) => [lane.id, lane])), [head.lanes])
   const count = shown.length
   const grid = useGrid(count, ROW_HEIGHT)
@@ -167,9 +162,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
 
   const choose = useCallback((label: string) => select(label), [select])
   const hasLanes = lanes.size > 1
-  const waiting = new Set<string | undefined>(
-    approvals.flatMap((approval) => (approval.run === run.id ? [approval.tool] : [])),
-  )
+  const isWaiting = useWaiting(run.id)
   return (
     <Grid
       {...moves}
@@ -192,7 +185,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
             lane={lanes.get(row.lane)}
             hasLanes={hasLanes}
             isBranch={head.branch !== undefined}
-            isWaiting={row.state === 'running' && waiting.has(row.tool)}
+            isWaiting={isWaiting(row)}
             isSelected={row.label === step}
             onSelect={choose}
           />

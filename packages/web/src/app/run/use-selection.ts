@@ -24,7 +24,7 @@ interface RunSearch {
   readonly from?: number
   readonly to?: number
   /** The list beside the step; steps by default. */
-  readonly list?: 'transcript' | 'events' | 'blame'
+  readonly list?: 'transcript' | 'events' | 'blame' | 'fix'
   readonly event?: number
   /** Filter of the events. */
   readonly find?: string
@@ -86,7 +86,7 @@ const some =
     return shortOf([...new Set(list)])
   }
 
-const LISTS: readonly unknown[] = ['transcript', 'events', 'blame']
+const LISTS: readonly unknown[] = ['transcript', 'events', 'blame', 'fix']
 
 const READERS: Record<keyof RunSearch, Reader> = {
   step: text,
@@ -180,7 +180,7 @@ export function useSelection(): Selection {
   return { step, tab, field, ...moves }
 }
 
-export type ListName = 'steps' | 'transcript' | 'events' | 'blame'
+export type ListName = 'steps' | 'transcript' | 'events' | 'blame' | 'fix'
 
 interface ShownList {
   readonly list: ListName

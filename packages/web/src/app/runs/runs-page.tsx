@@ -7,7 +7,7 @@ import type { RepositoryChange } from '../../api/run-repository.js'
 import type { RunCard, UnreadableRun } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
 import { ListedRunStatus } from '../change/waiting-approvals.js'
-import { Badge } from '../design/badge.js'
+import { Badge, ImportedBadge } from '../design/badge.js'
 import { Button, buttonLook, RunLink } from '../design/button.js'
 import { classes } from '../design/classes.js'
 import { TextField } from '../design/fields.js'
@@ -59,7 +59,7 @@ const COLUMNS =
   'grid grid-cols-[1.25rem_minmax(0,1fr)] items-start gap-x-3 px-3 lg:grid-cols-[1.25rem_minmax(0,1fr)_9rem_3.5rem_4.5rem_5rem_5rem_5.5rem]'
 
 function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
-  const { id, name, branch, tags = [], note, models = [], tokens, costUsd } = run
+  const { id, name, branch, imported, tags = [], note, models = [], tokens, costUsd } = run
   const indent = { paddingLeft: `${Math.min(depth, 8) * 20}px` }
   return (
     <div className={`${COLUMNS} py-1.5 hover:bg-raised has-[a:focus-visible]:bg-accent-soft`}>
@@ -85,6 +85,7 @@ function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
             {name}
           </RunLink>
           <ListedRunStatus run={run} />
+          {imported !== undefined && <ImportedBadge />}
           {tags.map((tag) => (
             <Badge key={tag}>{tag}</Badge>
           ))}

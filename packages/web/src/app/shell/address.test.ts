@@ -4,7 +4,7 @@ import { readAddress, writeAddress } from './address.js'
 
 test('any text and any list of texts comes back from an address', () => {
   const value = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.string()), fc.json())
-  // A lone surrogate is no text that an address can hold.
+  // A lone surrogate is not text that an address can hold.
   const isText = (search: unknown): boolean => JSON.stringify(search).isWellFormed()
   const search = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), value).filter(isText)
   fc.assert(

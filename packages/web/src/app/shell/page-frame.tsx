@@ -175,7 +175,7 @@ export function PageFrame(props: PageFrameProps) {
             {actions}
           </div>
         )}
-        <ApprovalsLink />
+        <ApprovalsLink open={run?.id} />
         <div className="flex items-center">
           <CommandButton command="search" icon={<SearchIcon />} />
           <CommandButton command="palette" icon={<CommandIcon />} />

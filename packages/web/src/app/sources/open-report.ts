@@ -30,6 +30,7 @@ function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
     search: (text) => model.search(text, { states: parts.states }),
     source: (site) => [Object.hasOwn(parts.sources, site) ? parts.sources[site] : undefined],
     blame: () => [parts.blame],
+    fix: () => [parts.fix],
   }
   return ({ method, args }) =>
     (answers[method] as (...args: unknown[]) => Iterable<unknown>)(...args)

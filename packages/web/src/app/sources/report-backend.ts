@@ -36,6 +36,7 @@ function makeReportSource(worker: Answerer): RunSource {
     search: many<SearchProgress>('search'),
     source: one('source'),
     blame: one('blame'),
+    fix: one('fix'),
   }
 }
 

@@ -88,6 +88,7 @@ function serverSource(run: string, seen: (head: RunHead) => void): RunSource {
     search: (text, signal) => readLines(own + url`/search?text=${text}`, signal),
     source: (site) => readMember(own + url`/source?site=${site}`, 'excerpt'),
     blame: () => readMember(`${own}/blame`, 'blame'),
+    fix: () => readMember(`${own}/fix`, 'fix'),
   }
 }
 
@@ -97,6 +98,10 @@ const liveActions: LiveActions = {
   editable: (run, step) => read(url`/runs/${run}/steps/${step}/editable`),
   fork: (run, fork) => post(url`/runs/${run}/fork`, fork),
   rerun: (run, options) => post(url`/runs/${run}/rerun`, options),
+  trialTable: (run) => readMember(url`/runs/${run}/trials`, 'table'),
+  writeTest: (run) => post(url`/runs/${run}/test`),
+  applyFix: (run, fix) => post(url`/runs/${run}/fixes/${fix}/apply`),
+  undoFix: (run, fix) => post(url`/runs/${run}/fixes/${fix}/undo`),
   approvals: () => read('/approvals'),
   decide: (run, decision) => post(url`/runs/${run}/approvals`, decision),
   jobs: () => read('/jobs'),

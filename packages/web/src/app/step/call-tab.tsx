@@ -1,5 +1,5 @@
 import { ACTED_TEXT, driftText, type StepGuard } from '@retake/tape'
-import { clock, plural } from '@retake/tape/present'
+import { clock, duration, plural } from '@retake/tape/present'
 import type { CallView } from '../../model/run-source.js'
 import { Badge, Facts } from '../design/badge.js'
 import { DownloadBody } from './body-panel.js'
@@ -27,7 +27,11 @@ export function CallTab({ run, detail }: TabProps) {
           <VisibleText text={call.name} />
         </Field>
         {detail.guard !== undefined && (
-          <GuardSection guard={detail.guard} isOpen={detail.state === 'running'} />
+          <GuardSection
+            guard={detail.guard}
+            isOpen={detail.state === 'running'}
+            latencyMs={detail.latencyMs}
+          />
         )}
         <FieldSection title={kind === 'process' ? 'Command' : 'Arguments'}>
           <ToolContent value={call.args} path="args" />
@@ -97,8 +101,17 @@ function ChildOutput(props: {
   )
 }
 
-/** `isOpen`: it has not been decided yet. */
-function GuardSection({ guard, isOpen }: { guard: StepGuard; isOpen: boolean }) {
+interface GuardSectionProps {
+  readonly guard: StepGuard
+  /** It has not been decided yet. */
+  readonly isOpen: boolean
+  readonly latencyMs: number | undefined
+}
+
+function GuardSection({ guard, isOpen, latencyMs }: GuardSectionProps) {
+  const { tookMs } = guard
+  const waitedMs =
+    guard.approval === undefined || latencyMs === undefined ? undefined : latencyMs - (tookMs ?? 0)
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
   const { drift = [], blocked = [], acted } = guard
   const remarks = [
@@ -131,6 +144,7 @@ function GuardSection({ guard, isOpen }: { guard: StepGuard; isOpen: boolean }) 
               />
             ),
           },
+          { label: 'waited', value: waitedMs && duration(waitedMs) },
           { label: 'served from', value: served && `${served.run} e${served.seq}`, isMono: true },
           {
             label: 'attempts',

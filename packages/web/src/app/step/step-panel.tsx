@@ -2,12 +2,12 @@ import { clock, cost, count, duration, plural } from '@retake/tape/present'
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react'
 import { copyAsCurl } from '../../model/copy-as-curl.js'
-import { copyAsTest } from '../../model/copy-as-test.js'
 import type { RunHead } from '../../model/run-source.js'
 import type { StepDetail } from '../../model/run-source.js'
 import { BlameLine } from '../blame/role-mark.js'
+import { StepState, useWaiting } from '../change/waiting-approvals.js'
 import { type PageCommand, useCommands } from '../commands/commands.js'
-import { Badge, KIND_NAMES, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
+import { Badge, KIND_NAMES, KindMark, OriginBadge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { CopyIcon } from '../design/icons.js'
 import { latePart } from '../design/late-part.js'
@@ -124,9 +124,6 @@ function useCopies(run: Run, detail: StepDetail): readonly PageCommand[] {
     add('Share', 'step.copy-curl', 'Copy as curl', { keys: ['c'], disabled }, () => {
       void copyAndSay('the request as curl', () => curlOf(run, detail))
     })
-    add('Share', 'step.copy-test', 'Copy as test', [], () => {
-      void copyAndSay('a test', copyAsTest({ ...run.head, id: run.id }, detail))
-    })
     add('Share', 'step.copy-json', 'Copy step as JSON', [], () => {
       void copyAndSay('the step as JSON', json())
     })
@@ -167,15 +164,11 @@ function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       : []),
     kind !== 'mark' &&
       kind !== 'crash' &&
+      detail.state !== 'running' &&
       !detail.inferred && {
         path: 'latencyMs',
         name: 'took',
-        value:
-          detail.state === 'running'
-            ? 'running'
-            : latencyMs === undefined
-              ? undefined
-              : duration(latencyMs),
+        value: latencyMs === undefined ? undefined : duration(latencyMs),
       },
     firstMs !== undefined && {
       path: 'timeToFirstChunkMs',
@@ -211,60 +204,63 @@ const laneName = ({ lanes }: RunHead, id: number): string => {
   return name ?? String(id)
 }
 
-const StepHeader = ({ run, detail }: { run: Run; detail: StepDetail }) => (
-  <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
-    <div className="flex items-start gap-2">
-      <h2 className="min-w-0 flex-1">
-        <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
-        <span className="mr-2 text-muted">
-          {detail.kind !== 'crash' && detail.label} {KIND_NAMES[detail.kind]}
-        </span>
-        <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
-          <VisibleText text={detail.title} />
-        </Field>
-      </h2>
-      <StepActions run={run} detail={detail} />
-    </div>
-    <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
-      <span className="flex gap-1 empty:hidden">
-        <StateBadge state={detail.state} />
-        {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
-          <OriginBadge origin={detail.origin} />
-        )}
-        {detail.inferred && (
-          <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
-        )}
-      </span>
-      {factsOf(detail, run.head).map(({ path, name, value }) => (
-        <Field key={path} path={path} isInline className="max-w-full">
-          <span className="text-muted">{name}</span>{' '}
-          <VisibleText
-            text={shortValue(value ?? 'unknown')}
-            className={value === undefined ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
-          />
-        </Field>
-      ))}
-      <ScopePath detail={detail} />
-      {detail.parent !== undefined && (
-        <span>
-          <span className="text-muted">{detail.kind === 'crash' ? 'after' : 'called by'}</span>{' '}
-          <StepLink label={detail.parent}>step {detail.parent}</StepLink>
-        </span>
-      )}
-    </div>
-    <EditedNote head={run.head} label={detail.label} />
-    <BlameLine run={run} label={detail.label} />
-    {detail.error !== undefined &&
-      detail.kind !== 'crash' &&
-      !detail.title.includes(detail.error) && (
-        <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
-          <Field path="error" isInline>
-            <VisibleText text={detail.error} />
+function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
+  const isWaiting = useWaiting(run.id)(detail)
+  return (
+    <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
+      <div className="flex items-start gap-2">
+        <h2 className="min-w-0 flex-1">
+          <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
+          <span className="mr-2 text-muted">
+            {detail.kind !== 'crash' && detail.label} {KIND_NAMES[detail.kind]}
+          </span>
+          <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
+            <VisibleText text={detail.title} />
           </Field>
-        </p>
-      )}
-  </header>
-)
+        </h2>
+        <StepActions run={run} detail={detail} />
+      </div>
+      <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
+        <span className="flex gap-1 empty:hidden">
+          <StepState state={detail.state} isWaiting={isWaiting} />
+          {!detail.inferred && (detail.origin !== 'live' || run.head.branch !== undefined) && (
+            <OriginBadge origin={detail.origin} />
+          )}
+          {detail.inferred && (
+            <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
+          )}
+        </span>
+        {factsOf(detail, run.head).map(({ path, name, value }) => (
+          <Field key={path} path={path} isInline className="max-w-full">
+            <span className="text-muted">{name}</span>{' '}
+            <VisibleText
+              text={shortValue(value ?? 'unknown')}
+              className={value === undefined ? 'text-muted italic' : '[overflow-wrap:anywhere]'}
+            />
+          </Field>
+        ))}
+        <ScopePath detail={detail} />
+        {detail.parent !== undefined && (
+          <span>
+            <span className="text-muted">{detail.kind === 'crash' ? 'after' : 'called by'}</span>{' '}
+            <StepLink label={detail.parent}>step {detail.parent}</StepLink>
+          </span>
+        )}
+      </div>
+      <EditedNote head={run.head} label={detail.label} />
+      <BlameLine run={run} label={detail.label} />
+      {detail.error !== undefined &&
+        detail.kind !== 'crash' &&
+        !detail.title.includes(detail.error) && (
+          <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
+            <Field path="error" isInline>
+              <VisibleText text={detail.error} />
+            </Field>
+          </p>
+        )}
+    </header>
+  )
+}
 
 /** Names come from outside: one must not push out the others. Its tab has it whole. */
 const shortValue = (value: string): string =>

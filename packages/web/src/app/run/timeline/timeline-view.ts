@@ -263,7 +263,7 @@ export function bringIntoView(view: TimelineView, at: number, length: number): T
   return clampView({ ...view, from }, length)
 }
 
-/** What a look shows on a later scale: the same times, or everything. */
+/** The range to show on a later scale: the same times, or everything. */
 export function viewOn(scale: TimeScale, look: TimelineLook | undefined): TimelineView {
   if (look === undefined) return wholeView(scale.length)
   if (look.scale === scale) return clampView(look.view, scale.length)

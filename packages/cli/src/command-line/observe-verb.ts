@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import type { Span } from '../portable/span.js'
+
+/** Commands that run an agent; only these become spans. */
+const TRACED = new Set(['record', 'replay', 'fork', 'rerun', 'resume', 'blame', 'fix'])
+/** A receiver that is down must not hold up the command. */
+const SEND_MS = 3000
+
+/**
+ * Runs a command and reports it, if the user wants that: with `RETAKE_LOG=json` as lines of JSON
+ * on stderr, with `RETAKE_OTEL=1` as a span at `OTEL_EXPORTER_OTLP_ENDPOINT`. Neither has
+ * arguments of the command: they may be private.
+ */
+export async function observeVerb(
+  verb: string,
+  run: () => Promise<number>,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<number> {
+  const isLogged = env['RETAKE_LOG'] === 'json'
+  const endpoint = env['RETAKE_OTEL'] === '1' ? env['OTEL_EXPORTER_OTLP_ENDPOINT'] : undefined
+  const isTraced = endpoint !== undefined && endpoint !== '' && TRACED.has(verb)
+  if (!isLogged && !isTraced) return run()
+  const startedAt = Date.now()
+  const from = performance.now()
+  const log = (event: string, more: object = {}): void => {
+    const line = { time: new Date().toISOString(), level: 'info', event, verb, pid: process.pid }
+    if (isLogged) process.stderr.write(`${JSON.stringify({ ...line, ...more })}\n`)
+  }
+  log('start')
+  const exitCode = await run()
+  const durationMs = Math.round((performance.now() - from) * 1000) / 1000
+  log('end', { exitCode, durationMs })
+  if (isTraced)
+    await sendVerbSpan({ verb, startedAt, durationMs, exitCode }, endpoint).catch(
+      (error: unknown) => log('span not sent', { level: 'warn', why: String(error) }),
+    )
+  return exitCode
+}
+
+interface RunVerb {
+  readonly verb: string
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly exitCode: number
+}
+
+async function sendVerbSpan(done: RunVerb, endpoint: string): Promise<void> {
+  const { sendSpans, tracesUrl } = await import('../portable/send-spans.js')
+  const { nanosOf } = await import('../portable/span.js')
+  const { version } = await import('../package-root.js')
+  const { verb, startedAt, durationMs, exitCode } = done
+  const span: Span = {
+    traceId: randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+    name: `retake ${verb}`,
+    kind: 'internal',
+    start: nanosOf(startedAt),
+    end: nanosOf(startedAt, durationMs),
+    attributes: { 'retake.verb': verb, 'process.exit.code': exitCode },
+    events: [],
+    links: [],
+    status: exitCode === 0 ? { code: 0 } : { code: 2, message: `exit code ${exitCode}` },
+    resource: { attributes: { 'service.name': 'retake', 'service.version': version() } },
+    scope: { name: 'retake.cli', version: version() },
+  }
+  await sendSpans([span], tracesUrl(endpoint), {
+    encoding: 'protobuf',
+    headers: {},
+    timeoutMs: SEND_MS,
+    signal: AbortSignal.timeout(SEND_MS),
+  })
+}

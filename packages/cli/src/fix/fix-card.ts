@@ -1,0 +1,267 @@
+import type { FileEdit, FixEvidence, FixResult, ProvenFix } from '@retake/diagnose/fix'
+import { cost, duration, plural, unifiedDiff } from '@retake/tape/present'
+import { type Look, printable, type Style, wrap } from '../terminal/terminal.js'
+import type { FixOutcome } from './fix-run.js'
+
+/** Fixes that are shown; the others were worse. */
+const SHOWN_MAX = 5
+
+/** Best first. */
+export const provenFixes = ({ fixes }: FixResult): readonly ProvenFix[] =>
+  fixes.filter(({ verdict }) => verdict.status === 'proven')
+
+export const bestFix = (result: FixResult): ProvenFix | undefined => provenFixes(result)[0]
+
+const HEADLINES: Readonly<Record<FixResult['status'], readonly [Style, string]>> = {
+  fixed: ['green', 'fixed'],
+  'not-reproduced': ['yellow', 'cannot reproduce'],
+  flaky: ['yellow', 'flaky'],
+  'not-fixed': ['red', 'not fixed'],
+  'not-forkable': ['red', 'cannot be forked'],
+  passing: ['green', 'passes'],
+}
+
+/** The result for a person: verdict, evidence, diff and the next command. */
+export function fixLines(outcome: FixOutcome, look: Look, { isApplied = false } = {}): string[] {
+  const { result, run } = outcome
+  const { paint, width } = look
+  const [style, word] = HEADLINES[result.status]
+  const best = bestFix(result)
+  const title = printable(best?.candidate.title ?? explanation(outcome))
+  const rejected = result.fixes.filter(({ verdict }) => verdict.status !== 'proven')
+  const others = provenFixes(result).slice(1)
+  return [
+    ...wrap(`${word} · ${title}`, width).map((line, index) =>
+      index === 0 ? line.replace(word, paint(style, word)) : `  ${line}`,
+    ),
+    ...(best === undefined ? [] : bodyLines(best, outcome, look)),
+    ...(result.status === 'passing' ? [] : symptomLines(result, look)),
+    ...(others.length === 0
+      ? []
+      : ['', ...others.slice(0, SHOWN_MAX - 1).flatMap((fix) => alternative(fix, look))]),
+    ...(best !== undefined || rejected.length === 0
+      ? []
+      : [
+          '',
+          `  tried ${plural(result.tried, 'candidate')}:`,
+          ...rejected
+            .slice(0, SHOWN_MAX)
+            .flatMap(({ candidate, verdict }) => [
+              ...hanging(printable(candidate.title), '    ', width),
+              ...hanging(printable(verdict.reason), '      ', width),
+            ]),
+        ]),
+    ...modelLines(outcome),
+    ...(best === undefined || isApplied ? [] : [`  apply    retake fix ${run} --apply`]),
+  ]
+}
+
+/** The result in a line: `Fixed: Strip the code fence before JSON.parse`. */
+export function fixHeadline(outcome: FixOutcome): string {
+  const [, word] = HEADLINES[outcome.result.status]
+  const title = bestFix(outcome.result)?.candidate.title ?? explanation(outcome)
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}: ${title}`
+}
+
+function explanation({ result, reason, run }: FixOutcome): string {
+  const { reproduced, status, tried } = result
+  const rate = `${reproduced.failed} of ${reproduced.trials} trials fail`
+  switch (status) {
+    case 'passing':
+      return `nothing to fix: run ${run} passes (${reason})`
+    case 'not-reproduced':
+      return `the failure does not repeat: ${rate}`
+    case 'flaky':
+      return `the unchanged code passes sometimes: ${rate}. A retry is not a fix`
+    case 'not-forkable':
+      return 'the run cannot be run again'
+    case 'fixed':
+    case 'not-fixed':
+      return tried === 0
+        ? `no rule applies to this failure (${reason}); --model lets a model write a fix`
+        : `none of ${plural(tried, 'candidate')} was proven (${reason})`
+  }
+}
+
+/** The evidence for a fix in words, as label and text. */
+export function fixFacts(
+  { candidate, evidence, scoreReason }: ProvenFix,
+  {
+    result,
+    corpus,
+    siblings,
+    opposites,
+  }: Pick<FixOutcome, 'result' | 'corpus' | 'siblings' | 'opposites'>,
+): [label: string, text: string][] {
+  const { control } = evidence
+  return [
+    [
+      'fails',
+      `${control.trials - control.passed} of ${plural(control.trials, 'trial')} without the fix`,
+    ],
+    ['passes', fixedText(evidence)],
+    ...(siblings.length === 0 ? [] : [['siblings', siblingText(evidence)] as [string, string]]),
+    ...(opposites.length === 0 ? [] : [['opposite', oppositeText(evidence)] as [string, string]]),
+    ['corpus', corpus === 0 ? 'no passing run was found to check against' : corpusText(evidence)],
+    ['size', sizeText(candidate.edits)],
+    ['spent', spentText(result)],
+    ...(scoreReason === '' ? [] : [['rank', scoreReason] as [string, string]]),
+  ]
+}
+
+function bodyLines(fix: ProvenFix, outcome: FixOutcome, { paint, width }: Look): string[] {
+  const { candidate } = fix
+  const facts = [['why', candidate.why] as const, ...fixFacts(fix, outcome)]
+  return [
+    ...facts.flatMap(([label, text]) =>
+      wrap(printable(text), width - 11).map(
+        (line, index) => `  ${(index === 0 ? label : '').padEnd(8)} ${line}`,
+      ),
+    ),
+    '',
+    ...diffText(candidate.edits).map((line) => {
+      const text = printable(line)
+      const style = DIFF_STYLES[line.slice(0, 1)]
+      return `  ${style === undefined ? text : paint(style, text)}`
+    }),
+    '',
+  ]
+}
+
+const DIFF_STYLES: Readonly<Record<string, Style>> = { '-': 'red', '+': 'green', '@': 'dim' }
+
+const fixedText = ({ fixed, pinnedToChanged }: FixEvidence): string =>
+  [
+    `${fixed.passed} of ${plural(fixed.trials, 'trial')} with it`,
+    ...(pinnedToChanged > 0
+      ? [`${plural(pinnedToChanged, 'recorded answer')} given to a changed request`]
+      : []),
+  ].join(' · ')
+
+const siblingText = ({ siblings: { trials, passed } }: FixEvidence): string =>
+  `${passed} of ${trials} other failed runs pass`
+
+const oppositeText = ({ opposites: { trials, passed } }: FixEvidence): string =>
+  `${passed} of ${trials} runs are judged as before`
+
+function corpusText({ corpus: { identical, same, breaks, notChecked } }: FixEvidence): string {
+  const all = identical + same + breaks + notChecked
+  return [
+    `${identical} of ${all} passing runs make identical requests`,
+    ...(same > 0 ? [`${same} change, same outcome`] : []),
+    ...(breaks > 0 ? [`${breaks} break`] : []),
+    ...(notChecked > 0 ? [`${notChecked} not checked`] : []),
+  ].join(' · ')
+}
+
+function sizeText(edits: readonly FileEdit[]): string {
+  const signs = edits.flatMap(({ before = '', after }) => unifiedDiff(before, after))
+  const added = signs.filter(({ sign }) => sign === '+').length
+  const removed = signs.filter(({ sign }) => sign === '-').length
+  return `+${added} −${removed} lines in ${edits.map((edit) => edit.path).join(', ')}`
+}
+
+const spentText = ({ forks, costUsd, ms }: FixResult): string =>
+  [
+    plural(forks, 'trial'),
+    costUsd === undefined ? 'cost unknown' : cost(costUsd) || '$0',
+    duration(ms),
+  ].join(' · ')
+
+const alternative = ({ candidate }: ProvenFix, { width }: Look): string[] =>
+  hanging(`${printable(candidate.title)} (${candidate.id})`, '  also     ', width)
+
+/** Text behind a label, wrapped; further lines begin below the first word. */
+const hanging = (text: string, label: string, width: number): string[] =>
+  wrap(text, width - label.length).map(
+    (line, index) => (index === 0 ? label : ' '.repeat(label.length)) + line,
+  )
+
+function symptomLines({ symptoms }: FixResult, { width }: Look): string[] {
+  return symptoms
+    .slice(0, SHOWN_MAX)
+    .flatMap(({ class: kind, evidence, step, confidence }) =>
+      hanging(
+        `${kind}${step === undefined ? '' : ` at step ${step}`}: ${printable(evidence)}`,
+        `  ${confidence.padEnd(8)} `,
+        width,
+      ),
+    )
+}
+
+function modelLines({ model }: FixOutcome): string[] {
+  if (model === undefined) return []
+  const unusable = Object.entries(model.unusable).map(([what, count]) => `${count} ${what}`)
+  return [
+    `  model    ${model.model}: ${plural(model.requests, 'request')}, ${plural(model.candidates, 'candidate')}${unusable.length === 0 ? '' : `; not usable: ${unusable.join(', ')}`}`,
+  ]
+}
+
+/** A unified diff that `git apply` takes. */
+export function diffText(edits: readonly FileEdit[]): string[] {
+  return edits.flatMap(({ path: file, before, after }) => {
+    const hunks: string[][] = []
+    for (const { sign, text } of unifiedDiff(before ?? '', after)) {
+      if (sign === '@') hunks.push([text])
+      else hunks.at(-1)?.push(`${sign}${text}`)
+    }
+    return [
+      `--- ${before === undefined ? '/dev/null' : `a/${file}`}`,
+      `+++ b/${file}`,
+      ...hunks.flatMap(([title = '', ...lines]) => [hunkHeader(title, lines), ...lines]),
+    ]
+  })
+}
+
+/** `@@ -3,7 +3,8 @@` */
+function hunkHeader(title: string, lines: readonly string[]): string {
+  const [, from = '1', to = '1'] = /line (\d+) → (\d+)/.exec(title) ?? []
+  const count = (signs: string): number =>
+    lines.filter((line) => signs.includes(line[0] ?? '')).length
+  const range = (start: string, length: number): string => `${length === 0 ? 0 : start},${length}`
+  return `@@ -${range(from, count(' -'))} +${range(to, count(' +'))} @@`
+}
+
+/** Text of a pull request. */
+export function pullRequestText(outcome: FixOutcome): string {
+  const best = bestFix(outcome.result)
+  if (best === undefined) return ''
+  const { candidate } = best
+  return [
+    `# ${candidate.title}`,
+    '',
+    candidate.why,
+    '',
+    `Recorded failure: run \`${outcome.run}\`, judged by \`${outcome.oracle}\`: ${outcome.reason}.`,
+    '',
+    '| Evidence | |',
+    '|---|---|',
+    ...fixFacts(best, outcome).map(([label, text]) => `| ${label} | ${text} |`),
+    '',
+    '```diff',
+    ...diffText(candidate.edits),
+    '```',
+    '',
+  ].join('\n')
+}
+
+/** Verified pairs of wrong and right code, one JSON object on each line. */
+export function pairLines(outcome: FixOutcome): string {
+  return provenFixes(outcome.result)
+    .flatMap(({ candidate, evidence }) =>
+      candidate.edits.map(({ path: file, before, after }) =>
+        JSON.stringify({
+          run: outcome.run,
+          oracle: outcome.oracle,
+          failure: outcome.reason,
+          operator: candidate.operator,
+          file,
+          wrong: before ?? null,
+          right: after,
+          evidence: { control: evidence.control, fixed: evidence.fixed, corpus: evidence.corpus },
+        }),
+      ),
+    )
+    .map((line) => `${line}\n`)
+    .join('')
+}

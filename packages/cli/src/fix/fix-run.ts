@@ -1,0 +1,347 @@
+import { readFileSync } from 'node:fs'
+import { refuseImported } from '@retake/engine/runs'
+import {
+  detectSymptoms,
+  type FixCandidate,
+  type FixContext,
+  type FixResult,
+  proposeFixes,
+  type ProvenFix,
+  proveFixes,
+} from '@retake/diagnose/fix'
+import type { BlameFindings, Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { changedSources } from '../agent/source-code.js'
+import { requireTrust } from '../agent/trust.js'
+import { attempt } from '../attempt.js'
+import { findingsPath, type FindingsFile, writeFindings } from '../blame/findings.js'
+import { processOf, searchedSteps } from '../blame/process-tree.js'
+import { prepareSearch } from '../blame/read-search.js'
+import { estimateLine, estimateSearch, judgeRecording, searchRun } from '../blame/search-run.js'
+import { isSameAgent } from '../blame/siblings.js'
+import { explain } from '../command-line/print-error.js'
+import { whyNotChecked } from '../compare/check-corpus.js'
+import { StoredTrials } from '../compare/live-trials.js'
+import { cliErrors } from '../errors.js'
+import { makeOracle } from '../oracle/make-oracle.js'
+import { type Oracle, readOutcome } from '../oracle/oracle.js'
+import { suggestOracle } from '../oracle/suggest-oracle.js'
+import { fixFolderOf, type RunStore } from '../runs/run-store.js'
+import { viewRun } from '../runs/view-run.js'
+import { fromHere } from '../terminal/terminal.js'
+import type { FixAuthor, ModelReport } from './fix-author.js'
+import { clusterKey } from './clusters.js'
+import { bestFix } from './fix-card.js'
+import { Project } from './project-copy.js'
+import { ProcessTrials } from './process-trials.js'
+import { TrialSandbox } from './trial-sandbox.js'
+
+export interface FixSettings {
+  readonly oracle: Oracle | undefined
+  readonly store: RunStore
+  /** Passing tapes; undefined: those of the same agent in the run folder. */
+  readonly corpus: readonly string[] | undefined
+  /** Other failed runs that the fix has to repair; undefined: those of the same cluster. */
+  readonly siblings: readonly string[] | undefined
+  /** Runs that must be judged as they were when they were recorded. */
+  readonly opposites: readonly string[]
+  /** Label of the step to repair. */
+  readonly step: string | undefined
+  /** Writes candidates with a model; undefined: only rules. */
+  readonly author: FixAuthor | undefined
+  readonly offline: boolean
+  readonly locate: boolean
+  readonly observeOnly: boolean
+  readonly allowsUnconfined: boolean
+  readonly maxForks: number | undefined
+  readonly maxUsd: number | undefined
+  readonly timeoutMs: number
+  readonly jobs: number
+  readonly fresh: boolean
+  readonly env: Readonly<Record<string, string>>
+  readonly nodeArgs: readonly string[]
+  readonly signal: AbortSignal
+  /** Keeps the tape of a run with the best fix, for its regression test. */
+  readonly savesTape: boolean
+  /** Called before money is spent. Rejects if the user does not want that. */
+  readonly confirm: (estimate: {
+    readonly costUsd?: number
+    readonly tokens: number
+  }) => Promise<void>
+  /** The same for the whole search for the cause. */
+  readonly confirmSearch: FixSettings['confirm']
+  readonly onProgress: (text: string) => void
+  readonly onNote: (text: string) => void
+}
+
+/** Result of `retake fix`, as `--json` prints it and as it is stored for the viewer. */
+export interface FixOutcome {
+  readonly version: 1
+  /** When the command ended, milliseconds since 1970. */
+  readonly at: number
+  readonly run: string
+  readonly oracle: string
+  readonly reason: string
+  readonly result: FixResult
+  readonly corpus: number
+  readonly siblings: readonly string[]
+  readonly opposites: readonly string[]
+  readonly confined: boolean
+  /** Trials that were run now; the others had been run by an earlier command. */
+  readonly newTrials: number
+  /** A run with the best fix, and the tools that ran in it because their code changed. */
+  readonly fixed?: { readonly tape: string; readonly runs: readonly string[] }
+  readonly model?: ModelReport
+  readonly notes: readonly string[]
+}
+
+/** Corpora grow; the newest runs are the ones that matter. */
+const CORPUS_MAX = 100
+const SIBLINGS_MAX = 10
+
+/** From a failed run to proven fixes: detect, reproduce, locate, propose, prove, rank. Changes no file of the project. */
+export async function fixRun(tape: Tape, settings: FixSettings): Promise<FixOutcome> {
+  const { signal, onProgress } = settings
+  const notes: string[] = []
+  const note = (text: string): void => {
+    notes.push(text)
+    settings.onNote(text)
+  }
+  const folderOf = (name: string): string => fixFolderOf(tape.path, name, tape.run.id)
+  refuseImported(tape)
+  const notForkable = whyNotChecked(tape)
+  if (notForkable !== undefined) throw cliErrors.FIX_NOT_FORKABLE(tape.run.id, notForkable)
+  requireTrust(tape)
+  const { oracle, reason } = await judge(tape, settings)
+  const common = {
+    version: 1,
+    run: tape.run.id,
+    oracle: oracle.text,
+    confined: false,
+    newTrials: 0,
+  } as const
+  if (reason.verdict === 'pass')
+    return {
+      ...common,
+      at: Date.now(),
+      reason: reason.reason,
+      result: { ...NOTHING, status: 'passing' },
+      corpus: 0,
+      siblings: [],
+      opposites: [],
+      notes,
+    }
+  const project = new Project(tape)
+  const sources = project.sources()
+  if (sources.length === 0) throw cliErrors.FIX_NO_SOURCE(tape.run.id, fromHere(project.folder))
+  const changed = changedSources(tape).map(fromHere)
+  if (changed.length > 0)
+    note(`changed since the recording: ${changed.join(', ')}; fixes are tried on today's code`)
+  const others = await otherRuns(tape, oracle, settings)
+  const corpus = (settings.corpus ?? others.passing).slice(0, CORPUS_MAX)
+  const siblings = (settings.siblings ?? others.alike).slice(0, SIBLINGS_MAX)
+  const view = viewRun(tape)
+  const error = view.exit?.error
+  const earlier = corpus
+    .slice(0, 10)
+    .flatMap((file) => attempt(() => [viewRun(openTape(file))], []))
+  const symptoms = detectSymptoms(view, { earlier, ...(error && { error }) })
+  let context: FixContext = {
+    run: view,
+    symptoms,
+    sources,
+    oracleReason: reason.reason,
+    earlier,
+    ...(error && { error }),
+  }
+  const propose = (): FixCandidate[] =>
+    settings.observeOnly
+      ? []
+      : proposeFixes(context).filter(
+          ({ steps, edits }) =>
+            edits.length > 0 && (settings.step === undefined || steps.includes(settings.step)),
+        )
+  const trials = new ProcessTrials({
+    tape,
+    project,
+    oracle,
+    signal,
+    timeoutMs: settings.timeoutMs,
+    env: settings.env,
+    nodeArgs: settings.nodeArgs,
+    corpus,
+    jobs: settings.jobs,
+    mayGoLive: !settings.offline,
+    allowsUnconfined: settings.allowsUnconfined,
+    maxUsd: settings.maxUsd,
+    stored: new StoredTrials(folderOf('trials'), { fresh: settings.fresh }),
+    confirmLive: settings.confirm,
+    onProgress,
+  })
+  const { kind, why } = TrialSandbox.kindFor(tape)
+  if (kind === 'permissions') note(`trials are confined by Node's permission model: ${why}`)
+  if (kind === undefined) note(`without a sandbox: ${why}`)
+  try {
+    const prove = (candidates: readonly FixCandidate[], spentForks: number): Promise<FixResult> =>
+      proveFixes(context, candidates, trials, {
+        siblings,
+        opposites: settings.opposites,
+        signal,
+        ...(settings.maxForks !== undefined && { maxForks: settings.maxForks - spentForks }),
+        ...(settings.maxUsd !== undefined && { maxUsd: settings.maxUsd - trials.spentUsd }),
+      })
+    const rules = propose()
+    let result = await prove(rules, 0)
+    const { author } = settings
+    // Locating costs more than trying a rule, and one step needs no search.
+    const isWorthIt = result.status === 'not-fixed' && searchedSteps(processOf(tape)).length > 1
+    const findings =
+      settings.locate && isWorthIt ? await locate(tape, oracle, settings, note) : undefined
+    if (findings !== undefined) {
+      context = { ...context, findings }
+      const known = new Set(rules.map(({ id }) => id))
+      const more = propose().filter(({ id }) => !known.has(id))
+      if (more.length > 0) result = joined(result, await prove(more, result.forks))
+    }
+    while (author?.canTry(result) === true && !settings.observeOnly) {
+      onProgress(`${author.name} writes a fix`)
+      const known = new Set(result.fixes.map(({ candidate }) => candidate.id))
+      const written = (await author.write(tape, context, result)).filter(({ id }) => !known.has(id))
+      if (written.length > 0) result = joined(result, await prove(written, result.forks))
+    }
+    const best = settings.savesTape ? bestFix(result) : undefined
+    const fixed = best && (await trials.save(best.candidate, folderOf('fixed')))
+    return {
+      ...common,
+      at: Date.now(),
+      reason: reason.reason,
+      result,
+      ...(fixed && { fixed }),
+      corpus: corpus.length,
+      siblings,
+      opposites: settings.opposites,
+      confined: trials.isConfined,
+      newTrials: trials.runs,
+      ...(author && { model: author.report }),
+      notes,
+    }
+  } finally {
+    trials.close()
+  }
+}
+
+const NOTHING = {
+  reason: 'The run passes.',
+  reproduced: { trials: 0, failed: 0 },
+  symptoms: [],
+  fixes: [],
+  tried: 0,
+  forks: 0,
+  ms: 0,
+} as const
+
+/** The given oracle, or one for the error that ended the run. Symptoms alone are not a failure. */
+async function judge(tape: Tape, { oracle: given, signal }: FixSettings) {
+  const suggested = given === undefined ? suggestOracle(tape, []) : undefined
+  if (given === undefined && suggested === undefined) throw cliErrors.FIX_NO_FAILURE(tape.run.id)
+  const oracle = given ?? (await makeOracle(suggested?.oracle ?? 'exit:0', { recorded: tape }))
+  const reason = await oracle(readOutcome(tape), signal)
+  if (reason.verdict === 'undefined') throw cliErrors.FIX_NOT_JUDGED(tape.run.id, reason.reason)
+  return { oracle, reason }
+}
+
+/** Runs of the same agent in the run folder: those that pass, and failures of the same cluster. */
+async function otherRuns(
+  tape: Tape,
+  oracle: Oracle,
+  { store, signal, corpus, siblings }: FixSettings,
+): Promise<{ readonly passing: string[]; readonly alike: string[] }> {
+  const passing: string[] = []
+  const alike: string[] = []
+  // A judge is paid for each verdict.
+  if (/^(not:\s*)*judge:/.test(oracle.text) || (corpus && siblings)) return { passing, alike }
+  const key = clusterKey(tape, (await oracle(readOutcome(tape), signal)).reason)
+  for (const id of store.ids().slice(0, 3 * CORPUS_MAX)) {
+    const other = attempt(() => openTape(store.pathOf(id)))
+    if (other === undefined || id === tape.run.id || other.run.parent !== undefined) continue
+    if (!isSameAgent(tape, other) || whyNotChecked(other) !== undefined) continue
+    const { verdict, reason } = await oracle(readOutcome(other), signal)
+    if (verdict === 'pass') passing.push(other.path)
+    else if (verdict === 'fail' && clusterKey(other, reason) === key) alike.push(other.path)
+  }
+  return { passing, alike }
+}
+
+/**
+ * Cause sets of an earlier `retake blame` of this run with the same oracle, or of a new search. A
+ * search that would need keys that are missing is left out: rules work without it.
+ */
+async function locate(
+  tape: Tape,
+  oracle: Oracle,
+  settings: FixSettings,
+  note: (text: string) => void,
+): Promise<BlameFindings | undefined> {
+  const known = attempt(
+    () => JSON.parse(readFileSync(findingsPath(tape.path, tape.run.id), 'utf8')) as FindingsFile,
+  )
+  if (known !== undefined && known.oracle === oracle.text) return known.findings
+  const { signal, onProgress, maxForks, maxUsd } = settings
+  try {
+    const search = await prepareSearch(
+      tape,
+      {
+        oracle,
+        env: settings.env,
+        runs: settings.store,
+        timeoutMs: settings.timeoutMs,
+        jobs: settings.jobs,
+        ...(maxForks !== undefined && { maxForks: Math.floor(maxForks / 2) }),
+        ...(maxUsd !== undefined && { maxUsd: maxUsd / 2 }),
+      },
+      signal,
+    )
+    if ((await judgeRecording(search, signal)).verdict === 'pass') return undefined
+    const { live, simulator } = search.interventions
+    const labels = new Set(simulator === undefined ? live : [])
+    const estimate = estimateSearch(search.steps, ({ label }) => labels.has(label), search.maxForks)
+    note(`locating the cause: ${estimateLine(estimate, search)}`)
+    await settings.confirmSearch({
+      tokens: estimate.tokens.most,
+      ...(estimate.costUsd && { costUsd: estimate.costUsd.most }),
+    })
+    const found = await searchRun({
+      ...search,
+      onProgress: ({ forks, remaining }) =>
+        onProgress(`locating the cause: ${forks} forks, about ${remaining} more`),
+    })
+    signal.throwIfAborted()
+    writeFindings(tape.path, found)
+    return found.findings
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined || signal.aborted) throw error
+    note(`the cause was not located: ${explained.what} (${explained.code})`)
+    return undefined
+  }
+}
+
+/** Results of two rounds of candidates for the same run. */
+function joined(before: FixResult, now: FixResult): FixResult {
+  const known = new Set(now.fixes.map(({ candidate }) => candidate.id))
+  const fixes = [...now.fixes, ...before.fixes.filter(({ candidate }) => !known.has(candidate.id))]
+  const costs = [before.costUsd, now.costUsd]
+  return {
+    ...now,
+    fixes: fixes.toSorted((a, b) => rankOf(b) - rankOf(a)),
+    tried: before.tried + now.tried,
+    forks: before.forks + now.forks,
+    ms: before.ms + now.ms,
+    ...(!costs.includes(undefined) && {
+      costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),
+    }),
+  }
+}
+
+const rankOf = ({ verdict, score }: ProvenFix): number =>
+  verdict.status === 'proven' ? 1000 + score : score

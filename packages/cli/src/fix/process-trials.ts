@@ -1,0 +1,503 @@
+import { createHash } from 'node:crypto'
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { CorpusResult, FixCandidate, FixTrial, TrialSource } from '@retake/diagnose/fix'
+import { type ContinuePlan, planFork, planRerun } from '@retake/engine'
+import { diffRuns } from '@retake/diagnose'
+import { originOf, type Step, type Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { diffLines } from '@retake/tape/present'
+import { changedFiles, firstTouchOf } from '../agent/changed-files.js'
+import { explain } from '../command-line/print-error.js'
+import { checkCorpus, type CorpusStatus } from '../compare/check-corpus.js'
+import {
+  inFolder,
+  type LiveTrial,
+  type LiveTrialOptions,
+  runTrial,
+  type StoredTrials,
+  tailCost,
+} from '../compare/live-trials.js'
+import { cliErrors } from '../errors.js'
+import { type Oracle, readOutcome } from '../oracle/oracle.js'
+import { viewRun } from '../runs/view-run.js'
+import { tapeCopies } from '../test-runners/write-test.js'
+import { type Project, ProjectCopy } from './project-copy.js'
+import { TrialSandbox } from './trial-sandbox.js'
+
+export interface ProcessTrialsOptions {
+  readonly tape: Tape
+  readonly project: Project
+  readonly oracle: Oracle
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly env: Readonly<Record<string, string>>
+  readonly nodeArgs: readonly string[]
+  /** Passing tapes that a fix must not break. */
+  readonly corpus: readonly string[]
+  readonly jobs: number
+  /** Requests that a fix changes may go to the model. */
+  readonly mayGoLive: boolean
+  /** Model-written code may run without a sandbox. */
+  readonly allowsUnconfined: boolean
+  readonly maxUsd: number | undefined
+  readonly stored: StoredTrials
+  /** Called once, before the first request is sent. */
+  readonly confirmLive: (estimate: {
+    readonly costUsd?: number
+    readonly tokens: number
+  }) => Promise<void>
+  readonly onProgress: (text: string) => void
+}
+
+/** Copies that exist at the same time: one of the control arm and those used last. */
+const COPIES_MAX = 3
+
+/**
+ * Tries fixes by running the agent's real code, with the edits of a candidate, in a copy of the project.
+ * Recorded requests are served. A trial first runs without network; only if the fix makes
+ * another request is it run again with the models of the tape in reach.
+ */
+export class ProcessTrials implements TrialSource {
+  readonly folder: string
+  readonly #copies = new Map<string, ProjectCopy>()
+  readonly #sandbox: TrialSandbox | undefined
+  readonly #tapes = new Map<string, Tape>()
+  readonly #verdicts = new Map<string, LiveTrial['verdict']>()
+  /** Changes with every file of the project. */
+  readonly #projectKey: string
+  readonly #goesLive = new Set<string>()
+  /** By candidate: a trial of this command in which the failing run passed. */
+  readonly #passed = new Map<string, LiveTrial>()
+  #isConfirmed = false
+  #spentUsd = 0
+  /** Trials that were run, and not read from an earlier command. */
+  runs = 0
+
+  constructor(readonly options: ProcessTrialsOptions) {
+    this.folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fix-'))
+    const { kind } = TrialSandbox.kindFor(options.tape)
+    this.#sandbox = kind && new TrialSandbox(this.folder, kind)
+    const { folder } = options.project
+    const control = this.#copyOf(undefined)
+    this.#projectKey = hashOf(
+      control.files.map((file) => {
+        const { size, mtimeMs } = statSync(path.join(folder, file))
+        return [file, size, mtimeMs]
+      }),
+    )
+  }
+
+  get isConfined(): boolean {
+    return this.#sandbox !== undefined
+  }
+
+  get spentUsd(): number {
+    return this.#spentUsd
+  }
+
+  failing(
+    candidate: FixCandidate | undefined,
+    index: number,
+    liveFrom?: string,
+  ): Promise<FixTrial> {
+    return this.#try(candidate, this.options.tape, index, liveFrom)
+  }
+
+  sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial> {
+    return this.#try(candidate, this.#open(tape), index)
+  }
+
+  async unpinned(index: number): Promise<FixTrial> {
+    const { stored, tape, oracle, mayGoLive } = this.options
+    if (!mayGoLive)
+      return asFixTrial({ ...NOT_RUN, refused: 'live models are not allowed' }, undefined)
+    const key = [this.#projectKey, 'unpinned', tape.startDigest, tape.run.id, oracle.key, index]
+    const known = stored.get(key)
+    if (known !== undefined) return asStored(asFixTrial(known, undefined))
+    const trial = await this.#runLive(undefined, tape, 'unpinned')
+    stored.add(key, trial)
+    return asFixTrial(trial, undefined)
+  }
+
+  /** `pass`: the run is judged as it was when it was recorded. */
+  async opposite(candidate: FixCandidate, file: string): Promise<FixTrial> {
+    const tape = this.#open(file)
+    const { oracle, signal } = this.options
+    const recorded = this.#verdicts.get(file) ?? (await oracle(readOutcome(tape), signal)).verdict
+    this.#verdicts.set(file, recorded)
+    const trial = await this.#try(candidate, tape, 0)
+    if (trial.verdict === 'undefined') return trial
+    const isSame = trial.verdict === recorded
+    return {
+      ...trial,
+      verdict: isSame ? 'pass' : 'fail',
+      reason: isSame
+        ? `still ${recorded}`
+        : `${recorded} before, ${trial.verdict} now: ${trial.reason}`,
+    }
+  }
+
+  async corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]> {
+    const { corpus, oracle, signal, timeoutMs, env, nodeArgs, jobs, mayGoLive, maxUsd } =
+      this.options
+    if (corpus.length === 0) return []
+    this.options.onProgress(`${candidate.title}: ${corpus.length} passing runs`)
+    const verdicts = await checkCorpus(corpus, {
+      ...this.#confined(candidate),
+      oracle,
+      signal,
+      timeoutMs,
+      env,
+      nodeArgs,
+      jobs,
+      times: mayGoLive ? 1 : 0,
+      liveTools: false,
+      maxUsd: maxUsd === undefined ? undefined : maxUsd - this.#spentUsd,
+      confirm: (estimate) => this.#confirm(estimate),
+      onProgress: this.options.onProgress,
+    })
+    return verdicts.map(({ tape, status, at, reason, costUsd = 0 }) => {
+      this.#spentUsd += costUsd
+      return {
+        tape,
+        result: CORPUS_RESULTS[status],
+        reason,
+        ...(at !== undefined && { firstChanged: at }),
+      }
+    })
+  }
+
+  #open(file: string): Tape {
+    const known = this.#tapes.get(file)
+    if (known) return known
+    const tape = openTape(file)
+    this.#tapes.set(file, tape)
+    return tape
+  }
+
+  async #try(
+    candidate: FixCandidate | undefined,
+    tape: Tape,
+    index: number,
+    liveFrom?: string,
+  ): Promise<FixTrial> {
+    const { oracle, stored, mayGoLive, onProgress } = this.options
+    onProgress(`${candidate?.title ?? 'the unchanged code'}: trial ${index + 1}`)
+    const key = [
+      this.#projectKey,
+      candidate?.id ?? '',
+      tape.startDigest,
+      tape.run.id,
+      oracle.key,
+      index,
+      liveFrom ?? '',
+    ]
+    const known = stored.get([...key, mayGoLive])
+    if (known !== undefined) return asStored(asFixTrial(known, candidate))
+    this.runs++
+    const trial = await this.#runOnce(candidate, tape, liveFrom)
+    stored.add([...key, mayGoLive], trial)
+    if (candidate !== undefined && tape === this.options.tape && trial.verdict === 'pass')
+      this.#passed.set(candidate.id, trial)
+    return asFixTrial(trial, candidate)
+  }
+
+  /** Without network, and again with the models in reach if it makes another request. */
+  async #runOnce(
+    candidate: FixCandidate | undefined,
+    tape: Tape,
+    liveFrom?: string,
+  ): Promise<LiveTrial> {
+    // A candidate whose first trial was live is live again.
+    const key = `${candidate?.id} ${tape.run.id}`
+    const goesLive = liveFrom !== undefined || this.#goesLive.has(key)
+    const offline = goesLive ? undefined : await this.#run(candidate, tape, 'refused')
+    if (offline !== undefined && (offline.refused === undefined || !this.options.mayGoLive))
+      return offline
+    if (liveFrom === undefined) this.#goesLive.add(key)
+    return this.#runLive(candidate, tape, liveFrom)
+  }
+
+  async #runLive(
+    candidate: FixCandidate | undefined,
+    tape: Tape,
+    liveFrom: string | undefined,
+  ): Promise<LiveTrial> {
+    const { maxUsd } = this.options
+    const estimate = tailCost(tape, 0)
+    await this.#confirm(estimate)
+    if (maxUsd !== undefined && this.#spentUsd + (estimate.costUsd ?? 0) > maxUsd)
+      return { ...NOT_RUN, broke: 'out of budget' }
+    const trial = await this.#run(candidate, tape, 'served', liveFrom)
+    this.#spentUsd += trial.costUsd ?? estimate.costUsd ?? 0
+    return trial
+  }
+
+  async #confirm(estimate: { readonly costUsd?: number; readonly tokens: number }): Promise<void> {
+    if (this.#isConfirmed) return
+    this.#isConfirmed = true
+    await this.options.confirmLive(estimate)
+  }
+
+  async #run(
+    candidate: FixCandidate | undefined,
+    tape: Tape,
+    effects: 'refused' | 'served',
+    /** Serves the steps before this one, whatever they request, and none after it. */
+    liveFrom?: string,
+  ): Promise<LiveTrial> {
+    const { oracle, signal, timeoutMs, env, nodeArgs } = this.options
+    const copy = this.#copyOf(candidate)
+    const root = copy.rootOf(tape)
+    const inCopy = new Set(copy.files)
+    const edited = new Set(candidate?.edits.map((edit) => path.normalize(edit.path)))
+    const changed = changedFiles(tape, root).filter(
+      (file) => inCopy.has(file.path) || edited.has(file.path),
+    )
+    const until = firstTouchOf(tape, changed)
+    const runs = this.#toolsThatRun(candidate, tape)
+    const rerun =
+      liveFrom === 'unpinned'
+        ? planUnpinned(tape)
+        : liveFrom === undefined
+          ? planRerun(tape, { effects, runs, ...(until !== undefined && { until }) })
+          : planFork(tape, { at: liveFrom, effects: 'served' })
+    const plan = { ...inFolder(rerun, path.join(this.folder, 'tapes')), isDiscarded: true, root }
+    mkdirSync(path.join(this.folder, 'tapes'), { recursive: true })
+    const startedMs = performance.now()
+    try {
+      const trial = await runTrial(tape, plan, {
+        ...this.#confined(candidate),
+        oracle,
+        signal,
+        timeoutMs,
+        env,
+        nodeArgs,
+      })
+      const ran = runs.length === 0 ? 0 : countRan(trial.tape, runs)
+      const replaced = trial.live > ran ? firstReplaced(tape, trial.tape, runs) : undefined
+      const ms = Math.round(performance.now() - startedMs)
+      return {
+        ...trial,
+        ms,
+        live: trial.live - ran,
+        ...(replaced !== undefined && { liveFrom: replaced }),
+      }
+    } catch (error) {
+      const explained = explain(error)
+      if (explained === undefined || signal.aborted || candidate === undefined) throw error
+      return { ...NOT_RUN, broke: `${explained.what} (${explained.code})` }
+    }
+  }
+
+  /** Where a candidate runs, and how it is confined. */
+  #confined(candidate: FixCandidate | undefined): Pick<LiveTrialOptions, 'rootOf' | 'sandbox'> {
+    const copy = this.#copyOf(candidate)
+    const isWritten = candidate?.author === 'model'
+    if (isWritten && this.#sandbox === undefined && !this.options.allowsUnconfined)
+      throw cliErrors.FIX_SANDBOX_MISSING(TrialSandbox.kindFor(this.options.tape).why ?? '')
+    return { rootOf: copy.rootOf, sandbox: this.#sandbox?.launcher(copy) }
+  }
+
+  /** Tools whose code is edited run only without network, where they can do no harm. */
+  #toolsThatRun(candidate: FixCandidate | undefined, tape: Tape): string[] {
+    if (candidate === undefined || this.#sandbox?.kind !== 'bubblewrap') return []
+    return editedTools(tape, candidate)
+  }
+
+  #copyOf(candidate: FixCandidate | undefined): ProjectCopy {
+    const key = candidate?.id ?? ''
+    const known = this.#copies.get(key)
+    const copy = known ?? new ProjectCopy(this.options.project, candidate?.edits ?? [])
+    this.#copies.delete(key)
+    this.#copies.set(key, copy)
+    const oldest = [...this.#copies].find(([each]) => each !== '' && each !== key)
+    if (this.#copies.size > COPIES_MAX && oldest !== undefined) {
+      oldest[1].remove()
+      this.#copies.delete(oldest[0])
+    }
+    return copy
+  }
+
+  /** Saves the tape of a run that passes with a candidate in a folder; undefined if there is none. */
+  async save(
+    candidate: FixCandidate,
+    folder: string,
+  ): Promise<{ readonly tape: string; readonly runs: readonly string[] } | undefined> {
+    const { tape } = this.options
+    // Trials of an earlier command left no tape.
+    const trial = this.#passed.get(candidate.id) ?? (await this.#runOnce(candidate, tape))
+    if (trial.verdict !== 'pass' || trial.tape === undefined || trial.tape === tape.path)
+      return undefined
+    const saved = path.join(folder, path.basename(trial.tape))
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { recursive: true })
+    copyFileSync(trial.tape, saved)
+    // A branch is read together with the runs that it continues.
+    for (const [to, from] of tapeCopies(tape, path.join(folder, `${tape.run.id}.tape`)))
+      copyFileSync(from, to)
+    return { tape: saved, runs: this.#toolsThatRun(candidate, tape) }
+  }
+
+  /** Removes every copy and every tape of a trial. */
+  close(): void {
+    this.#sandbox?.close()
+    for (const copy of this.#copies.values()) copy.remove()
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** Nothing but steps that are not models is served, and clocks and random values are new. */
+function planUnpinned(tape: Tape): ContinuePlan {
+  const { served, ...plan } = planRerun(tape, { effects: 'served', until: 1 })
+  if (served === undefined) return plan
+  const models = new Set(
+    viewRun(tape).recordedSteps.flatMap(({ kind, label }) => (kind === 'model' ? [label] : [])),
+  )
+  const { draws: _draws, ...rest } = served
+  return {
+    ...plan,
+    served: { ...rest, pinned: served.pinned.filter((label) => !models.has(label)) },
+  }
+}
+
+const NOT_RUN = { verdict: 'undefined', reason: '', tokens: 0, live: 0, ms: 0, costUsd: 0 } as const
+
+const CORPUS_RESULTS: Readonly<Record<CorpusStatus, CorpusResult['result']>> = {
+  unchanged: 'identical',
+  same: 'same-outcome',
+  fixed: 'same-outcome',
+  fails: 'breaks',
+  undecided: 'not-checked',
+  skipped: 'not-checked',
+}
+
+/** An earlier trial: its time and its cost were counted then. */
+const asStored = ({ costUsd: _costUsd, ...trial }: FixTrial): FixTrial => ({
+  ...trial,
+  ms: 0,
+  isStored: true,
+})
+
+/** A candidate that hangs or ends its process fails; of unchanged code, that says nothing. */
+function asFixTrial(trial: LiveTrial, candidate: FixCandidate | undefined): FixTrial {
+  const { verdict, reason, tape, costUsd, live, broke, refused, ms, pinnedToChanged = 0 } = trial
+  const isOwnFault = candidate !== undefined && /^it (?:took longer|crashed)/.test(broke ?? '')
+  return {
+    verdict: isOwnFault ? 'fail' : verdict,
+    reason: reason || (broke ?? refused ?? ''),
+    live,
+    pinnedToChanged,
+    ms,
+    ...(tape !== undefined && { tape }),
+    ...(trial.liveFrom !== undefined && { liveFrom: trial.liveFrom }),
+    ...(costUsd !== undefined && { costUsd }),
+    ...(broke !== undefined && !isOwnFault && { broke }),
+    ...(refused !== undefined && { refused }),
+  }
+}
+
+/**
+ * Label of the first recorded step whose answer was replaced by a live one: its request changed, or
+ * was sent again. A request that failed when it was recorded may be sent again.
+ */
+function firstReplaced(
+  recorded: Tape,
+  file: string | undefined,
+  runs: readonly string[],
+): string | undefined {
+  if (file === undefined) return undefined
+  const branch = openTape(file)
+  const [before, now] = [viewRun(recorded), viewRun(branch)]
+  const steps = before.recordedSteps.filter(({ kind }) => kind !== 'mark')
+  const answered = new Set(
+    steps
+      .filter(({ state, error }) => state === 'done' && error === undefined)
+      .map(({ label }) => label),
+  )
+  const live = now.recordedSteps.filter(
+    (step) => originOf(branch, step) === 'live' && !runs.includes(step.toolName ?? ''),
+  )
+  const again = new Set(live.flatMap((step) => requestOf(step) ?? []))
+  const changed = new Set(
+    diffRuns(before, now, { only: ['messages', 'tools', 'requests'] }).steps.flatMap(
+      ({ change, a, b }) => (change === 'removed' || isLive(b?.label) ? (a?.label ?? []) : []),
+    ),
+  )
+  return steps.find(
+    (step) =>
+      answered.has(step.label) && (changed.has(step.label) || again.has(requestOf(step) ?? '')),
+  )?.label
+
+  function isLive(label: string | undefined): boolean {
+    return live.some((step) => step.label === label)
+  }
+}
+
+/** Calls of tools that really ran. */
+function countRan(file: string | undefined, runs: readonly string[]): number {
+  if (file === undefined) return 0
+  const branch = openTape(file)
+  return viewRun(branch).recordedSteps.filter(
+    (step) => runs.includes(step.toolName ?? '') && originOf(branch, step) === 'live',
+  ).length
+}
+
+/**
+ * Names of wrapped tools whose code a candidate changes: the change is inside `tool('name', …)`, or
+ * inside a declaration that is named there.
+ */
+function editedTools(tape: Tape, { edits }: FixCandidate): string[] {
+  const names = new Set(
+    viewRun(tape).recordedSteps.flatMap(({ kind, inferred, toolName }) =>
+      kind === 'tool' && !inferred && toolName !== undefined ? [toolName] : [],
+    ),
+  )
+  return [...names].filter((name) =>
+    edits.some(({ before = '', after }) =>
+      [before, after].some((text, index) => {
+        const body = toolBody(text, name)
+        if (body === undefined) return false
+        const other = toolBody(index === 0 ? after : before, name)
+        return body !== other || changedNames(before, after).some((each) => body.includes(each))
+      }),
+    ),
+  )
+}
+
+/** The text of a call of `tool` with this name, to the end of its arguments. */
+function toolBody(text: string, name: string): string | undefined {
+  const start = [`tool('${name}'`, `tool("${name}"`]
+    .map((each) => text.indexOf(each))
+    .find((at) => at >= 0)
+  if (start === undefined) return undefined
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    if (text[at] === '(') depth++
+    if (text[at] === ')' && --depth === 0) return text.slice(start, at + 1)
+  }
+  return text.slice(start)
+}
+
+/** Names of the declarations at the left margin that contain a changed line. */
+function changedNames(before: string, after: string): string[] {
+  const names = new Set<string>()
+  let name: string | undefined
+  for (const { kind, a, b } of diffLines(before, after)) {
+    const text = (b ?? a)?.parts.map((part) => part.text).join('') ?? ''
+    name = /^(?:export )?(?:async )?(?:function\*?|const|let|class) (\w+)/.exec(text)?.[1] ?? name
+    if (kind !== 'same' && name !== undefined) names.add(name)
+  }
+  return [...names]
+}
+
+/** Equal for equal requests. */
+function requestOf(step: Step): string | undefined {
+  const request = step.exchange()?.request
+  return request && `${request.method} ${request.url} ${request.text ?? ''}`
+}
+
+const hashOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)

@@ -1,0 +1,273 @@
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import module from 'node:module'
+import { connect, createServer, isIP, type Server } from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { containsSecret } from '@retake/engine'
+import {
+  bubblewrapArguments,
+  closeSeccompFilter,
+  type Confinement,
+  findBubblewrap,
+  openSeccompFilter,
+} from '@retake/guard'
+import { environmentOnTape, type Tape } from '@retake/tape'
+import { hasTypeScriptLoader } from '../agent/agent-process.js'
+import type { TrialLauncher } from '../compare/live-trials.js'
+import { cliEntry, cliRoot } from '../package-root.js'
+import { viewRun } from '../runs/view-run.js'
+import type { Forwarding } from './forward-thread.js'
+import { importedFolders, type ProjectCopy } from './project-copy.js'
+
+/** Limits of one process, as `ulimit` takes them: kilobytes of memory, blocks of 512 bytes of a file. */
+const LIMITS = 'ulimit -d 4194304; ulimit -f 2097152; ulimit -c 0'
+
+/** Variables that every program needs; all others come from the tape. */
+const NEEDED = /^(?:PATH|LANG|LANGUAGE|LC_\w+|TZ|RETAKE_\w+)$/
+
+/** An address that a live trial may reach. */
+interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+/** `permissions`: Node's permission model, which confines less; docs/fix.md says what it leaves open. */
+export type SandboxKind = 'bubblewrap' | 'permissions'
+
+/**
+ * Runs trials in bubblewrap: programs and packages are readable, the copy of the project and temporary
+ * folders are writable, and nothing else is visible. There is no network; in a live trial, the
+ * model endpoints of the tape are forwarded. No process can be started, and the environment
+ * contains what the tape names. Without bubblewrap, Node itself confines files and processes.
+ */
+export class TrialSandbox {
+  readonly #servers: Server[] = []
+  readonly #sockets = new Map<string, string>()
+
+  constructor(
+    /** Writable; tapes of trials go here. */
+    readonly folder: string,
+    readonly kind: SandboxKind,
+  ) {}
+
+  /** The best sandbox for trials of a run here, or why there is none. */
+  static kindFor(tape: Tape): { readonly kind?: SandboxKind; readonly why?: string } {
+    const found = findBubblewrap()
+    if (!('why' in found)) return { kind: 'bubblewrap' }
+    const open = whyNotPermissions(tape)
+    return open === undefined
+      ? { kind: 'permissions', why: found.why }
+      : { why: `${found.why}, and ${open}` }
+  }
+
+  launcher(copy: ProjectCopy): TrialLauncher {
+    const code = [...importedFolders(copy.project.folder), ...ownFolders()]
+    return (tape, isLive) => {
+      const confine = this.kind === 'bubblewrap' ? this.#isolated : this.#permitted
+      return (file, args, options, own) => {
+        const env = scrubbed(tape, options.env ?? {}, isLive)
+        const { cwd = copy.folder } = options
+        const confinement: Confinement = {
+          read: [...code, ...tapeFiles(tape), ...certificates(env)],
+          write: [copy.folder, this.folder, own],
+          hidden: [],
+          network: 'closed',
+          cwd: String(cwd),
+          // The compiler of a user's own TypeScript loader is a process.
+          processes: hasTypeScriptLoader(tape.details.execArgv ?? [], env),
+        }
+        const endpoints = isLive ? modelEndpoints(tape) : undefined
+        const started = { file, args, options: { ...options, cwd, env: { ...env, TMPDIR: own } } }
+        return confine(started, confinement, endpoints)
+      }
+    }
+  }
+
+  /** In bubblewrap. */
+  readonly #isolated = (
+    { file, args, options }: Started,
+    confinement: Confinement,
+    endpoints: readonly Endpoint[] | undefined,
+  ): ChildProcess => {
+    const found = findBubblewrap()
+    if ('why' in found) throw new Error(found.why)
+    const forwarding = endpoints && this.#forwarding(endpoints)
+    const sockets = forwarding && { sockets: forwarding.map(({ socket }) => socket) }
+    const filter = openSeccompFilter({ ...confinement, ...sockets })
+    const stdio = Array.isArray(options.stdio)
+      ? options.stdio
+      : [options.stdio, options.stdio, options.stdio]
+    try {
+      return spawn(
+        found.file,
+        [
+          ...bubblewrapArguments({ ...confinement, ...sockets }),
+          ...(forwarding ? this.#hostsArguments(forwarding) : []),
+          ...(filter === undefined ? [] : ['--seccomp', String(stdio.length)]),
+          '--',
+          ...limited(file),
+          ...(forwarding ? [`--import=${cliEntry('forward-thread').href}`] : []),
+          ...args,
+        ],
+        {
+          ...options,
+          cwd: '/',
+          env: {
+            ...options.env,
+            ...(forwarding && { RETAKE_FORWARDING: JSON.stringify(forwarding) }),
+          },
+          stdio: filter === undefined ? stdio : [...stdio, filter],
+        },
+      )
+    } finally {
+      closeSeccompFilter(filter)
+    }
+  }
+
+  /** Under Node's permission model. Before Node 25 it does not know the network. */
+  readonly #permitted = (
+    { file, args, options }: Started,
+    { read = [], write = [] }: Confinement,
+    endpoints: readonly Endpoint[] | undefined,
+  ): ChildProcess => {
+    const known = process.allowedNodeEnvironmentFlags
+    const flags = [
+      PERMISSION_FLAG ?? '',
+      ...outermost([...read, ...write]).map((each) => `--allow-fs-read=${each}`),
+      ...outermost(write).map((each) => `--allow-fs-write=${each}`),
+      ...(endpoints !== undefined && known.has('--allow-net') ? ['--allow-net'] : []),
+      '--disable-warning=ExperimentalWarning',
+      '--disable-warning=SecurityWarning',
+    ]
+    const [program = file, ...before] = process.platform === 'win32' ? [file] : limited(file)
+    return spawn(program, [...before, ...flags, ...args], options)
+  }
+
+  /** Names lead to addresses of the sandbox's own loopback, where they are forwarded. */
+  #hostsArguments(forwarding: readonly Forwarding[]): string[] {
+    const file = path.join(this.folder, 'hosts')
+    const lines = forwarding
+      .filter(({ host }) => isIP(host) === 0 && host !== 'localhost')
+      .map(({ address, host }) => `${address} ${host}`)
+    writeFileSync(file, ['127.0.0.1 localhost', '::1 localhost', ...lines, ''].join('\n'))
+    return ['--ro-bind', file, '/etc/hosts', '--cap-add', 'CAP_NET_BIND_SERVICE']
+  }
+
+  #forwarding(endpoints: readonly Endpoint[]): Forwarding[] {
+    return endpoints.map(({ host, port }, index) => ({
+      host,
+      port,
+      address: host === 'localhost' ? '127.0.0.1' : isIP(host) ? host : `127.0.1.${index + 1}`,
+      socket: this.#socketOf({ host, port }),
+    }))
+  }
+
+  /** A socket whose connections lead to one endpoint and nowhere else. */
+  #socketOf({ host, port }: Endpoint): string {
+    const key = `${host}:${port}`
+    const known = this.#sockets.get(key)
+    if (known !== undefined) return known
+    mkdirSync(this.folder, { recursive: true })
+    const file = path.join(this.folder, `${this.#sockets.size}.sock`)
+    const server = createServer({ allowHalfOpen: true }, (inside) => {
+      const outside = connect({ host, port, allowHalfOpen: true })
+      for (const [from, to] of [
+        [inside, outside],
+        [outside, inside],
+      ] as const) {
+        from.on('error', () => to.destroy())
+        from.on('close', () => to.destroy())
+        from.pipe(to)
+      }
+    })
+    server.listen(file)
+    server.unref()
+    this.#servers.push(server)
+    this.#sockets.set(key, file)
+    return file
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.close()
+  }
+}
+
+interface Started {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly options: SpawnOptions
+}
+
+/** A command that runs a program, with the arguments that follow, under `LIMITS`. */
+const limited = (file: string): string[] => ['/bin/sh', '-c', `${LIMITS}; exec "$@"`, 'sh', file]
+
+/** Paths without those inside others: Node 20 aborts if one is named twice. */
+const outermost = (paths: readonly string[]): string[] =>
+  [...new Set(paths)].filter(
+    (each, _, all) => !all.some((other) => each.startsWith(path.join(other, path.sep))),
+  )
+
+const PERMISSION_FLAG = ['--permission', '--experimental-permission'].find((flag) =>
+  process.allowedNodeEnvironmentFlags.has(flag),
+)
+
+/** Neither processes nor threads inherit the permissions, so neither may be started. */
+function whyNotPermissions({ details: { execArgv = [], env = {}, entry = '' } }: Tape) {
+  if (PERMISSION_FLAG === undefined) return 'this version of Node has no permission model'
+  if (hasTypeScriptLoader(execArgv, env))
+    return "the TypeScript loader starts a process, which Node's permission model does not confine"
+  const hasHooks = 'registerHooks' in module
+  if (!hasHooks && /\.[cm]?tsx?(?:#|$)/.test(entry))
+    return 'this version of Node compiles TypeScript in a thread, which its permission model does not confine'
+  return undefined
+}
+
+/** Folders of Retake itself, which runs in the process of a trial. */
+function ownFolders(): string[] {
+  const packages = ['engine', 'tape', 'guard'].flatMap((name) => {
+    const file = fileURLToPath(import.meta.resolve(`@retake/${name}`))
+    return path.dirname(path.dirname(file))
+  })
+  const own = fileURLToPath(cliRoot)
+  return [own, ...packages, ...importedFolders(own)]
+}
+
+/** The tape itself; with its parents if it is a branch. */
+const tapeFiles = ({ path: file, run }: Tape): string[] =>
+  run.parent === undefined ? [path.resolve(file)] : [path.dirname(path.resolve(file))]
+
+/** Certificates that a user names in variables. */
+const certificates = (env: NodeJS.ProcessEnv): string[] =>
+  ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'].flatMap((name) =>
+    env[name] ? [path.resolve(env[name])] : [],
+  )
+
+/** Addresses of the models that a run used. */
+export function modelEndpoints(tape: Tape): Endpoint[] {
+  const found = new Map<string, Endpoint>()
+  for (const step of viewRun(tape).recordedSteps) {
+    const address = step.kind === 'model' ? step.exchange()?.request.url : undefined
+    if (address === undefined || !URL.canParse(address)) continue
+    const { hostname, port, protocol } = new URL(address)
+    const host = hostname.replace(/^\[(.*)\]$/, '$1')
+    const number = Number(port || (protocol === 'http:' ? 80 : 443))
+    found.set(`${host}:${number}`, { host, port: number })
+  }
+  return [...found.values()]
+}
+
+/** Variables that the tape names. Secrets are its placeholders, except in a live trial. */
+function scrubbed(tape: Tape, env: NodeJS.ProcessEnv, isLive: boolean): NodeJS.ProcessEnv {
+  const named = environmentOnTape(tape)
+  const { env: recorded = {} } = tape.details
+  const left: NodeJS.ProcessEnv = {}
+  for (const [name, value = ''] of Object.entries(env)) {
+    const read = named.get(name)
+    if (read === undefined && !(name in recorded) && !NEEDED.test(name)) continue
+    const isSecret = read?.isSecret === true || (!NEEDED.test(name) && containsSecret(name, value))
+    if (!isSecret || (isLive && read !== undefined)) left[name] = value
+    else if (read?.value) left[name] = read.value
+  }
+  return left
+}

@@ -1,0 +1,395 @@
+import { createHash } from 'node:crypto'
+import { recordOf, type SpanAttributes, type SpanEvent } from '@retake/tape'
+import { BrokenSpan } from './otlp-decode.js'
+import { nanosOf, SPAN_KINDS, type Span, type SpanKindName } from './span.js'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Records of other tools, as spans. What has no attribute of its own is kept under the name of the tool. */
+export const RECORD_FORMATS = {
+  langfuse: langfuseSpans,
+  langsmith: langsmithSpans,
+  openinference: openInferenceSpans,
+  trail: trailSpans,
+} as const satisfies Readonly<Record<string, (record: JsonObject) => Span[]>>
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** Text as it is, everything else as JSON. */
+const asText = (value: unknown): string | undefined =>
+  value === undefined || value === null
+    ? undefined
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value)
+
+/** Ids of OpenTelemetry are kept; others, such as UUIDs, are hashed to their length. */
+function idOf(value: unknown, digits: 16 | 32): string | undefined {
+  const given = typeof value === 'number' ? String(value) : text(value)?.replace(/^0x/, '')
+  if (given === undefined) return undefined
+  const hex = given.replaceAll('-', '').toLowerCase()
+  if (hex.length === digits && /^[\da-f]+$/.test(hex)) return hex
+  return createHash('sha256').update(given).digest('hex').slice(0, digits)
+}
+
+function requiredId(value: unknown, digits: 16 | 32): string {
+  const id = idOf(value, digits)
+  if (id === undefined) throw new BrokenSpan('spans without a valid id')
+  return id
+}
+
+/** A moment: nanoseconds, milliseconds or seconds since 1970, or a date as text, UTC unless it says otherwise. */
+function momentOf(value: unknown): string | undefined {
+  if (typeof value === 'number' && Number.isFinite(value) && value > 0) {
+    if (value > 1e17) return String(BigInt(Math.trunc(value)))
+    return value > 1e14 ? nanosOf(value / 1000) : nanosOf(value > 1e11 ? value : value * 1000)
+  }
+  const given = text(value)
+  if (given === undefined) return undefined
+  if (/^\d{16,20}$/.test(given)) return given.padEnd(19, '0')
+  const [, base = given, fraction = ''] = /^(.*\d\d:\d\d:\d\d)(?:\.(\d+))?/.exec(given) ?? []
+  const zone = /(?:Z|[+-]\d\d:?\d\d)$/.exec(given)?.[0] ?? 'Z'
+  const ms = Date.parse(base.replace(' ', 'T') + zone)
+  if (Number.isNaN(ms)) return undefined
+  return String(BigInt(ms) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, '0')))
+}
+
+interface SpanParts {
+  readonly traceId: unknown
+  readonly spanId: unknown
+  readonly parentSpanId: unknown
+  readonly name: unknown
+  readonly kind?: unknown
+  readonly start: unknown
+  readonly end: unknown
+  readonly attributes: SpanAttributes
+  readonly events?: readonly SpanEvent[]
+  readonly error?: string | undefined
+  /** The program said that it went well, which is more than no error. */
+  readonly isOk?: boolean
+  readonly service?: unknown
+  readonly scope: string
+}
+
+function spanOf(parts: SpanParts): Span {
+  const start = momentOf(parts.start)
+  if (start === undefined) throw new BrokenSpan('spans without a start time')
+  const end = momentOf(parts.end) ?? start
+  const parentSpanId = idOf(parts.parentSpanId, 16)
+  const kind = text(parts.kind)
+    ?.replace(/^SPAN_KIND_/i, '')
+    .toLowerCase() as SpanKindName
+  return {
+    traceId: requiredId(parts.traceId, 32),
+    spanId: requiredId(parts.spanId, 16),
+    ...(parentSpanId !== undefined && { parentSpanId }),
+    name: text(parts.name) ?? 'span',
+    kind: SPAN_KINDS.includes(kind) ? kind : 'internal',
+    start,
+    end: BigInt(end) < BigInt(start) ? start : end,
+    attributes: Object.fromEntries(
+      Object.entries(parts.attributes).filter(([, value]) => value !== undefined && value !== null),
+    ),
+    events: parts.events ?? [],
+    links: [],
+    status:
+      parts.error === undefined
+        ? { code: parts.isOk === true ? 1 : 0 }
+        : { code: 2, message: parts.error },
+    resource: resourceOf(text(parts.service) ?? parts.scope),
+    scope: { name: parts.scope },
+  }
+}
+
+/** Spans of one service share a resource. */
+const services = new Map<string, Span['resource']>()
+function resourceOf(service: string): Span['resource'] {
+  const known = services.get(service) ?? { attributes: { 'service.name': service } }
+  if (services.size < 1000) services.set(service, known)
+  return known
+}
+
+/** Fields that have no attribute of their own, under the name of the tool. */
+const restOf = (prefix: string, record: JsonObject, used: readonly string[]): SpanAttributes =>
+  Object.fromEntries(
+    Object.entries(record)
+      .filter(([key, value]) => !used.includes(key) && value !== null && value !== undefined)
+      .map(([key, value]) => [
+        `${prefix}.${key}`,
+        typeof value === 'object' ? JSON.stringify(value) : value,
+      ]),
+  )
+
+const LANGFUSE_KINDS: Readonly<Record<string, string>> = {
+  GENERATION: 'LLM',
+  EMBEDDING: 'EMBEDDING',
+  TOOL: 'TOOL',
+  RETRIEVER: 'RETRIEVER',
+  AGENT: 'AGENT',
+  GUARDRAIL: 'GUARDRAIL',
+  EVALUATOR: 'EVALUATOR',
+}
+
+/** An observation of Langfuse, from its API, its interface or its storage export. */
+function langfuseSpans(record: JsonObject): Span[] {
+  const given = (camel: string): unknown =>
+    record[camel] ?? record[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+  const isTrace = given('traceId') === undefined
+  const type = text(record['type'])?.toUpperCase() ?? 'SPAN'
+  const usage = recordOf(given('usageDetails') ?? record['usage'])
+  const isError = record['level'] === 'ERROR'
+  const attributes: SpanAttributes = {
+    'openinference.span.kind': LANGFUSE_KINDS[type] ?? 'CHAIN',
+    'llm.model_name': text(record['model']) ?? text(given('providedModelName')),
+    'input.value': asText(record['input']),
+    'output.value': asText(record['output']),
+    ...(type === 'TOOL' && { 'gen_ai.tool.name': record['name'] }),
+    ...(type === 'AGENT' && { 'gen_ai.agent.name': record['name'] }),
+    'llm.token_count.prompt': usage['input'] ?? usage['promptTokens'],
+    'llm.token_count.completion': usage['output'] ?? usage['completionTokens'],
+    'llm.cost.total':
+      given('calculatedTotalCost') ?? given('totalCost') ?? recordOf(given('costDetails'))['total'],
+    'session.id': given('sessionId'),
+    ...restOf('langfuse', record, [
+      'id',
+      'traceId',
+      'trace_id',
+      'parentObservationId',
+      'parent_observation_id',
+      'name',
+      'startTime',
+      'start_time',
+      'endTime',
+      'end_time',
+      'timestamp',
+      'input',
+      'output',
+      'observations',
+    ]),
+  }
+  const latency = isTrace && typeof record['latency'] === 'number' ? record['latency'] * 1000 : 0
+  const start = given('startTime') ?? record['timestamp']
+  const begun = momentOf(start)
+  return [
+    spanOf({
+      traceId: isTrace ? record['id'] : given('traceId'),
+      spanId: isTrace ? `trace ${String(record['id'])}` : record['id'],
+      parentSpanId: isTrace
+        ? undefined
+        : (given('parentObservationId') ?? `trace ${String(given('traceId'))}`),
+      name: record['name'],
+      start,
+      end:
+        given('endTime') ??
+        (begun !== undefined && latency > 0
+          ? String(BigInt(begun) + BigInt(Math.round(latency * 1e6)))
+          : start),
+      attributes,
+      error: isError ? (text(given('statusMessage')) ?? 'error') : undefined,
+      scope: 'langfuse',
+    }),
+  ]
+}
+
+const LANGSMITH_KINDS: Readonly<Record<string, string>> = {
+  llm: 'LLM',
+  chat_model: 'LLM',
+  embedding: 'EMBEDDING',
+  tool: 'TOOL',
+  retriever: 'RETRIEVER',
+  prompt: 'PROMPT',
+}
+
+/** A run of LangSmith, as its API lists it. */
+function langsmithSpans(record: JsonObject): Span[] {
+  const type = text(record['run_type']) ?? 'chain'
+  const extra = recordOf(record['extra'])
+  const metadata = recordOf(extra['metadata'])
+  const parameters = recordOf(extra['invocation_params'])
+  const output = recordOf(record['outputs'])
+  const usage = recordOf(output['usage_metadata'])
+  const attributes: SpanAttributes = {
+    'openinference.span.kind': LANGSMITH_KINDS[type] ?? 'CHAIN',
+    'llm.model_name': metadata['ls_model_name'] ?? parameters['model'] ?? parameters['model_name'],
+    'llm.provider': metadata['ls_provider'],
+    'input.value': asText(type === 'llm' ? flatInputs(record['inputs']) : record['inputs']),
+    'output.value': asText(type === 'llm' ? llmOutput(output) : record['outputs']),
+    ...(type === 'tool' && { 'gen_ai.tool.name': record['name'] }),
+    'llm.token_count.prompt': record['prompt_tokens'] ?? usage['input_tokens'],
+    'llm.token_count.completion': record['completion_tokens'] ?? usage['output_tokens'],
+    'llm.cost.total':
+      typeof record['total_cost'] === 'string'
+        ? Number(record['total_cost'])
+        : record['total_cost'],
+    'session.id': metadata['session_id'] ?? metadata['thread_id'],
+    ...restOf('langsmith', record, [
+      'id',
+      'trace_id',
+      'parent_run_id',
+      'name',
+      'start_time',
+      'end_time',
+      'inputs',
+      'outputs',
+      'child_runs',
+    ]),
+  }
+  const children = Array.isArray(record['child_runs']) ? record['child_runs'] : []
+  return [
+    spanOf({
+      traceId: record['trace_id'] ?? record['id'],
+      spanId: record['id'],
+      parentSpanId: record['parent_run_id'],
+      name: record['name'],
+      start: record['start_time'],
+      end: record['end_time'],
+      attributes,
+      error: text(record['error']),
+      scope: 'langsmith',
+    }),
+    ...children.flatMap((child: unknown) => langsmithSpans(recordOf(child))),
+  ]
+}
+
+/** LangChain logs a list of conversations, of which there is one. */
+function flatInputs(inputs: unknown): unknown {
+  const { messages } = recordOf(inputs)
+  const list: unknown =
+    Array.isArray(messages) && Array.isArray(messages[0]) ? messages[0] : messages
+  return Array.isArray(list) ? { messages: list.map(langchainMessage) } : inputs
+}
+
+function llmOutput(outputs: JsonObject): unknown {
+  const [first] = Array.isArray(outputs['generations']) ? (outputs['generations'] as unknown[]) : []
+  const generation = recordOf(Array.isArray(first) ? first[0] : first)
+  if (generation['message'] !== undefined) return langchainMessage(generation['message'])
+  const [choice] = Array.isArray(outputs['choices']) ? (outputs['choices'] as unknown[]) : []
+  return recordOf(choice)['message'] ?? generation['text'] ?? outputs
+}
+
+const LANGCHAIN_ROLES = [
+  ['AI', 'assistant'],
+  ['Tool', 'tool'],
+  ['System', 'system'],
+] as const
+
+/** A message as LangChain serializes it: `{ id: [..., 'AIMessage'], kwargs: { content } }`. */
+function langchainMessage(given: unknown): unknown {
+  const message = recordOf(given)
+  if (message['kwargs'] === undefined) return message
+  const kwargs = recordOf(message['kwargs'])
+  const path = message['id']
+  const type = Array.isArray(path) ? String(path.at(-1)) : ''
+  const role = LANGCHAIN_ROLES.find(([prefix]) => type.startsWith(prefix))?.[1] ?? 'user'
+  return { role, ...kwargs }
+}
+
+/** A span of Phoenix or another OpenInference store, as lines of JSON. */
+function openInferenceSpans(record: JsonObject): Span[] {
+  const context = recordOf(record['context'])
+  const attributes = flatAttributes(recordOf(record['attributes']))
+  const status = text(record['status_code']) ?? text(recordOf(record['status'])['status_code'])
+  return [
+    spanOf({
+      traceId: context['trace_id'] ?? record['trace_id'],
+      spanId: context['span_id'] ?? record['span_id'],
+      parentSpanId: record['parent_id'] ?? record['parent_span_id'],
+      name: record['name'],
+      start: record['start_time'],
+      end: record['end_time'],
+      attributes: {
+        'openinference.span.kind': record['span_kind'],
+        ...attributes,
+      },
+      events: eventsOf(record['events']),
+      error: status === 'ERROR' ? (text(record['status_message']) ?? 'error') : undefined,
+      isOk: status === 'OK',
+      scope: 'openinference',
+    }),
+  ]
+}
+
+/** Nested attributes, as some stores have them, under their full names. */
+function flatAttributes(value: unknown, prefix = '', depth = 0): Record<string, unknown> {
+  const found: Record<string, unknown> = {}
+  const entries = Array.isArray(value)
+    ? value.map((each: unknown, index) => [String(index), each] as const)
+    : Object.entries(recordOf(value))
+  for (const [key, each] of entries) {
+    const name = prefix === '' ? key : `${prefix}.${key}`
+    const isNested =
+      typeof each === 'object' &&
+      each !== null &&
+      depth < 10 &&
+      !(Array.isArray(each) && each.every((item) => typeof item !== 'object'))
+    if (isNested) Object.assign(found, flatAttributes(each, name, depth + 1))
+    else found[name] = each
+  }
+  return found
+}
+
+function eventsOf(events: unknown): SpanEvent[] {
+  if (!Array.isArray(events)) return []
+  return events.map((each: unknown) => {
+    const event = recordOf(each)
+    return {
+      name: text(event['name'] ?? event['Name']) ?? 'event',
+      time: momentOf(event['timestamp'] ?? event['time'] ?? event['Timestamp']) ?? '0',
+      attributes: recordOf(event['attributes'] ?? event['Attributes']),
+    }
+  })
+}
+
+/** A span of the TRAIL data set, with the spans inside it. */
+function trailSpans(record: JsonObject): Span[] {
+  const children = Array.isArray(record['child_spans']) ? record['child_spans'] : []
+  const start = momentOf(record['timestamp'])
+  const took = durationNanos(record['duration'])
+  const span = spanOf({
+    traceId: record['trace_id'],
+    spanId: record['span_id'],
+    parentSpanId: record['parent_span_id'],
+    name: record['span_name'],
+    kind: record['span_kind'],
+    start: record['timestamp'],
+    end: start === undefined ? undefined : String(BigInt(start) + took),
+    attributes: recordOf(record['span_attributes']),
+    events: eventsOf(record['events']),
+    error: /error/i.test(text(record['status_code']) ?? '')
+      ? (text(record['status_message']) ?? 'error')
+      : undefined,
+    isOk: /^ok$/i.test(text(record['status_code']) ?? ''),
+    service: record['service_name'],
+    scope: text(record['scope_name']) ?? 'trail',
+  })
+  const rest = restOf('trail', record, [
+    'timestamp',
+    'trace_id',
+    'span_id',
+    'parent_span_id',
+    'span_name',
+    'span_kind',
+    'service_name',
+    'scope_name',
+    'span_attributes',
+    'duration',
+    'status_code',
+    'status_message',
+    'events',
+    'child_spans',
+  ])
+  return [
+    { ...span, attributes: { ...span.attributes, ...rest } },
+    ...children.flatMap((child: unknown) => trailSpans(recordOf(child))),
+  ]
+}
+
+/** `PT1M2.345S`, or nanoseconds. */
+function durationNanos(value: unknown): bigint {
+  if (typeof value === 'number') return BigInt(Math.max(0, Math.trunc(value)))
+  const [, hours = 0, minutes = 0, secondsText = '0'] =
+    /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(text(value) ?? '') ?? []
+  const all = Number(hours) * 3600 + Number(minutes) * 60 + Number(secondsText)
+  return BigInt(Math.round(all * 1e9))
+}

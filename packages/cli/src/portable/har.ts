@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import {
+  type ExchangeRequest,
+  type HeaderPair,
+  originOf,
+  recordOf,
+  type RunView,
+  type Tape,
+} from '@retake/tape'
+import { isSecretHeader, maskUrl } from '@retake/engine/runs'
+import { attempt } from '../attempt.js'
+import { JsonStream } from './json-stream.js'
+import type { SpanReader, SpanSink } from './read-spans.js'
+import { nanosOf } from './span.js'
+
+/** The HTTP exchanges of a run as an HTTP archive, version 1.2. Exchanges that a branch was served from its parent say so. */
+export function* harOfRun(tape: Tape, view: RunView, version: string): Generator<string> {
+  const head = {
+    version: '1.2',
+    creator: { name: 'retake', version },
+    pages: [],
+    comment: `Run ${view.id}, ${view.name}`,
+  }
+  yield `{"log":${JSON.stringify(head).slice(0, -1)},"entries":[`
+  let isFirst = true
+  for (const step of view.recordedSteps) {
+    const { request, response } = step.exchange() ?? {}
+    if (request === undefined) continue
+    const origin = originOf(tape, step)
+    const took = step.latencyMs ?? 0
+    const wait = step.timeToFirstChunkMs ?? took
+    const entry = {
+      startedDateTime: new Date(step.startedAt).toISOString(),
+      time: took,
+      request: {
+        method: request.method,
+        url: request.url,
+        httpVersion: 'HTTP/1.1',
+        cookies: [],
+        headers: nameValues(request.headers),
+        queryString: queryOf(request.url),
+        ...(request.body.length > 0 && { postData: postData(request) }),
+        headersSize: -1,
+        bodySize: request.body.length,
+      },
+      response: {
+        status: response?.status ?? 0,
+        statusText: response?.statusText ?? '',
+        httpVersion: 'HTTP/1.1',
+        cookies: [],
+        headers: nameValues(response?.headers ?? []),
+        content: {
+          size: response?.body.length ?? 0,
+          mimeType: headerOf(response?.headers ?? [], 'content-type') ?? '',
+          ...contentOf(response),
+        },
+        redirectURL: '',
+        headersSize: -1,
+        bodySize: response?.body.length ?? -1,
+      },
+      cache: {},
+      timings: { send: 0, wait, receive: Math.max(0, took - wait) },
+      _retake: { step: step.label, kind: step.kind, state: step.state, ...(origin && { origin }) },
+      ...(origin === 'served' && { comment: 'replayed: served from a tape, not sent' }),
+    }
+    yield `${isFirst ? '' : ','}\n${JSON.stringify(entry)}`
+    isFirst = false
+  }
+  yield '\n]}}\n'
+}
+
+const nameValues = (headers: readonly HeaderPair[]): object[] =>
+  headers.map(([name, value]) => ({ name, value }))
+
+const headerOf = (headers: readonly HeaderPair[], wanted: string): string | undefined =>
+  headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
+
+const queryOf = (url: string): object[] =>
+  URL.canParse(url)
+    ? Array.from(new URL(url).searchParams, ([name, value]) => ({ name, value }))
+    : []
+
+const postData = ({ headers, text, body }: ExchangeRequest): object => ({
+  mimeType: headerOf(headers, 'content-type') ?? 'application/octet-stream',
+  text: text ?? Buffer.from(body).toString('base64'),
+  ...(text === undefined && { _encoding: 'base64' }),
+})
+
+const contentOf = (
+  response: { readonly text: string | undefined; readonly body: Uint8Array } | undefined,
+): object => {
+  if (response === undefined) return {}
+  const { text, body } = response
+  return text === undefined
+    ? { text: Buffer.from(body).toString('base64'), encoding: 'base64' }
+    : { text }
+}
+
+type HarBody = { readonly text: string } | { readonly base64: string }
+
+/** An imported message: on the tape it becomes a request or a response, not an attribute. */
+export interface HarMessage {
+  readonly headers: readonly HeaderPair[]
+  readonly statusText?: string
+  readonly body: HarBody
+}
+
+/** Attributes of a span that was a request in an archive. */
+export const HAR_REQUEST = 'retake.http.request'
+export const HAR_RESPONSE = 'retake.http.response'
+
+export const harBytes = ({ body }: HarMessage): Uint8Array =>
+  'text' in body ? Buffer.from(body.text) : Buffer.from(body.base64, 'base64')
+
+/** Reads an HTTP archive: each entry becomes the span of a request, all of them one trace. */
+export class HarReader extends JsonStream implements SpanReader {
+  constructor(source: string, sink: SpanSink) {
+    const traceId = createHash('sha256').update(`har ${source}`).digest('hex').slice(0, 32)
+    let count = 0
+    super({
+      decide: (path) =>
+        path === '' || path === 'log' || path === 'log.entries'
+          ? 'enter'
+          : path === 'log.entries.*'
+            ? 'take'
+            : 'skip',
+      entered: () => {},
+      taken(_, text) {
+        const entry = recordOf(attempt(() => JSON.parse(text) as unknown))
+        const request = recordOf(entry['request'])
+        const response = recordOf(entry['response'])
+        const started = Date.parse(String(entry['startedDateTime']))
+        const took = typeof entry['time'] === 'number' && entry['time'] > 0 ? entry['time'] : 0
+        if (Number.isNaN(started) || typeof request['url'] !== 'string') {
+          sink.problem('entries without a URL or a start time')
+          return
+        }
+        const status = typeof response['status'] === 'number' ? response['status'] : 0
+        count += 1
+        sink.span({
+          traceId,
+          spanId: createHash('sha256').update(`${source} ${count}`).digest('hex').slice(0, 16),
+          name: stringOrEmpty(request['method']) || 'GET',
+          kind: 'client',
+          start: nanosOf(started),
+          end: nanosOf(started, took),
+          attributes: {
+            'http.request.method': stringOrEmpty(request['method']) || 'GET',
+            'url.full': maskUrl(request['url']),
+            ...(status > 0 && { 'http.response.status_code': status }),
+            [HAR_REQUEST]: {
+              headers: headersOf(request['headers']),
+              body: bodyOf(request['postData']),
+            },
+            [HAR_RESPONSE]: {
+              headers: headersOf(response['headers']),
+              statusText: stringOrEmpty(response['statusText']),
+              body: bodyOf(response['content']),
+            },
+          },
+          events: [],
+          links: [],
+          status: status === 0 ? { code: 2, message: 'no answer' } : { code: 0 },
+          resource: { attributes: { 'service.name': source } },
+          scope: { name: 'har' },
+        })
+      },
+      broken: () => sink.problem('parts that are not valid JSON'),
+    })
+  }
+}
+
+/** Headers without credentials. A body in an archive is unpacked, so its encoding no longer applies. */
+function headersOf(given: unknown): HeaderPair[] {
+  const list = Array.isArray(given) ? given : []
+  return list
+    .map((each: unknown) => recordOf(each))
+    .filter(
+      ({ name }) =>
+        typeof name === 'string' &&
+        !/^(?::|content-(?:encoding|length)$|transfer-encoding$)/i.test(name),
+    )
+    .map(({ name, value }) => [
+      String(name),
+      isSecretHeader(String(name)) ? 'retake-hidden' : stringOrEmpty(value),
+    ])
+}
+
+function bodyOf(given: unknown): HarBody {
+  const { text, encoding, _encoding: own } = recordOf(given)
+  if (typeof text !== 'string') return { text: '' }
+  return encoding === 'base64' || own === 'base64' ? { base64: text } : { text }
+}
+
+const stringOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')

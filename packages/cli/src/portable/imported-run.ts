@@ -1,0 +1,406 @@
+import {
+  type FrameworkScope,
+  type FrameworkScopeKind,
+  type ImportDetails,
+  importedModelUrl,
+  isInput,
+  isRecord,
+  type NewEvent,
+  recordOf,
+  roleOfSpan,
+  type SpanAttributes,
+  type SpanRole,
+  type Tape,
+} from '@retake/tape'
+import { toWire } from '@retake/tape/format'
+import { TapeWriter } from '@retake/tape/node'
+import { attempt } from '../attempt.js'
+import { HAR_REQUEST, HAR_RESPONSE, harBytes, type HarMessage } from './har.js'
+import { epochMsOf, msBetween, type Span } from './span.js'
+
+/** Names of the attachments that hold what was imported, so that it can be exported again as it was. */
+const SPAN_NOTE = 'imported-span'
+const GROUP_NOTE = 'imported-group'
+
+/** A span of a trace without its content, which is read when it is needed. */
+export interface SpanEntry {
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly start: bigint
+  readonly end: bigint
+  readonly role: SpanRole
+  /** The agent, node or tool that it is for the steps inside it. */
+  readonly scope: FrameworkScope
+  readonly load: () => Span
+}
+
+export const entryOfSpan = (span: Span, load: () => Span): SpanEntry => ({
+  spanId: span.spanId,
+  parentSpanId: span.parentSpanId,
+  start: BigInt(span.start),
+  end: BigInt(span.end),
+  role: roleOfSpan(span.attributes),
+  scope: scopeOf(span),
+  load,
+})
+
+const SCOPE_KINDS: Readonly<Record<SpanRole, FrameworkScopeKind>> = {
+  agent: 'agent',
+  workflow: 'workflow',
+  tool: 'tool',
+  model: 'node',
+  http: 'node',
+  other: 'node',
+}
+
+function scopeOf({ name, attributes, spanId }: Span): FrameworkScope {
+  const kind = (text(attributes['retake.scope.kind']) ??
+    SCOPE_KINDS[roleOfSpan(attributes)]) as FrameworkScopeKind
+  const named =
+    text(attributes['gen_ai.agent.name']) ??
+    text(attributes['gen_ai.workflow.name']) ??
+    text(attributes['gen_ai.tool.name'])
+  return { kind, name: named ?? name.replace(new RegExp(`^${kind} `), ''), id: spanId }
+}
+
+/**
+ * Writes the tape of an imported trace. Spans that are calls of models, tools and HTTP requests
+ * become steps; spans around them become the agents and nodes that the steps are in; others
+ * become marks. Every span is on the tape whole.
+ */
+export class ImportedRun {
+  readonly #writer: TapeWriter
+  readonly #entries: readonly SpanEntry[]
+  readonly #origin: bigint
+  readonly #byId: ReadonlyMap<string, SpanEntry>
+  readonly #groups = new Map<string, number>()
+  readonly #operations = new Map<SpanEntry, number>()
+  readonly #root: SpanEntry | undefined
+  #now = 0
+
+  static write(
+    file: string,
+    entries: readonly SpanEntry[],
+    { id, details }: { readonly id: string; readonly details: ImportDetails },
+  ): void {
+    new ImportedRun(file, entries, id, details).#write()
+  }
+
+  private constructor(
+    file: string,
+    entries: readonly SpanEntry[],
+    id: string,
+    details: ImportDetails,
+  ) {
+    this.#entries = entries.toSorted((left, right) => compare(left.start, right.start))
+    this.#byId = new Map(entries.map((entry) => [entry.spanId, entry]))
+    this.#origin = this.#entries[0]?.start ?? 0n
+    this.#root = this.#findRoot()
+    const root = this.#root?.load()
+    const input = root && text(root.attributes['input.value'])
+    this.#writer = TapeWriter.create(
+      file,
+      {
+        type: 'run',
+        id,
+        name: root === undefined ? details.from : nameOf(root),
+        startedAt: epochMsOf(String(this.#origin)),
+        scope: 'process',
+        node: '',
+        flags: [],
+        durability: 'process',
+      },
+      { imported: details, ...(input !== undefined && { input: toWire(input) }) },
+      { now: () => this.#now },
+    )
+  }
+
+  #write(): void {
+    const inner = this.#scopesWithSteps()
+    try {
+      for (const { entry, isEnd, at } of edgesOf(this.#entries)) {
+        this.#now = msBetween(String(this.#origin), String(at))
+        if (isEnd) this.#end(entry)
+        else this.#start(entry, inner.has(entry.spanId))
+      }
+      const root = this.#root?.load()
+      const { code, message = '' } = root?.status ?? { code: 0 }
+      const output = root && text(root.attributes['output.value'])
+      this.#writer.append(
+        {
+          type: 'end',
+          ...(code === 2 && { error: { class: 'Error', name: 'Error', message } }),
+          ...(output !== undefined && { as: 'json' as const }),
+        },
+        output === undefined ? undefined : bytes(toWire(output)),
+      )
+      this.#writer.seal()
+    } catch (error) {
+      this.#writer.close()
+      throw error
+    }
+  }
+
+  /** The span around all others: the first without a parent that is known. */
+  #findRoot(): SpanEntry | undefined {
+    return (
+      this.#entries.find(({ parentSpanId }) => parentSpanId === undefined) ??
+      this.#entries.find(({ parentSpanId = '' }) => !this.#byId.has(parentSpanId))
+    )
+  }
+
+  #scopesWithSteps(): ReadonlySet<string> {
+    const found = new Set<string>()
+    for (const entry of this.#entries)
+      if (isStep(entry)) for (const { spanId } of this.#ancestors(entry)) found.add(spanId)
+    return found
+  }
+
+  /** Spans around this one, the innermost first. A parent that is not there, or a circle, ends the list. */
+  #ancestors(entry: SpanEntry): SpanEntry[] {
+    const found: SpanEntry[] = []
+    let above = this.#byId.get(entry.parentSpanId ?? '')
+    while (above !== undefined && above !== entry && found.length < DEPTH_MAX) {
+      if (found.includes(above)) break
+      found.push(above)
+      above = this.#byId.get(above.parentSpanId ?? '')
+    }
+    return found
+  }
+
+  #within(entry: SpanEntry): { readonly within?: readonly FrameworkScope[] } {
+    const scopes = this.#ancestors(entry)
+      .filter((each) => each !== this.#root)
+      .map(({ scope }) => scope)
+      .toReversed()
+    return scopes.length === 0 ? {} : { within: scopes }
+  }
+
+  #start(entry: SpanEntry, hasSteps: boolean): void {
+    const span = entry.load()
+    const where = this.#within(entry)
+    if (entry.role === 'model') {
+      const { attributes } = span
+      const event = {
+        type: 'request',
+        seam: 'fetch',
+        method: 'POST',
+        url: importedModelUrl(providerOf(attributes)),
+        headers: [['content-type', 'application/json']],
+        ...where,
+      } as const
+      const input = pick(attributes, isInput)
+      this.#operations.set(
+        entry,
+        this.#add(event, bytes({ attributes: input, events: span.events.filter(isMessageEvent) })),
+      )
+      return
+    }
+    this.#add(
+      { type: 'note', kind: 'kept', name: SPAN_NOTE },
+      bytes(this.#stored(withoutArchive(span))),
+    )
+    if (entry.role === 'tool') {
+      const { name } = entry.scope
+      const args = valueOf(span.attributes, TOOL_INPUT)
+      const event = { type: 'call', kind: 'tool', name, ...where } as const
+      const op =
+        args === undefined
+          ? this.#add(event)
+          : this.#add({ ...event, as: 'json' }, bytes(toWire(args)))
+      this.#operations.set(entry, op)
+    } else if (entry.role === 'http') {
+      const { attributes } = span
+      const event = {
+        type: 'request',
+        seam: 'fetch',
+        method: text(attributes['http.request.method'] ?? attributes['http.method']) ?? 'GET',
+        url: text(attributes['url.full'] ?? attributes['http.url']) ?? 'http://unknown.invalid/',
+        headers: archivedMessage(attributes, HAR_REQUEST)?.headers ?? [],
+        ...where,
+      } as const
+      this.#operations.set(entry, this.#add(event, archivedBody(attributes, HAR_REQUEST)))
+    } else if (!hasSteps && (entry !== this.#root || this.#entries.length === 1)) {
+      this.#add({ type: 'note', kind: 'mark', name: span.name })
+    }
+  }
+
+  #end(entry: SpanEntry): void {
+    const op = this.#operations.get(entry)
+    if (op === undefined) return
+    this.#operations.delete(entry)
+    const span = entry.load()
+    const { attributes, status } = span
+    if (entry.role === 'tool') {
+      const result = valueOf(attributes, TOOL_OUTPUT)
+      if (status.code === 2) this.#add({ type: 'result', op, error: errorOf(span) })
+      else if (result === undefined) this.#add({ type: 'result', op })
+      else this.#add({ type: 'result', op, as: 'json' }, bytes(toWire(result)))
+      return
+    }
+    if (entry.role === 'model') {
+      const headers = [['content-type', 'application/json']] as const
+      const stored = { ...this.#stored(span), attributes: pick(attributes, (key) => !isInput(key)) }
+      this.#add({ type: 'response', op, status: 200, statusText: '', headers })
+      this.#add({ type: 'deliver', op, part: 'chunk' }, bytes(stored))
+    } else {
+      const code = attributes['http.response.status_code'] ?? attributes['http.status_code']
+      if (code === undefined && status.code === 2) {
+        this.#add({ type: 'deliver', op, part: 'error', error: errorOf(span) })
+        return
+      }
+      const { headers = [], statusText = '' } = archivedMessage(attributes, HAR_RESPONSE) ?? {}
+      const body = archivedBody(attributes, HAR_RESPONSE)
+      this.#add({
+        type: 'response',
+        op,
+        status: typeof code === 'number' ? code : 200,
+        statusText,
+        headers,
+      })
+      if (body !== undefined) this.#add({ type: 'deliver', op, part: 'chunk' }, body)
+    }
+    this.#add({ type: 'deliver', op, part: 'end' })
+  }
+
+  /** A span as it is stored; its resource and scope are written once. */
+  #stored({ resource, scope, ...span }: Span): object {
+    const key = JSON.stringify({ resource, scope })
+    const known = this.#groups.get(key)
+    const group = known ?? this.#groups.size
+    if (known === undefined) {
+      this.#groups.set(key, group)
+      this.#add({ type: 'note', kind: 'kept', name: GROUP_NOTE }, Buffer.from(key))
+    }
+    return { ...span, group }
+  }
+
+  #add(event: NewEvent, body?: Uint8Array): number {
+    return this.#writer.buffer(event, body)
+  }
+}
+
+const DEPTH_MAX = 100
+
+/** Older conventions have messages as events. */
+const isMessageEvent = ({ name }: Span['events'][number]): boolean =>
+  /^gen_ai\..*(?:message|details)$/.test(name)
+
+const isStep = ({ role }: SpanEntry): boolean =>
+  role === 'model' || role === 'tool' || role === 'http'
+
+const compare = (left: bigint, right: bigint): number => (left < right ? -1 : left > right ? 1 : 0)
+
+/** Starts and ends in the order of time. At the same time, what began earlier ends first. */
+function edgesOf(
+  entries: readonly SpanEntry[],
+): { entry: SpanEntry; isEnd: boolean; at: bigint }[] {
+  const edges = entries.flatMap((entry) => [
+    { entry, isEnd: false, at: entry.start, rank: 1 },
+    { entry, isEnd: true, at: entry.end, rank: entry.end === entry.start ? 2 : 0 },
+  ])
+  return edges.toSorted((left, right) => compare(left.at, right.at) || left.rank - right.rank)
+}
+
+const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+const pick = (attributes: SpanAttributes, isWanted: (key: string) => boolean): SpanAttributes =>
+  Object.fromEntries(Object.entries(attributes).filter(([key]) => isWanted(key)))
+
+/** A message of an HTTP archive, if the span was imported from one. */
+const archivedMessage = (attributes: SpanAttributes, key: string): HarMessage | undefined =>
+  attributes[key] as HarMessage | undefined
+
+function archivedBody(attributes: SpanAttributes, key: string): Uint8Array | undefined {
+  const message = archivedMessage(attributes, key)
+  const body = message && harBytes(message)
+  return body === undefined || body.length === 0 ? undefined : body
+}
+
+const withoutArchive = (span: Span): Span => ({
+  ...span,
+  attributes: pick(span.attributes, (key) => key !== HAR_REQUEST && key !== HAR_RESPONSE),
+})
+
+const TOOL_INPUT = [
+  'gen_ai.tool.call.arguments',
+  'input.value',
+  'ai.toolCall.args',
+  'tool.parameters',
+]
+const TOOL_OUTPUT = ['gen_ai.tool.call.result', 'output.value', 'ai.toolCall.result']
+
+/** The first of these attributes; JSON is parsed. */
+function valueOf(attributes: SpanAttributes, keys: readonly string[]): unknown {
+  const found = keys.map((key) => attributes[key]).find((each) => each !== undefined)
+  return typeof found === 'string' ? attempt(() => JSON.parse(found) as unknown, found) : found
+}
+
+function errorOf({ status, events, attributes }: Span) {
+  const thrown = events.find(({ name }) => name === 'exception')?.attributes ?? {}
+  const name = text(thrown['exception.type']) ?? text(attributes['error.type']) ?? 'Error'
+  const message = text(thrown['exception.message']) ?? status.message ?? ''
+  const stack = text(thrown['exception.stacktrace'])
+  return { class: name, name, message, ...(stack !== undefined && { stack }) }
+}
+
+const nameOf = ({ name, attributes, resource }: Span): string =>
+  text(attributes['gen_ai.agent.name']) ??
+  text(name) ??
+  text(resource.attributes['service.name']) ??
+  'imported'
+
+/** Names of providers that `gen_ai.provider.name` has, as Retake has them. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  'gcp.gemini': 'google',
+  'gcp.gen_ai': 'google',
+  'gcp.vertex_ai': 'vertex',
+  'aws.bedrock': 'bedrock',
+  mistral_ai: 'mistral',
+  'azure.ai.openai': 'azure',
+  x_ai: 'xai',
+}
+
+function providerOf(attributes: SpanAttributes): string {
+  const given =
+    text(attributes['gen_ai.provider.name']) ??
+    text(attributes['gen_ai.system']) ??
+    text(attributes['llm.provider']) ??
+    text(attributes['llm.system']) ??
+    text(attributes['ai.model.provider'])?.split('.')[0] ??
+    'unknown'
+  return PROVIDERS[given] ?? given
+}
+
+/** The spans that an imported run was made of, as they were. */
+export function* storedSpans(tape: Tape): Generator<Span> {
+  const groups: Pick<Span, 'resource' | 'scope'>[] = []
+  const inputs = new Map<number, SpanAttributes>()
+  const read = (seq: number): Readonly<Record<string, unknown>> =>
+    recordOf(attempt(() => JSON.parse(Buffer.from(tape.body(seq)).toString()) as unknown))
+  const whole = (stored: Readonly<Record<string, unknown>>, input: SpanAttributes): Span => {
+    const { group, attributes, ...span } = stored
+    return {
+      ...span,
+      ...groups[Number(group)],
+      attributes: { ...input, ...recordOf(attributes) },
+    } as unknown as Span
+  }
+  for (const event of tape.events()) {
+    const { seq } = event
+    if (event.type === 'note' && event.name === GROUP_NOTE)
+      groups.push(read(seq) as unknown as Pick<Span, 'resource' | 'scope'>)
+    else if (event.type === 'note' && event.name === SPAN_NOTE) yield whole(read(seq), {})
+    else if (event.type === 'request' && event.url.startsWith(importedModelUrl('')))
+      inputs.set(seq, recordOf(read(seq)['attributes']))
+    else if (event.type === 'deliver' && event.part === 'chunk') {
+      const input = inputs.get(event.op)
+      const stored = read(seq)
+      if (input !== undefined && isRecord(stored['status'])) yield whole(stored, input)
+      inputs.delete(event.op)
+    }
+  }
+}

@@ -1,0 +1,228 @@
+/** A value that the reader of a stream takes whole, or where it looks inside. */
+export type JsonAction = 'take' | 'enter' | 'skip'
+
+export interface JsonVisitor {
+  /** Decides about a value by its path: keys, and `*` for an element of an array. */
+  decide(path: string): JsonAction
+  /** An object or array that is looked into begins. */
+  entered(path: string): void
+  /** A value that was taken, as text. */
+  taken(path: string, text: string): void
+  /** The text is not JSON here; reading continues in the next line. */
+  broken(): void
+}
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
+const NEWLINE = 0x0a
+const isSpace = (byte: number): boolean => byte <= 0x20
+
+interface Level {
+  readonly path: string
+  readonly isArray: boolean
+  /** Key of the value that follows. */
+  key: string
+}
+
+/** Bytes of a value, key or span beyond which it is given up. */
+export const VALUE_MAX = 64 << 20
+
+/**
+ * Reads JSON, or lines of JSON, piece by piece and hands out the values that a visitor takes.
+ * Memory is bounded by the largest of these, not by the size of the input. The structure is
+ * checked as far as it is needed to find values; whoever takes a value parses it.
+ */
+export class JsonStream {
+  readonly #visitor: JsonVisitor
+  readonly #levels: Level[] = []
+  #state: 'value' | 'key' | 'colon' | 'next' | 'inside' | 'resync' = 'value'
+  /** Inside a value that is taken or skipped: nesting, and whether the bytes are wanted. */
+  #depth = 0
+  #isText = false
+  #isEscaped = false
+  #isScalar = false
+  #wanted = false
+  #path = ''
+  #parts: Buffer[] = []
+  #size = 0
+  /** Something was broken, and no value was found since. */
+  #isLost = false
+
+  constructor(visitor: JsonVisitor) {
+    this.#visitor = visitor
+  }
+
+  write(chunk: Buffer): void {
+    let from = 0
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] ?? 0
+      if (this.#state === 'inside') {
+        const isOver = this.#inside(byte)
+        if (isOver === undefined) continue
+        const end = isOver === 'with this byte' ? at + 1 : at
+        this.#keep(chunk.subarray(from, end))
+        this.#finish()
+        if (isOver === 'with this byte') continue
+      } else if (this.#state === 'key') {
+        if (this.#isText) {
+          if (!this.#text(byte)) continue
+          this.#keep(chunk.subarray(from, at))
+          this.#endKey()
+          continue
+        }
+      }
+      if (this.#state === 'resync') {
+        if (byte === NEWLINE) this.#state = 'value'
+        continue
+      }
+      if (isSpace(byte)) continue
+      if (this.#begin(byte)) from = this.#state === 'key' ? at + 1 : at
+    }
+    if (this.#state === 'inside' || (this.#state === 'key' && this.#isText))
+      this.#keep(chunk.subarray(from))
+  }
+
+  /** Reports a value that is cut off by the end of the input. */
+  end(): void {
+    if (this.#state === 'inside' && this.#isScalar) this.#finish()
+    if (this.#levels.length > 0 || this.#state === 'inside') this.#visitor.broken()
+  }
+
+  /** A byte between values. Answers if the bytes from here on are needed. */
+  #begin(byte: number): boolean {
+    const level = this.#levels.at(-1)
+    switch (this.#state) {
+      case 'key':
+        if (byte === CLOSE_OBJECT) this.#leave(false)
+        else if (byte === QUOTE) {
+          this.#isText = true
+          return true
+        } else this.#fail()
+        return false
+      case 'colon':
+        if (byte === COLON) this.#state = 'value'
+        else this.#fail()
+        return false
+      case 'next':
+        if (level === undefined) {
+          this.#state = 'value'
+          return this.#begin(byte)
+        }
+        if (byte === COMMA) this.#state = level.isArray ? 'value' : 'key'
+        else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#leave(byte === CLOSE_ARRAY)
+        else this.#fail()
+        return false
+      case 'value':
+        if (byte === CLOSE_ARRAY && level?.isArray === true) {
+          this.#leave(true)
+          return false
+        }
+        return this.#beginValue(byte, level)
+      case 'inside':
+      case 'resync':
+        return false
+    }
+  }
+
+  #beginValue(byte: number, level: Level | undefined): boolean {
+    const name = level === undefined ? '' : level.isArray ? '*' : level.key
+    const path = level === undefined || level.path === '' ? name : `${level.path}.${name}`
+    const isObject = byte === OPEN_OBJECT
+    const isArray = byte === OPEN_ARRAY
+    if (!isObject && !isArray && byte !== QUOTE && !/[-\dtfn]/.test(String.fromCharCode(byte))) {
+      this.#fail()
+      return false
+    }
+    const action = this.#visitor.decide(path)
+    if (action === 'enter' && (isObject || isArray)) {
+      this.#levels.push({ path, isArray, key: '' })
+      this.#state = isArray ? 'value' : 'key'
+      this.#visitor.entered(path)
+      return false
+    }
+    this.#path = path
+    this.#wanted = action === 'take'
+    this.#state = 'inside'
+    this.#isText = byte === QUOTE
+    this.#isScalar = !isObject && !isArray && byte !== QUOTE
+    this.#depth = isObject || isArray ? 1 : 0
+    return true
+  }
+
+  /** A byte of a value that is not looked into. Answers when the value is over. */
+  #inside(byte: number): 'with this byte' | 'before this byte' | undefined {
+    if (this.#isText) {
+      if (!this.#text(byte)) return undefined
+      return this.#depth === 0 ? 'with this byte' : undefined
+    }
+    if (this.#isScalar) {
+      const isOver =
+        isSpace(byte) || byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY
+      return isOver ? 'before this byte' : undefined
+    }
+    if (byte === QUOTE) this.#isText = true
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth += 1
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      this.#depth -= 1
+      if (this.#depth === 0) return 'with this byte'
+    }
+    return undefined
+  }
+
+  /** A byte of a string. True if it ends it. */
+  #text(byte: number): boolean {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (byte === BACKSLASH) this.#isEscaped = true
+    else if (byte === QUOTE) {
+      this.#isText = false
+      return true
+    }
+    return false
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#state === 'inside' && !this.#wanted) return
+    this.#size += part.length
+    if (this.#size <= VALUE_MAX) this.#parts.push(Buffer.from(part))
+    else this.#parts = []
+  }
+
+  #takeText(): string | undefined {
+    const text = this.#size > VALUE_MAX ? undefined : Buffer.concat(this.#parts).toString()
+    this.#parts = []
+    this.#size = 0
+    return text
+  }
+
+  #finish(): void {
+    const text = this.#takeText()
+    this.#state = 'next'
+    if (!this.#wanted) return
+    this.#isLost = false
+    if (text === undefined) this.#visitor.broken()
+    else this.#visitor.taken(this.#path, text)
+  }
+
+  #endKey(): void {
+    const level = this.#levels.at(-1)
+    if (level !== undefined) level.key = this.#takeText() ?? ''
+    this.#state = 'colon'
+  }
+
+  #leave(isArray: boolean): void {
+    const level = this.#levels.pop()
+    if (level?.isArray !== isArray) this.#fail()
+    else this.#state = 'next'
+  }
+
+  #fail(): void {
+    this.#levels.length = 0
+    this.#parts = []
+    this.#size = 0
+    this.#isText = false
+    this.#isEscaped = false
+    this.#state = 'resync'
+    if (!this.#isLost) this.#visitor.broken()
+    this.#isLost = true
+  }
+}

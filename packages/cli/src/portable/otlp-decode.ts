@@ -1,0 +1,141 @@
+import type { SpanAttributes, SpanEvent } from '@retake/tape'
+import { recordOf } from '@retake/tape'
+import { SPAN_KINDS, type Span, type SpanLink, type SpanResource, type SpanScope } from './span.js'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** A span that cannot be used; the reason is counted and reported. */
+export class BrokenSpan extends Error {
+  override readonly name = 'BrokenSpan'
+}
+
+/** A span of OTLP as JSON; protobuf is decoded to the same shape first. Throws `BrokenSpan`. */
+export function decodeSpan(
+  json: unknown,
+  { resource, scope }: { readonly resource: SpanResource; readonly scope: SpanScope },
+): Span {
+  const given = recordOf(json)
+  const traceId = idOf(given['traceId'] ?? given['trace_id'], 32)
+  const spanId = idOf(given['spanId'] ?? given['span_id'], 16)
+  if (traceId === undefined || spanId === undefined)
+    throw new BrokenSpan('spans without a valid id')
+  const parentSpanId = idOf(given['parentSpanId'] ?? given['parent_span_id'], 16)
+  const start = nanos(given['startTimeUnixNano'] ?? given['start_time_unix_nano'])
+  if (start === undefined) throw new BrokenSpan('spans without a start time')
+  const end = nanos(given['endTimeUnixNano'] ?? given['end_time_unix_nano'])
+  const traceState = text(given['traceState'] ?? given['trace_state'])
+  return {
+    traceId,
+    spanId,
+    ...(parentSpanId !== undefined && { parentSpanId }),
+    name: text(given['name']),
+    kind: SPAN_KINDS[kindNumber(given['kind'])] ?? 'unspecified',
+    start,
+    end: end === undefined || BigInt(end) < BigInt(start) ? start : end,
+    attributes: decodeAttributes(given['attributes']),
+    events: list(given['events']).map(decodeEvent),
+    links: list(given['links']).flatMap(decodeLink),
+    status: decodeStatus(given['status']),
+    ...(traceState !== '' && { traceState }),
+    resource,
+    scope,
+  }
+}
+
+const decodeEvent = (event: JsonObject): SpanEvent => ({
+  name: text(event['name']),
+  time: nanos(event['timeUnixNano'] ?? event['time_unix_nano']) ?? '0',
+  attributes: decodeAttributes(event['attributes']),
+})
+
+function decodeLink(link: JsonObject): SpanLink[] {
+  const traceId = idOf(link['traceId'] ?? link['trace_id'], 32)
+  const spanId = idOf(link['spanId'] ?? link['span_id'], 16)
+  if (traceId === undefined || spanId === undefined) return []
+  return [{ traceId, spanId, attributes: decodeAttributes(link['attributes']) }]
+}
+
+const STATUS_NAMES = ['STATUS_CODE_UNSET', 'STATUS_CODE_OK', 'STATUS_CODE_ERROR']
+function decodeStatus(status: unknown): Span['status'] {
+  const { code, message } = recordOf(status)
+  const number = typeof code === 'string' ? STATUS_NAMES.indexOf(code) : code
+  return {
+    code: number === 1 || number === 2 ? number : 0,
+    ...(typeof message === 'string' && message !== '' && { message }),
+  }
+}
+
+const KIND_NAMES = SPAN_KINDS.map((kind) => `SPAN_KIND_${kind.toUpperCase()}`)
+const kindNumber = (kind: unknown): number =>
+  typeof kind === 'string' ? KIND_NAMES.indexOf(kind) : typeof kind === 'number' ? kind : 0
+
+export const decodeResource = (json: unknown): SpanResource => ({
+  attributes: decodeAttributes(recordOf(json)['attributes']),
+})
+
+export function decodeScope(json: unknown, schemaUrl?: unknown): SpanScope {
+  const { name, version, attributes } = recordOf(json)
+  const own = decodeAttributes(attributes)
+  return {
+    name: text(name),
+    ...(typeof version === 'string' && version !== '' && { version }),
+    ...(typeof schemaUrl === 'string' && schemaUrl !== '' && { schemaUrl }),
+    ...(Object.keys(own).length > 0 && { attributes: own }),
+  }
+}
+
+/** `[{ key, value: { stringValue } }]` as a record. */
+export function decodeAttributes(json: unknown): SpanAttributes {
+  const attributes: Record<string, unknown> = {}
+  for (const { key, value } of list(json)) {
+    if (typeof key === 'string' && key !== '__proto__') attributes[key] = anyValue(value)
+  }
+  return attributes
+}
+
+function anyValue(json: unknown): unknown {
+  const value = recordOf(json)
+  const given = (name: string): unknown =>
+    value[name] ?? value[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
+  const int = given('intValue')
+  if (int !== undefined) {
+    const number = Number(int)
+    // Larger integers stay text, because a number would change them.
+    return Number.isSafeInteger(number) ? number : text(int) || String(number)
+  }
+  const array = given('arrayValue')
+  if (array !== undefined) return list(recordOf(array)['values']).map(anyValue)
+  const map = given('kvlistValue')
+  if (map !== undefined) return decodeAttributes(recordOf(map)['values'])
+  const bytes = given('bytesValue')
+  if (bytes !== undefined) return { $bytes: text(bytes) }
+  const double = given('doubleValue')
+  if (double !== undefined) {
+    const number = Number(double)
+    return Number.isFinite(number) ? number : String(number)
+  }
+  return given('stringValue') ?? given('boolValue') ?? null
+}
+
+const list = (value: unknown): readonly JsonObject[] =>
+  Array.isArray(value) ? value.map((each: unknown) => recordOf(each)) : []
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** An id in hexadecimal digits, or in base64 as some writers have it; `undefined` if it is empty, zero or neither. */
+function idOf(value: unknown, digits: number): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  const isHex = value.length === digits && /^[\da-f]+$/i.test(value)
+  const hex = isHex ? value.toLowerCase() : Buffer.from(value, 'base64').toString('hex')
+  return hex.length === digits && !/^0+$/.test(hex) ? hex : undefined
+}
+
+const nanos = (value: unknown): string | undefined => {
+  const given =
+    typeof value === 'number' && Number.isFinite(value) ? BigInt(Math.trunc(value)) : value
+  const found = String(given)
+  return (typeof given === 'string' || typeof given === 'bigint') &&
+    /^\d{1,20}$/.test(found) &&
+    found !== '0'
+    ? found
+    : undefined
+}

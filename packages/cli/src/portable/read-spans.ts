@@ -1,0 +1,235 @@
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import zlib from 'node:zlib'
+import { recordOf } from '@retake/tape'
+import { attempt } from '../attempt.js'
+import { RECORD_FORMATS } from './foreign-records.js'
+import { JsonStream, type JsonAction } from './json-stream.js'
+import { BrokenSpan, decodeResource, decodeScope, decodeSpan } from './otlp-decode.js'
+import { ProtobufStream } from './protobuf-stream.js'
+import type { Span, SpanResource, SpanScope } from './span.js'
+
+type RecordFormat = keyof typeof RECORD_FORMATS
+export type ImportFormat = 'otlp' | 'har' | RecordFormat
+export const IMPORT_FORMATS: readonly ImportFormat[] = [
+  'otlp',
+  'har',
+  ...(Object.keys(RECORD_FORMATS) as RecordFormat[]),
+]
+
+/** Receives what is read. */
+export interface SpanSink {
+  span(span: Span): void
+  /** Something is left out; `why` names it in the plural. */
+  problem(why: string): void
+}
+
+/** Bytes that show the format of a file. */
+const HEAD_BYTES = 256 << 10
+
+/** The format of a file by its beginning; `undefined` if it is none that can be read. */
+export function detectFormat(head: Buffer): ImportFormat | undefined {
+  if (head.length === 0) return undefined
+  const text = head.toString('latin1').trimStart()
+  // The first field of an OTLP request is a list of resources.
+  if (!/^[[{]/.test(text)) return head[0] === 0x0a ? 'otlp' : undefined
+  const has = (...keys: readonly string[]): boolean =>
+    keys.every((key) => text.includes(`"${key}"`))
+  if (has('resourceSpans') || has('resource_spans')) return 'otlp'
+  if (has('log', 'entries') && has('creator')) return 'har'
+  if (has('run_type')) return 'langsmith'
+  if (has('span_attributes') || has('child_spans')) return 'trail'
+  if (has('context', 'trace_id') || has('openinference.span.kind')) return 'openinference'
+  if (
+    has('observations') ||
+    (has('type') && (has('traceId') || has('trace_id')) && (has('startTime') || has('start_time')))
+  )
+    return 'langfuse'
+  return undefined
+}
+
+/** The beginning of a file, unpacked if it is compressed. */
+export async function readHead(file: string): Promise<Buffer> {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const head = buffer.subarray(0, bytesRead)
+    if (!isGzip(head)) return head
+    return attempt(
+      () =>
+        zlib.gunzipSync(head, { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, HEAD_BYTES),
+      head,
+    )
+  } finally {
+    await handle.close()
+  }
+}
+
+const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b
+
+/** The bytes of a file, unpacked, in pieces. */
+export async function* readChunks(file: string): AsyncGenerator<Buffer> {
+  const handle = await open(file)
+  const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
+  await handle.close()
+  const raw = createReadStream(file, { highWaterMark: 1 << 20 })
+  const stream: Readable = isGzip(buffer) ? raw.pipe(zlib.createGunzip()) : raw
+  for await (const chunk of stream) yield chunk as Buffer
+}
+
+/** A reader of one format, to which bytes are written in pieces. */
+export interface SpanReader {
+  write(chunk: Buffer): void
+  end(): void
+}
+
+export function readerOf(
+  format: Exclude<ImportFormat, 'har'>,
+  head: Buffer,
+  sink: SpanSink,
+): SpanReader {
+  if (format !== 'otlp') return new RecordReader(format, head, sink)
+  const isJson = /^\s*[[{]/.test(head.toString('latin1'))
+  return isJson ? new OtlpJsonReader(sink) : new OtlpProtobufReader(sink)
+}
+
+/** Groups that spans belong to. What is said about a group after its spans counts, too. */
+class SpanGroups {
+  readonly #sink: SpanSink
+  #resource: { attributes: SpanResource['attributes'] } = { attributes: {} }
+  #scope: SpanScope = { name: '' }
+
+  constructor(sink: SpanSink) {
+    this.#sink = sink
+  }
+
+  resource(json: unknown): void {
+    this.#resource = decodeResource(json)
+  }
+
+  scope(json: unknown): void {
+    this.#scope = decodeScope(json)
+  }
+
+  span(json: unknown): void {
+    try {
+      this.#sink.span(decodeSpan(json, { resource: this.#resource, scope: this.#scope }))
+    } catch (error) {
+      if (!(error instanceof BrokenSpan)) throw error
+      this.#sink.problem(error.message)
+    }
+  }
+
+  broken(): void {
+    this.#sink.problem('parts that are not valid OTLP')
+  }
+}
+
+class OtlpProtobufReader extends ProtobufStream implements SpanReader {
+  constructor(sink: SpanSink) {
+    super(new SpanGroups(sink))
+  }
+}
+
+const OTLP_PATHS: Readonly<Record<string, JsonAction>> = {
+  '': 'enter',
+  resourceSpans: 'enter',
+  'resourceSpans.*': 'enter',
+  'resourceSpans.*.resource': 'take',
+  'resourceSpans.*.scopeSpans': 'enter',
+  'resourceSpans.*.scopeSpans.*': 'enter',
+  'resourceSpans.*.scopeSpans.*.scope': 'take',
+  'resourceSpans.*.scopeSpans.*.spans': 'enter',
+  'resourceSpans.*.scopeSpans.*.spans.*': 'take',
+}
+
+/** Lists of requests, names in snake case and the older name of scopes are read, too. */
+const otlpPath = (path: string): string =>
+  path
+    .replace(/^\*\.?/, '')
+    .replaceAll('resource_spans', 'resourceSpans')
+    .replaceAll(/scope_spans|instrumentationLibrarySpans/g, 'scopeSpans')
+    .replace('instrumentationLibrary', 'scope')
+
+class OtlpJsonReader extends JsonStream implements SpanReader {
+  constructor(sink: SpanSink) {
+    const groups = new SpanGroups(sink)
+    super({
+      decide: (path) => OTLP_PATHS[otlpPath(path)] ?? 'skip',
+      entered(path) {
+        if (/resource_?[sS]pans\.\*$/.test(path)) groups.resource({})
+        if (/(?:scope_?[sS]pans|instrumentationLibrarySpans)\.\*$/.test(path)) groups.scope({})
+      },
+      taken(path, text) {
+        const json = parsed(text)
+        if (json === undefined) groups.broken()
+        else if (path.endsWith('.*')) groups.span(json)
+        else if (path.endsWith('resource')) groups.resource(json)
+        else groups.scope(json)
+      },
+      broken: () => groups.broken(),
+    })
+  }
+}
+
+const parsed = (text: string): unknown => attempt(() => JSON.parse(text) as unknown)
+
+/** Lists of records that other tools have in one document. */
+const LISTS = ['observations', 'runs', 'spans', 'data', 'traces']
+
+class RecordReader extends JsonStream implements SpanReader {
+  constructor(format: RecordFormat, head: Buffer, sink: SpanSink) {
+    const text = head.toString('latin1')
+    const isList = /^\s*\[/.test(text)
+    const list = LISTS.find((name) =>
+      new RegExp(`^\\s*\\{[^[\\]]*"${name}"\\s*:\\s*\\[`).test(text),
+    )
+    // Fields of the document around a list: a trace of Langfuse is a span itself.
+    const around: Record<string, unknown> = {}
+    const read = (record: Readonly<Record<string, unknown>>): void => {
+      try {
+        for (const span of RECORD_FORMATS[format](record)) sink.span(span)
+      } catch (error) {
+        if (!(error instanceof BrokenSpan)) throw error
+        sink.problem(error.message)
+      }
+    }
+    super({
+      decide(path) {
+        if (list !== undefined) {
+          if (path === '' || path === list) return 'enter'
+          return path === `${list}.*` || !path.includes('.') ? 'take' : 'skip'
+        }
+        if (isList) return path === '' ? 'enter' : 'take'
+        return 'take'
+      },
+      entered: () => {},
+      taken(path, text_) {
+        const json = parsed(text_)
+        if (json === undefined) sink.problem('records that are not valid JSON')
+        else if (list !== undefined && path !== `${list}.*`) around[path] = json
+        else {
+          const record = recordOf(json)
+          const nested = record['observations']
+          if (format === 'langfuse' && Array.isArray(nested)) {
+            read(record)
+            for (const each of nested) read(recordOf(each))
+          } else read(record)
+        }
+      },
+      broken: () => sink.problem('parts that are not valid JSON'),
+    })
+    this.#finish = () => {
+      if (format === 'langfuse' && list === 'observations' && around['id'] !== undefined)
+        read(around)
+    }
+  }
+
+  readonly #finish: () => void
+
+  override end(): void {
+    super.end()
+    this.#finish()
+  }
+}

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { reason } from '@retake/engine/errors'
+import { cliErrors } from '../errors.js'
+import { encodeSpans, type OtlpEncoding } from './otlp-encode.js'
+import type { Span } from './span.js'
+
+export interface SendOptions {
+  readonly encoding: OtlpEncoding
+  readonly headers: Readonly<Record<string, string>>
+  /** How long a batch is tried, with pauses. */
+  readonly timeoutMs: number
+  readonly onRetry?: (why: string) => void
+  readonly signal?: AbortSignal
+}
+
+/** Result of sending. */
+export interface SentSpans {
+  readonly sent: number
+  /** Spans that the receiver refused while it accepted the rest. */
+  readonly rejected: number
+  readonly message?: string
+}
+
+/** Spans in one request. A receiver may refuse requests above 4 MB. */
+const BATCH_SPANS = 512
+const BATCH_BYTES = 3 << 20
+/** One request may take this long. */
+const REQUEST_MS = 15_000
+/** Pauses grow from the first to the last. */
+const PAUSE_MS = { first: 500, last: 10_000 }
+/** Answers after which OTLP says to try again. */
+const RETRIED = new Set([429, 502, 503, 504])
+
+/** The address of the traces of a receiver: `/v1/traces` unless the URL has a path. */
+export function tracesUrl(endpoint: string): URL {
+  const url = new URL(endpoint)
+  if (url.pathname === '/') url.pathname = '/v1/traces'
+  return url
+}
+
+/**
+ * Sends spans batch by batch and waits for each, so that memory is bounded and the receiver sets
+ * the pace. Where it is down or busy, a batch is tried again, with pauses. Throws `EXPORT_FAILED`
+ * with the number of spans that were accepted: the tape still has all of them.
+ */
+export async function sendSpans(
+  spans: Iterable<Span>,
+  url: URL,
+  options: SendOptions,
+): Promise<SentSpans> {
+  let sent = 0
+  let rejected = 0
+  let message: string | undefined
+  for (const batch of batchesOf(spans)) {
+    const body = await encodeSpans(batch, options.encoding)
+    try {
+      const partial = await sendBatch(body, url, options)
+      sent += batch.length - partial.rejected
+      rejected += partial.rejected
+      message ??= partial.message
+    } catch (error) {
+      throw cliErrors.EXPORT_FAILED(redactedUrl(url), sent, reason(error))
+    }
+  }
+  return { sent, rejected, ...(message !== undefined && { message }) }
+}
+
+const redactedUrl = (url: URL): string => `${url.origin}${url.pathname}`
+
+function* batchesOf(spans: Iterable<Span>): Generator<Span[]> {
+  let batch: Span[] = []
+  let size = 0
+  for (const span of spans) {
+    const bytes = sizeOf(span)
+    if (batch.length === BATCH_SPANS || (batch.length > 0 && size + bytes > BATCH_BYTES)) {
+      yield batch
+      batch = []
+      size = 0
+    }
+    batch.push(span)
+    size += bytes
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** About how large a span is when it is written. */
+function sizeOf({ attributes, events }: Span): number {
+  let size = 200 + events.length * 200
+  for (const [key, value] of Object.entries(attributes))
+    size += key.length + (typeof value === 'string' ? value.length : 16)
+  return size
+}
+
+interface PartialSuccess {
+  readonly rejected: number
+  readonly message?: string
+}
+
+async function sendBatch(
+  body: Uint8Array,
+  url: URL,
+  options: SendOptions,
+): Promise<PartialSuccess> {
+  const until = performance.now() + options.timeoutMs
+  for (let pause = PAUSE_MS.first; ; pause = Math.min(PAUSE_MS.last, pause * 2)) {
+    const tried = await tryOnce(body, url, options)
+    if ('rejected' in tried) return tried
+    // Some jitter: several exporters must not come back at the same moment.
+    const wait = tried.retryAfterMs ?? pause * (0.75 + Math.random() / 2)
+    if (!tried.isTemporary || performance.now() + wait > until) throw new Error(tried.why)
+    options.onRetry?.(tried.why)
+    await sleep(wait, undefined, options.signal && { signal: options.signal })
+  }
+}
+
+interface FailedTry {
+  readonly why: string
+  readonly isTemporary: boolean
+  readonly retryAfterMs?: number
+}
+
+async function tryOnce(
+  body: Uint8Array,
+  url: URL,
+  { encoding, headers, signal }: SendOptions,
+): Promise<PartialSuccess | FailedTry> {
+  const type = encoding === 'json' ? 'application/json' : 'application/x-protobuf'
+  try {
+    const timeout = AbortSignal.timeout(REQUEST_MS)
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': type, ...headers },
+      body: Buffer.from(body),
+      redirect: 'error',
+      signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+    })
+    const answer = Buffer.from(await response.arrayBuffer())
+    if (response.ok) return await partialSuccess(answer, response.headers.get('content-type') ?? '')
+    const after = Number(response.headers.get('retry-after'))
+    const said = printableStart(answer, response.headers.get('content-type') ?? '')
+    return {
+      why: `The receiver answered ${response.status}${said === '' ? '' : `: ${said}`}`,
+      isTemporary: RETRIED.has(response.status),
+      ...(after > 0 && { retryAfterMs: after * 1000 }),
+    }
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    const { cause } = error as { readonly cause?: unknown }
+    return { why: reason(cause ?? error), isTemporary: true }
+  }
+}
+
+const printableStart = (answer: Buffer, type: string): string =>
+  /json|text/.test(type) ? answer.toString('utf8', 0, 300).replaceAll(/\s+/g, ' ').trim() : ''
+
+async function partialSuccess(answer: Buffer, type: string): Promise<PartialSuccess> {
+  if (answer.length === 0) return { rejected: 0 }
+  const { JsonTraceSerializer, ProtobufTraceSerializer } = await import('./otlp-serializers.js')
+  const serializer = type.includes('json') ? JsonTraceSerializer : ProtobufTraceSerializer
+  try {
+    const { partialSuccess: partial } = serializer.deserializeResponse(answer)
+    const message = partial?.errorMessage
+    return { rejected: partial?.rejectedSpans ?? 0, ...(message && { message }) }
+  } catch {
+    // The answer says nothing about single spans.
+    return { rejected: 0 }
+  }
+}

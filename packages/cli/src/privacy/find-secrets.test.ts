@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { NewEvent } from '@retake/tape'
+import { openTape, TapeWriter } from '@retake/tape/node'
+import { expect, onTestFinished, test } from 'vitest'
+import { refuseSecrets, secretsIn, secretsOnTape, filesToScan } from './find-secrets.js'
+import { scrubRun } from './scrub-run.js'
+
+/** Made up at run time, so that no scanner finds a key in this file. */
+const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
+const key = `sk-${letters}`
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-test-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+/** A tape of a recorder that hides nothing. */
+function olderTape(details: object, events: readonly (readonly [NewEvent, Uint8Array])[]): string {
+  const file = path.join(temporaryFolder(), 'older.tape')
+  const run = { id: 'older', name: 'older', startedAt: 0, node: 'v20.0.0', flags: [] }
+  const writer = TapeWriter.create(file, { type: 'run', scope: 'process', ...run }, details)
+  for (const [event, body] of events) writer.append(event, body)
+  writer.seal()
+  return file
+}
+
+const output: NewEvent = { type: 'output', stream: 'stdout' }
+const chunk: NewEvent = { type: 'deliver', op: 1, part: 'chunk' }
+const nothing = new Uint8Array()
+
+test.each<[string, object, (readonly [NewEvent, Uint8Array])[], string]>([
+  ['in a body', {}, [[output, Buffer.from(`it is ${key}`)]], 'output body'],
+  ['in an event', {}, [[{ type: 'call', kind: 'tool', name: key }, nothing]], 'call event'],
+  ['in the details', { env: { GATEWAY: key } }, [], 'run record'],
+  [
+    'in base64',
+    {},
+    [[output, Buffer.from(Buffer.from(`u:${key}`).toString('base64'))]],
+    'output body',
+  ],
+  ['in gzip', {}, [[output, gzipSync(`it is ${key}`)]], 'output body'],
+  ['after a name', {}, [[output, Buffer.from(`{"api_key":"${letters}"}`)]], 'output body'],
+  [
+    'in two chunks',
+    {},
+    [
+      [{ type: 'call', kind: 'tool', name: 'a' }, nothing],
+      [chunk, Buffer.from(`it is ${key.slice(0, 9)}`)],
+      [chunk, Buffer.from(`${key.slice(9)} now`)],
+    ],
+    'deliver body',
+  ],
+])('a tape with a secret %s is found, refused and scrubbed', (_, details, events, where) => {
+  const file = olderTape(details, events)
+  const before = openTape(file).digest
+  const findings = secretsOnTape(file)
+  expect(findings.map((each) => each.where)).toContain(where)
+  expect(JSON.stringify(findings)).not.toContain(letters.slice(0, 12))
+  expect(() => refuseSecrets([file], 'older')).toThrow(/not passed on/)
+
+  const scrubbed = scrubRun(file, path.join(temporaryFolder(), 'new'))
+  const copy = scrubbed.files.at(-1) ?? ''
+  expect(secretsOnTape(copy)).toEqual([])
+  expect(openTape(copy).details.scrubbedFrom).toBe(before)
+  expect(scrubbed.digest).not.toBe(before)
+  expect(openTape(file).digest).toBe(before)
+  expect(openTape(copy).count).toBe(openTape(file).count)
+})
+
+test('a scrubbed copy never replaces a tape', () => {
+  const file = olderTape({}, [[output, Buffer.from(key)]])
+  expect(() => scrubRun(file, path.dirname(file))).toThrow(/would replace/)
+})
+
+test('a tape without secrets is passed on', () => {
+  const file = olderTape({}, [[output, Buffer.from('no key')]])
+  expect(secretsOnTape(file)).toEqual([])
+  refuseSecrets([file], 'older')
+})
+
+test('other files are searched line by line, folders without node_modules', () => {
+  const folder = temporaryFolder()
+  mkdirSync(path.join(folder, 'node_modules'))
+  writeFileSync(path.join(folder, 'node_modules', 'a.txt'), key)
+  writeFileSync(path.join(folder, 'b.txt'), `one\ntwo ${key}\nthree`)
+  writeFileSync(path.join(folder, 'damaged.tape'), `not a tape ${key}`)
+  const files = filesToScan(folder, () => {
+    throw new Error('no run is meant')
+  })
+  const findings = files.flatMap(secretsIn)
+  expect(findings.map(({ file, where, rule }) => [path.basename(file), where, rule])).toEqual([
+    ['b.txt', 'line 2', 'key'],
+    ['damaged.tape', 'line 1', 'key'],
+  ])
+})

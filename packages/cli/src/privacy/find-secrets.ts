@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { containsSecret, SecretMask } from '@retake/engine/hook'
+import { maskKeys } from '@retake/tape'
+import { openOwnTape } from '@retake/tape/node'
+import { attempt } from '../attempt.js'
+import { cliErrors } from '../errors.js'
+import type { RunStore } from '../runs/run-store.js'
+
+/** Something that looks like a secret. Never contains the secret itself. */
+export interface SecretFinding {
+  /** `variable`: the value of a secret variable of this process; `key`: by its shape; `value`: encoded, or random after a name. */
+  readonly rule: SecretRule
+  readonly file: string
+  /** Number of the event, on a tape. */
+  readonly event?: number
+  /** `request body` on a tape; `line 12` in another file. */
+  readonly where: string
+  readonly line?: number
+}
+
+export const SECRET_RULES = {
+  variable: 'the value of a secret environment variable',
+  key: 'a credential of a known shape',
+  value: 'an encoded credential, or a random value after a secret-like name',
+} as const
+export type SecretRule = keyof typeof SECRET_RULES
+
+/** The redactor of a recording, with the secrets of this process. */
+export function ownSecrets(): SecretMask {
+  const mask = new SecretMask()
+  mask.addEnvironment(process.env)
+  return mask
+}
+
+/** Secrets in everything that a tape contains; its ancestors are other files. */
+export function secretsOnTape(file: string): SecretFinding[] {
+  const tape = openOwnTape(file)
+  const mask = ownSecrets()
+  const findings: SecretFinding[] = []
+  const look = (event: number, where: string, before: string, after: string): void => {
+    if (before !== after) findings.push({ rule: ruleOf(before), file, event, where })
+  }
+  const details = JSON.stringify(tape.details)
+  look(0, 'run record', details, mask.text(details))
+  for (const event of tape.events()) {
+    if (event.type === 'seal') continue
+    const { digest: _, ...members } = { digest: undefined, ...event }
+    const header = JSON.stringify(members)
+    look(event.seq, `${event.type} event`, header, mask.text(header))
+    const body = tape.body(event.seq)
+    if (body.length === 0) continue
+    const masked = mask.body(event, body)
+    if (masked !== body) look(event.seq, `${event.type} body`, latin1(body), latin1(masked))
+  }
+  return findings
+}
+
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
+
+/** Secrets in a file that is not a tape, line by line. */
+function secretsInFile(file: string): SecretFinding[] {
+  const bytes = readFileSync(file)
+  const text = latin1(bytes)
+  const masked = latin1(ownSecrets().body({ type: 'result', op: 0 }, bytes))
+  if (masked === text) return []
+  const [before, after] = [text.split('\n'), masked.split('\n')]
+  // Compressed, or of another length: lines do not correspond.
+  if (before.length !== after.length || bytes.includes(0))
+    return [{ rule: ruleOf(text), file, where: 'content' }]
+  return before.flatMap((line, at) => {
+    const hidden = after[at] ?? ''
+    if (line === hidden) return []
+    return [{ rule: ruleOf(line), file, where: `line ${at + 1}`, line: at + 1 }]
+  })
+}
+
+function ruleOf(before: string): SecretRule {
+  const isVariable = Object.entries(process.env).some(
+    ([name, value = '']) =>
+      value.length >= 8 && containsSecret(name, value) && before.includes(value),
+  )
+  if (isVariable) return 'variable'
+  return maskKeys(before) === before ? 'value' : 'key'
+}
+
+/** Larger files are not searched, unless they are tapes. */
+const FILE_BYTES_MAX = 64 << 20
+const SKIPPED = new Set(['node_modules', '.git'])
+
+/** Files that a name means: a run, a file, or everything in a folder. */
+export function filesToScan(name: string, store: () => RunStore): string[] {
+  const found = statSync(name, { throwIfNoEntry: false })
+  if (found === undefined) return [store().find(name)]
+  return found.isDirectory() ? [...filesIn(name)] : [name]
+}
+
+function* filesIn(folder: string): Generator<string> {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name)
+    if (entry.isDirectory()) {
+      if (!SKIPPED.has(entry.name)) yield* filesIn(file)
+    } else if (entry.isFile()) yield file
+  }
+}
+
+/** Findings in a tape or any other file; a damaged tape is searched as it is. */
+export function secretsIn(file: string): SecretFinding[] {
+  if (file.endsWith('.tape')) {
+    const findings = attempt(() => secretsOnTape(file))
+    if (findings !== undefined) return findings
+  }
+  return statSync(file).size > FILE_BYTES_MAX ? [] : secretsInFile(file)
+}
+
+/** Refuses to pass on tapes that contain secrets. */
+export function refuseSecrets(files: readonly string[], run: string): void {
+  const findings = files.flatMap((file) => secretsOnTape(file))
+  const [first] = findings
+  if (first)
+    throw cliErrors.SECRETS_FOUND(run, findings.length, `${first.where}, event ${first.event}`)
+}

@@ -1,0 +1,263 @@
+import { createHash } from 'node:crypto'
+import { maskSaid, SecretMask } from '@retake/engine/hook'
+import type { RunDetails, Tape, TapeEvent } from '@retake/tape'
+import { attempt } from '../attempt.js'
+import { decodedViews, findValues } from '../report/find-ranges.js'
+import {
+  contentPositions,
+  cutLike,
+  type rewriteLine,
+  STRUCTURAL,
+  streamOf,
+} from '../report/mask.js'
+import type { Pattern } from '../report/patterns.js'
+import { viewRun } from '../runs/view-run.js'
+import type { VaultKey } from './vault-key.js'
+
+const BASE64 = /[A-Za-z0-9+/_-]{16,}/g
+const strictText = new TextDecoder('utf-8', { fatal: true })
+
+/** Personal data to look for on a tape. */
+export interface PersonalRules {
+  readonly patterns: readonly Pattern[]
+  /** Everything that was said: messages, answers, arguments and results of tools, output. */
+  readonly content?: boolean
+}
+
+/**
+ * Values on a tape that patterns match, with the pattern of each. Looks at every event and body, at
+ * the pieces of a stream together, at what a viewer shows (compression undone, streams put together), and
+ * into base64.
+ */
+export class PersonalData {
+  readonly values = new Map<string, string>()
+  /** Base64 with a value in it that is too short to be recognised there. */
+  readonly encoded = new Map<string, string>()
+  readonly #seen = new Set<string>()
+
+  constructor(
+    tape: Tape,
+    readonly rules: PersonalRules,
+  ) {
+    this.#walk(tape.details)
+    this.#text(tape.run.name)
+    for (const event of tape.events(1)) this.#walk(withoutStructure(event))
+    for (const { bodies } of streamsOf(tape)) this.#bytes(Buffer.concat(bodies))
+    for (const step of viewRun(tape).steps) {
+      this.#walk(attempt(() => step.exchange()))
+      this.#walk(attempt(() => [step.call(), step.mcp(), step.title, step.error]))
+    }
+    if (rules.content === true) this.#addContent(tape)
+  }
+
+  #addContent(tape: Tape): void {
+    for (const step of viewRun(tape).steps) {
+      const { messages = [], answer = [] } = attempt(() => step.exchange()) ?? {}
+      this.#say([...messages, ...answer])
+      const { args, result, output } = (step.kind === 'tool' && attempt(() => step.call())) || {}
+      this.#say([args, result, output])
+    }
+    for (const { events, bodies } of streamsOf(tape))
+      if (events[0]?.type === 'output') this.#say(Buffer.concat(bodies).toString())
+  }
+
+  /** Each line is a value of its own, because programs take texts apart there. */
+  #say(value: unknown): void {
+    if (typeof value === 'string') {
+      const json = /^\s*[[{]/.test(value) ? attempt(() => JSON.parse(value) as unknown) : undefined
+      if (json !== undefined) this.#say(json)
+      else
+        for (const line of value.split(/\r?\n/).map((each) => each.trim()))
+          // A short word may be the name of a member, which must stay.
+          if (/[\p{L}\p{N}]/u.test(line) && (line.length >= 8 || !/^[\da-z_]*$/.test(line)))
+            this.values.set(line, 'content')
+    } else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
+      for (const [name, member] of Object.entries(value)) if (!NOT_SAID.has(name)) this.#say(member)
+  }
+
+  #bytes(bytes: Buffer): void {
+    const text = attempt(() => strictText.decode(bytes)) ?? bytes.toString('latin1')
+    this.#text(text)
+    maskSaid(text, (said) => {
+      this.#text(said)
+      return said
+    })
+    for (const [run] of text.matchAll(BASE64)) {
+      if (run.length > BASE64_MAX) continue
+      const decoded = attempt(() => strictText.decode(Buffer.from(run, 'base64url')))
+      if (decoded === undefined || !/^[\t\n\r\x20-\uffff]*$/.test(decoded)) continue
+      if (this.#text(decoded)) this.encoded.set(run, decoded)
+    }
+  }
+
+  #walk(value: unknown): void {
+    if (typeof value === 'string') this.#text(value)
+    else if (value instanceof Uint8Array) this.#bytes(Buffer.from(value))
+    else if (value instanceof Map) this.#walk([...value])
+    else if (value instanceof Error) this.#walk([value.message, value.stack])
+    else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
+      for (const [name, member] of Object.entries(value)) {
+        this.#text(name)
+        this.#walk(member)
+      }
+  }
+
+  /** True if it contains a value that is too short to be found encoded. */
+  #text(text: string): boolean {
+    if (text.length < SHORTEST || this.#seen.has(text)) return false
+    if (text.length <= SEEN_MAX) this.#seen.add(text)
+    let hasShort = false
+    for (const { value, pattern } of findValues(text, this.rules.patterns)) {
+      const isEscaped = decodedViews(value).length > 0
+      // `\nann@…` of JSON is not an address that starts with n: the text without escapes has it.
+      if (value.includes('retake-hidden') || isEscaped || value.length < SHORTEST) continue
+      if (isInsideEscape(text, value)) continue
+      // A pattern that failed matches whole texts. Words of the tape itself are as short as this.
+      if (value === text && value.length < 8 && pattern.name === undefined) continue
+      hasShort ||= value.length < 8
+      this.values.set(value, pattern.name ?? 'value')
+    }
+    return hasShort
+  }
+}
+
+/** Members of messages that are not content. */
+const NOT_SAID = new Set(['role', 'type', 'id', 'name', 'model', 'mediaType', 'mimeType'])
+const SHORTEST = 2
+const SEEN_MAX = 4096
+const BASE64_MAX = 1 << 20
+
+/** True if a value occurs only after a backslash, so that its first letter belongs to an escape. */
+function isInsideEscape(text: string, value: string): boolean {
+  if (!/^[bfnrtu]/.test(value)) return false
+  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1))
+    if (text[at - 1] !== '\\') return false
+  return text.includes(`\\${value}`)
+}
+
+function withoutStructure(event: TapeEvent): Partial<TapeEvent> {
+  const members = Object.entries(event).filter(([name]) => !STRUCTURAL.has(name))
+  return Object.fromEntries(members.filter(([name]) => name !== 'digest'))
+}
+
+interface Stream {
+  /** Set for an answer. */
+  readonly request?: TapeEvent
+  readonly events: TapeEvent[]
+  readonly bodies: Uint8Array[]
+}
+
+/** Bodies of a tape; those that are pieces of one thing together. */
+function streamsOf(tape: Tape): Iterable<Stream> {
+  const streams = new Map<string, Stream>()
+  for (const event of tape.events(1)) {
+    if (event.type === 'seal' || tape.bodySize(event.seq) === 0) continue
+    const name = streamOf(event, tape) ?? `event ${event.seq}`
+    const request = event.type === 'deliver' ? { request: tape.event(event.op) } : {}
+    const stream = streams.get(name) ?? { events: [], bodies: [], ...request }
+    stream.events.push(event)
+    stream.bodies.push(tape.body(event.seq))
+    streams.set(name, stream)
+  }
+  return streams.values()
+}
+
+/**
+ * Replaces personal data by pseudonyms, in every form in which a recording hides secrets. All
+ * pieces of a stream are here, so nothing of a value that is cut stays.
+ */
+export function withPseudonyms(
+  tape: Tape,
+  { values, encoded }: PersonalData,
+  key: VaultKey,
+): Parameters<typeof rewriteLine>[2] {
+  const mask = new SecretMask()
+  for (const [value, kind] of values) mask.hideWordAs(value, key.pseudonym(kind, value))
+  for (const [run, decoded] of encoded) {
+    const hidden = Buffer.from(mask.text(decoded)).toString(
+      /[-_]/.test(run) ? 'base64url' : 'base64',
+    )
+    mask.hideWordAs(run, hidden.slice(0, run.length))
+  }
+  const bodies = new Map<number, Uint8Array>()
+  const digests = new Map<string, string>()
+  for (const stream of streamsOf(tape)) maskStream(stream, mask, bodies)
+  rehash(tape, bodies, digests)
+  const hidden = <T>(value: T): T => JSON.parse(mask.text(JSON.stringify(value))) as T
+  return {
+    run: (run) => ({ ...run, name: mask.text(run.name) }),
+    details: (details) => ({ ...hidden<RunDetails>(details), pseudonymKey: key.id }),
+    event: (event) => {
+      const masked = { ...event, ...hidden(withoutStructure(event)) } as TapeEvent
+      const digest = 'digest' in masked ? digests.get(masked.digest) : undefined
+      return digest === undefined ? masked : ({ ...masked, digest } as TapeEvent)
+    },
+    body: (seq, body) => bodies.get(seq) ?? body,
+  }
+}
+
+function maskStream(
+  { events, bodies, request }: Stream,
+  mask: SecretMask,
+  changed: Map<number, Uint8Array>,
+): void {
+  const [first] = events
+  if (first === undefined || first.type === 'seal') return
+  const whole = Buffer.concat(bodies)
+  // First: a part of a value that is cut by the framing of an answer may match on its own.
+  const positions = request && isChunked(whole) ? contentPositions(request, whole) : []
+  const content = maskSpread(Buffer.from(positions.map((at) => whole[at] ?? 0)), mask)
+  const framed = Buffer.from(whole)
+  for (const [index, at] of positions.entries()) framed[at] = content[index] ?? 0
+  const masked = Buffer.from(mask.body(first, maskSpread(framed, mask)))
+  const pieces = bodies.length === 1 ? [masked] : cutLike(bodies, masked)
+  if (bodies.length > 1 && masked.length !== whole.length)
+    // Compressed, and of another length: each piece gets its own.
+    for (const [at, event] of events.entries()) {
+      const body = bodies[at] ?? new Uint8Array()
+      pieces[at] = Buffer.from(event.type === 'seal' ? body : mask.body(event, body))
+    }
+  for (const [at, event] of events.entries()) {
+    const piece = pieces[at]
+    if (piece !== undefined && !piece.equals(bodies[at] ?? piece)) changed.set(event.seq, piece)
+  }
+}
+
+/** Bytes with what is said in them masked, across the events of an answer; as many as before. */
+function maskSpread(bytes: Buffer, mask: SecretMask): Buffer {
+  const text = bytes.toString('latin1')
+  const masked = maskSaid(text, (said) => mask.text(said))
+  const whole = mask.text(masked)
+  return Buffer.from(whole.length === text.length ? whole : masked, 'latin1')
+}
+
+/** True for answers of HTTP/1.1 with lengths between the pieces of their content, which is not compressed. */
+function isChunked(bytes: Buffer): boolean {
+  const text = bytes.toString('latin1')
+  return /^transfer-encoding:.*chunked/im.test(text) && !/^content-encoding:/im.test(text)
+}
+
+/** Digests of what a program has written to a socket or a child, which deliveries name. */
+function rehash(
+  tape: Tape,
+  changed: ReadonlyMap<number, Uint8Array>,
+  digests: Map<string, string>,
+): void {
+  const written = new Map<number, { before: Uint8Array[]; after: Uint8Array[] }>()
+  for (const event of tape.events(1)) {
+    if (event.type === 'write') {
+      const body = tape.body(event.seq)
+      const sent = written.get(event.op) ?? { before: [], after: [] }
+      sent.before.push(body)
+      sent.after.push(changed.get(event.seq) ?? body)
+      written.set(event.op, sent)
+    }
+    if (event.type !== 'deliver' || !event.digest || event.written === undefined) continue
+    const { before = [], after = [] } = written.get(event.op) ?? {}
+    if (sha256(before, event.written) === event.digest)
+      digests.set(event.digest, sha256(after, event.written))
+  }
+}
+
+const sha256 = (pieces: readonly Uint8Array[], length: number): string =>
+  createHash('sha256').update(Buffer.concat(pieces).subarray(0, length)).digest('hex')

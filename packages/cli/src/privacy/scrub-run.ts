@@ -1,0 +1,121 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { RunDetails, TapeEvent } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { cliErrors } from '../errors.js'
+import { rewriteLine } from '../report/mask.js'
+import type { Pattern } from '../report/patterns.js'
+import { redactRun, tapeLine } from '../report/redact-run.js'
+import { ownSecrets, refuseSecrets } from './find-secrets.js'
+import { PersonalData, type PersonalRules, withPseudonyms } from './personal-data.js'
+import { VaultKey } from './vault-key.js'
+import { vaultOf, writeVault } from './vault.js'
+
+/** Personal data is replaced by pseudonyms. */
+export interface ScrubOptions extends Partial<PersonalRules> {
+  /** Writes the originals beside the copy, for whoever has the key. */
+  readonly vault?: boolean
+}
+
+/**
+ * Writes copies of the tapes of a run, ancestors included, in which secrets are placeholders and
+ * what matches a pattern is a pseudonym. The originals never change. The copy has digests of its own and
+ * names the digest of the original; a replay masks what it compares in the same way.
+ * Throws if something is left.
+ */
+export function scrubRun(
+  file: string,
+  folder: string,
+  { patterns = [], content = false, vault = false }: ScrubOptions = {},
+) {
+  const line = tapeLine(file)
+  const wanted = line.map((each) => path.join(folder, path.basename(each)))
+  const existing = [...wanted, ...(vault ? [vaultOf(wanted.at(-1) ?? '')] : [])].find(existsSync)
+  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
+  const key = vault || content || patterns.length > 0 ? VaultKey.ownOrNew() : undefined
+  const temporary = mkdtempSync(path.join(os.tmpdir(), 'retake-scrub-'))
+  try {
+    const tape = openTape(file)
+    const { digest } = tape
+    const inside = (name: string): string => {
+      mkdirSync(path.join(temporary, name))
+      return path.join(temporary, name)
+    }
+    let files = rewriteLine(line, inside('secrets'), withoutSecrets(file, digest))
+    const kinds: Record<string, number> = {}
+    let blanked: readonly string[] = []
+    let dispose = (): void => {}
+    if (key !== undefined) {
+      const own = openTape(files.at(-1) ?? '')
+      const personal = new PersonalData(own, { patterns, content })
+      for (const kind of personal.values.values()) kinds[kind] = (kinds[kind] ?? 0) + 1
+      files = rewriteLine(files, inside('personal'), withPseudonyms(own, personal, key))
+      const left = valuesLeft(files.at(-1) ?? '', personal, key)
+      if (left.length > 0) {
+        const redacted = redactRun(files.at(-1) ?? '', left)
+        ;({ files, blanked, dispose } = redacted)
+      }
+    }
+    try {
+      refuseSecrets(files, tape.run.id)
+      mkdirSync(folder, { recursive: true })
+      const copy = openTape(files.at(-1) ?? '')
+      const sealed = vault && key !== undefined ? vaultOf(wanted.at(-1) ?? '') : undefined
+      // The vault comes first: nothing shows later that a copy has lost it.
+      if (sealed !== undefined && key !== undefined)
+        writeVault(sealed, { key, copy, originals: line })
+      for (const [at, each] of files.entries()) copyFileSync(each, wanted[at] ?? '')
+      return {
+        run: tape.run.id,
+        files: wanted,
+        original: digest,
+        digest: copy.digest,
+        ...(key && { pseudonyms: kinds, key: key.id }),
+        ...(blanked.length > 0 && { blanked }),
+        ...(sealed !== undefined && { vault: sealed }),
+      }
+    } finally {
+      dispose()
+    }
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+/** Values that no pseudonym could replace, such as one that is cut by the framing of a protocol: they are blanked. */
+function valuesLeft(file: string, { values, rules }: PersonalData, key: VaultKey): Pattern[] {
+  const pseudonyms = new Set([...values].map(([value, kind]) => key.pseudonym(kind, value)))
+  const found = new PersonalData(openTape(file), rules)
+  return [...found.values.keys()]
+    .filter((value) => values.has(value) && !pseudonyms.has(value))
+    .map((value) => ({
+      name: 'value',
+      expression: new RegExp(value.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`), 'g'),
+    }))
+}
+
+const ENCODED = 'encoded-secrets'
+
+function withoutSecrets(file: string, digest: string): Parameters<typeof rewriteLine>[2] {
+  const mask = ownSecrets()
+  const bodies = new Map<number, Uint8Array>()
+  const tape = openTape(file)
+  for (const event of tape.events(1)) {
+    if (event.type === 'seal') continue
+    const body = tape.body(event.seq)
+    const masked = mask.body(event, body)
+    if (masked !== body) bodies.set(event.seq, masked)
+  }
+  const hidden = <T>(value: T): T => JSON.parse(mask.text(JSON.stringify(value))) as T
+  return {
+    run: (run) => ({
+      ...run,
+      name: mask.text(run.name),
+      flags: run.flags.includes(ENCODED) ? run.flags : [...run.flags, ENCODED],
+    }),
+    details: (details) => ({ ...hidden<RunDetails>(details), scrubbedFrom: digest }),
+    event: (event) => hidden<TapeEvent>(event),
+    body: (seq, body) => bodies.get(seq) ?? body,
+  }
+}

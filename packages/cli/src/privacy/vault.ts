@@ -1,0 +1,179 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import {
+  existsSync,
+  fsyncSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { isRecord, type Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { attempt } from '../attempt.js'
+import { cliErrors } from '../errors.js'
+import { VaultKey } from './vault-key.js'
+
+/**
+ * A vault holds the original tapes of a scrubbed copy, sealed with AES-256-GCM:
+ *
+ *     retake-vault 1\n
+ *     {"run", "copy", "key", "nonce", "tag", "bytes"}\n
+ *     ciphertext
+ *
+ * `copy` is the digest of the copy that it belongs to. Both lines except for the tag are authenticated,
+ * so a vault cannot be moved to another copy. The originals are stored whole: writing a tape again from
+ * a list of values would not give the same bytes.
+ */
+const MAGIC = 'retake-vault 1'
+
+interface VaultHead {
+  readonly run: string
+  readonly copy: string
+  readonly key: string
+  readonly nonce: string
+  readonly bytes: number
+}
+
+export const vaultOf = (tape: string): string => tape.replace(/(?:\.tape)?$/, '.vault')
+
+/** Writes the vault of a copy; whole or not at all. */
+export function writeVault(
+  file: string,
+  { key, copy, originals }: { key: VaultKey; copy: Tape; originals: readonly string[] },
+): void {
+  const contents = originals.map((each) => readFileSync(each))
+  const list = originals.map((each, at) => [path.basename(each), contents[at]?.length])
+  const plain = gzipSync(Buffer.concat([Buffer.from(`${JSON.stringify(list)}\n`), ...contents]))
+  const nonce = randomBytes(12)
+  const head: VaultHead = {
+    run: copy.run.id,
+    copy: copy.digest,
+    key: key.id,
+    nonce: nonce.toString('base64'),
+    bytes: plain.length,
+  }
+  const cipher = createCipheriv('aes-256-gcm', key.derive('vault'), nonce)
+  cipher.setAAD(authenticated(head))
+  const sealed = Buffer.concat([cipher.update(plain), cipher.final()])
+  const tag = cipher.getAuthTag().toString('base64')
+  const draft = `${file}.${process.pid}.tmp`
+  const opened = openSync(draft, 'wx', 0o600)
+  try {
+    writeFileSync(opened, `${MAGIC}\n${JSON.stringify({ ...head, tag })}\n`)
+    writeFileSync(opened, sealed)
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+  renameSync(draft, file)
+}
+
+const authenticated = ({ run, copy, key, nonce, bytes }: VaultHead): Buffer =>
+  Buffer.from(`${MAGIC}\n${JSON.stringify([run, copy, key, nonce, bytes])}`)
+
+/** Throws `VAULT_DAMAGED`. */
+function readVault(file: string): VaultHead & { readonly tag: string; readonly sealed: Buffer } {
+  const all = readFileSync(file)
+  const first = all.indexOf('\n')
+  const second = all.indexOf('\n', first + 1)
+  const head: unknown = attempt(
+    () => JSON.parse(all.toString('utf8', first + 1, second)) as unknown,
+  )
+  const isWhole = all.toString('latin1', 0, Math.max(0, first)) === MAGIC && isRecord(head)
+  const { run, copy, key, nonce, tag, bytes } = isWhole ? head : {}
+  const texts = [run, copy, key, nonce, tag]
+  if (!texts.every((each) => typeof each === 'string') || typeof bytes !== 'number')
+    throw cliErrors.VAULT_DAMAGED(file, 'It does not begin like a vault.')
+  const sealed = all.subarray(second + 1)
+  if (sealed.length !== bytes)
+    throw cliErrors.VAULT_DAMAGED(file, `It has ${sealed.length} of ${bytes} bytes.`)
+  return { run, copy, key, nonce, tag, bytes, sealed } as ReturnType<typeof readVault>
+}
+
+/** The original tapes of a copy, the run's own last. Throws an error for each reason why not. */
+function openVault(copy: Tape, key: VaultKey): { name: string; bytes: Buffer }[] {
+  const file = vaultOf(copy.path)
+  const { tag, sealed, ...head } = readVault(file)
+  if (head.copy !== copy.digest) throw cliErrors.VAULT_OF_ANOTHER_TAPE(file, copy.run.id)
+  if (head.key !== key.id) throw cliErrors.VAULT_KEY_WRONG(file, head.key, key.id)
+  let plain: Buffer
+  try {
+    const nonce = Buffer.from(head.nonce, 'base64')
+    const decipher = createDecipheriv('aes-256-gcm', key.derive('vault'), nonce)
+    decipher.setAAD(authenticated(head))
+    decipher.setAuthTag(Buffer.from(tag, 'base64'))
+    plain = gunzipSync(Buffer.concat([decipher.update(sealed), decipher.final()]))
+  } catch {
+    throw cliErrors.VAULT_DAMAGED(file, 'Its content was changed.')
+  }
+  const end = plain.indexOf('\n')
+  const list = JSON.parse(plain.toString('utf8', 0, end)) as [name: string, size: number][]
+  let at = end + 1
+  return list.map(([name, size]) => ({ name, bytes: plain.subarray(at, (at += size)) }))
+}
+
+/** Writes the originals of a scrubbed copy into a folder; returns the files. */
+export function restoreOriginal(copy: Tape, folder: string): string[] {
+  if (!existsSync(vaultOf(copy.path)))
+    throw cliErrors.VAULT_MISSING(vaultOf(copy.path), copy.run.id)
+  const key = VaultKey.own()
+  if (key === undefined) {
+    // Before it blames the key.
+    readVault(vaultOf(copy.path))
+    throw cliErrors.VAULT_KEY_MISSING(copy.run.id, copy.details.pseudonymKey ?? '')
+  }
+  const originals = openVault(copy, key)
+  const files = originals.map(({ name }) => path.join(folder, path.basename(name)))
+  const existing = files.find((file) => existsSync(file))
+  if (existing !== undefined) throw cliErrors.SCRUB_WOULD_OVERWRITE(existing)
+  mkdirSync(folder, { recursive: true })
+  for (const [at, file] of files.entries())
+    writeFileSync(file, originals[at]?.bytes ?? '', { mode: 0o600, flag: 'wx' })
+  return files
+}
+
+/** A tape that a replay can use, and what to say about it. */
+export interface ReplayableTape {
+  readonly tape: Tape
+  /** Set for a copy with pseudonyms. */
+  readonly note?: string
+  readonly dispose: () => void
+}
+
+/**
+ * The original of a scrubbed copy if its vault and the key are here, otherwise the copy: then
+ * the program gets pseudonyms. A damaged vault, one of another tape, and a key in the environment that does not
+ * fit are errors.
+ */
+export function originalOf(copy: Tape): ReplayableTape {
+  const { pseudonymKey } = copy.details
+  const without = (why: string): ReplayableTape => ({
+    tape: copy,
+    note: `scrubbed copy · ${why}: the program gets pseudonyms for personal data, so this compares structure, not the original values`,
+    dispose: () => {},
+  })
+  if (pseudonymKey === undefined) return { tape: copy, dispose: () => {} }
+  const vault = vaultOf(copy.path)
+  if (!existsSync(vault)) return without('no vault')
+  const key = VaultKey.own()
+  const head = readVault(vault)
+  if (key === undefined) return without(`no key ${head.key}`)
+  if (head.copy === copy.digest && head.key !== key.id && !key.isGiven)
+    return without(`no key ${head.key}`)
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-vault-'))
+  const dispose = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    const tape = openTape(restoreOriginal(copy, folder).at(-1) ?? '')
+    return { tape, note: 'scrubbed copy · the vault was opened: this is the original', dispose }
+  } catch (error) {
+    dispose()
+    throw error
+  }
+}

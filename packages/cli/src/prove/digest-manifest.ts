@@ -1,0 +1,79 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { isRecord } from '@retake/tape'
+import { cliErrors } from '../errors.js'
+import type { Verified } from './verify-tape.js'
+
+const VERSION = 'retake manifest 1'
+
+/**
+ * Digests of tapes by path, from the folder of the manifest. A tape that was replaced by another
+ * one is intact; only its digest, known from elsewhere, shows it.
+ */
+export class DigestManifest {
+  readonly #folder: string
+  readonly #digests: ReadonlyMap<string, string>
+
+  private constructor(file: string, digests: ReadonlyMap<string, string>) {
+    this.#folder = path.dirname(path.resolve(file))
+    this.#digests = digests
+  }
+
+  static read(file: string): DigestManifest {
+    try {
+      const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+      if (!isRecord(value) || value['version'] !== VERSION || !isRecord(value['tapes']))
+        throw new Error(`it is not a "${VERSION}"`)
+      const entries = Object.entries(value['tapes'])
+      if (
+        !entries.every(([, digest]) => typeof digest === 'string' && /^[\da-f]{64}$/.test(digest))
+      )
+        throw new Error('one of its digests is not a sha256')
+      return new DigestManifest(file, new Map(entries as [string, string][]))
+    } catch (error) {
+      throw cliErrors.MANIFEST_UNREADABLE(file, error)
+    }
+  }
+
+  static write(file: string, results: readonly Verified[]): void {
+    const folder = path.dirname(path.resolve(file))
+    const digests = new Map(results.map(({ tape, digest }) => [nameIn(folder, tape), digest]))
+    const names = [...digests.keys()].toSorted((a, b) => (a < b ? -1 : 1))
+    const tapes = Object.fromEntries(names.map((name) => [name, digests.get(name)] as const))
+    writeFileSync(file, `${JSON.stringify({ version: VERSION, tapes }, null, 2)}\n`)
+  }
+
+  /** The result for a tape, with a finding if the manifest has another digest, or none. */
+  compare(result: Verified): Verified {
+    if (!result.ok) return result
+    const expected = this.#digests.get(nameIn(this.#folder, result.tape))
+    if (expected === result.digest) return result
+    const detail =
+      expected === undefined
+        ? 'not in the manifest'
+        : `another run than in the manifest, which has digest ${expected}`
+    return { ...result, ok: false, detail }
+  }
+
+  /** Findings for tapes of these folders that are in the manifest and were not found. */
+  missing(folders: readonly string[], results: readonly Verified[]): Verified[] {
+    const found = new Set(results.map(({ tape }) => nameIn(this.#folder, tape)))
+    const searched = new Set(folders.map((folder) => path.resolve(folder)))
+    return [...this.#digests.keys()]
+      .filter((name) => !found.has(name))
+      .map((name) => path.resolve(this.#folder, name))
+      .filter((tape) => searched.has(path.dirname(tape)))
+      .map((tape) => ({
+        tape,
+        integrity: 'missing',
+        replay: 'not tried',
+        notReplayed: 'missing',
+        detail: 'in the manifest, but not in the folder',
+        ok: false,
+      }))
+  }
+}
+
+/** The same on every platform. */
+const nameIn = (folder: string, tape: string): string =>
+  path.relative(folder, path.resolve(tape)).split(path.sep).join('/')

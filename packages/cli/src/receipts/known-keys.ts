@@ -1,0 +1,70 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import {
+  KEY_PURPOSES,
+  keyFileOf,
+  type KeyPurpose,
+  ownKey,
+  publicKeyText,
+} from '@retake/engine/runs'
+import { isRecord } from '@retake/tape'
+import { attempt } from '../attempt.js'
+import { cliErrors } from '../errors.js'
+import { readIfPresent } from '../runs/run-store.js'
+
+/** A public key, as tapes and receipts have it, and whose it is. */
+interface KnownKey {
+  readonly name: string
+  readonly key: string
+  /** Set for the keys of this machine and user. */
+  readonly purpose?: KeyPurpose
+}
+
+const trustedFile = (): string => path.join(path.dirname(keyFileOf('seal')), 'trusted-keys.json')
+
+/** Own keys first, then those of others by name. */
+export function knownKeys(): KnownKey[] {
+  const own = KEY_PURPOSES.flatMap((purpose) => {
+    const key = ownKey(purpose)
+    return key === undefined ? [] : [{ name: 'this machine', key: publicKeyText(key), purpose }]
+  })
+  return [...own, ...Object.entries(trustedKeys()).map(([name, key]) => ({ name, key }))]
+}
+
+export const ownerOf = (key: string): string | undefined =>
+  knownKeys().find((known) => known.key === key)?.name
+
+function trustedKeys(): Readonly<Record<string, string>> {
+  const parse = (text: string): Readonly<Record<string, string>> => {
+    const value: unknown = JSON.parse(text)
+    if (isRecord(value) && Object.values(value).every((key) => typeof key === 'string'))
+      return value as Record<string, string>
+    throw new Error('it is not a list of keys')
+  }
+  return readIfPresent(trustedFile(), parse, cliErrors.KEYS_UNREADABLE) ?? {}
+}
+
+/** Remembers whose a key is; without a key, forgets the name. False if nothing changed. */
+export function nameKey(name: string, key?: string): boolean {
+  const before = trustedKeys()
+  const { [name]: known, ...others } = before
+  if (known === key) return false
+  const file = trustedFile()
+  const after = key === undefined ? others : { ...others, [name]: key }
+  const draft = `${file}.${process.pid}.tmp`
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  writeFileSync(draft, `${JSON.stringify(after, null, 2)}\n`, { mode: 0o600 })
+  renameSync(draft, file)
+  return true
+}
+
+/** The key that a user means: the name of a known one, the key itself, or a PEM file. */
+export function findKey(given: string): string {
+  const named = knownKeys().find(({ name, purpose }) => name === given || purpose === given)
+  if (named !== undefined) return named.key
+  if (/^[\w+/]{43}=$/.test(given)) return given
+  const pem = attempt(() => readFileSync(given, 'utf8'))
+  const key = pem === undefined ? undefined : attempt(() => publicKeyText(pem))
+  if (key === undefined) throw cliErrors.KEY_NOT_FOUND(given)
+  return key
+}

@@ -1,0 +1,104 @@
+import { statSync } from 'node:fs'
+import { type RunStatus, count, plural } from '@retake/tape/present'
+import { project } from '../config/define-config.js'
+import { parseAge } from '../command-line/quantities.js'
+import { type RetainedRun, refusedRuns, removeRuns, RunFamily } from './remove-runs.js'
+import type { RunStore } from './run-store.js'
+import type { RunSummary } from './run-summary.js'
+import type { RunTrash } from './run-trash.js'
+
+/** Runs to remove: those to which everything that is set applies. */
+export interface RemovalRule {
+  /** Started before this moment, in epoch milliseconds. */
+  readonly before?: number | undefined
+  /** Not among the newest n. */
+  readonly keep?: number | undefined
+  /** Not among the newest whose tapes have this size together. */
+  readonly maxBytes?: number | undefined
+  readonly outcomes?: ReadonlySet<RunStatus> | undefined
+}
+
+interface Removal {
+  readonly removed: readonly string[]
+  readonly kept: readonly RetainedRun[]
+  /** Size of the removed tapes. */
+  readonly bytes: number
+}
+
+/**
+ * Removes runs by rule. These stay whatever the rule says: runs that are being recorded, pinned or on
+ * hold, younger than the floor of the configuration, unreadable, or continued by a branch that stays.
+ */
+export function collectRuns(
+  store: RunStore,
+  rule: RemovalRule,
+  { isDry, trash }: { readonly isDry: boolean; readonly trash?: RunTrash },
+): Removal {
+  const family = new RunFamily(store)
+  const sizes = new Map<string, number>()
+  const candidates = selectRuns(store, family, rule, sizes)
+  const floor = Date.now() - (parseAge(project().retention.floor) ?? 0)
+  const young = candidates.filter(({ startedAt }) => startedAt > floor)
+  const old = candidates.filter(({ startedAt }) => startedAt <= floor).map(({ id }) => id)
+  const refused = refusedRuns(family, old)
+  const stay = new Set(refused.map(({ id }) => id))
+  const ids = old.filter((id) => !stay.has(id))
+  const done = isDry ? { removed: ids, kept: [] } : removeRuns(store, family, ids, trash)
+  const kept: RetainedRun[] = young.map(({ id }) => ({ id, why: 'young' }))
+  return {
+    removed: done.removed,
+    kept: [...kept, ...refused, ...done.kept],
+    bytes: done.removed.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0),
+  }
+}
+
+type ReadableRun = Extract<RunSummary, { readonly startedAt: number }>
+
+/** Newest first. */
+function selectRuns(
+  store: RunStore,
+  { runs }: RunFamily,
+  { before = Infinity, keep = 0, maxBytes, outcomes }: RemovalRule,
+  sizes: Map<string, number>,
+): ReadableRun[] {
+  let total = 0
+  const isWithin = (id: string): boolean => {
+    const size = statSync(store.pathOf(id), { throwIfNoEntry: false })?.size ?? 0
+    sizes.set(id, size)
+    total += size
+    return maxBytes !== undefined && total <= maxBytes
+  }
+  return [...runs.values()].filter((run, index): run is ReadableRun => {
+    const isRetained = isWithin(run.id) || index < keep
+    return (
+      !isRetained &&
+      'startedAt' in run &&
+      run.startedAt < before &&
+      (outcomes === undefined || outcomes.has(run.status))
+    )
+  })
+}
+
+/** Kept runs that are named; the others are counted, and `--json` has all of them. */
+const NAMED_MAX = 10
+
+export function removalLines({ removed, kept }: Removal, isDry: boolean): string[] {
+  const young = kept.filter(({ why }) => why === 'young').length
+  const others = kept.filter(({ why }) => why !== 'young')
+  return [
+    `${isDry ? 'would remove' : 'removed'} ${plural(removed.length, 'run')}`,
+    ...others.slice(0, NAMED_MAX).map((each) => `kept ${each.id}: ${reasonOf(each)}`),
+    ...(others.length > NAMED_MAX ? [`kept ${count(others.length - NAMED_MAX)} more`] : []),
+    ...(young > 0
+      ? [`kept ${plural(young, 'run')} younger than ${project().retention.floor} (retention.floor)`]
+      : []),
+  ]
+}
+
+function reasonOf({ why, branches = [] }: RetainedRun): string {
+  if (why === 'branches')
+    return `${branches.join(', ')} ${branches.length === 1 ? 'continues' : 'continue'} it`
+  if (why === 'on hold') return 'it is on hold'
+  if (why === 'pinned') return 'it is pinned'
+  return why === 'recording' ? 'it is being recorded' : 'it is gone'
+}

@@ -1,0 +1,314 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import type { ProvenFix } from '@retake/diagnose/fix'
+import type { Tape } from '@retake/tape'
+import { cost } from '@retake/tape/present'
+import type { AppliedFixView } from '@retake/web'
+import { confirmCost } from '../command-line/confirm-cost.js'
+import { Interruption } from '../command-line/exit-codes.js'
+import {
+  NODE_PROGRAM_OPTIONS,
+  type Options,
+  SECONDS,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import { project } from '../config/define-config.js'
+import { cliErrors } from '../errors.js'
+import { FixAuthor, fixEndpoint } from '../fix/fix-author.js'
+import { AppliedFixes, dirtyFiles, mayApplyItself } from '../fix/apply-fix.js'
+import { clusterStore } from '../fix/clusters.js'
+import { bestFix, fixLines, pairLines, pullRequestText } from '../fix/fix-card.js'
+import { type FixOutcome, fixRun, type FixSettings } from '../fix/fix-run.js'
+import { fixDemo } from '../fix/fix-demo.js'
+import { Project } from '../fix/project-copy.js'
+import { storeOutcome } from '../fix/stored-fix.js'
+import { applyFix } from '../fix/regression-test.js'
+import { givenOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { readOutcome } from '../oracle/oracle.js'
+import { type Look, lookOf, printable, Progress, promptOnTerminal } from '../terminal/terminal.js'
+import { tapesOf, writing } from './verify.js'
+
+const TIMEOUT_S = 120
+
+export default {
+  arguments: '[run]',
+  description: `From a failed run to a proven fix. Reproduces the failure, finds symptoms and causes, proposes
+small changes to the agent's source, and tries each in a copy of the project: the recorded run
+has to pass with it and fail without it, other failed runs of the same kind are tried too, and
+passing runs must not break. Recorded requests are served; requests that a fix changes go to the
+model, unless --offline. Exit code 0 if a fix was proven, 1 if not, 0 if the run passes.
+
+A failure comes from --oracle, or from the exception or exit code that ended the run. Rules
+propose fixes without a model; with --model, a model writes some where no rule helps. Code
+written by a model runs in a sandbox. Nothing in the project changes without --apply.
+An interrupted command continues where it stopped.`,
+  options: {
+    ...ORACLE_OPTIONS,
+    '--step <n>': 'only fixes of this step',
+    '--no-ai': 'only rules, no model',
+    '--model <name>': 'let this model write fixes where no rule helps',
+    '--api-key <key>':
+      'key of the model (default: OPENAI_API_KEY, ANTHROPIC_API_KEY or GROQ_API_KEY, also from .env)',
+    '--model-url <url>': 'address of the model, if it speaks the chat completions of OpenAI',
+    '--corpus <folder>':
+      'folder of passing tapes that must not break (default: passing runs of the same program)',
+    '--sibling <run>...':
+      'another failed run that the fix has to repair (default: those of the same cluster)',
+    '--opposite <run>...': 'a run, or a folder of them, whose verdict must stay as it was recorded',
+    '--cluster <id>': 'fix the newest run of this cluster of `retake failures`, and try the others',
+    '--offline': 'send nothing: a fix that changes a request is not tried further',
+    '--no-locate': 'do not search for the cause first',
+    '--budget <limit>': 'maximum number of trials, or maximum cost as $0.50',
+    '--apply': 'apply the best proven fix and write a regression test',
+    '--no-test': 'do not write the regression test',
+    '--undo': 'instead: take back the fix that was applied last',
+    '--history': 'instead: list what was applied and undone',
+    '--dry-run': 'only reproduce, and print what would be tried',
+    '--force': 'apply to files with uncommitted changes, and despite the circuit breaker',
+    '--yes': 'spend money and apply without confirmation',
+    '--no-sandbox': 'run code that a model wrote without a sandbox',
+    '--fresh': 'do not reuse trials of earlier commands',
+    '--timeout <s>': `maximum time for one trial (default: ${TIMEOUT_S})`,
+    '--jobs <n>': 'number of passing runs checked at a time (default: one per core)',
+    '--pull-request <file>': 'also write the text of a pull request',
+    '--pairs <file>': 'also write wrong and right code as JSON lines',
+    '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
+    ...NODE_PROGRAM_OPTIONS,
+    '--demo': 'instead: record the agent of retake demo and fix its bug',
+    '--json': 'print the result as JSON',
+  },
+  examples: [
+    'retake fix last',
+    'retake fix last --no-ai --oracle exit:0',
+    "retake fix last --oracle 'stdout:/refunded/' --model gpt-5 --budget '$1'",
+    'retake fix last --apply',
+    'retake fix --undo',
+    'retake fix --demo',
+  ],
+  async run(options, [name]) {
+    const instead = (['undo', 'history', 'demo', 'cluster'] as const).find((each) =>
+      options.has(each),
+    )
+    if (instead !== undefined && name !== undefined)
+      throw usageError(`--${instead} takes no run.`, 'Leave out one of them.')
+    const here = new AppliedFixes(options.store.folder)
+    const recovered = here.recover()
+    if (recovered !== undefined)
+      process.stderr.write(`an interrupted change of your files was ${recovered}\n`)
+    if (instead === 'undo') return undo(here, options)
+    if (instead === 'history') return history(here, options)
+    if (instead === 'demo') return fixDemo((tape, extra) => fixTape(tape, options.with(extra)))
+    const cluster = options.text('cluster')
+    if (cluster !== undefined) return fixCluster(cluster, options)
+    if (name === undefined)
+      throw usageError('Missing argument <run>.', 'For example: retake fix last.')
+    return fixTape(options.openRun(name), options)
+  },
+} satisfies Verb
+
+async function fixTape(tape: Tape, options: Options): Promise<number> {
+  const policy = project().fix.policy ?? 'suggest'
+  if (policy === 'observe' && options.flag('apply')) throw cliErrors.FIX_POLICY_OBSERVES()
+  const interruption = new Interruption()
+  const progress = new Progress('')
+  try {
+    const settings = await readFixSettings(tape, options, {
+      signal: interruption.signal,
+      onProgress: (text) => progress.say(text),
+      onNote: (text) => {
+        progress.stop()
+        process.stderr.write(`${printable(text)}\n`)
+      },
+    })
+    const outcome = await fixRun(tape, settings)
+    interruption.throwIfAny()
+    progress.stop()
+    storeOutcome(tape, outcome)
+    writeReports(outcome, options)
+    const best = bestFix(outcome.result)
+    const applied =
+      best === undefined || options.flag('dry-run')
+        ? undefined
+        : await applyBest(tape, best, outcome, options)
+    options.print(
+      { ...outcome, ...(applied && { applied }) },
+      (look) => [
+        ...fixLines(outcome, look, { isApplied: applied !== undefined }),
+        ...appliedLines(applied, look),
+      ],
+      2,
+    )
+    const isFine = outcome.result.status === 'passing' || best !== undefined
+    return isFine ? 0 : 1
+  } catch (error) {
+    interruption.throwIfAny()
+    throw error
+  } finally {
+    progress.stop()
+    interruption.stop()
+  }
+}
+
+async function readFixSettings(
+  tape: Tape,
+  options: Options,
+  listeners: Pick<FixSettings, 'signal' | 'onProgress' | 'onNote'>,
+): Promise<FixSettings> {
+  const { fix, oracle: configured } = project()
+  const budget = readBudget(options.text('budget'))
+  const maxUsd = budget.maxUsd ?? fix.maxUsd
+  const maxForks = budget.maxForks ?? fix.maxForks
+  if (options.flag('no-ai') && (options.has('model') || options.has('api-key')))
+    throw usageError('--no-ai and --model exclude each other.', 'Leave out one of them.')
+  const endpoint = options.flag('no-ai')
+    ? undefined
+    : fixEndpoint({
+        model: options.text('model'),
+        url: options.text('model-url'),
+        apiKey: options.text('api-key'),
+        folder: process.cwd(),
+      })
+  const { store } = options
+  const files = (option: string): string[] =>
+    options.texts(option).flatMap((each) => tapesOf(each, store))
+  const corpus = options.text('corpus')
+  const isException = readOutcome(tape).error !== undefined
+  return {
+    ...listeners,
+    oracle: await givenOracle(options, tape, configured),
+    store,
+    corpus: corpus === undefined ? undefined : tapesOf(corpus, store),
+    siblings: options.has('sibling') ? files('sibling') : undefined,
+    opposites: files('opposite'),
+    step: options.text('step'),
+    author: endpoint && new FixAuthor(endpoint, listeners.signal),
+    offline: options.flag('offline'),
+    // The stack of an exception says where it happened.
+    locate: !options.flag('no-locate') && !options.flag('offline') && !isException,
+    observeOnly: (fix.policy ?? 'suggest') === 'observe' || options.flag('dry-run'),
+    allowsUnconfined: options.flag('no-sandbox'),
+    maxForks,
+    maxUsd,
+    timeoutMs: 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S),
+    jobs: options.number('jobs', { least: 1, most: 256 }) ?? availableParallelism(),
+    fresh: options.flag('fresh'),
+    savesTape: !options.flag('no-test') && !options.flag('dry-run'),
+    env: options.variables(),
+    nodeArgs: options.texts('node-arg'),
+    confirmSearch: async (estimate) => {
+      if (!options.flag('yes')) await confirmCost(estimate)
+    },
+    confirm: async (estimate) => {
+      const price =
+        estimate.costUsd === undefined ? 'cost unknown' : `about ${cost(estimate.costUsd) || '$0'}`
+      listeners.onNote(`live trials: ${price} and ${estimate.tokens} tokens each`)
+      if (!options.flag('yes')) await confirmCost(estimate)
+    },
+  }
+}
+
+/** `200` trials, or `$0.50`. */
+function readBudget(text: string | undefined): { maxForks?: number; maxUsd?: number } {
+  if (text === undefined) return {}
+  const [, usd, forks] = /^\$(\d*\.?\d+)$|^(\d+)$/.exec(text) ?? []
+  const value = Number(usd ?? forks ?? 0)
+  if (value > 0) return usd === undefined ? { maxForks: value } : { maxUsd: value }
+  throw usageError(
+    `"${text}" is not a budget.`,
+    "It must be more than 0: a number of trials such as 200, or dollars such as '$0.50'.",
+  )
+}
+
+/** Applies the best fix if the policy, the options and the user allow it. */
+async function applyBest(
+  tape: Tape,
+  best: ProvenFix,
+  outcome: FixOutcome,
+  options: Options,
+): Promise<AppliedFixView | undefined> {
+  const policy = project().fix.policy ?? 'suggest'
+  const isTerminal = process.stdin.isTTY && process.stderr.isTTY
+  const isRequested =
+    options.flag('apply') || (isTerminal && (policy === 'apply' || policy === 'auto'))
+  const isAutomatic = policy === 'auto' && mayApplyItself(best) && !options.flag('apply')
+  if (!isRequested && !isAutomatic) return undefined
+  const { folder } = new Project(tape)
+  const dirty = options.flag('force') ? [] : await dirtyFiles(folder, best.candidate.edits)
+  if (dirty.length > 0 && !isTerminal) throw cliErrors.FIX_DIRTY(dirty)
+  if (dirty.length > 0 || !(isAutomatic || options.flag('yes'))) {
+    if (!isTerminal) throw cliErrors.FIX_NOT_APPROVED()
+    process.stderr.write(`${fixLines(outcome, lookOf(process.stderr)).join('\n')}\n`)
+    const files = dirty.length === 0 ? '' : ` on top of uncommitted changes in ${dirty.join(', ')}`
+    const said = await promptOnTerminal((prompt) => prompt(`Apply this fix${files}? [y/N] `))
+    if (!/^y/i.test(said)) return undefined
+  }
+  return applyFix(tape, best, outcome, new AppliedFixes(options.store.folder), {
+    by: isAutomatic ? 'policy' : 'user',
+    force: options.flag('force'),
+    writesTest: !options.flag('no-test'),
+  })
+}
+
+function appliedLines(applied: AppliedFixView | undefined, { paint }: Look): string[] {
+  if (applied === undefined) return []
+  const { files, test, command, noTest } = applied
+  return [
+    `  ${paint('green', 'applied')}  ${files.join(', ')}`,
+    ...(test === undefined ? [] : [`  test     ${test} (${command})`]),
+    ...(noTest === undefined ? [] : [`  no test  ${printable(noTest)}`]),
+    '  undo     retake fix --undo',
+  ]
+}
+
+function writeReports(outcome: FixOutcome, options: Options): void {
+  for (const [option, text] of [
+    ['pull-request', pullRequestText],
+    ['pairs', pairLines],
+  ] as const) {
+    const file = options.text(option)
+    if (file === undefined) continue
+    writing(file, () => {
+      mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
+      writeFileSync(file, text(outcome))
+    })
+  }
+}
+
+/** The newest run of a cluster that can be run again; the fix has to repair the others, too. */
+function fixCluster(id: string, options: Options): Promise<number> {
+  const clusters = clusterStore(options.store, undefined)
+  const cluster = clusters.find((each) => each.id.startsWith(id))
+  if (cluster === undefined)
+    throw cliErrors.FIX_UNKNOWN_CLUSTER(
+      id,
+      clusters.map((each) => each.id),
+    )
+  const [newest, ...others] = cluster.runs
+  if (newest === undefined) throw cliErrors.FIX_UNKNOWN_CLUSTER(id, [])
+  const sibling = options.has('sibling') ? options.texts('sibling') : others.map(({ tape }) => tape)
+  return fixTape(options.openRun(newest.id), options.with({ sibling }))
+}
+
+function undo(fixes: AppliedFixes, options: Options): number {
+  const { id, title, edits } = fixes.undo({ force: options.flag('force') })
+  const files = edits.map((edit) => edit.path)
+  options.print({ undone: id, title, files }, ({ paint }) => [
+    `${paint('green', 'undone')}  ${printable(title)} (${files.join(', ')})`,
+  ])
+  return 0
+}
+
+function history(fixes: AppliedFixes, options: Options): number {
+  const lines = fixes.audit()
+  options.print({ audit: lines, applied: fixes.applied().map(({ id }) => id) }, () =>
+    lines.length === 0
+      ? ['No fix was applied here.']
+      : lines.map(
+          ({ at, action, title, files, by, why }) =>
+            `${at}  ${action.padEnd(9)}  ${printable(title)} (${files.join(', ')}), by ${by}${why === undefined ? '' : `: ${why}`}`,
+        ),
+  )
+  return 0
+}

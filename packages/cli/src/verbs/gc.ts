@@ -1,0 +1,138 @@
+import { localDateTime, plural, type RunStatus } from '@retake/tape/present'
+import { parseAge, parseSize } from '../command-line/quantities.js'
+import { DIR_OPTION, type Options, usageError, type Verb } from '../command-line/verb.js'
+import { project } from '../config/define-config.js'
+import { collectRuns, type RemovalRule, removalLines } from '../runs/collect-runs.js'
+import { RunStore } from '../runs/run-store.js'
+import { RunTrash } from '../runs/run-trash.js'
+import { printJson } from '../terminal/terminal.js'
+
+const OUTCOMES: readonly string[] = ['done', 'failed', 'killed'] satisfies RunStatus[]
+const DEFAULT_TRASH = '30d'
+
+export default {
+  arguments: '[folder...]',
+  description: `Moves runs, with what belongs to them, into a trash, and empties it of what was removed more than
+30 days ago. Rules narrow each other down: only runs to which all of them apply are removed.
+Without rules, those of \`retention\` in the configuration apply.
+
+These stay: runs that are being recorded, runs with the tag \`pin\` or \`hold\`, runs younger than
+\`retention.floor\`, runs whose tape cannot be read, and runs that a branch continues, unless the
+branch is removed, too. Name several folders if a server records into more than one.`,
+  options: {
+    '--older-than <age>':
+      'runs that started before then: 12h, 30d, 8w, or a date such as 2026-11-15',
+    '--keep <n>': 'all but the newest n runs',
+    '--max-size <size>': 'all but the newest runs whose tapes fit into this size, such as 20GB',
+    '--outcome <done|failed|killed>...': 'runs that ended like this; repeatable',
+    '--dry-run': 'print what would be removed, and remove nothing',
+    '--purge': 'remove for good, also what is in the trash',
+    '--trash': 'list the runs in the trash, and remove nothing',
+    '--restore <run>...':
+      'move a run out of the trash, with the runs that it continues; repeatable',
+    ...DIR_OPTION,
+    '--json': 'print one result per folder as JSON',
+  },
+  examples: [
+    'retake gc --older-than 30d --dry-run',
+    'retake gc --max-size 20GB --outcome done',
+    'retake gc --restore 20261115-093012-kqzt',
+    'retake gc srv/tenants/a srv/tenants/b --older-than 180d',
+  ],
+  run(options, folders) {
+    const stores =
+      folders.length === 0 ? [options.store] : folders.map((folder) => new RunStore(folder))
+    if (options.flag('trash')) return list(stores, options)
+    const wanted = options.texts('restore')
+    const rule = ruleOf(options)
+    if (rule === undefined && wanted.length === 0 && !options.flag('purge'))
+      throw usageError(
+        'Nothing says which runs to remove.',
+        'Give at least one of --older-than, --keep, --max-size and --outcome, or set `retention` in the configuration.',
+      )
+    for (const store of stores) {
+      const trash = new RunTrash(store)
+      trash.settle()
+      if (wanted.length > 0) restore(trash, store, wanted, options)
+      else collect(store, trash, rule, options)
+    }
+    return 0
+  },
+} satisfies Verb
+
+/** Rules of the command line; without any, those of the configuration. */
+function ruleOf(options: Options): RemovalRule | undefined {
+  const { olderThan, keep, maxSize } = project().retention
+  const outcomes = options.texts('outcome')
+  const wrong = outcomes.find((outcome) => !OUTCOMES.includes(outcome))
+  if (wrong !== undefined)
+    throw usageError(`--outcome is "${wrong}".`, `It takes ${OUTCOMES.join(', ')}.`)
+  const size = options.text('max-size')
+  if (size !== undefined && parseSize(size) === undefined)
+    throw usageError(`"${size}" is not a size.`, 'For example: 500MB or 20GB.')
+  const given: RemovalRule = {
+    before: options.time('older-than'),
+    keep: options.number('keep'),
+    maxBytes: parseSize(size),
+    outcomes: outcomes.length > 0 ? new Set(outcomes as RunStatus[]) : undefined,
+  }
+  if (Object.values(given).some((value) => value !== undefined)) return given
+  const age = parseAge(olderThan)
+  if (age === undefined && keep === undefined && maxSize === undefined) return undefined
+  return {
+    before: age === undefined ? undefined : Date.now() - age,
+    keep,
+    maxBytes: parseSize(maxSize),
+  }
+}
+
+function collect(
+  store: RunStore,
+  trash: RunTrash,
+  rule: RemovalRule | undefined,
+  options: Options,
+): void {
+  const isDry = options.flag('dry-run')
+  const isFinal = options.flag('purge')
+  const removal =
+    rule === undefined
+      ? { removed: [], kept: [], bytes: 0 }
+      : collectRuns(store, rule, { isDry, ...(!isFinal && { trash }) })
+  const days = parseAge(project().retention.trash ?? DEFAULT_TRASH) ?? 0
+  const emptied = trash.empty(isFinal ? Infinity : Date.now() - days, isDry)
+  const { removed, kept, bytes } = removal
+  if (options.json) {
+    printJson({ folder: store.folder, removed, kept, bytes, emptied, dryRun: isDry })
+    return
+  }
+  if (isDry) for (const id of removed) console.log(id)
+  const lines = [
+    ...removalLines(removal, isDry),
+    ...(emptied.length > 0
+      ? [`${isDry ? 'would empty' : 'emptied'} the trash of ${plural(emptied.length, 'run')}`]
+      : []),
+    ...(removed.length > 0 && !isFinal && !isDry
+      ? ['They are in the trash: `retake gc --restore <run>` brings one back.']
+      : []),
+  ]
+  process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+function restore(
+  trash: RunTrash,
+  store: RunStore,
+  wanted: readonly string[],
+  options: Options,
+): void {
+  const restored = trash.restore(wanted)
+  if (options.json) printJson({ folder: store.folder, restored })
+  else process.stderr.write(`restored ${plural(restored.length, 'run')}: ${restored.join(', ')}\n`)
+}
+
+function list(stores: readonly RunStore[], { json }: Options): number {
+  for (const store of stores)
+    for (const run of new RunTrash(store).runs())
+      if (json) printJson({ ...run, dir: store.folder })
+      else console.log(`${run.id}  removed ${localDateTime(run.removedAt)}`)
+  return 0
+}

@@ -1,0 +1,247 @@
+import { statSync } from 'node:fs'
+import path from 'node:path'
+import { reason, RetakeError } from '@retake/engine/errors'
+import { plural } from '@retake/tape/present'
+import { nextSignal } from '../command-line/exit-codes.js'
+import { DIR_OPTION, type Options, PORT, usageError, type Verb } from '../command-line/verb.js'
+import { cliErrors } from '../errors.js'
+import { HarReader } from '../portable/har.js'
+import {
+  detectFormat,
+  IMPORT_FORMATS,
+  type ImportFormat,
+  readChunks,
+  readerOf,
+  readHead,
+} from '../portable/read-spans.js'
+import { receiveSpans } from '../portable/receive-spans.js'
+import { type ImportedTrace, SpanSpool } from '../portable/span-spool.js'
+import {
+  fromHere,
+  type Paint,
+  painter,
+  printableLine,
+  printJson,
+  Progress,
+} from '../terminal/terminal.js'
+
+/** The port of OTLP over HTTP. */
+const OTLP_PORT = 4318
+/** A trace is written when no span of it has come for this long. */
+const QUIET_MS = 2000
+const LANGFUSE_URL = 'https://cloud.langfuse.com'
+/** A server that does not answer for this long fails the download. */
+const DOWNLOAD_MS = 60_000
+/** Runs that are listed; the others are counted. */
+const LISTED_MAX = 20
+
+export default {
+  arguments: '[file...]',
+  description: `Each trace becomes a run that list, show, diff, report, ui and test can read. It has what was
+reported about a program, not what a replay needs: replay, fork and rerun refuse it.
+
+Formats, by their content unless you name one: OTLP as JSON, lines of JSON or protobuf, spans of
+OpenInference (Phoenix), traces and observations of Langfuse, runs of LangSmith, traces of TRAIL,
+and HTTP archives. Files may be compressed with gzip. Parts that cannot be read are counted and
+left out. Keys are masked by their shape, credentials in headers are removed.
+
+With --from langfuse --trace <id>, Retake downloads the trace from the public API of Langfuse, with
+LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default: ${LANGFUSE_URL}).
+
+With --listen, Retake receives OTLP over HTTP on this machine until you stop it with Ctrl-C.`,
+  options: {
+    '--from <format>': `format of the files: ${IMPORT_FORMATS.join(', ')} (default: detected)`,
+    '--trace <id>...': 'download this trace; needs --from langfuse; repeatable',
+    '--listen [port]': `receive OTLP over HTTP (default port: ${OTLP_PORT})`,
+    ...DIR_OPTION,
+    '--json': 'print the imported runs as JSON',
+  },
+  examples: [
+    'retake import traces.json',
+    'retake import --from langfuse export.jsonl.gz',
+    'retake import --from langfuse --trace 5f0c1d2e',
+    'retake import --listen',
+  ],
+  async run(options, files) {
+    const spool = new SpanSpool(options.store)
+    try {
+      if (options.has('listen')) return await listen(spool, options, files)
+      const traces = options.texts('trace')
+      if (traces.length > 0 && options.text('from') !== 'langfuse')
+        throw usageError('--trace needs --from langfuse.', 'Other tools are imported from files.')
+      if (files.length + traces.length === 0)
+        throw usageError('Missing argument <file>.', 'For example: retake import traces.json.')
+      const runs: ImportedTrace[] = []
+      for (const trace of traces) runs.push(...(await importTrace(trace, spool)))
+      for (const file of files) runs.push(...(await importFile(file, spool, options)))
+      report(runs, spool, options)
+      return 0
+    } finally {
+      spool.dispose()
+    }
+  },
+} satisfies Verb
+
+function formatGiven(options: Options): ImportFormat | undefined {
+  const given = options.text('from')
+  const format = IMPORT_FORMATS.find((each) => each === given)
+  if (given !== undefined && format === undefined)
+    throw usageError(`There is no format "${given}".`, `There are ${IMPORT_FORMATS.join(', ')}.`)
+  return format
+}
+
+async function importFile(
+  file: string,
+  spool: SpanSpool,
+  options: Options,
+): Promise<ImportedTrace[]> {
+  const given = formatGiven(options)
+  const before = spool.spans
+  const known = new Set(spool.traces)
+  const name = fromHere(file)
+  const progress = new Progress(`reading ${name}`)
+  try {
+    const size = statSync(file).size
+    const head = await readHead(file)
+    const format = given ?? detectFormat(head)
+    if (format === undefined) throw cliErrors.IMPORT_FORMAT_UNKNOWN(name, IMPORT_FORMATS.join(', '))
+    const source = path.basename(file)
+    const reader = format === 'har' ? new HarReader(source, spool) : readerOf(format, head, spool)
+    let read = 0
+    for await (const chunk of readChunks(file)) {
+      reader.write(chunk)
+      read += chunk.length
+      progress.say(`reading ${name}: ${Math.round(read / 1e6)} MB of ${Math.round(size / 1e6)} MB`)
+    }
+    reader.end()
+    if (spool.spans === before) throw cliErrors.NOTHING_IMPORTED(name, problemsText(spool.problems))
+    progress.say(`writing ${plural(spool.spans - before, 'span')}`)
+    return spool.traces
+      .filter((trace) => !known.has(trace))
+      .map((trace) => spool.write(trace, { from: format, source }))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+    throw cliErrors.IMPORT_UNREADABLE(name, error)
+  } finally {
+    progress.stop()
+  }
+}
+
+/** A trace of Langfuse, from its public API. */
+async function importTrace(trace: string, spool: SpanSpool): Promise<ImportedTrace[]> {
+  const {
+    LANGFUSE_PUBLIC_KEY: user = '',
+    LANGFUSE_SECRET_KEY: password = '',
+    LANGFUSE_HOST: host = LANGFUSE_URL,
+    LANGFUSE_BASE_URL: base = host,
+  } = process.env
+  if (user === '' || password === '')
+    throw usageError(
+      'LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY are not set.',
+      'The API of Langfuse needs both keys of the project.',
+    )
+  if (!/^https?:/.test(base) || !URL.canParse(base))
+    throw usageError(
+      `LANGFUSE_BASE_URL "${base}" is not an address.`,
+      `For example: ${LANGFUSE_URL}`,
+    )
+  const url = new URL(`/api/public/traces/${encodeURIComponent(trace)}`, base)
+  const bytes = await download(url, Buffer.from(`${user}:${password}`).toString('base64'))
+  const [before, known] = [spool.spans, new Set(spool.traces)]
+  const reader = readerOf('langfuse', bytes, spool)
+  reader.write(bytes)
+  reader.end()
+  if (spool.spans === before)
+    throw cliErrors.NOTHING_IMPORTED(`trace ${trace}`, problemsText(spool.problems))
+  return spool.traces
+    .filter((each) => !known.has(each))
+    .map((each) => spool.write(each, { from: 'langfuse', source: url.host }))
+}
+
+/** Throws `IMPORT_DOWNLOAD_FAILED`. */
+async function download(url: URL, credentials: string): Promise<Buffer> {
+  const progress = new Progress(`downloading from ${url.host}`)
+  try {
+    const response = await fetch(url, {
+      headers: { authorization: `Basic ${credentials}` },
+      signal: AbortSignal.timeout(DOWNLOAD_MS),
+    })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    if (response.ok) return bytes
+    const said = printableLine(bytes.toString().slice(0, 200))
+    throw cliErrors.IMPORT_DOWNLOAD_FAILED(url.href, `It answered ${response.status}: ${said}`)
+  } catch (error) {
+    if (error instanceof RetakeError) throw error
+    const { cause } = error as Error
+    throw cliErrors.IMPORT_DOWNLOAD_FAILED(
+      url.href,
+      `It cannot be reached: ${reason(cause ?? error)}.`,
+    )
+  } finally {
+    progress.stop()
+  }
+}
+
+const problemsText = (problems: ReadonlyMap<string, number>): string =>
+  [...problems].map(([why, count]) => `${count} ${why}`).join(', ')
+
+function report(runs: readonly ImportedTrace[], spool: SpanSpool, options: Options): void {
+  const problems = Object.fromEntries(spool.problems)
+  if (options.json) {
+    printJson({ runs, problems }, 2)
+    return
+  }
+  const paint = painter(process.stdout)
+  const lines = runs.slice(0, LISTED_MAX).map((each) => runLine(each, paint))
+  if (runs.length > LISTED_MAX) lines.push(`and ${plural(runs.length - LISTED_MAX, 'more run')}`)
+  console.log(lines.join('\n'))
+  const text = problemsText(spool.problems)
+  if (text !== '') process.stderr.write(`${painter(process.stderr)('yellow', 'note')} ${text}\n`)
+}
+
+const runLine = ({ run, spans, isKnown }: ImportedTrace, paint: Paint): string =>
+  isKnown === true
+    ? `${paint('dim', 'known')} ${run} · imported before`
+    : `${paint('green', 'imported')} ${run} · ${plural(spans, 'span')} · not replayable`
+
+/** Receives spans until a signal comes. A trace is written when it has been quiet for a moment. */
+async function listen(
+  spool: SpanSpool,
+  options: Options,
+  files: readonly string[],
+): Promise<number> {
+  if (files.length > 0) throw usageError('--listen takes no files.', 'Import them separately.')
+  const given = options.text('listen') ?? ''
+  const port = given === '' ? OTLP_PORT : (options.number('listen', PORT) ?? OTLP_PORT)
+  const paint = painter(process.stdout)
+  const waiting = new Map<string, NodeJS.Timeout>()
+  const write = (trace: string): void => {
+    clearTimeout(waiting.get(trace))
+    waiting.delete(trace)
+    const run = spool.write(trace, { from: 'otlp', source: 'received' })
+    if (options.json) printJson(run)
+    else console.log(printableLine(runLine(run, paint)))
+  }
+  const stopped = nextSignal()
+  const receiver = await receiveSpans(port, spool, (traces) => {
+    for (const trace of traces) {
+      clearTimeout(waiting.get(trace))
+      waiting.set(
+        trace,
+        setTimeout(() => write(trace), QUIET_MS),
+      )
+    }
+  }).catch((error: unknown) => {
+    throw cliErrors.PORT_NOT_FREE(port, error)
+  })
+  process.stderr.write(
+    `receiving OTLP at ${receiver.url}/v1/traces; stop with Ctrl-C\n` +
+      `  OTEL_EXPORTER_OTLP_ENDPOINT=${receiver.url} node agent.js\n`,
+  )
+  await stopped
+  await receiver.stop()
+  for (const trace of waiting.keys()) write(trace)
+  const text = problemsText(spool.problems)
+  if (text !== '') process.stderr.write(`note ${text}\n`)
+  return 0
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { openTape } from '@retake/tape/node'
+import {
+  DIR_OPTION,
+  type Options,
+  REDACT_OPTION,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import { cliErrors } from '../errors.js'
+import { restoreOriginal } from '../privacy/vault.js'
+import { scrubRun } from '../privacy/scrub-run.js'
+import { failedPatterns } from '../report/find-ranges.js'
+import { givenPatterns, type Pattern, readNames } from '../report/patterns.js'
+import { fromHere, printJson } from '../terminal/terminal.js'
+
+export default {
+  arguments: '<run>',
+  description: `Writes a copy of the tape in which every secret that \`retake scan\` finds is a placeholder, and
+personal data is replaced by pseudonyms. The original stays as it is. A branch is copied with its parents.
+
+A pseudonym has the length and shape of the value, and the same value has the same one in all runs
+that are scrubbed with the same key. So copies can be read, compared and replayed: the program gets pseudonyms
+and sends them on.
+
+With --vault, the original is written beside the copy, encrypted. \`retake replay\` and \`verify\` of
+the copy open it if they have the key (\`retake keys\`, or RETAKE_VAULT_KEY), and --restore
+writes the original again, byte for byte.`,
+  options: {
+    '-o, --output <folder>': 'folder for the copy (default: scrubbed; with --restore: restored)',
+    ...REDACT_OPTION,
+    '--names <file>': 'also hide the names in this file, one on each line',
+    '--content':
+      'also hide everything that was said: messages, answers, arguments and results of tools, output',
+    '--vault': 'also write <run>.vault, with which the copy replays like the original',
+    '--restore': 'write the original of a scrubbed copy from its vault',
+    ...DIR_OPTION,
+    '--json': 'print files and digests as JSON',
+  },
+  examples: [
+    'retake scrub last',
+    'retake scrub last -o shared --redact email --redact phone',
+    'retake scrub last -o shared --redact email --names customers.txt --vault',
+    'retake scrub --restore shared/20261117-0930.tape -o originals',
+  ],
+  run(options, [name = '']) {
+    const file = options.store.find(name)
+    const output = options.text('output')
+    if (options.flag('restore')) return restore(file, output ?? 'restored', options)
+    const patterns = [...givenPatterns(options.texts('redact')), ...namesOf(options.text('names'))]
+    const scrubbed = scrubRun(file, output ?? 'scrubbed', {
+      patterns: patterns.filter((pattern) => pattern.name !== 'key'),
+      content: options.flag('content'),
+      vault: options.flag('vault'),
+    })
+    const failed = failedPatterns().map(({ name: rule, label }) => rule ?? label ?? 'a pattern')
+    if (options.json) printJson({ ...scrubbed, ...(failed.length > 0 && { failed }) })
+    else {
+      const { files, vault, run, original, pseudonyms = {}, blanked = [] } = scrubbed
+      for (const each of [...files, ...(vault === undefined ? [] : [vault])])
+        console.log(fromHere(each))
+      const counts = Object.entries(pseudonyms).map(([kind, count]) => `${count} ${kind}`)
+      if (counts.length > 0) console.error(`Pseudonyms: ${counts.join(', ')}.`)
+      if (blanked.length > 0)
+        console.error(`Blanked, so that a replay differs there: step ${blanked.join(', ')}.`)
+      console.error(`A scrubbed copy of ${run}, which has the digest ${original}.`)
+    }
+    for (const rule of failed)
+      console.error(
+        `warning: ${rule} failed or took too long; every text it was tried on was hidden completely.`,
+      )
+    return 0
+  },
+} satisfies Verb
+
+function restore(file: string, folder: string, options: Options): number {
+  const given = ['redact', 'names', 'content', 'vault'].find((each) => options.has(each))
+  if (given !== undefined)
+    throw usageError(
+      `--restore cannot be combined with --${given}.`,
+      'It only writes the original.',
+    )
+  const files = restoreOriginal(openTape(file), folder)
+  const { digest } = openTape(files.at(-1) ?? '')
+  options.print({ files, digest }, () => files.map(fromHere))
+  return 0
+}
+
+function namesOf(file: string | undefined): Pattern[] {
+  if (file === undefined) return []
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw cliErrors.NAMES_UNREADABLE(file, error)
+  }
+  return readNames(text)
+}

@@ -1,0 +1,64 @@
+import type { BlameFindings, RunView } from '@retake/tape'
+import type { FailureError, Symptom, SymptomClass } from './symptoms.js'
+
+/** Layers of an agent, cheapest and safest to change first. */
+export const FIX_LAYERS = [
+  'transport',
+  'policy',
+  'tool',
+  'context',
+  'lifecycle',
+  'code',
+  'prompt',
+] as const
+export type FixLayer = (typeof FIX_LAYERS)[number]
+
+/** A source file of the agent; its path is relative to the project. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** Whole texts of a file; `before` is missing for a new file. */
+export interface FileEdit {
+  readonly path: string
+  readonly before: string | undefined
+  readonly after: string
+}
+
+export interface FixCandidate {
+  /** Hash of the edits: the same change has the same id. */
+  readonly id: string
+  readonly operator: string
+  readonly layer: FixLayer
+  readonly title: string
+  readonly why: string
+  readonly symptom?: SymptomClass
+  /** Labels of the steps that it means to repair. */
+  readonly steps: readonly string[]
+  readonly edits: readonly FileEdit[]
+  readonly author: 'rule' | 'model'
+  /** The same operator where it cannot matter. It must not repair the run. */
+  readonly placebo?: FixCandidate
+  /** Facts for a rule of a policy, if this is a rule and not an edit of a file. */
+  readonly rule?: GuardRuleFacts
+}
+
+/** A call that a guard should stop. `policy suggest` makes a rule of it. */
+export interface GuardRuleFacts {
+  readonly tool: string
+  /** Label of the step that made the call. */
+  readonly step: string
+  readonly args: unknown
+  readonly reason: string
+}
+
+export interface FixContext {
+  readonly run: RunView
+  readonly symptoms: readonly Symptom[]
+  readonly findings?: BlameFindings
+  readonly sources: readonly SourceFile[]
+  readonly earlier?: readonly RunView[]
+  readonly error?: FailureError
+  readonly oracleReason?: string
+}

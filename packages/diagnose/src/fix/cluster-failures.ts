@@ -1,0 +1,100 @@
+import type { BlameFindings, RunView } from '@retake/tape'
+import { stackSites } from './source-text.js'
+import type { FailureError, Symptom, SymptomClass } from './symptoms.js'
+
+/** A failed run with what is known about it. */
+export interface FailedRun {
+  readonly run: RunView
+  readonly symptoms: readonly Symptom[]
+  readonly error?: FailureError
+  /** Why an oracle failed it. */
+  readonly oracleReason?: string
+  readonly findings?: BlameFindings
+}
+
+/** Failed runs of the same kind: one fix may repair all of them. */
+export interface FailureCluster {
+  /** Same for the same kind, also in another list of runs. */
+  readonly key: string
+  readonly class: SymptomClass | 'unknown'
+  /** Location in the agent's code, as `file:line`. */
+  readonly site?: string
+  /** Tools or models whose steps caused it, where blame has found them. */
+  readonly cause?: string
+  readonly title: string
+  /** Newest first. */
+  readonly runs: readonly FailedRun[]
+  readonly newestAt: number
+}
+
+/** Groups failed runs by symptom, error site and cause; the largest group first, then the newest. */
+export function clusterFailures(failed: readonly FailedRun[]): FailureCluster[] {
+  const groups = new Map<string, FailedRun[]>()
+  for (const each of failed) {
+    const key = keyOf(each)
+    groups.set(key, [...(groups.get(key) ?? []), each])
+  }
+  return [...groups]
+    .map(([key, group]) => clusterOf(key, group))
+    .toSorted(
+      (left, right) => right.runs.length - left.runs.length || right.newestAt - left.newestAt,
+    )
+}
+
+const clusterOf = (key: string, group: readonly FailedRun[]): FailureCluster => {
+  const runs = group.toSorted((left, right) => right.run.startedAt - left.run.startedAt)
+  const [newest] = runs as [FailedRun, ...FailedRun[]]
+  const symptom = mainSymptom(newest)
+  const site = siteOf(newest)
+  const cause = causeOf(newest)
+  return {
+    key,
+    class: symptom?.class ?? 'unknown',
+    ...(site !== undefined && { site }),
+    ...(cause !== undefined && { cause }),
+    title: symptom?.evidence ?? newest.oracleReason ?? 'The run failed.',
+    runs,
+    newestAt: newest.run.startedAt,
+  }
+}
+
+const keyOf = (failed: FailedRun): string => {
+  const symptom = mainSymptom(failed)
+  const message = failed.error?.message ?? failed.oracleReason
+  return [
+    symptom?.class ?? 'unknown',
+    siteOf(failed) ?? '',
+    causeOf(failed) ?? '',
+    // A symptom or a site says more than words, which differ from run to run.
+    symptom === undefined || siteOf(failed) === undefined ? withoutValues(message ?? '') : '',
+  ].join(' | ')
+}
+
+/** The most certain symptom that says more than that something was thrown. */
+const mainSymptom = ({ symptoms }: FailedRun): Symptom | undefined =>
+  symptoms.find(({ class: kind, confidence }) => kind !== 'exception' && confidence !== 'hint') ??
+  symptoms.find(({ class: kind }) => kind === 'exception')
+
+/** Line in the agent's code: of the error, else of the step with the symptom. Columns change with every edit. */
+const siteOf = (failed: FailedRun): string | undefined => {
+  const [thrown] = stackSites(failed.error?.stack)
+  const exception = failed.symptoms.find((symptom) => symptom.class === 'exception')?.site
+  return (thrown ?? exception ?? mainSymptom(failed)?.site)?.replace(/:\d+$/, '')
+}
+
+const causeOf = ({ run, findings }: FailedRun): string | undefined => {
+  const steps = findings?.causes[0]?.steps ?? []
+  const names = steps.map((label) => {
+    const step = run.step(label)
+    return step?.toolName ?? step?.model ?? step?.kind ?? label
+  })
+  return names.length === 0 ? undefined : [...new Set(names)].join(' + ')
+}
+
+/** A message without the values that differ between runs. */
+const withoutValues = (message: string): string =>
+  message
+    .replaceAll(/(["'`“])(?:(?!\1).)*(["'`”])/g, '…')
+    .replaceAll(/\b[0-9a-f]{8,}\b|\d+/gi, '0')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 200)

@@ -1,0 +1,21 @@
+/** From a failed run to a proven fix. Starts nothing: it is handed functions that run the agent. */
+export type * from './candidates.js'
+export { clusterFailures } from './cluster-failures.js'
+export type { FailedRun, FailureCluster } from './cluster-failures.js'
+export { proposeFixes } from './propose-fixes.js'
+export { detectSymptoms, failureOf } from './symptoms.js'
+export type { FailureError, ResultRule, Symptom, SymptomClass, SymptomContext } from './symptoms.js'
+export { DEFAULT_FIX_FORKS, proveFixes } from './prove-fixes.js'
+export type {
+  CorpusResult,
+  FixEvidence,
+  FixProgress,
+  FixResult,
+  FixTrial,
+  FixVerdict,
+  ProvenFix,
+  ProveOptions,
+  TrialCounts,
+  TrialSource,
+} from './prove-fixes.js'
+export { changedLines } from './rank-fixes.js'

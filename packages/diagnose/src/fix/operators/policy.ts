@@ -1,0 +1,245 @@
+import type { FixCandidate } from '../candidates.js'
+import {
+  childNode,
+  editsId,
+  findSite,
+  type FoundNode,
+  nameOfNode,
+  type ParsedSource,
+  type SyntaxNode,
+} from '../source-text.js'
+import type { Symptom } from '../symptoms.js'
+import {
+  candidateOf,
+  isLoopNode,
+  type Operator,
+  type OperatorContext,
+  symptomsOf,
+} from './operator.js'
+import {
+  argumentsText,
+  outermostLoop,
+  statementAround,
+  type ToolAnswer,
+  toolAnswers,
+  toolNameText,
+} from './tool-loop.js'
+
+/** Code that runs tools, once per call. */
+const dispatches = ({
+  sources,
+}: OperatorContext): (ToolAnswer & { readonly dispatch: FoundNode })[] =>
+  sources.flatMap((source) =>
+    toolAnswers(source).flatMap((answer) =>
+      answer.dispatch === undefined ? [] : [{ ...answer, dispatch: answer.dispatch }],
+    ),
+  )
+
+/** Gives a repeated write its first result instead of running it again. */
+const deduplicateWrites: Operator = (context) =>
+  symptomsOf(context, 'repeated-call')
+    .filter(({ facts }) => facts['writes'] === true)
+    .flatMap((symptom) =>
+      dispatches(context).flatMap((answer) => {
+        const { source, dispatch } = answer
+        const name = source.freeName('onlyOnce')
+        const store = source.freeName('finishedWrites')
+        const tool = toolNameText(source, dispatch)
+        const isGeneric = !tool.startsWith("'")
+        const call = source.textOf(dispatch.node)
+        const key = `JSON.stringify([${[tool, argumentsText(source, dispatch)].filter(Boolean).join(', ')}])`
+        const once = `${name}(${store}, ${key}, () => ${call})`
+        const condition = `${tool} === ${JSON.stringify(symptom.facts['tool'])}`
+        return candidateOf(
+          withState(answer, `const ${store} = new Map()`)
+            .replace(dispatch.node, isGeneric ? `(${condition} ? ${once} : ${call})` : once)
+            .addFunction(onlyOnce(name, source.isTyped)),
+          {
+            operator: 'de-duplicate-writes',
+            layer: 'policy',
+            title: `Run ${String(symptom.facts['tool'])} once for the same arguments in ${source.where(dispatch.node)}`,
+            why: symptom.evidence,
+            symptom,
+          },
+        )
+      }),
+    )
+
+const onlyOnce = (name: string, isTyped: boolean): string => `
+/** Result of a call; the first one if the same call was made before. */
+function ${name}${isTyped ? '<Result>(finished: Map<string, Result>, key: string, call: () => Result): Result' : '(finished, key, call)'} {
+  const known = finished.get(key)
+  if (known !== undefined) return known
+  const result = call()
+  finished.set(key, result)
+  return result
+}`
+
+/** Declares a variable before the loop that a dispatch is in. */
+const withState = (
+  { source, dispatch }: ToolAnswer & { dispatch: FoundNode },
+  declaration: string,
+) => {
+  const before = outermostLoop(dispatch) ?? statementAround(dispatch)
+  return source.edit().insert(before.start, `${declaration}\n${source.indentAt(before.start)}`)
+}
+
+/** Answers a call that was made before with a hint instead of the same result again. */
+const loopBreaker: Operator = (context) => {
+  const symptom = symptomsOf(context, 'repeated-call', 'no-progress').find(
+    ({ facts }) => facts['writes'] !== true,
+  )
+  if (symptom === undefined) return []
+  const hints = dispatches(context).flatMap((answer) => {
+    const { source, dispatch, isText } = answer
+    const name = source.freeName('unlessRepeated')
+    const store = source.freeName('earlierCalls')
+    const key = `JSON.stringify([${[toolNameText(source, dispatch), argumentsText(source, dispatch)].filter(Boolean).join(', ')}])`
+    return candidateOf(
+      withState(answer, `const ${store} = new Set${source.isTyped ? '<string>' : ''}()`)
+        .replace(dispatch.node, `${name}(${store}, ${key}, () => ${source.textOf(dispatch.node)})`)
+        .addFunction(unlessRepeated(name, source.isTyped, isText)),
+      {
+        operator: 'loop-breaker',
+        layer: 'policy',
+        title: `Say so when the model repeats a call in ${source.where(dispatch.node)}`,
+        why: symptom.evidence,
+        symptom,
+      },
+    )
+  })
+  return [...hints, ...turnLimits(context, symptom)]
+}
+
+const unlessRepeated = (name: string, isTyped: boolean, isText: boolean): string => `
+/** Runs a call, unless the same one was made before: then a hint stops the model from repeating itself. */
+function ${name}(${isTyped ? 'earlier: Set<string>, key: string, call: () => any' : 'earlier, key, call'}) {
+  if (!earlier.has(key)) {
+    earlier.add(key)
+    return call()
+  }
+  const hint = 'You already made this call, with the same result. Do not repeat it; answer with what you know.'
+  return ${isText ? 'hint' : '{ error: hint }'}
+}`
+
+/** Ends loops without a limit around a request to a model. */
+const turnLimits = ({ sources, steps }: OperatorContext, symptom: Symptom): FixCandidate[] => {
+  const turns = Math.max(
+    3,
+    Math.min(20, Math.ceil(steps.filter(({ step }) => step.kind === 'model').length / 2)),
+  )
+  return sources.flatMap((source) =>
+    endlessLoops(source, symptom, sources).flatMap((loop) => {
+      const body = childNode(loop, 'body')
+      if (body?.type !== 'BlockStatement') return []
+      const counter = source.freeName('turns')
+      const indent = source.indentAt(loop.start)
+      return candidateOf(
+        source
+          .edit()
+          .insert(loop.start, `let ${counter} = 0\n${indent}`)
+          .insert(body.start + 1, `\n${indent}  if (++${counter} > ${turns}) break`),
+        {
+          operator: 'loop-breaker',
+          layer: 'policy',
+          title: `Stop the loop after ${turns} turns in ${source.where(loop)}`,
+          why: symptom.evidence,
+          symptom,
+        },
+      )
+    }),
+  )
+}
+
+/** `while (true)` and `for (;;)` around the site of a step, or with a request to a model. */
+const endlessLoops = (
+  source: ParsedSource,
+  symptom: Symptom,
+  sources: readonly ParsedSource[],
+): SyntaxNode[] => {
+  const at = findSite(sources, symptom.site)
+  return source
+    .ofType('WhileStatement', 'ForStatement', 'DoWhileStatement')
+    .map(({ node }) => node)
+    .filter((node) => {
+      const test = childNode(node, 'test')
+      return test === undefined || (test.type === 'BooleanLiteral' && test['value'] === true)
+    })
+    .filter((node) =>
+      at?.source === source && node.start <= at.offset && at.offset < node.end
+        ? true
+        : /\bawait\b/.test(source.textOf(node)),
+    )
+}
+
+/** Stops when the tokens that a run may use are used up. */
+const budgetStop: Operator = (context) =>
+  symptomsOf(context, 'over-budget').flatMap((symptom) => {
+    if (symptom.facts['unit'] !== 'tokens')
+      return turnLimits(context, symptom).map((each) => ({ ...each, operator: 'budget-stop' }))
+    return context.sources.flatMap((source) =>
+      source.ofType('VariableDeclarator').flatMap((found) => {
+        const { node, around } = found
+        const init = childNode(node, 'init')
+        const id = childNode(node, 'id')
+        const loop = around.findLast(isLoopNode)
+        const isModelCall =
+          init?.type === 'AwaitExpression' &&
+          /\.create\(|generateText\(|\.chat\(|\.invoke\(/.test(source.textOf(init))
+        if (loop === undefined || id?.type !== 'Identifier' || !isModelCall) return []
+        const counter = source.freeName('usedTokens')
+        const statement = around.at(-1)!
+        const indent = source.indentAt(statement.start)
+        const usage = `${nameOfNode(id)}.usage`
+        return candidateOf(
+          source
+            .edit()
+            .insert(loop.start, `let ${counter} = 0\n${source.indentAt(loop.start)}`)
+            .insert(
+              statement.end,
+              `\n${indent}${counter} += ${usage}?.total_tokens ?? (${usage}?.input_tokens ?? 0) + (${usage}?.output_tokens ?? 0)\n${indent}if (${counter} > ${Number(symptom.facts['limit'])}) break`,
+            ),
+          {
+            operator: 'budget-stop',
+            layer: 'policy',
+            title: `Stop after ${String(symptom.facts['limit'])} tokens in ${source.where(loop)}`,
+            why: symptom.evidence,
+            symptom,
+          },
+        )
+      }),
+    )
+  })
+
+/** A rule that stops the call. The command line makes it of the facts, with `policy suggest`. */
+const guardRule: Operator = (context) =>
+  symptomsOf(context, 'untrusted-text', 'wrong-result').flatMap((symptom): FixCandidate[] => {
+    const tool = String(symptom.facts['tool'])
+    const call = context.run.steps.find(
+      ({ kind, toolName, label }) =>
+        kind === 'tool' && toolName === tool && Number(label) > Number(symptom.step),
+    )
+    if (call === undefined) return []
+    const rule = { tool, step: call.label, args: symptom.facts['args'], reason: symptom.evidence }
+    return [
+      {
+        id: editsId([], JSON.stringify(rule)),
+        operator: 'guard-rule',
+        layer: 'policy',
+        title: `Deny this call of ${tool} by a rule`,
+        why: symptom.evidence,
+        symptom: symptom.class,
+        steps: [call.label],
+        edits: [],
+        author: 'rule',
+        rule,
+      },
+    ]
+  })
+
+export const policyOperators: readonly Operator[] = [
+  deduplicateWrites,
+  loopBreaker,
+  budgetStop,
+  guardRule,
+]

@@ -1,0 +1,66 @@
+import { FIX_LAYERS, type FixCandidate, type FixContext } from './candidates.js'
+import { codeOperators } from './operators/code.js'
+import { contextOperators } from './operators/context.js'
+import { lifecycleOperators } from './operators/lifecycle.js'
+import type { OperatorContext } from './operators/operator.js'
+import { pitfallOperators } from './operators/pitfalls.js'
+import { policyOperators } from './operators/policy.js'
+import { toolOperators } from './operators/tool.js'
+import { transportOperators } from './operators/transport.js'
+import { findSite, ParsedSource, stackSites } from './source-text.js'
+import { failureOf, readStep, type Symptom } from './symptoms.js'
+
+/** At most so many candidates for one run: each costs forks. */
+const MOST_CANDIDATES = 12
+
+const OPERATORS = [
+  ...transportOperators,
+  ...policyOperators,
+  ...toolOperators,
+  ...contextOperators,
+  ...lifecycleOperators,
+  ...codeOperators,
+  ...pitfallOperators,
+]
+
+/** Candidates that need no model: the most likely ones, cheapest and safest layer first. */
+export function proposeFixes(context: FixContext): FixCandidate[] {
+  const sources = context.sources
+    .map((source) => ParsedSource.tryParse(source))
+    .filter((source) => source !== undefined)
+  const error = context.error ?? failureOf(context.run)
+  const operatorContext: OperatorContext = {
+    ...context,
+    ...(error !== undefined && { error }),
+    sources,
+    steps: context.run.steps.map(readStep),
+    thrownAt: stackSites(error?.stack)
+      .map((site) => findSite(sources, site))
+      .filter((at) => at !== undefined),
+  }
+  const found = OPERATORS.flatMap((operator) => operator(operatorContext))
+  const unique = [
+    ...new Map(found.toReversed().map((each) => [each.id, each])).values(),
+  ].toReversed()
+  return mostLikely(unique, context.symptoms).toSorted(
+    (left, right) => FIX_LAYERS.indexOf(left.layer) - FIX_LAYERS.indexOf(right.layer),
+  )
+}
+
+/** Every operator gets its turn: the first candidate of each comes before the second of any. */
+const mostLikely = (
+  candidates: readonly FixCandidate[],
+  symptoms: readonly Symptom[],
+): FixCandidate[] => {
+  const turns = new Map<string, number>()
+  const ranked = candidates.map((candidate) => {
+    const turn = turns.get(candidate.operator) ?? 0
+    turns.set(candidate.operator, turn + 1)
+    const known = symptoms.findIndex((symptom) => symptom.class === candidate.symptom)
+    return { candidate, order: [turn, known < 0 ? symptoms.length : known] as const }
+  })
+  return ranked
+    .toSorted((left, right) => left.order[0] - right.order[0] || left.order[1] - right.order[1])
+    .slice(0, MOST_CANDIDATES)
+    .map(({ candidate }) => candidate)
+}

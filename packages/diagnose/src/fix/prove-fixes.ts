@@ -1,0 +1,758 @@
+import { confidenceSequence } from '../blame/stats.js'
+import type { FixCandidate, FixContext } from './candidates.js'
+import { rankFixes } from './rank-fixes.js'
+import type { Symptom } from './symptoms.js'
+
+/** One run of the agent with a candidate applied, or without any: the control arm. */
+export interface FixTrial {
+  /** `undefined`: the agent broke, a call was refused, or the oracle could not decide. */
+  readonly verdict: 'pass' | 'fail' | 'undefined'
+  readonly reason: string
+  readonly tape?: string
+  readonly costUsd?: number
+  /** Requests that were sent to a real model or tool. */
+  readonly live: number
+  /**
+   * Label of the first recorded step whose recorded answer was replaced by a live one, because its
+   * request changed or was sent again. A request that failed on the tape and is sent again does
+   * not count. Missing if every recorded answer was used.
+   */
+  readonly liveFrom?: string
+  /** Recorded answers that were given to a changed request. */
+  readonly pinnedToChanged: number
+  /** Set when the agent stopped for another reason than the recorded failure. */
+  readonly broke?: string
+  /** Set when a call was refused because the tape has no answer for it. */
+  readonly refused?: string
+  readonly ms: number
+  /** True if the result of an earlier trial was used: it counts as evidence, not as a fork. */
+  readonly isStored?: boolean
+}
+
+export interface CorpusResult {
+  readonly tape: string
+  readonly result: 'identical' | 'same-outcome' | 'breaks' | 'not-checked'
+  /** Label of the first step whose request changed. */
+  readonly firstChanged?: string
+  readonly reason?: string
+}
+
+/** Runs the agent. Tests use planted worlds. */
+export interface TrialSource {
+  /**
+   * The failing run. Without a candidate it is the control arm; with `liveFrom`, recorded answers
+   * are used up to that step and the rest is live, as for the candidate it is compared with.
+   */
+  failing(candidate: FixCandidate | undefined, index: number, liveFrom?: string): Promise<FixTrial>
+  /** Another failing run of the same class. */
+  sibling(candidate: FixCandidate | undefined, tape: string, index: number): Promise<FixTrial>
+  /** A run with the opposite expected outcome; `pass` means that its outcome is as recorded. */
+  opposite(candidate: FixCandidate, tape: string): Promise<FixTrial>
+  /** The unchanged code with live models and new random values: shows a failure that is left to chance. */
+  unpinned(index: number): Promise<FixTrial>
+  /** Every passing tape. */
+  corpus(candidate: FixCandidate): Promise<readonly CorpusResult[]>
+}
+
+export interface TrialCounts {
+  readonly trials: number
+  readonly passed: number
+}
+
+export interface FixEvidence {
+  readonly control: TrialCounts
+  /** `low`: lower bound of the pass rate, 95 %, valid whenever it was stopped; 1 if nothing was left to chance. */
+  readonly fixed: TrialCounts & { readonly low: number }
+  /** Trials without the fix that were run after the ones with it. */
+  readonly ablated: TrialCounts
+  readonly placebo?: TrialCounts
+  /** Siblings that fail without the fix. */
+  readonly siblings: TrialCounts
+  readonly opposites: TrialCounts
+  readonly corpus: {
+    readonly identical: number
+    readonly same: number
+    readonly breaks: number
+    readonly notChecked: number
+  }
+  readonly causeSetsHit: { readonly hit: number; readonly all: number }
+  readonly pinnedToChanged: number
+  readonly costUsd?: number
+  readonly forks: number
+  readonly ms: number
+  /** True if no trial with the fix sent anything: the result follows from the tape alone. */
+  readonly isExact: boolean
+  /** Probability of so large a difference to the control arm if the fix did nothing; 0 if exact. */
+  readonly pValue: number
+}
+
+export interface FixVerdict {
+  readonly status: 'proven' | 'rejected' | 'undecided'
+  readonly reason: string
+}
+
+export interface ProvenFix {
+  readonly candidate: FixCandidate
+  readonly evidence: FixEvidence
+  readonly verdict: FixVerdict
+  readonly score: number
+  readonly scoreReason: string
+}
+
+export interface FixResult {
+  readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
+  readonly reason: string
+  readonly reproduced: { readonly trials: number; readonly failed: number }
+  readonly symptoms: readonly Symptom[]
+  /** Every candidate that was tried, best first; proven ones before others. */
+  readonly fixes: readonly ProvenFix[]
+  readonly tried: number
+  readonly costUsd?: number
+  readonly forks: number
+  readonly ms: number
+}
+
+export interface ProveOptions {
+  /** Probability that any false fix is called proven; 0.05 by default. */
+  readonly alpha?: number
+  /** Lower bound of the pass rate that a fix must reach; 0.7 by default. */
+  readonly target?: number
+  readonly maxForks?: number
+  readonly maxUsd?: number
+  /** Stops after so many proven fixes; 3 by default. */
+  readonly enough?: number
+  /** Other failing runs of the same class, by path. They are not used to write candidates. */
+  readonly siblings?: readonly string[]
+  /** Runs with the opposite expected outcome, by path. */
+  readonly opposites?: readonly string[]
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: FixProgress) => void
+}
+
+export interface FixProgress {
+  readonly phase: 'reproduce' | 'prove'
+  readonly candidate?: FixCandidate
+  readonly forks: number
+  readonly trial?: FixTrial
+}
+
+/** Trials of an arm that is left to chance. */
+const FIRST_TRIALS = 5
+const MOST_TRIALS = 40
+/** Failures in a row, from the first trial on, after which a candidate is given up. */
+const HOPELESS = 3
+const MOST_UNDEFINED = 5
+
+/**
+ * Tries every candidate against the failing run, a control arm, siblings, opposites and the
+ * corpus. Starts nothing itself. A false fix is called proven with a probability of at most
+ * `alpha` over all candidates (Holm), however the trials are stopped.
+ */
+export async function proveFixes(
+  context: FixContext,
+  candidates: readonly FixCandidate[],
+  source: TrialSource,
+  options: ProveOptions = {},
+): Promise<FixResult> {
+  const proof = new Proof(context, candidates.length, source, options)
+  try {
+    return await proof.run(candidates)
+  } catch (error) {
+    if (error instanceof BudgetSpent) return proof.finish(proof.statusNow(), error.message)
+    throw error
+  }
+}
+
+/** Stops the trials. Not an error for users: the result says what is known. */
+class BudgetSpent extends Error {}
+
+class Proof {
+  readonly #context: FixContext
+  readonly #source: TrialSource
+  readonly #options: ProveOptions
+  readonly #alpha: number
+  readonly #target: number
+  readonly #count: number
+  /** Control arms by the step from which they are live; the empty text if everything is served. */
+  readonly #controls = new Map<string, Arm>()
+  readonly #unpinned = new Arm()
+  readonly #judged: Judged[] = []
+  #forks = 0
+  #ms = 0
+  #costUsd: number | undefined
+
+  constructor(
+    context: FixContext,
+    count: number,
+    source: TrialSource,
+    { alpha = 0.05, target = 0.7, ...options }: ProveOptions,
+  ) {
+    this.#context = context
+    this.#source = source
+    this.#options = options
+    this.#alpha = alpha
+    this.#target = target
+    this.#count = Math.max(1, count)
+  }
+
+  async run(candidates: readonly FixCandidate[]): Promise<FixResult> {
+    const control = await this.#reproduce()
+    if (control.verdicts === 0)
+      return this.finish('not-forkable', `No run came to a verdict: ${control.lastReason}`)
+    if (control.failed === 0) return this.finish('not-reproduced', notReproduced(control))
+    for (const candidate of candidates) {
+      const judged = await this.#judge(candidate)
+      this.#judged.push(judged)
+      if (this.#provenCount() >= (this.#options.enough ?? 3)) break
+    }
+    if (this.#provenCount() === 0) await this.#measureFlakiness()
+    return this.finish(this.statusNow())
+  }
+
+  /** A recorded failure comes back whenever its tape is served. New answers show if it was bad luck. */
+  async #measureFlakiness(): Promise<void> {
+    if (!this.#control(undefined).isExact) return
+    while (this.#unpinned.count < FIRST_TRIALS) {
+      const { count } = this.#unpinned
+      const trial = await this.#draw('reproduce', undefined, async () =>
+        this.#source.unpinned(count),
+      )
+      this.#unpinned.take(trial)
+      if (this.#unpinned.verdicts <= count || this.#unpinned.passed > 0) break
+    }
+  }
+
+  /** Everything served: one run and one confirmation. Otherwise until the rate is known roughly. */
+  async #reproduce(): Promise<Arm> {
+    const control = this.#control(undefined)
+    while (control.count < FIRST_TRIALS) {
+      await this.#drawControl(undefined, 'reproduce')
+      if (control.isExact && control.count >= 2) break
+    }
+    return control
+  }
+
+  statusNow(): FixResult['status'] {
+    const control = this.#control(undefined)
+    if (this.#provenCount() > 0) return 'fixed'
+    if (control.failed === 0) return 'not-reproduced'
+    return this.#flakyArm() === undefined ? 'not-fixed' : 'flaky'
+  }
+
+  /** Trials without a fix of which some passed. */
+  #flakyArm(): Arm | undefined {
+    return [this.#unpinned, ...this.#controls.values()].find(({ passed }) => passed > 0)
+  }
+
+  finish(status: FixResult['status'], why?: string): FixResult {
+    const control = this.#control(undefined)
+    const fixes = rankFixes(this.#afterHolm())
+    return {
+      status,
+      reason: why ?? statusReason(status, this.#flakyArm() ?? control, fixes),
+      reproduced: { trials: control.verdicts, failed: control.failed },
+      symptoms: this.#context.symptoms,
+      fixes,
+      tried: this.#judged.length,
+      ...(this.#costUsd !== undefined && { costUsd: this.#costUsd }),
+      forks: this.#forks,
+      ms: this.#ms,
+    }
+  }
+
+  // ── One candidate ─────────────────────────────────────────────────────────
+
+  async #judge(candidate: FixCandidate): Promise<Judged> {
+    const fixed = new Arm()
+    const ablated = new Arm()
+    const evidence: CollectedEvidence = { fixed, ablated, before: this.#forks }
+    const judged = (status: FixVerdict['status'], reason: string, pValue = 1): Judged =>
+      this.#conclude(candidate, evidence, { status, reason }, pValue)
+
+    try {
+      const trials = await this.#tryFixed(candidate, fixed)
+      if (trials !== undefined) return judged(trials.status, trials.reason)
+      const control = this.#control(fixed.liveFrom)
+      evidence.control = control
+
+      // One more run without the fix: the failure must come back.
+      const isExact = fixed.isExact && control.isExact
+      const before = control.counts()
+      await this.#drawControl(fixed.liveFrom, 'prove', candidate)
+      const after = control.counts()
+      ablated.add(before, after)
+      if (isExact && control.passed > 0)
+        return judged('rejected', 'The run also passes without the fix.')
+
+      const pValue = isExact ? 0 : differencePValue(fixed, control)
+      if (!isExact && pValue > this.#alpha)
+        return judged(
+          'undecided',
+          `It is not clearly better than no fix: ${fixed.rate} against ${control.rate}.`,
+          pValue,
+        )
+
+      const specific = await this.#checkPlacebo(candidate, evidence)
+      if (specific !== undefined) return judged('rejected', specific)
+      const general = await this.#checkSiblings(candidate, evidence)
+      if (general !== undefined) return judged('rejected', general)
+      const honest = await this.#checkOpposites(candidate, evidence)
+      if (honest !== undefined) return judged('rejected', honest)
+      const safe = await this.#checkCorpus(candidate, evidence)
+      if (safe !== undefined) return judged('rejected', safe)
+      return judged(
+        'proven',
+        isExact
+          ? 'The recorded run passes with the fix and fails without it.'
+          : `It passes ${fixed.rate} with the fix and ${control.rate} without it.`,
+        pValue,
+      )
+    } catch (error) {
+      if (error instanceof BudgetSpent) {
+        this.#judged.push(judged('undecided', error.message))
+      }
+      throw error
+    }
+  }
+
+  /** Runs the failing run with the fix until it is decided; undefined if it passes often enough. */
+  async #tryFixed(candidate: FixCandidate, fixed: Arm): Promise<FixVerdict | undefined> {
+    for (;;) {
+      const trial = await this.#draw('prove', candidate, async () =>
+        this.#source.failing(candidate, fixed.count),
+      )
+      fixed.take(trial)
+      if (
+        fixed.undefinedCount >= Math.min(MOST_UNDEFINED, fixed.isExact ? 2 : MOST_UNDEFINED) &&
+        fixed.passed === 0
+      )
+        return noVerdict(trial)
+      if (fixed.verdicts === 0) continue
+      if (fixed.isExact && fixed.failed > 0) return rejected(trial)
+      if (fixed.isExact && fixed.passed >= 2) return undefined
+      if (fixed.isExact) continue
+      if (this.#provenCount() > 0)
+        return {
+          status: 'undecided',
+          reason: 'It needs live requests, and another fix is already proven.',
+        }
+      if (fixed.passed === 0 && fixed.failed >= HOPELESS) return rejected(trial)
+      const { high, low } = fixed.bounds(0.05)
+      if (high < this.#target)
+        return {
+          status: 'rejected',
+          reason: `It passes only ${fixed.rate} with the fix: ${trial.reason}`,
+        }
+      const control = this.#control(fixed.liveFrom)
+      const isOftenEnough = low >= this.#target
+      // A control arm that fails every time is soon apart, so it needs fewer trials than the fix.
+      const wanted = isOftenEnough ? fixed.verdicts : fixed.verdicts / 3
+      while (control.verdicts < (control.isExact ? 2 : wanted)) {
+        await this.#drawControl(fixed.liveFrom, 'prove', candidate)
+        if (control.undefinedCount >= MOST_UNDEFINED) break
+        if (isApart(fixed, control, this.#alpha / this.#count)) break
+      }
+      if (control.verdicts === 0 && control.count >= MOST_UNDEFINED)
+        return {
+          status: 'undecided',
+          reason: `No run without the fix came to a verdict: ${control.lastReason}`,
+        }
+      const isBetter = isApart(fixed, control, this.#alpha / this.#count)
+      if (isBetter && isOftenEnough) return undefined
+      if (fixed.count >= MOST_TRIALS)
+        return isOftenEnough
+          ? undefined
+          : {
+              status: 'undecided',
+              reason: `It passes ${fixed.rate} with the fix, which is not often enough.`,
+            }
+    }
+  }
+
+  /** A change of the same kind where it cannot matter. */
+  async #checkPlacebo(
+    candidate: FixCandidate,
+    evidence: CollectedEvidence,
+  ): Promise<string | undefined> {
+    const { placebo } = candidate
+    if (placebo === undefined) return undefined
+    const arm = (evidence.placebo = new Arm())
+    while (arm.count < FIRST_TRIALS) {
+      const trial = await this.#draw('prove', candidate, async () =>
+        this.#source.failing(placebo, arm.count),
+      )
+      arm.take(trial)
+      if (arm.isExact) break
+      if (arm.failed > FIRST_TRIALS / 2) break
+    }
+    return arm.passed > arm.failed
+      ? 'The same change at an unrelated location also makes the run pass.'
+      : undefined
+  }
+
+  /** Siblings that fail without the fix; at least one must pass with it. */
+  async #checkSiblings(
+    candidate: FixCandidate,
+    evidence: CollectedEvidence,
+  ): Promise<string | undefined> {
+    const { siblings = [] } = this.#options
+    let failing = 0
+    let repaired = 0
+    for (const tape of siblings) {
+      const without = await this.#sample(candidate, async (index) =>
+        this.#source.sibling(undefined, tape, index),
+      )
+      if (without !== 'fail') continue
+      failing++
+      const fixed = await this.#sample(candidate, async (index) =>
+        this.#source.sibling(candidate, tape, index),
+      )
+      if (fixed === 'pass') repaired++
+      evidence.siblings = { trials: failing, passed: repaired }
+    }
+    return failing > 0 && repaired === 0
+      ? `It repairs none of ${failing} other failing runs of this kind, so it only fits this one.`
+      : undefined
+  }
+
+  async #checkOpposites(
+    candidate: FixCandidate,
+    evidence: CollectedEvidence,
+  ): Promise<string | undefined> {
+    const { opposites = [] } = this.#options
+    let trials = 0
+    let passed = 0
+    for (const tape of opposites) {
+      const verdict = await this.#sample(candidate, async () =>
+        this.#source.opposite(candidate, tape),
+      )
+      if (verdict === 'undefined') continue
+      trials++
+      if (verdict === 'pass') passed++
+      evidence.opposites = { trials, passed }
+      if (verdict === 'fail')
+        return `It changes the outcome of a run that must not change: ${tape}.`
+    }
+    return undefined
+  }
+
+  async #checkCorpus(
+    candidate: FixCandidate,
+    evidence: CollectedEvidence,
+  ): Promise<string | undefined> {
+    this.#checkLimits({ isFork: false })
+    evidence.corpus = await this.#source.corpus(candidate)
+    const broken = evidence.corpus.filter(({ result }) => result === 'breaks')
+    return broken.length === 0
+      ? undefined
+      : `It breaks ${broken.length} of ${evidence.corpus.length} passing runs: ${broken[0]!.reason ?? broken[0]!.tape}.`
+  }
+
+  /** Verdict on one tape: the first trial if nothing was left to chance, else two of three. */
+  async #sample(
+    candidate: FixCandidate,
+    trial: (index: number) => Promise<FixTrial>,
+  ): Promise<FixTrial['verdict']> {
+    const arm = new Arm()
+    while (arm.count < 3) {
+      arm.take(await this.#draw('prove', candidate, async () => trial(arm.count)))
+      if (arm.isExact || arm.passed >= 2 || arm.failed >= 2) break
+    }
+    if (arm.verdicts === 0) return 'undefined'
+    return arm.passed > arm.failed ? 'pass' : 'fail'
+  }
+
+  // ── Trials ────────────────────────────────────────────────────────────────
+
+  #control(liveFrom: string | undefined): Arm {
+    const key = liveFrom ?? ''
+    const known = this.#controls.get(key)
+    if (known !== undefined) return known
+    const arm = new Arm()
+    this.#controls.set(key, arm)
+    return arm
+  }
+
+  async #drawControl(
+    liveFrom: string | undefined,
+    phase: FixProgress['phase'],
+    candidate?: FixCandidate,
+  ): Promise<void> {
+    const arm = this.#control(liveFrom)
+    arm.take(
+      await this.#draw(phase, candidate, async () =>
+        this.#source.failing(undefined, arm.count, liveFrom),
+      ),
+    )
+  }
+
+  async #draw(
+    phase: FixProgress['phase'],
+    candidate: FixCandidate | undefined,
+    trial: () => Promise<FixTrial>,
+  ): Promise<FixTrial> {
+    this.#checkLimits({ isFork: true })
+    const result = await trial()
+    if (result.isStored !== true) this.#forks++
+    this.#ms += result.ms
+    if (result.costUsd !== undefined) this.#costUsd = (this.#costUsd ?? 0) + result.costUsd
+    this.#options.onProgress?.({
+      phase,
+      forks: this.#forks,
+      trial: result,
+      ...(candidate !== undefined && { candidate }),
+    })
+    return result
+  }
+
+  #checkLimits({ isFork }: { readonly isFork: boolean }): void {
+    const { signal, maxForks = DEFAULT_FIX_FORKS, maxUsd } = this.#options
+    if (signal?.aborted === true) throw new BudgetSpent('Stopped before it was decided.')
+    if (isFork && this.#forks >= maxForks)
+      throw new BudgetSpent(`The limit of ${maxForks} forks was reached.`)
+    if (maxUsd !== undefined && (this.#costUsd ?? 0) > maxUsd)
+      throw new BudgetSpent(`The limit of $${maxUsd} was reached.`)
+  }
+
+  // ── Conclusion ────────────────────────────────────────────────────────────
+
+  #conclude(
+    candidate: FixCandidate,
+    collected: CollectedEvidence,
+    verdict: FixVerdict,
+    pValue: number,
+  ): Judged {
+    const { fixed, ablated, placebo, corpus = [] } = collected
+    const control = collected.control ?? this.#control(fixed.liveFrom)
+    const isExact = fixed.isExact && control.isExact
+    const count = (result: CorpusResult['result']): number =>
+      corpus.filter((each) => each.result === result).length
+    const evidence: FixEvidence = {
+      control: control.counts(),
+      fixed: {
+        ...fixed.counts(),
+        low: isExact && fixed.failed === 0 && fixed.passed > 0 ? 1 : fixed.bounds(0.05).low,
+      },
+      ablated: ablated.counts(),
+      ...(placebo !== undefined && { placebo: placebo.counts() }),
+      siblings: collected.siblings ?? NO_TRIALS,
+      opposites: collected.opposites ?? NO_TRIALS,
+      corpus: {
+        identical: count('identical'),
+        same: count('same-outcome'),
+        breaks: count('breaks'),
+        notChecked: count('not-checked'),
+      },
+      causeSetsHit: this.#causeSetsHit(candidate, fixed),
+      pinnedToChanged: fixed.pinnedToChanged,
+      ...(fixed.costUsd !== undefined && { costUsd: fixed.costUsd }),
+      forks: this.#forks - collected.before,
+      ms: fixed.ms,
+      isExact,
+      pValue,
+    }
+    return { candidate, evidence, verdict }
+  }
+
+  /** A cause set is hit if the fix is at one of its steps, or the run passes although they said what was recorded. */
+  #causeSetsHit(candidate: FixCandidate, fixed: Arm): FixEvidence['causeSetsHit'] {
+    const causes = this.#context.findings?.causes ?? []
+    const hit = causes.filter(
+      ({ steps }) =>
+        steps.some((step) => candidate.steps.includes(step)) ||
+        (fixed.passed > 0 && steps.every((step) => isBefore(step, fixed.liveFrom))),
+    )
+    return { hit: hit.length, all: causes.length }
+  }
+
+  #provenCount(): number {
+    return this.#judged.filter(({ verdict }) => verdict.status === 'proven').length
+  }
+
+  /** Holm's procedure over all candidates: what it does not confirm is undecided. */
+  #afterHolm(): Judged[] {
+    const order = this.#judged
+      .filter(({ verdict }) => verdict.status === 'proven')
+      .toSorted((left, right) => left.evidence.pValue - right.evidence.pValue)
+    const refuted = new Set<Judged>()
+    let isOver = false
+    order.forEach((judged, rank) => {
+      isOver ||= judged.evidence.pValue > this.#alpha / (this.#count - rank)
+      if (isOver) refuted.add(judged)
+    })
+    return this.#judged.map((judged) =>
+      refuted.has(judged)
+        ? {
+            ...judged,
+            verdict: {
+              status: 'undecided',
+              reason: 'Among so many candidates, the difference to no fix may be chance.',
+            },
+          }
+        : judged,
+    )
+  }
+}
+
+export const DEFAULT_FIX_FORKS = 300
+
+/** A candidate with its evidence, before it is ranked. */
+export type Judged = Omit<ProvenFix, 'score' | 'scoreReason'>
+
+interface CollectedEvidence {
+  readonly fixed: Arm
+  readonly ablated: Arm
+  readonly before: number
+  control?: Arm
+  placebo?: Arm
+  siblings?: TrialCounts
+  opposites?: TrialCounts
+  corpus?: readonly CorpusResult[]
+}
+
+const NO_TRIALS: TrialCounts = { trials: 0, passed: 0 }
+
+/** Trials of one kind. */
+class Arm {
+  count = 0
+  passed = 0
+  failed = 0
+  pinnedToChanged = 0
+  ms = 0
+  costUsd: number | undefined
+  lastReason = ''
+  #live = 0
+  #liveFrom: string | undefined
+
+  get verdicts(): number {
+    return this.passed + this.failed
+  }
+
+  get undefinedCount(): number {
+    return this.count - this.verdicts
+  }
+
+  /** Nothing was sent, so another trial gives the same result. */
+  get isExact(): boolean {
+    return this.#live === 0
+  }
+
+  /** The earliest of all trials. */
+  get liveFrom(): string | undefined {
+    return this.#liveFrom
+  }
+
+  take(trial: FixTrial): void {
+    this.count++
+    if (trial.verdict === 'pass') this.passed++
+    if (trial.verdict === 'fail') this.failed++
+    this.#live += trial.live
+    this.ms += trial.ms
+    this.lastReason = trial.reason
+    this.pinnedToChanged = Math.max(this.pinnedToChanged, trial.pinnedToChanged)
+    if (trial.costUsd !== undefined) this.costUsd = (this.costUsd ?? 0) + trial.costUsd
+    const { liveFrom } = trial
+    if (
+      liveFrom !== undefined &&
+      (this.#liveFrom === undefined || Number(liveFrom) < Number(this.#liveFrom))
+    )
+      this.#liveFrom = liveFrom
+  }
+
+  add(before: TrialCounts, after: TrialCounts): void {
+    const trials = after.trials - before.trials
+    this.count += trials
+    this.passed += after.passed - before.passed
+    this.failed += trials - (after.passed - before.passed)
+  }
+
+  counts(): TrialCounts {
+    return { trials: this.verdicts, passed: this.passed }
+  }
+
+  bounds(errorRate: number): { readonly low: number; readonly high: number } {
+    return rateBounds(this.passed, this.verdicts, errorRate)
+  }
+
+  /** Such as `14/14`. */
+  get rate(): string {
+    return `${this.passed}/${this.verdicts}`
+  }
+}
+
+/** Shares of the prior: fixes that always work, runs that always fail, everything between. */
+const CERTAIN_SHARE = 0.4
+const OTHER_SHARE = 0.2
+
+/**
+ * Bounds of a rate that may be looked at after every trial, as `confidenceSequence` of blame, with
+ * a prior that expects 0 or 1: arms of a fix seldom pass only sometimes, and then need fewer trials.
+ * A mixture of fair games is a fair game, so the error rate holds.
+ */
+const rateBounds = (
+  passed: number,
+  trials: number,
+  errorRate: number,
+): { readonly low: number; readonly high: number } => {
+  const wide = confidenceSequence(passed, trials, errorRate * OTHER_SHARE)
+  if (trials === 0 || (passed > 0 && passed < trials)) return wide
+  const edge = (errorRate * CERTAIN_SHARE) ** (1 / trials)
+  return passed === 0
+    ? { low: 0, high: Math.min(wide.high, 1 - edge) }
+    : { low: Math.max(wide.low, edge), high: 1 }
+}
+
+/**
+ * True if the bounds of both arms do not overlap. Both are confidence sequences with half of the
+ * error rate, so it may be checked after every trial.
+ */
+const isApart = (fixed: Arm, control: Arm, errorRate: number): boolean =>
+  fixed.bounds(errorRate / 2).low > controlHigh(control, errorRate / 2)
+
+/** The smallest error rate at which two arms are apart. */
+const differencePValue = (fixed: Arm, control: Arm): number => {
+  if (!isApart(fixed, control, 0.5)) return 1
+  let apart = Math.log10(0.5)
+  let joined = -12
+  for (let halving = 0; halving < 20; halving++) {
+    const middle = (apart + joined) / 2
+    if (isApart(fixed, control, 10 ** middle)) apart = middle
+    else joined = middle
+  }
+  return 10 ** apart
+}
+
+/** A control arm that is served from the tape fails for certain. */
+const controlHigh = (control: Arm, errorRate: number): number =>
+  control.isExact && control.verdicts > 0
+    ? control.passed / control.verdicts
+    : control.bounds(errorRate).high
+
+const isBefore = (step: string, liveFrom: string | undefined): boolean =>
+  liveFrom === undefined || Number(step) < Number(liveFrom)
+
+const rejected = ({ reason }: FixTrial): FixVerdict => ({
+  status: 'rejected',
+  reason: `The run still fails with the fix: ${reason}`,
+})
+
+const noVerdict = ({ broke, refused, reason }: FixTrial): FixVerdict =>
+  broke === undefined
+    ? { status: 'undecided', reason: refused ?? reason }
+    : { status: 'rejected', reason: `The agent stops with the fix: ${broke}` }
+
+const notReproduced = (control: Arm): string =>
+  `The failure did not come back: ${control.passed} of ${control.verdicts} runs without a fix passed.`
+
+const statusReason = (
+  status: FixResult['status'],
+  control: Arm,
+  fixes: readonly ProvenFix[],
+): string => {
+  const rate = `${control.failed} of ${control.verdicts}`
+  if (status === 'fixed')
+    return `The run fails ${rate} times without a fix. ${fixes[0]!.verdict.reason}`
+  if (status === 'flaky')
+    return `The run is flaky: ${rate} runs failed without any change, and no candidate is clearly better.`
+  return `The run fails ${rate} times, and none of ${fixes.length} candidates is proven to fix it.`
+}

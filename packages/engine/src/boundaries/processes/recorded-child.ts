@@ -1,0 +1,114 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { natives } from '../../natives.js'
+import { type CommonTask, type ProcessTask, TASK_VARIABLE } from '../../process-task.js'
+import type { Session } from '../../sessions/session.js'
+
+/** Captured before the file boundary is patched. */
+const { mkdirSync, writeFileSync } = fs
+
+/** A program that a run starts with Node. */
+export interface NodeProgram {
+  readonly entry: string
+  readonly args: readonly string[]
+}
+
+/** How a started program runs under Retake, too. */
+export interface ChildTask {
+  /** The tape that it writes. */
+  readonly tape: string
+  readonly task: WithoutFlags<ProcessTask>
+  /** Recorded values of variables that the program inherits. Those that the run sets itself stay. */
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+type WithoutFlags<T> = T extends CommonTask ? Omit<T, 'flagCount'> : never
+
+/** Flags that bring Retake into this process. */
+let ownFlags: readonly string[] = []
+
+/** Hides Retake's own flags, the last ones, from the agent. Its children get them again if they are recorded. */
+export function takeOwnFlags(count: number): void {
+  ownFlags = process.execArgv.splice(process.execArgv.length - count)
+}
+
+interface Started {
+  readonly file: string
+  /** With the name of the program, as Node hands them down. */
+  readonly args?: readonly string[]
+  readonly envPairs?: readonly string[]
+}
+
+/** The same command with Retake in it, if the session wants a task for what it starts. */
+export function withChildTask<S extends Started>(session: Session, op: number, started: S): S {
+  const [name = started.file, ...words] = started.args ?? []
+  const at = isNode(started.file) ? entryAt(words) : undefined
+  const entry = at === undefined ? undefined : words[at]
+  if (at === undefined || entry === undefined) return started
+  const child = session.childTask?.(op, { entry, args: words.slice(at + 1) })
+  if (child === undefined) return started
+  mkdirSync(path.dirname(child.tape), { recursive: true })
+  const task = JSON.stringify({ ...child.task, flagCount: ownFlags.length })
+  return {
+    ...started,
+    args: [name, ...words.slice(0, at), ...ownFlags, ...words.slice(at)],
+    envPairs: [
+      ...withVariables(started.envPairs ?? [], child.variables ?? {}),
+      `${TASK_VARIABLE}=${handedOver(task, child.tape)}`,
+    ],
+  }
+}
+
+const isNode = (file: string): boolean =>
+  file === process.execPath || /^node(js)?(\.exe)?$/.test(path.basename(file))
+
+/** Systems take at most 128 kB in one variable. */
+const VARIABLE_LENGTH = 30_000
+
+function handedOver(task: string, tape: string): string {
+  if (task.length <= VARIABLE_LENGTH) return task
+  const file = tape.replace(/\.tape$/, '.task.json')
+  writeFileSync(file, task, { mode: 0o600 })
+  return `@${file}`
+}
+
+function withVariables(
+  pairs: readonly string[],
+  variables: Readonly<Record<string, string>>,
+): string[] {
+  const env = new Map(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=', 1)
+      return [pair.slice(0, equals), pair.slice(equals + 1)]
+    }),
+  )
+  for (const [name, value] of Object.entries(variables)) {
+    const given = env.get(name)
+    if (given === undefined || given === natives.env[name]) env.set(name, value)
+  }
+  return [...env].map(([name, value]) => `${name}=${value}`)
+}
+
+/** Flags of Node that are followed by a value. */
+const WITH_VALUE: ReadonlySet<string> = new Set([
+  '-r',
+  '--require',
+  '--import',
+  '--loader',
+  '--experimental-loader',
+  '-C',
+  '--conditions',
+])
+/** Flags with which Node runs no file. */
+const WITHOUT_FILE = /^(-[ceip]+|-|--(eval|print|check|test|interactive|run|watch)(=.*)?)$/
+
+/** Where the file of a program is among the arguments of Node; undefined if there is none. */
+function entryAt(words: readonly string[]): number | undefined {
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? ''
+    if (WITHOUT_FILE.test(word)) return undefined
+    if (!word.startsWith('-')) return at
+    if (WITH_VALUE.has(word)) at++
+  }
+  return undefined
+}

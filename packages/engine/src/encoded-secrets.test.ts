@@ -1,0 +1,291 @@
+import fc from 'fast-check'
+import { brotliCompressSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { SecretMask } from './secrets.js'
+
+/** Made up at run time, so that no scanner finds a key in this file. */
+const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
+
+const SECRETS: Readonly<Record<string, string>> = {
+  MODEL_API_KEY: `sk-${letters}`,
+  DB_PASSWORD: 'tr0ub4dor&3"horse\\battery/staple',
+  SIGNING_SECRET: letters.slice(3, 35),
+  SESSION_TOKEN: `planted+${letters.slice(9, 29)}==`,
+}
+
+const CHUNK = { type: 'deliver', op: 1, part: 'chunk' } as const
+const RESULT = { type: 'result', op: 1 } as const
+
+const hex = (text: string): string => Buffer.from(text).toString('hex')
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const json = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** Ways to write a text in another one. */
+const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
+  plain: (text) => `before ${text} after`,
+  json: (text) => `{"a":"${json(text)}"}`,
+  'json in json': (text) => JSON.stringify({ arguments: JSON.stringify({ a: text }) }),
+  'json in json in json': (text) => JSON.stringify(JSON.stringify(JSON.stringify({ a: text }))),
+  url: (text) => `https://a.example/?x=${encodeURIComponent(text)}&y=1`,
+  form: (text) => new URLSearchParams({ x: text }).toString(),
+  hex: (text) => `<${hex(`(${text})`)}>`,
+  'upper hex': (text) => hex(text).toUpperCase(),
+  'base64, alignment 0': (text) => `"${base64(text)}"`,
+  'base64, alignment 1': (text) => `"${base64(`(${text}:z`)}"`,
+  'base64, alignment 2': (text) => `"${base64(`u:${text}:z`)}"`,
+  base64url: (text) => Buffer.from(`>>?${text}>>?`).toString('base64url'),
+  'json in base64': (text) => base64(JSON.stringify({ a: text })),
+  'url in base64': (text) => base64(`x=${encodeURIComponent(text)}`),
+  'base64 in a url': (text) => `?x=${encodeURIComponent(base64(text))}`,
+}
+
+/** Everything that can be read in a text, whichever way it is encoded. */
+function* readings(text: string): Generator<string> {
+  yield text
+  yield text.replaceAll(/\\+(["\\/])/g, '$1')
+  yield decodeURIComponent(text.replaceAll(/%(?![0-9A-Fa-f]{2})/g, '%25'))
+  for (const [run] of text.matchAll(/[A-Za-z0-9+/_%-]{16,}/g)) {
+    const unescaped = decodeURIComponent(run.replaceAll(/%(?![0-9A-Fa-f]{2})/g, '%25'))
+    yield Buffer.from(run, 'hex').toString('latin1')
+    for (const skipped of [0, 1, 2, 3]) {
+      const decoded = Buffer.from(unescaped.slice(skipped), 'base64').toString('latin1')
+      yield decoded
+      yield decoded.replaceAll(/\\+(["\\/])/g, '$1')
+      yield decodeURIComponent(decoded.replaceAll(/%(?![0-9A-Fa-f]{2})/g, '%25'))
+    }
+  }
+}
+
+const canBeRead = (secret: string, text: string): boolean =>
+  [...readings(text)].some((reading) => reading.includes(secret))
+
+const maskOf = (values: Readonly<Record<string, string>>): SecretMask => {
+  const mask = new SecretMask()
+  mask.addEnvironment(values)
+  return mask
+}
+
+describe.each(Object.entries(ENCODINGS))('a secret of the environment in %s', (_, encode) => {
+  test.each(Object.entries(SECRETS))('%s', (name, secret) => {
+    const mask = maskOf({ [name]: secret })
+    const text = encode(secret)
+    expect(canBeRead(secret, text)).toBe(true)
+    const masked = mask.text(text)
+    expect(canBeRead(secret, masked), masked).toBe(false)
+    expect(Buffer.from(mask.bytes(Buffer.from(text))).toString()).toBe(masked)
+    expect(masked.length).toBe(text.length)
+    // A replay that has the placeholder, and one that has the secret, come to the same.
+    expect(mask.text(encode(mask.text(secret)))).toBe(masked)
+    expect(mask.text(masked)).toBe(masked)
+  })
+})
+
+const KEYS = [
+  `sk-${letters}`,
+  `ghp_${letters.slice(0, 36)}`,
+  `glpat-${letters.slice(0, 20)}`,
+  `AKIA${letters.toUpperCase().slice(0, 16)}`,
+  `AIza${letters.slice(0, 35)}`,
+  `npm_${letters.slice(0, 36)}`,
+]
+
+test.each(
+  Object.entries(ENCODINGS).flatMap(([name, encode]) =>
+    KEYS.map((key) => [name, key.slice(0, 4), key, encode] as const),
+  ),
+)('in %s, a key that nobody knew is found by its shape: %s…', (_, __, key, encode) => {
+  const text = encode(key)
+  const masked = new SecretMask().text(text)
+  expect(canBeRead(key.slice(6), text)).toBe(true)
+  expect(canBeRead(key.slice(6), masked), masked).toBe(false)
+  expect(masked.length).toBe(text.length)
+  expect(new SecretMask().text(masked)).toBe(masked)
+})
+
+const random = letters.slice(0, 24)
+test.each([
+  `{"api_key": "${random}"}`,
+  `{"accessToken":"${random}"}`,
+  JSON.stringify({ arguments: JSON.stringify({ client_secret: random }) }),
+  `password=${random}&x=1`,
+  `X-Auth-Token: ${random}`,
+  `Authorization: Bearer ${random}`,
+  `const apiKey = '${random}'`,
+  `export SERVICE_TOKEN=${random}`,
+  `a?q=1&x=api_key%3D${random}`,
+  `secret: ${'0123456789abcdef'.repeat(2)}`,
+])('a random value after a name is hidden there and from then on: %s', (text) => {
+  const mask = new SecretMask()
+  const value = text.includes(random) ? random : '0123456789abcdef'.repeat(2)
+  const masked = mask.text(text)
+  expect(masked).not.toContain(value)
+  expect(masked.length).toBe(text.length)
+  expect(mask.text(`now ${value} alone, and ${base64(`u${value}`)}`)).not.toContain(value)
+  expect(mask.text(masked)).toBe(masked)
+})
+
+test.each([
+  '{"next_page_token":"aB3dE6gH9jK2mN5pQ8sT1vW4"}',
+  '{"cacheKey":"aB3dE6gH9jK2mN5pQ8sT1vW4"}',
+  '{"id":"aB3dE6gH9jK2mN5pQ8sT1vW4"}',
+  'const tokenProvider = createTokenProviderForOAuth2Flow',
+  '"integrity": "sha512-aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e"',
+  'apiKey: process.env.SOME_LONG_VARIABLE_NAME_2',
+])('%s stays', (text) => {
+  expect(new SecretMask().text(text)).toBe(text)
+})
+
+describe('compressed', () => {
+  const secret = `sk-${letters}`
+  const text = JSON.stringify({
+    text: `some words and ${secret} `.repeat(3),
+    more: 'x'.repeat(400),
+  })
+  const masked = maskOf({ MODEL_API_KEY: secret }).text(text)
+
+  test.each([
+    ['gzip', gzipSync, gunzipSync],
+    ['deflate', deflateSync, inflateSync],
+  ] as const)('%s: an answer can be unpacked, and is as long as before', (_, pack, unpack) => {
+    const mask = maskOf({ MODEL_API_KEY: secret })
+    const answer = Buffer.from(mask.body(RESULT, pack(text)))
+    expect(unpack(answer).toString()).toBe(masked)
+    expect(answer.length).toBe(pack(text).length)
+    const head = Buffer.from(
+      `HTTP/1.1 200 OK\r\ncontent-encoding: ${_}\r\ncontent-length: ${pack(text).length}\r\n\r\n`,
+    )
+    const whole = Buffer.from(mask.body(RESULT, Buffer.concat([head, pack(text)])))
+    expect(unpack(whole.subarray(head.length)).toString()).toBe(masked)
+  })
+
+  test('in chunks of HTTP/1.1, the lengths of the chunks stay', () => {
+    const packed = gzipSync(text)
+    const parts = [packed.subarray(0, 10), packed.subarray(10)]
+    const framed = (pieces: readonly Uint8Array[]): Buffer =>
+      Buffer.concat([
+        Buffer.from(
+          'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n',
+        ),
+        ...pieces.flatMap((piece) => [
+          Buffer.from(`${piece.length.toString(16)}\r\n`),
+          piece,
+          Buffer.from('\r\n'),
+        ]),
+        Buffer.from('0\r\n\r\n'),
+      ])
+    const given = framed(parts)
+    const answer = Buffer.from(maskOf({ MODEL_API_KEY: secret }).body(RESULT, given))
+    const start = answer.indexOf('\r\n\r\n') + 4
+    const content = Buffer.concat([
+      answer.subarray(start + 3, start + 13),
+      answer.subarray(answer.indexOf('\r\n', start + 15) + 2),
+    ])
+    expect(gunzipSync(content).toString()).toBe(masked)
+    expect(answer.length).toBe(given.length)
+  })
+
+  test('a request is the same at any level, with the secret and with its placeholder', () => {
+    const mask = maskOf({ MODEL_API_KEY: secret })
+    const expected = Buffer.from(mask.bytes(gzipSync(text, { level: 1 })))
+    expect(gunzipSync(expected).toString()).toBe(masked)
+    for (const level of [1, 6, 9])
+      for (const content of [text, masked])
+        expect(expected.equals(mask.bytes(gzipSync(content, { level })))).toBe(true)
+    const brotli = Buffer.from(mask.bytes(brotliCompressSync(text), 'br'))
+    expect(brotli.equals(mask.bytes(brotliCompressSync(masked), 'br'))).toBe(true)
+    expect(brotli.equals(brotliCompressSync(text))).toBe(false)
+  })
+
+  test('what is around compressed parts stays, and every part is masked', () => {
+    const mask = maskOf({ MODEL_API_KEY: secret })
+    const parts = [
+      `head ${secret}\r\n\r\n`,
+      gzipSync(text),
+      '\r\nbetween\r\n',
+      gzipSync(`x${text}`),
+    ]
+    const given = Buffer.concat(parts.map((part) => Buffer.from(part as string)))
+    for (const masked of [mask.bytes(given), mask.body(RESULT, given)].map((each) =>
+      Buffer.from(each),
+    )) {
+      expect(masked.toString('latin1')).toContain('head sk-retake-hidden')
+      expect(masked.toString('latin1')).toContain('\r\nbetween\r\n')
+      const magic = Buffer.from([0x1f, 0x8b, 0x08])
+      const first = masked.indexOf(magic)
+      const second = masked.indexOf(magic, masked.indexOf('between'))
+      expect(gunzipSync(masked.subarray(first, masked.indexOf('\r\nbetween'))).toString()).toBe(
+        mask.text(text),
+      )
+      expect(gunzipSync(masked.subarray(second)).toString()).toBe(mask.text(`x${text}`))
+    }
+    expect(mask.body(RESULT, given).length).toBe(given.length)
+  })
+
+  test('bytes that only start like gzip stay as they are', () => {
+    const bytes = Buffer.from([0x1f, 0x8b, 0x08, 1, 2, 3, 4, 5, 6, 7, 8])
+    expect(new SecretMask().bytes(bytes)).toBe(bytes)
+  })
+})
+
+describe('cut by the borders of chunks', () => {
+  const secret = `sk-${letters}`
+  /** This many characters of a secret that is cut may stay; fewer than a secret has. */
+  const STAYS = 7
+  const fragments = Array.from({ length: secret.length - STAYS }, (_, at) =>
+    secret.slice(at, at + STAYS + 1),
+  ).filter((fragment) => !'retake-hidden'.includes(fragment))
+
+  test('no more than seven characters of a secret stay, wherever it is cut', () => {
+    const text = `{"before":1,"text":"it is ${secret} now","after":2}`
+    const start = text.indexOf(secret)
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat(text.length), { maxLength: 12 }),
+        fc.boolean(),
+        (cuts, isKnown) => {
+          const mask = isKnown ? maskOf({ MODEL_API_KEY: secret }) : new SecretMask()
+          const borders = [0, ...cuts.toSorted((a, b) => a - b), text.length]
+          const masked = borders.slice(1).map((end, at) => {
+            const piece = text.slice(borders[at], end)
+            const result = Buffer.from(mask.body(CHUNK, Buffer.from(piece))).toString()
+            expect(result.length).toBe(piece.length)
+            return result
+          })
+          const all = masked.join('')
+          const isWhole = cuts.every((cut) => cut <= start || cut >= start + secret.length)
+          expect(isWhole ? all : mask.text(text)).toBe(mask.text(text))
+          const left = isKnown ? fragments.filter((fragment) => all.includes(fragment)) : []
+          expect(left).toEqual([])
+          expect(all).not.toContain(secret)
+        },
+      ),
+    )
+  })
+
+  test('a secret that a model streams in a few letters at a time is hidden', () => {
+    const mask = maskOf({ MODEL_API_KEY: secret })
+    const pieces = secret.match(/.{1,4}/g) ?? []
+    const events = ['Use ', ...pieces, ' now.'].map(
+      (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+    )
+    const masked = events.map((event) =>
+      Buffer.from(mask.body(CHUNK, Buffer.from(event))).toString(),
+    )
+    const said = masked.map(
+      (event) =>
+        (JSON.parse(event.slice(6)) as { choices: [{ delta: { content: string } }] }).choices[0]
+          .delta.content,
+    )
+    expect(said.join('').length).toBe(`Use ${secret} now.`.length)
+    for (const fragment of fragments) expect(said.join('')).not.toContain(fragment)
+  })
+})
+
+test('a tape of an older recorder is compared as it was recorded', () => {
+  const mask = new SecretMask([])
+  mask.addEnvironment(SECRETS)
+  const secret = SECRETS.MODEL_API_KEY ?? ''
+  expect(mask.text(base64(secret))).toBe(base64(secret))
+  expect(mask.text(secret)).not.toContain(letters)
+  expect(mask.text(`{"api_key":"${random}"}`)).toContain(random)
+})

@@ -1,0 +1,113 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import path from 'node:path'
+import { RECEIPTS_FLAG } from '@retake/tape/format'
+import { errors } from './errors.js'
+import { natives } from './natives.js'
+import { disk } from './overlay/disk.js'
+import { outsideRuns } from './scope.js'
+import { stateFolder } from './state-folder.js'
+
+/**
+ * Purposes of the ed25519 keys of this machine and user. `seal` signs recordings and receipts,
+ * `approval` the decisions of people; a program that records can use the first one only.
+ */
+export const KEY_PURPOSES = ['seal', 'approval'] as const
+export type KeyPurpose = (typeof KEY_PURPOSES)[number]
+
+/** The private key, in the state folder, which guarded tools cannot read. */
+export const keyFileOf = (purpose: KeyPurpose): string =>
+  path.join(
+    outsideRuns(() => stateFolder(natives.env)),
+    `${purpose}-key.pem`,
+  )
+
+/** Beside it, for programs that only check signatures. */
+const publicFileOf = (purpose: KeyPurpose): string => keyFileOf(purpose).replace(/pem$/, 'pub.pem')
+
+/** The private key for a purpose; undefined if there is none. */
+export function ownKey(purpose: KeyPurpose): KeyObject | undefined {
+  return outsideRuns(() => {
+    const file = keyFileOf(purpose)
+    let pem: string
+    try {
+      pem = disk.readFileSync(file, 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw errors.SIGNING_KEY_UNREADABLE(file, error)
+    }
+    try {
+      return ed25519Key(pem)
+    } catch (error) {
+      throw errors.SIGNING_KEY_UNREADABLE(file, error)
+    }
+  })
+}
+
+/** A private ed25519 key from its PEM text. */
+export function ed25519Key(pem: string): KeyObject {
+  const key = createPrivateKey(pem)
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`it is a key for ${key.asymmetricKeyType}, not for ed25519`)
+  return key
+}
+
+/** The same, created if there is none. */
+export const ownOrNewKey = (purpose: KeyPurpose): KeyObject =>
+  ownKey(purpose) ?? outsideRuns(() => storeKey(purpose, generateKeyPairSync('ed25519').privateKey))
+
+/**
+ * The key that signs the seal of a run with these flags; undefined if it is not signed. A branch in
+ * a sandbox may have no key: then its seal is not signed, which every check of it says.
+ */
+export function sealKeyFor(flags: readonly string[]): KeyObject | undefined {
+  if (!flags.includes(RECEIPTS_FLAG)) return undefined
+  try {
+    return ownOrNewKey('seal')
+  } catch {
+    return undefined
+  }
+}
+
+/** Stores a private key where there is none. Returns the stored one: another process may have been faster. */
+export function storeKey(purpose: KeyPurpose, key: KeyObject): KeyObject {
+  const file = keyFileOf(purpose)
+  const partial = `${file}.${natives.randomBytes(6).toString('hex')}`
+  try {
+    disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    disk.writeFileSync(partial, key.export({ type: 'pkcs8', format: 'pem' }), {
+      mode: 0o600,
+      flag: 'wx',
+    })
+    try {
+      disk.linkSync(partial, file)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const stored = ownKey(purpose) ?? key
+    const shared = createPublicKey(stored).export({ type: 'spki', format: 'pem' })
+    disk.writeFileSync(publicFileOf(purpose), shared, { mode: 0o644 })
+    return stored
+  } catch (error) {
+    throw errors.SIGNING_KEY_UNREADABLE(file, error)
+  } finally {
+    disk.rmSync(partial, { force: true })
+  }
+}
+
+/** The public key for a purpose as PEM, without the private one; undefined if there is none. */
+export function ownPublicKey(purpose: KeyPurpose): string | undefined {
+  return outsideRuns(() => {
+    try {
+      return disk.readFileSync(publicFileOf(purpose), 'utf8')
+    } catch {
+      return undefined
+    }
+  })
+}
+
+/** A public key as tapes and receipts have it: its 32 bytes in base64. Throws if it is not one of ed25519. */
+export function publicKeyText(key: KeyObject | string): string {
+  const { crv, x } = createPublicKey(key).export({ format: 'jwk' })
+  if (crv !== 'Ed25519' || x === undefined) throw new Error('it is not a key for ed25519')
+  return Buffer.from(x, 'base64url').toString('base64')
+}

@@ -1,0 +1,119 @@
+/** Masks a text, and one piece without the others; see `SecretMask`. */
+interface PieceMask {
+  text(text: string): string
+  piece(bytes: Uint8Array): Uint8Array
+}
+
+/**
+ * Masks the pieces of a stream, such as the chunks of an answer or the output of a program. A secret
+ * may be cut by the border of two pieces, or be spread over the events of a model's answer, each
+ * with a few letters. The end of what came before is looked at again together with each
+ * piece; what is hidden has the length of the secret, so its parts fall where they belong.
+ *
+ * A piece is written before the agent sees it and never waits for the next one. Not promised: of a secret
+ * that is cut, up to seven characters at its start may stay, because nothing else shows that
+ * a secret begins there.
+ */
+export class StreamMask {
+  #previous = ''
+  #previousSaid = ''
+
+  constructor(readonly mask: PieceMask) {}
+
+  /** For the live part of a run whose first part was served. */
+  continuedBy(mask: PieceMask): StreamMask {
+    const next = new StreamMask(mask)
+    next.#previous = this.#previous
+    next.#previousSaid = this.#previousSaid
+    return next
+  }
+
+  /** Returns the same object if it contains no secret. */
+  bytes(bytes: Uint8Array): Uint8Array {
+    if (bytes.length === 0) return bytes
+    const whole = this.mask.piece(bytes)
+    const given = latin1(whole)
+    const raw = whole === bytes ? given : latin1(bytes)
+    const masked = this.#acrossEvents(this.#acrossPieces(given, raw))
+    return masked === given ? whole : Buffer.from(masked, 'latin1')
+  }
+
+  #acrossPieces(masked: string, raw: string): string {
+    const previous = this.#previous
+    const all = previous === '' ? raw : previous + raw
+    this.#previous = all.slice(unfinishedFrom(all))
+    if (previous === '') return masked
+    const head = masked.slice(0, HEAD_MAX)
+    const both = this.mask.text(previous + head)
+    // Another length, of an escaped secret: the parts of it are unknown.
+    if (both.length !== previous.length + head.length) return masked
+    const until = head.length === masked.length ? head.length : HEAD_MAX / 2
+    return both.slice(previous.length, previous.length + until) + masked.slice(until)
+  }
+
+  /** Texts of a model's answer, put together. */
+  #acrossEvents(piece: string): string {
+    if (!hasEvents(piece)) return piece
+    const previous = this.#previousSaid
+    return maskSaid(piece, (said) => {
+      const all = previous + said
+      this.#previousSaid = all.slice(Math.max(unfinishedFrom(all), all.length - HEAD_MAX))
+      const masked = this.mask.text(all)
+      return masked.length === all.length ? masked.slice(previous.length) : said
+    })
+  }
+}
+
+/** Masks the texts of a model's answer as one text. One that gets another length stays. */
+export function maskSaid(piece: string, mask: (said: string) => string): string {
+  const said = [...piece.matchAll(SAID)].map(({ 0: all, 1: text = '', index }) => {
+    const end = index + all.length - 1
+    return { start: end - text.length, end, text }
+  })
+  if (said.length === 0) return piece
+  const all = said.map(({ text }) => text).join('')
+  const masked = mask(all)
+  if (masked === all || masked.length !== all.length) return piece
+  let result = ''
+  let [from, at] = [0, 0]
+  for (const { start, end, text } of said) {
+    result += piece.slice(from, start) + masked.slice(at, at + text.length)
+    from = end
+    at += text.length
+  }
+  return result + piece.slice(from)
+}
+
+/** So much of a piece is looked at together with what came before it. */
+const HEAD_MAX = 8192
+/** Names before a value. */
+const NAME_MAX = 80
+
+/** True for events of a stream, as providers send them, and for lines of JSON. */
+const hasEvents = (piece: string): boolean =>
+  piece.startsWith('data:') ||
+  piece.startsWith('event:') ||
+  (piece.startsWith('{') && piece.endsWith('}\n')) ||
+  piece.includes('\ndata:') ||
+  piece.includes('"delta"')
+
+/** Members with content, in the streams of the providers. */
+const SAID =
+  /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output_text|response)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
+
+/** Position from which a text may contain the start of something that continues. */
+function unfinishedFrom(text: string): number {
+  const key = text.lastIndexOf('-----BEGIN ')
+  if (key >= 0 && text.length - key < HEAD_MAX && !text.includes('-----END ', key)) return key
+  const from = Math.max(0, text.length - HEAD_MAX)
+  let at = text.length
+  while (at > from && !isBreak(text.charCodeAt(at - 1))) at -= 1
+  return Math.max(0, at - NAME_MAX)
+}
+
+/** White space, quotes and brackets, which no token has. */
+const isBreak = (code: number): boolean =>
+  code <= 32 || code === 34 || code === 39 || code === 60 || code === 62
+
+const latin1 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')

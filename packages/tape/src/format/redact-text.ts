@@ -1,0 +1,303 @@
+import { decodeBase64, encodeBase64 } from './known-values.js'
+import { maskKeys, maskPhrases } from './key-shapes.js'
+
+/**
+ * Rules that find secrets by their text alone, without knowing them: keys by their shape, also
+ * inside base64, hex and URLs, and random values after a name like `api_key`.
+ *
+ * Every body that is recorded comes through here. Long runs of letters and digits are rare in
+ * most texts, so almost everything looks only at those.
+ *
+ * Not promised: a key that is encoded twice is found only where URLs contain base64.
+ */
+export function redactText(text: string, onNamed?: OnNamed): string {
+  // Web tokens have dots; all others are inside one run.
+  const hasDots = text.includes('.eyJ') || (text.includes('29.') && text.includes('ya29.'))
+  const masked = maskEscaped(hasDots ? maskKeys(text) : maskPhrases(text))
+  let redacted = ''
+  let from = 0
+  let end = 0
+  for (let start = startOfRun(masked, 0); start >= 0; start = startOfRun(masked, end)) {
+    end = endOfRun(masked, start)
+    const found = masked.slice(start, end)
+    const word = hasDots ? found : maskKeys(found)
+    const hidden = hideNamed(masked, start, word, onNamed) ?? hideEncoded(word)
+    if (hidden === found) continue
+    redacted += masked.slice(from, start) + hidden
+    from = end
+  }
+  return from === 0 ? masked : redacted + masked.slice(from)
+}
+
+/** The placeholder of a value that was found by the name before it; it is as long as the value. */
+export type OnNamed = (name: string, value: string) => string
+
+// ── runs ────────────────────────────────────────────────────────────────────
+
+/** Nothing shorter is a key. */
+const SHORTEST_RUN = 16
+/** Nothing shorter is random enough. */
+const SHORTEST_VALUE = 20
+const IN_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[A-Za-z0-9+/_-]/.test(String.fromCharCode(code)) ? 1 : 0,
+)
+const isInRun = (code: number): boolean => code < 128 && IN_RUN[code] === 1
+
+/** Start of the next long run at or after `from`; -1 if there is none. Most characters of a text are skipped. */
+function startOfRun(text: string, from: number): number {
+  const { length } = text
+  let at = from + SHORTEST_RUN - 1
+  while (at < length) {
+    if (!isInRun(text.charCodeAt(at))) {
+      at += SHORTEST_RUN
+      continue
+    }
+    let start = at
+    while (start > from && isInRun(text.charCodeAt(start - 1))) start -= 1
+    if (at - start >= SHORTEST_RUN - 1) return start
+    at = start + SHORTEST_RUN - 1
+  }
+  return -1
+}
+
+function endOfRun(text: string, start: number): number {
+  let end = start + SHORTEST_RUN
+  while (end < text.length && isInRun(text.charCodeAt(end))) end += 1
+  return end
+}
+
+// ── random values after a name ──────────────────────────────────────────────
+
+const SECRET_NAME =
+  /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
+/** Short words that mean a secret only as a whole word between underscores. */
+const SECRET_WORD =
+  /(?:^|[_-])(?:pass|pwd|pw|jwt|auth|pin|sk|otp|totp|bearer|hmac|salt|creds?|signing)(?:$|[_-])/i
+const NOT_SECRET =
+  /^(npm_|PATH$|PWD$|OLDPWD$|.*KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
+/** A secret word with one of these after it names a setting: `SSH_AUTH_SOCK`, `AUTH_URL`. */
+const SETTING =
+  /[_-](?:url|uri|host|port|type|mode|method|file|path|dir|sock|socket|name|user|username|ttl|timeout|enabled|disabled|length|size|count|limit|rounds|required|provider|scheme|domain|agent_pid)$/i
+
+/** True if a variable of this name probably contains a secret. */
+export const looksSecret = (name: string): boolean =>
+  !NOT_SECRET.test(name) &&
+  (SECRET_NAME.test(name) || (SECRET_WORD.test(name) && !SETTING.test(name)))
+
+/** Names in bodies whose values only look like secrets. */
+const NOT_SECRET_IN_TEXT =
+  /public|page|next|prev|cursor|cache|idempoten|partition|sort|primary|foreign|continuation|sync|fingerprint|keyboard|keyword|keyframe|monkey|[_-]?ids?$|hash|digest|sha\d|integrity|checksum|etag|^keys?$|\.(?:[cm]?[jt]sx?|json|md|py|go|rs|rb|html|css|ya?ml|toml|lock|txt|tape)$/i
+
+const ESCAPED_NAME =
+  /([A-Za-z][\w.-]{1,63})(?:\\*["'`]|%22|%5C)*\s{0,4}(?:=>|[:=]|%3[AD])\s{0,4}(?:\\*["'`]|%22|%20|%5C)*(?:(?:bearer|basic|token)(?:\s|%20))?$/i
+const SCHEME = /(?:bearer|basic|token)\s$/i
+
+/** `api_key` in `"api_key": "`, `api_key=` and `api_key: Bearer `; empty if there is none. */
+function nameBefore(text: string, start: number): string {
+  let at = start - 1
+  if (text[at] === ' ' && SCHEME.test(text.slice(Math.max(0, start - 8), start)))
+    at = start - (SCHEME.exec(text.slice(start - 8, start))?.[0].length ?? 0) - 1
+  at = skipBack(text, at, QUOTE)
+  const sign = skipBack(text, at, SIGN)
+  if (sign === at) return ''
+  const end = skipBack(text, sign, QUOTE)
+  return text.slice(skipBack(text, end, NAME) + 1, end + 1)
+}
+
+/** Kinds of characters before a value. */
+const [QUOTE, SIGN, NAME] = [1, 2, 4]
+const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/["'`\\ \t]/.test(character)) return QUOTE
+  return /[>=:]/.test(character) ? SIGN : /[\w.-]/.test(character) ? NAME : 0
+})
+
+/** Position before the characters of one kind that end at `at`; names are the longest. */
+function skipBack(text: string, at: number, kind: number): number {
+  let before = at
+  const last = Math.max(-1, at - 64)
+  while (before > last && (KINDS[text.charCodeAt(before) & 127] ?? 0) === kind) before -= 1
+  return before
+}
+
+/** Undefined if the run has no name before it, or does not look random. */
+function hideNamed(
+  text: string,
+  start: number,
+  run: string,
+  onNamed: OnNamed | undefined,
+): string | undefined {
+  // The end of an escape before the value reads like a part of it.
+  const escape = text[start - 1] === '%' ? 2 : 0
+  const value = run.slice(escape)
+  if (value.length < SHORTEST_VALUE || !MAY_PRECEDE.has(text[start - 1] ?? '')) return undefined
+  const name =
+    escape > 0
+      ? (ESCAPED_NAME.exec(text.slice(Math.max(0, start - 96), start + escape))?.[1] ?? '')
+      : nameBefore(text, start)
+  if (name === '' || !namesSecret(name) || !isRandom(value)) return undefined
+  const hidden = onNamed?.(name, value) ?? `retake-hidden-${name}`.slice(0, value.length)
+  return run.slice(0, escape) + hidden.padEnd(value.length, 'x')
+}
+
+const known = new Map<string, boolean>()
+const KNOWN_MAX = 1000
+
+/** Bodies have the same names again and again. */
+function namesSecret(name: string): boolean {
+  let verdict = known.get(name)
+  if (verdict !== undefined) return verdict
+  verdict = (looksSecret(name) || /^authorization$/i.test(name)) && !NOT_SECRET_IN_TEXT.test(name)
+  if (known.size < KNOWN_MAX) known.set(name, verdict)
+  return verdict
+}
+
+const MAY_PRECEDE = new Set(['"', "'", '`', '=', ':', ' ', '\t', '%', '>'])
+
+/**
+ * True for letters of both cases mixed with digits, and for 32 hexadecimal digits. Names in code
+ * change between the kinds of characters much less often than random text.
+ */
+function isRandom(value: string): boolean {
+  if (value.includes('retake-h') || value.startsWith('eyJ') || UUID.test(value)) return false
+  if (/^[\da-f]{32,}$/i.test(value)) return /\d/.test(value) && /[a-f]/i.test(value)
+  if (!/[A-Z]/.test(value) || !/[a-z]/.test(value) || !/\d/.test(value)) return false
+  let changes = 0
+  for (let at = 1; at < value.length; at++)
+    if (kindOf(value.charCodeAt(at)) !== kindOf(value.charCodeAt(at - 1))) changes += 1
+  return changes >= value.length * CHANGES_MIN
+}
+
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+const CHANGES_MIN = 0.35
+const kindOf = (code: number): number => (code >= 97 ? 3 : code >= 65 ? 2 : code >= 48 ? 1 : 0)
+
+// ── keys inside base64 and hex ──────────────────────────────────────────────
+
+const PREFIXES =
+  'sk- sk_live_ sk_test_ rk_live_ rk_test_ ghp_ gho_ ghs_ ghu_ ghr_ github_pat_ glpat- xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- whsec_ GOCSPX- pypi- lin_api_ dop_v1_ shpat_ hf_ npm_ gsk_ r8_ AKIA ASIA AIza ya29. -----BEGIN ://'.split(
+    ' ',
+  )
+/** The shortest key, in base64. */
+const SHORTEST_ENCODED = 26
+const SHORTEST_HEX = 38
+/** Characters of a run that are decoded around the start of a key; private keys are the longest. */
+const DECODED_MAX = 24_000
+/** A longer run that does not start like text is an image, an archive or the like. */
+const BINARY_RUN = 4096
+
+/** First characters of each prefix in base64, by the bytes before it in its group of three. */
+const ANCHORS = new Map<number, number>()
+for (const prefix of PREFIXES)
+  for (const before of [0, 1, 2]) {
+    const bytes = new TextEncoder().encode('\0'.repeat(before) + prefix)
+    const start = Math.ceil((before * 8) / 6)
+    ANCHORS.set(anchorAt(encodeBase64(bytes, false), start), before)
+  }
+const ANCHOR_TABLE = new Uint8Array(1 << 16)
+for (const anchor of ANCHORS.keys()) ANCHOR_TABLE[anchor & 0xffff] = 1
+
+/** Three characters as a number. */
+function anchorAt(text: string, at: number): number {
+  return (text.charCodeAt(at) << 14) ^ (text.charCodeAt(at + 1) << 7) ^ text.charCodeAt(at + 2)
+}
+
+/** A run of characters with the keys hidden that it contains in base64 or hex. */
+function hideEncoded(run: string): string {
+  if (run.length < SHORTEST_ENCODED) return run
+  if (run.length >= SHORTEST_HEX && HEX.test(run)) return hideInHex(run)
+  if (run.length > BINARY_RUN && isBinary(decodeBase64(run.slice(0, 96)))) return run
+  let hidden = run
+  let from = 0
+  for (let at = 0; at + SHORTEST_ENCODED - 4 < run.length; at++) {
+    const anchor = anchorAt(run, at)
+    if (ANCHOR_TABLE[anchor & 0xffff] === 0) continue
+    const before = ANCHORS.get(anchor)
+    if (before === undefined) continue
+    // One group more: a letter before a prefix makes it a part of a word.
+    const exact = at - ([0, 2, 3][before] ?? 0)
+    const start = exact >= from + 4 ? exact - 4 : exact
+    if (start < from) continue
+    const piece = hidden.slice(start, start + DECODED_MAX)
+    const masked = maskInside(piece)
+    if (masked === piece) continue
+    hidden = hidden.slice(0, start) + masked + hidden.slice(start + piece.length)
+    from = at + 1
+  }
+  return hidden
+}
+
+/** Base64 that starts with a whole group. */
+function maskInside(base64: string): string {
+  const bytes = decodeBase64(base64)
+  const text = latin1(bytes)
+  const masked = maskKeys(text)
+  if (masked === text) return base64
+  const whole = Math.floor(base64.length / 4) * 4
+  const encoded = encodeBase64(bytesOf(masked), /[-_]/.test(base64))
+  return encoded.slice(0, base64.length).padEnd(base64.length, base64.slice(whole) || 'A')
+}
+
+const HEX = /^(?:[\da-f]+|[\dA-F]+)$/
+
+function hideInHex(run: string): string {
+  for (const skipped of [0, 1]) {
+    const digits = run.slice(skipped, run.length - ((run.length - skipped) % 2))
+    const text = digits.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16)))
+    const masked = maskKeys(text)
+    if (masked === text) continue
+    const hex = Array.from(masked, (character) =>
+      character.charCodeAt(0).toString(16).padStart(2, '0'),
+    ).join('')
+    const isUpper = /[A-F]/.test(run)
+    return (
+      run.slice(0, skipped) + (isUpper ? hex.toUpperCase() : hex) + run.slice(skipped + hex.length)
+    )
+  }
+  return run
+}
+
+const isBinary = (bytes: Uint8Array): boolean =>
+  bytes.some((byte) => byte < 9 || (byte > 13 && byte < 32) || byte === 127)
+
+function latin1(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 0x2000)
+    text += String.fromCharCode(...bytes.subarray(at, at + 0x2000))
+  return text
+}
+
+const bytesOf = (text: string): Uint8Array =>
+  Uint8Array.from(text, (character) => character.charCodeAt(0))
+
+// ── keys in URLs ────────────────────────────────────────────────────────────
+
+/** Most keys are the same in a URL; passwords of addresses and private keys are not. */
+function maskEscaped(text: string): string {
+  if (!text.includes('%')) return text
+  // The digits of an escape are not a part of the word that follows it.
+  let masked = text.replaceAll(AFTER_ESCAPE, (run) => maskKeys(run))
+  if (/%3a%2f%2f/i.test(masked)) masked = masked.replaceAll(ESCAPED_PASSWORD, hideEscaped)
+  if (masked.includes('PRIVATE')) masked = masked.replaceAll(ESCAPED_KEY, hideEscaped)
+  return masked
+}
+
+const AFTER_ESCAPE = /(?<=%[\da-f]{2})[\w.-]{16,}/gi
+const ESCAPED_PASSWORD =
+  /(%3a%2f%2f(?:[\w.~+-]|%(?!40|3a)[\da-f]{2}){0,64}%3a)((?:[\w.~!*'()-]|%(?!40)[\da-f]{2}){3,128})(?=%40)/gi
+const ESCAPED_KEY =
+  /(-----BEGIN(?:(?:%20|\+)[A-Z]{1,12}){0,3}(?:%20|\+)PRIVATE(?:%20|\+)KEY(?:(?:%20|\+)BLOCK)?-----)([^-]{16,32768})(?=-----END)/g
+
+/** As if it had been masked before it was escaped: a program that has the placeholder escapes that. */
+function hideEscaped(_: string, before: string, secret: string): string {
+  if (secret.startsWith('retake-h')) return before + secret
+  if (before.startsWith('-----'))
+    return (
+      before +
+      secret
+        .replaceAll(/%2b|%2f|%3d/gi, 'x')
+        .replaceAll(/%[\da-f]{2}|[A-Za-z0-9+/=]/gi, (part) => (part.length === 3 ? part : 'x'))
+    )
+  const { length } = secret.replaceAll(/%[\da-f]{2}/gi, '.')
+  return before + 'retake-hidden'.slice(0, length).padEnd(length, 'x')
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { withoutMarkdown } from './readable-value.js'
+
+test.each([
+  ['**Your total** is *36* EUR', 'Your total is 36 EUR'],
+  ['# Plan\n\n- first `step`\n* second\n> quoted', 'Plan\n\nfirst step\nsecond\nquoted'],
+  ['See [the docs](https://x.test/a) and ![a chart](c.png).', 'See the docs and a chart.'],
+  ['```js\nrun()\n```', '\nrun()\n'],
+  ['__bold__ and _italic_, ~~gone~~', 'bold and italic, gone'],
+])('%j is shown as its words', (text, words) => {
+  expect(withoutMarkdown(text)).toBe(words)
+})
+
+test.each([
+  '2*3*4 = 24',
+  'a * b * c',
+  'get_price and my_long_name',
+  '1. first',
+  'x ** y',
+  '-1',
+  '#1182',
+])('%j is not Markdown', (text) => {
+  expect(withoutMarkdown(text)).toBe(text)
+})
+
+test('marks without an end take no time', () => {
+  const startedAt = performance.now()
+  for (const mark of ['*', '_', '`', '[', '~~', '**a ']) withoutMarkdown(mark.repeat(200_000))
+  expect(performance.now() - startedAt).toBeLessThan(500)
+})

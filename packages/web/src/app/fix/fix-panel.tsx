@@ -1,0 +1,294 @@
+import { localDateTime, plural, type UnifiedLine } from '@retake/tape/present'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { AppliedFixView, FixView, RunFix } from '../../model/run-fix.js'
+import type { RunHead } from '../../model/run-source.js'
+import { StepName } from '../blame/role-mark.js'
+import { useCommands } from '../commands/commands.js'
+import { Badge, type BadgeProps } from '../design/badge.js'
+import { Button } from '../design/button.js'
+import { CheckIcon } from '../design/icons.js'
+import { ErrorNote, ImportedNote, Spinner } from '../design/notes.js'
+import { copyAndSay, CopyCommand } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
+import { useList } from '../run/use-selection.js'
+import { type LiveActions, useBackend, useRefresh } from '../sources/backend.js'
+import { FieldSection } from '../step/field.js'
+import { indexed } from '../step/text-parts.js'
+import { VisibleText } from '../step/text.js'
+
+/** The result of the last `retake fix`; null if there is none. */
+function useFix(run: Run) {
+  return useQuery({
+    queryKey: ['fix', run.id],
+    queryFn: async () => (await run.source.fix()) ?? null,
+    enabled: run.head.status !== 'recording',
+    refetchOnWindowFocus: 'always',
+  })
+}
+
+/** After a fix was searched, applied or undone, or when the connection was lost in the meantime. */
+const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
+  change.type === 'fix' || (change.type === 'connection' && change.state === 'open') ? 0 : undefined
+
+/** Only the user knows what passing means, unless the run ended with an error. */
+function fixCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
+  const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
+  return `npx retake fix ${id}${isWrong ? '' : " --oracle 'stdout:/what it should say/'"}`
+}
+
+export function useFixCommands(run: Run): void {
+  useRefresh('fix', delayOf)
+  const { list, show } = useList()
+  useCommands((add) => {
+    const isOn = list === 'fix'
+    const title = isOn ? 'List steps' : 'Fix: changes of the source that were tried'
+    add('Look', 'fix.show', title, { keys: ['i'], words: 'repair patch diff apply undo' }, () =>
+      show(isOn ? 'steps' : 'fix'),
+    )
+    const copy = 'Copy the command that searches for a fix'
+    const disabled = run.head.recorded === 'import' ? 'the run was imported' : undefined
+    add('Share', 'fix.copy-command', copy, { disabled }, () => {
+      void copyAndSay('the command', fixCommand(run.head))
+    })
+  })
+}
+
+/** A mark beside the name of the list if a fix was proven. */
+export function FixSign({ run }: { run: Run }) {
+  const { data } = useFix(run)
+  if (data?.status !== 'fixed') return null
+  return (
+    <span className="text-good" title="A fix was proven">
+      <CheckIcon />
+    </span>
+  )
+}
+
+export function FixPanel({ run }: { run: Run }) {
+  const { data, error } = useFix(run)
+  return (
+    <section
+      aria-label="Fix"
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+      tabIndex={0}
+      className="@container h-full overflow-auto p-3"
+    >
+      {data ? (
+        <Result run={run} fix={data} />
+      ) : error !== null ? (
+        <ErrorNote error={error} />
+      ) : data === null || run.head.status === 'recording' ? (
+        <NotTried run={run} />
+      ) : (
+        <Spinner label="Reading the result" />
+      )}
+    </section>
+  )
+}
+
+function Result({ run, fix }: { run: Run; fix: RunFix }) {
+  const { headline, reason, oracle, fixes, symptoms, notes, at } = fix
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="flex flex-col gap-2">
+        <p data-testid="fix-verdict" className="text-lg font-medium wrap-anywhere">
+          <VisibleText text={headline} />
+        </p>
+        <p className="wrap-anywhere">
+          <span className="text-muted">check</span>{' '}
+          <code className="font-mono text-sm">
+            <VisibleText text={oracle} />
+          </code>
+          <span className="text-muted">: </span>
+          <VisibleText text={reason} />
+        </p>
+        {notes.length > 0 && (
+          <ul aria-label="Notes" className="flex flex-col gap-1">
+            {notes.map((note) => (
+              <li key={note} className="border-l-2 border-warning pl-2 wrap-anywhere">
+                <VisibleText text={note} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {fixes.map((each) => (
+        <Candidate key={each.id} run={run} fix={each} />
+      ))}
+      {symptoms.length > 0 && (
+        <FieldSection title="Symptoms">
+          <ul aria-label="Symptoms" className="flex flex-col gap-1.5">
+            {indexed(symptoms).map(({ index, item: { kind, step, evidence, confidence } }) => (
+              <li key={index} className="min-w-0">
+                <p className="wrap-anywhere">
+                  <span className="font-mono text-sm">{kind}</span>{' '}
+                  <span className="text-muted">({confidence})</span> <VisibleText text={evidence} />
+                </p>
+                {step !== undefined && <StepName run={run} label={step} />}
+              </li>
+            ))}
+          </ul>
+        </FieldSection>
+      )}
+      <p className="text-sm text-muted">{localDateTime(at)}</p>
+    </div>
+  )
+}
+
+const TONES = {
+  proven: 'good',
+  rejected: 'danger',
+  undecided: 'warning',
+} as const satisfies Record<FixView['verdict'], BadgeProps['tone']>
+
+/** One change with its evidence. Those that were not proven are folded. */
+function Candidate({ run, fix }: { run: Run; fix: FixView }) {
+  const { live } = useBackend()
+  const { title, verdict, reason, author, why, facts, files, isApplied } = fix
+  const isProven = verdict === 'proven'
+  return (
+    <details open={isProven} className="rounded border border-line" data-fix={fix.id}>
+      <summary className="flex cursor-pointer flex-wrap items-center gap-x-2 gap-y-1 bg-raised px-2 py-1">
+        <Badge tone={TONES[verdict]}>{verdict}</Badge>
+        <span className="min-w-0 font-medium wrap-anywhere">
+          <VisibleText text={title} />
+        </span>
+        {author === 'model' && <Badge title="A model wrote this change.">model</Badge>}
+        {isApplied && <Badge tone="accent">applied</Badge>}
+      </summary>
+      <div className="flex flex-col gap-3 border-t border-line p-2">
+        {!isProven && (
+          <p className="wrap-anywhere">
+            <VisibleText text={reason} />
+          </p>
+        )}
+        <p className="wrap-anywhere">
+          <VisibleText text={why} />
+        </p>
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5">
+          {facts.map(({ label, text }) => (
+            <div key={label} className="contents">
+              <dt className="text-muted">{label}</dt>
+              <dd className="wrap-anywhere">
+                <VisibleText text={text} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+        {files.map(({ path, lines }) => (
+          <FileDiff key={path} path={path} lines={lines} />
+        ))}
+        {live !== undefined && (isProven || isApplied) && (
+          <ApplyFix run={run} fix={fix} live={live} />
+        )}
+      </div>
+    </details>
+  )
+}
+
+const LINES: Readonly<Record<UnifiedLine['sign'], string>> = {
+  '+': 'bg-good-soft',
+  '-': 'bg-danger-soft',
+  ' ': '',
+  '@': 'bg-sunken text-muted',
+}
+
+const SIGN_NAMES: Partial<Record<UnifiedLine['sign'], string>> = { '+': 'added', '-': 'removed' }
+
+const FileDiff = ({ path, lines }: FixView['files'][number]) => (
+  <figure className="min-w-0 overflow-hidden rounded border border-line">
+    <figcaption className="truncate border-b border-line bg-raised px-2 py-0.5 font-mono text-sm">
+      {path}
+    </figcaption>
+    <div className="font-mono text-sm">
+      {indexed(lines).map(({ index, item: { sign, text } }) => (
+        <div key={index} className={`flex px-2 ${LINES[sign]}`}>
+          <span aria-hidden="true" className="w-4 shrink-0 select-none">
+            {sign === '@' ? '' : sign}
+          </span>
+          {SIGN_NAMES[sign] !== undefined && (
+            <span className="sr-only">{`${SIGN_NAMES[sign]}: `}</span>
+          )}
+          <span className="min-w-0 whitespace-pre-wrap [overflow-wrap:anywhere]">
+            <VisibleText text={sign === '@' ? text.replace(/^@ (line \d+).*/, '$1') : text} />
+          </span>
+        </div>
+      ))}
+    </div>
+  </figure>
+)
+
+interface ApplyFixProps {
+  readonly run: Run
+  readonly fix: FixView
+  readonly live: LiveActions
+}
+
+/** Changes the files of the project, or restores them. */
+function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
+  const client = useQueryClient()
+  const [state, setState] = useState<{
+    isRunning?: boolean
+    applied?: AppliedFixView
+    error?: unknown
+  }>({})
+  const { isRunning = false, applied, error } = state
+  const change = async (): Promise<void> => {
+    setState({ isRunning: true })
+    try {
+      if (isApplied) await live.undoFix(run.id, id)
+      const written = isApplied ? undefined : await live.applyFix(run.id, id)
+      setState(written === undefined ? {} : { applied: written })
+    } catch (thrown) {
+      setState({ error: thrown })
+    }
+    await client.invalidateQueries({ queryKey: ['fix', run.id] })
+  }
+  const verb = isApplied ? 'Undo' : `Apply to ${plural(files.length, 'file')}`
+  return (
+    <div className="flex flex-col items-start gap-2">
+      <Button
+        look={isApplied ? 'plain' : 'primary'}
+        disabled={isRunning}
+        onClick={() => void change()}
+      >
+        {isRunning ? 'Working…' : verb}
+      </Button>
+      <output className="flex max-w-full flex-col items-start gap-1">
+        {applied !== undefined && isApplied && (
+          <>
+            <span className="wrap-anywhere">Changed {applied.files.join(', ')}.</span>
+            {applied.test !== undefined && (
+              <span className="wrap-anywhere">Wrote the test {applied.test}. Run it with:</span>
+            )}
+            {applied.command !== undefined && <CopyCommand command={applied.command} />}
+            {applied.noTest !== undefined && (
+              <span className="text-muted wrap-anywhere">No test: {applied.noTest}</span>
+            )}
+          </>
+        )}
+      </output>
+      {error !== undefined && <ErrorNote error={error} />}
+    </div>
+  )
+}
+
+/** Shown before any search: how to start one. */
+function NotTried({ run }: { run: Run }) {
+  const { report } = useBackend()
+  if (run.head.recorded === 'import') return <ImportedNote what="A search for a fix" />
+  return (
+    <div className="flex flex-col items-start gap-2 p-1">
+      <p>
+        {run.head.status === 'recording'
+          ? 'The run is still being recorded. If it fails, this searches for a change that repairs it.'
+          : report === undefined
+            ? 'No fix was searched for this run. Start with:'
+            : 'This report has no fix. Run this where the run is stored, then make the report again:'}
+      </p>
+      <CopyCommand command={fixCommand(run.head)} />
+      <p className="text-muted">It tries changes in a copy of the project. No file is changed.</p>
+    </div>
+  )
+}

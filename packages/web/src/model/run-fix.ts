@@ -1,0 +1,45 @@
+import type { UnifiedLine } from '@retake/tape/present'
+
+/** The result of the last `retake fix` of a run, in the words of its card. */
+export interface RunFix {
+  readonly at: number
+  readonly oracle: string
+  /** Why the oracle fails the run. */
+  readonly reason: string
+  readonly status: 'fixed' | 'not-reproduced' | 'flaky' | 'not-fixed' | 'not-forkable' | 'passing'
+  readonly headline: string
+  /** Proven ones first, best first. */
+  readonly fixes: readonly FixView[]
+  readonly symptoms: readonly {
+    readonly kind: string
+    readonly step?: string
+    readonly evidence: string
+    readonly confidence: 'certain' | 'likely' | 'hint'
+  }[]
+  readonly notes: readonly string[]
+}
+
+export interface FixView {
+  readonly id: string
+  readonly title: string
+  readonly why: string
+  readonly author: 'rule' | 'model'
+  readonly layer: string
+  readonly verdict: 'proven' | 'rejected' | 'undecided'
+  readonly reason: string
+  readonly facts: readonly { readonly label: string; readonly text: string }[]
+  /** Changed lines with some context; empty in a report without source. */
+  readonly files: readonly { readonly path: string; readonly lines: readonly UnifiedLine[] }[]
+  /** It is in the files of the project now. */
+  readonly isApplied: boolean
+}
+
+/** Result of applying a fix. */
+export interface AppliedFixView {
+  readonly files: readonly string[]
+  readonly test?: string
+  /** Command that runs the test. */
+  readonly command?: string
+  /** Reason why no test was written. */
+  readonly noTest?: string
+}

@@ -1,0 +1,274 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { guard } from 'retake'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Workspace } from '../support/run-retake.mjs'
+import { spansIn } from '../support/spans-in.js'
+import { cli, folderWith } from './workspace.js'
+
+/** A workspace with a run of two tool calls, one of which fails. */
+async function withRun(): Promise<Workspace> {
+  const workspace = await folderWith({})
+  const run = guard({
+    name: 'shop',
+    dir: join(workspace.folder, '.retake', 'runs'),
+    policy: { name: 'shop', rules: [] },
+  })
+  run.tool('lookup', ({ id }: { id: number }) => ({ id, total: 20 }))
+  run.tool('refund', () => {
+    throw new Error('the bank is closed')
+  })
+  await run.call('lookup', { id: 1182 })
+  await run.call('refund', {})
+  run.end()
+  return workspace
+}
+
+const FOLDER = ['--dir', 'imported']
+
+test('an exported run, imported again, is listed, shown and exported as it was', async () => {
+  const { folder, retake } = await withRun()
+  for (const format of ['otlp-json', 'otlp-protobuf']) {
+    const dir = ['--dir', `from-${format}`]
+    const out = await retake(['export', 'last', '--format', format, '--content', '-o', 'run.otlp'])
+    expect(out.stdout).toContain('wrote run.otlp')
+    const { stdout } = await retake(['import', 'run.otlp', ...dir])
+    expect(stdout).toMatch(/^imported \S+ · 3 spans · not replayable$/m)
+    expect((await retake(['import', 'run.otlp', ...dir])).stdout).toContain('imported before')
+    expect((await retake(['list', ...dir])).stdout).toContain('shop (imported)')
+    const shown = (await retake(['show', 'last', ...dir])).stdout
+    expect(shown).toContain('imported from otlp, run.otlp: 3 spans, not replayable')
+    expect(shown).toMatch(/1 .* tool +lookup\(\{"id":1182\}\)/)
+    expect(shown).toMatch(/2 .* tool +failed: refund/)
+    await retake([
+      'export',
+      'last',
+      '--format',
+      'otlp-json',
+      '--content',
+      '-o',
+      'again.json',
+      ...dir,
+    ])
+    await retake(['export', 'last', '--format', 'otlp-json', '--content', '-o', 'first.json'])
+    expect(spansIn(join(folder, 'again.json'))).toEqual(spansIn(join(folder, 'first.json')))
+  }
+})
+
+test('no content is exported unless requested', async () => {
+  const { retake } = await withRun()
+  const plain = await retake(['export', 'last', '--format', 'otlp-json'])
+  expect(plain.stdout).not.toContain('1182')
+  const whole = await retake(['export', 'last', '--format', 'otlp-json', '--content'])
+  expect(whole.stdout).toContain('1182')
+})
+
+test('every command that starts a program refuses an imported run', async () => {
+  const { retake, folder } = await withRun()
+  await retake(['export', 'last', '--format', 'otlp-json', '-o', 'run.json'])
+  await retake(['import', 'run.json', ...FOLDER])
+  for (const args of [
+    ['replay', 'last'],
+    ['fork', 'last', '--at', '1', '--set', 'x=1'],
+    ['rerun', 'last'],
+    ['resume', 'last'],
+    ['blame', 'last', '--oracle', 'exit:0', '--yes'],
+  ]) {
+    // Where stdout belongs to the agent, JSON goes to stderr.
+    const { stdout, stderr, code } = await retake([...args, '--json', ...FOLDER])
+    expect([args[0], code, stdout + stderr]).toEqual([
+      args[0],
+      1,
+      expect.stringContaining('RUN_IMPORTED'),
+    ])
+  }
+  const made = await retake([
+    'test',
+    'last',
+    '--runner',
+    'node',
+    '--out',
+    'shop.test.mjs',
+    ...FOLDER,
+  ])
+  expect(made.code).toBe(0)
+  const text = readFileSync(join(folder, 'shop.test.mjs'), 'utf8')
+  expect(text).toContain('test.skip("shop"')
+  expect(text).toContain('"name": "lookup"')
+})
+
+/** A receiver that gives each answer once, and the last one from then on. */
+async function receiver(...answers: readonly number[]): Promise<{ url: string; bodies: Buffer[] }> {
+  const bodies: Buffer[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const status = answers[Math.min(bodies.length, answers.length - 1)] ?? 200
+      bodies.push(Buffer.concat(chunks))
+      response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? '' : 'busy')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies }
+}
+
+test('a busy receiver is tried again, with the same bytes', async () => {
+  const { retake } = await withRun()
+  const { url, bodies } = await receiver(503, 200)
+  const { stdout, stderr, code } = await retake(['export', 'last', '--endpoint', url])
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^sent 3 spans of \S+ to \S+\/v1\/traces$/m),
+  ])
+  expect(stderr).toContain('trying again: The receiver answered 503: busy')
+  expect(bodies).toHaveLength(2)
+  expect(bodies[0]).toEqual(bodies[1])
+})
+
+test('a receiver that is down or refuses fails the export, and says what was accepted', async () => {
+  const { retake } = await withRun()
+  const down = await retake([
+    'export',
+    'last',
+    '--endpoint',
+    'http://127.0.0.1:9',
+    '--timeout',
+    '0.2',
+  ])
+  expect([down.code, down.stderr]).toEqual([1, expect.stringContaining('No span was accepted')])
+  const { url, bodies } = await receiver(400)
+  const refused = await retake(['export', 'last', '--endpoint', url, '--json'])
+  expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('EXPORT_FAILED')])
+  expect(bodies).toHaveLength(1)
+})
+
+test('a receiver of our own takes what an export sends', async () => {
+  const { retake, folder } = await withRun()
+  const child = spawn(process.execPath, [cli, 'import', '--listen=0', '--json', ...FOLDER], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  const [line] = (await once(child.stderr, 'data')) as [Buffer]
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(line.toString())?.[0] ?? ''
+  for (const format of ['otlp-json', 'otlp-protobuf'])
+    expect((await retake(['export', 'last', '--endpoint', url, '--format', format])).code).toBe(0)
+  const closed = once(child, 'close')
+  child.kill('SIGINT')
+  await closed
+  expect(JSON.parse(stdout.trim().split('\n')[0] ?? '')).toMatchObject({ spans: 3 })
+  expect((await retake(['show', 'last', ...FOLDER])).stdout).toContain('imported from otlp')
+})
+
+test('a trace of Langfuse is downloaded by its id, with the keys of the project', async () => {
+  const { retake } = await folderWith({})
+  const [user, password] = ['pk-lf-test', 'sk-lf-test']
+  const expected = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  const trace = {
+    id: 'trace/7',
+    name: 'refund',
+    timestamp: '2026-11-15T10:00:00.000Z',
+    tags: ['a'],
+    observations: [
+      {
+        id: 'o1',
+        traceId: 'trace/7',
+        type: 'TOOL',
+        name: 'lookup',
+        startTime: '2026-11-15T10:00:03.000Z',
+        endTime: '2026-11-15T10:00:04.000Z',
+        input: { id: 7 },
+        output: { found: true },
+      },
+    ],
+  }
+  const server = createServer((request, response) => {
+    const isAllowed = request.headers.authorization === expected
+    const isKnown = request.url === '/api/public/traces/trace%2F7'
+    response.writeHead(isAllowed ? (isKnown ? 200 : 404) : 401)
+    response.end(isAllowed && isKnown ? JSON.stringify(trace) : '{"message":"no"}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const env = {
+    LANGFUSE_PUBLIC_KEY: user,
+    LANGFUSE_SECRET_KEY: password,
+    LANGFUSE_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  }
+  const from = ['import', '--from', 'langfuse', '--trace']
+  const found = await retake([...from, 'trace/7'], { env })
+  expect([found.code, found.stdout]).toEqual([0, expect.stringMatching(/^imported \S+ · 2 spans/m)])
+  const { stdout } = await retake(['show', 'last'])
+  expect(stdout).toContain('imported from langfuse, 127.0.0.1:')
+  expect(stdout).toContain('lookup({"id":7})')
+
+  const missing = await retake([...from, 'other', '--json'], { env })
+  expect(missing.stdout).toMatch(/IMPORT_DOWNLOAD_FAILED[^]*It answered 404/)
+  const wrong = { ...env, LANGFUSE_SECRET_KEY: 'sk-lf-other' }
+  const refused = await retake([...from, 'trace/7', '--json'], { env: wrong })
+  expect(refused.stdout).toContain('It answered 401')
+  expect(refused.stdout).not.toContain('sk-lf')
+  const down = { ...env, LANGFUSE_BASE_URL: 'http://127.0.0.1:9' }
+  expect((await retake([...from, 'trace/7', '--json'], { env: down })).stdout).toContain(
+    'cannot be reached',
+  )
+  const keyless = { ...env, LANGFUSE_SECRET_KEY: '' }
+  expect((await retake([...from, 'trace/7'], { env: keyless })).code).toBe(2)
+})
+
+test('files that cannot be imported are named, with the reason', async () => {
+  const { retake, folder } = await withRun()
+  writeFileSync(join(folder, 'notes.txt'), 'hello')
+  writeFileSync(join(folder, 'empty.json'), '{"resourceSpans":[]}')
+  writeFileSync(join(folder, 'cut.json'), '{"resourceSpans":[{"scopeSpans":[{"spans":[{"trace')
+  for (const [file, code] of [
+    ['notes.txt', 'IMPORT_FORMAT_UNKNOWN'],
+    ['empty.json', 'NOTHING_IMPORTED'],
+    ['cut.json', 'NOTHING_IMPORTED'],
+    ['missing.json', 'IMPORT_UNREADABLE'],
+  ] as const)
+    expect((await retake(['import', file, '--json', ...FOLDER])).stdout).toContain(code)
+})
+
+test('commands report themselves only if the environment says so', async () => {
+  const { retake } = await withRun()
+  const { url, bodies } = await receiver(200)
+  expect((await retake(['list'])).stderr).toBe('')
+  const logged = await retake(['list'], { env: { RETAKE_LOG: 'json' } })
+  expect(
+    logged.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object),
+  ).toMatchObject([
+    { event: 'start', verb: 'list' },
+    { event: 'end', verb: 'list', exitCode: 0 },
+  ])
+  const env = { RETAKE_OTEL: '1', OTEL_EXPORTER_OTLP_ENDPOINT: url }
+  await retake(['replay', 'missing-run'], { env })
+  expect(bodies.map(String)).toEqual([expect.stringContaining('retake replay')])
+  expect(String(bodies[0])).toContain('process.exit.code')
+  // Arguments may be private.
+  expect(String(bodies[0])).not.toContain('missing-run')
+  await retake(['list'], { env })
+  await retake(['replay', 'missing-run'], { env: { ...env, RETAKE_OTEL: '' } })
+  expect(bodies).toHaveLength(1)
+  const down = { ...env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', RETAKE_LOG: 'json' }
+  const unsent = await retake(['replay', 'missing-run'], { env: down })
+  expect([unsent.code, unsent.stderr]).toEqual([1, expect.stringContaining('span not sent')])
+})

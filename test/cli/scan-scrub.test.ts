@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+/** Made up at run time, so that no scanner finds a key in this file. */
+const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
+
+test('a run with a secret is found, not passed on, and scrubbed into a copy that replays', async () => {
+  const engine = JSON.stringify(import.meta.resolve('@retake/engine/hook'))
+  const { folder, retake } = await folderWith({
+    'package.json': '{}',
+    // Records like a version that does not know this key.
+    'recorder.mjs': `
+import { SecretMask } from ${engine}
+SecretMask.prototype.body = (event, bytes) => bytes
+`,
+    'agent.mjs': `
+import './recorder.mjs'
+console.log('the key is', 'sk-' + '${letters}'.slice(0), Date.now())
+`,
+  })
+  const recorded = await retake(['record', 'agent.mjs'])
+  expect(recorded.code, recorded.stderr).toBe(0)
+
+  const scanned = await retake(['scan', 'last', '--sarif', 'secrets.sarif'])
+  expect(scanned.code, scanned.stderr).toBe(3)
+  expect(scanned.stdout).toMatch(/\.tape: event \d+, output body: a credential of a known shape/)
+  expect(scanned.stdout + scanned.stderr).not.toContain(letters)
+  const sarif = readFileSync(join(folder, 'secrets.sarif'), 'utf8')
+  expect(sarif).not.toContain(letters)
+  expect(JSON.parse(sarif)).toMatchObject({
+    version: '2.1.0',
+    runs: [{ tool: { driver: { name: 'retake' } }, results: [{ ruleId: 'key' }] }],
+  })
+  for (const verb of [
+    ['report', 'last', '-o', 'a.html'],
+    ['export', 'last', '--jsonl'],
+  ]) {
+    const refused = await retake(verb)
+    expect(refused.code, verb[0]).toBe(1)
+    expect(refused.stderr).toContain('SECRETS_FOUND')
+    expect(refused.stdout).toBe('')
+    const allowed = await retake([...verb, '--allow-secrets'])
+    expect(allowed.code, allowed.stderr).toBe(0)
+  }
+
+  const scrubbed = await retake(['scrub', 'last', '--json'])
+  expect(scrubbed.code, scrubbed.stderr).toBe(0)
+  const { original, digest } = JSON.parse(scrubbed.stdout) as Record<string, string>
+  expect(digest).not.toBe(original)
+  expect((await retake(['scan', 'scrubbed'])).code).toBe(0)
+  await writeFile(join(folder, 'recorder.mjs'), '')
+  const replayed = await retake(['replay', 'last', '--dir', 'scrubbed', '--trust'])
+  expect(replayed.code, replayed.stderr).toBe(0)
+  expect((await retake(['scrub', 'last'])).stderr).toContain('SCRUB_WOULD_OVERWRITE')
+})
