@@ -218,6 +218,15 @@ export function calledByAgent(callee: Function): boolean {
   return file === undefined || (isForeign(file) && runner?.test(file) !== true)
 }
 
+/** True if Node itself is the nearest caller outside of Retake: web streams use `vm`, for example. */
+export function calledByNode(): boolean {
+  const files = callerFiles(calledByNode, CALLER_FRAMES + OWN_FRAMES)
+  const nearest = files.find((file) => !OWN_PREFIXES.some((own) => file.startsWith(own)))
+  return nearest?.startsWith('node:') === true
+}
+
+/** Frames between a patched function and what asks for its caller. */
+const OWN_FRAMES = 4
 /** Built-in functions such as `Object.keys` have frames of their own, without a file. */
 const CALLER_FRAMES = 4
 

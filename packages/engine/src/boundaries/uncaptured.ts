@@ -4,7 +4,7 @@ import dgram from 'node:dgram'
 import net from 'node:net'
 import vm from 'node:vm'
 import worker from 'node:worker_threads'
-import { callSite, siteField } from '../call-site.js'
+import { calledByNode, callSite, siteField } from '../call-site.js'
 import { errors } from '../errors.js'
 import { currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
@@ -72,7 +72,7 @@ export function patchUncaptured(): Undo {
   ])
 }
 
-/** Libraries use these for caches that nobody can observe: only uses in the agent's own code are reported. */
+/** Libraries and Node use these for caches that nobody can observe: only other uses are reported. */
 const COMMON_IN_LIBRARIES = new Set([
   'FinalizationRegistry',
   'vm.createContext',
@@ -83,7 +83,8 @@ const COMMON_IN_LIBRARIES = new Set([
 function noteUse(note: BoundaryNote): void {
   const session = currentSession()
   if (session === undefined) return
-  if (!COMMON_IN_LIBRARIES.has(note.name) || callSite() !== undefined) noteBoundary(session, note)
+  const isCache = COMMON_IN_LIBRARIES.has(note.name) && (calledByNode() || callSite() === undefined)
+  if (!isCache) noteBoundary(session, note)
 }
 
 /** `name` ends in that of the method. */
