@@ -74,7 +74,7 @@ const groups = {
   engine: [
     { name: 'runs', test: /src[\\/](?:runs|errors)\.ts$/, priority: 4 },
     { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 3 },
-    { name: 'playback', test: /[\\/](?:player[\\/]playback|open-for-replay)\.ts$/, priority: 2 },
+    { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 2 },
     { name: 'player', test: /src[\\/]run-again\.ts$/, priority: 1 },
   ],
   cli: [

@@ -25,7 +25,7 @@ export const MUTANTS = [
   },
   {
     name: 'a replay delivers parts apart that came together',
-    file: 'engine/dist/player/playback.js',
+    file: 'engine/dist/player/recorded-deliveries.js',
     line: 'event.joined === true && event.op === first.op',
     mutant: 'false',
   },
@@ -91,8 +91,8 @@ export const MUTANTS = [
   {
     name: 'the hand-over drops what is under way',
     file: 'engine/dist/player/player.js',
-    line: 'const { underWay } = playback;',
-    mutant: 'const underWay = playback.underWay.slice(1);',
+    line: 'const { underWay } = this.#deliveries;',
+    mutant: 'const underWay = this.#deliveries.underWay.slice(1);',
   },
   {
     name: 'the hand-over repeats what may have had its effect',

@@ -6,7 +6,7 @@ import type { MovedRoot } from './process-task.js'
 import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './player/divergence.js'
-import { Playback } from './player/playback.js'
+import { Player } from './player/player.js'
 import { stoppable } from './stoppable.js'
 
 export interface ReplayFunctionOptions {
@@ -52,7 +52,7 @@ export async function replay<T>(
   const recorded = outsideRuns(() => openForReplay(tape))
   const root = movedRoot(recorded.details.root, options.root)
   const { stopped, stop } = stoppable()
-  const session = new Playback(root ? movedTape(recorded, root) : recorded, {
+  const session = new Player(root ? movedTape(recorded, root) : recorded, {
     ...options,
     keepAlive: true,
     onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(divergence)),

@@ -33,7 +33,7 @@ export class DivergenceLog {
       readonly mode?: 'strict' | 'observe'
       readonly onDivergence?: (divergence: Divergence) => void
       readonly onStopped: (error: ReplayDiverged) => void
-      readonly leave?: Leave
+      readonly leave: Leave | undefined
     },
   ) {}
 

@@ -15,7 +15,7 @@ import type { ContinuePlan, LiveReport, PinnedReport, SettledDoubt, Simulator } 
 import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../scope.js'
 import type { AnswerSource } from './source.js'
-import { type PlayerOptions, Player, type Tail } from './player.js'
+import { type Continuation, type PlayerOptions, Player, type Tail } from './player.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt } from './hand-over.js'
 import { planOverlay } from './make-plan.js'
@@ -61,14 +61,14 @@ class OfflineTail implements Tail {
   constructor(
     tape: Tape,
     readonly plan: ContinuePlan,
-    readonly options: Pick<PlayerOptions, 'onStopped' | 'keepAlive'> & {
+    readonly options: Pick<Watching, 'onStopped' | 'keepAlive'> & {
       /** The first event that was not served. */
       readonly at: number
       readonly owner: Session
       readonly handOver: Tail
     },
   ) {
-    const { at, owner, onStopped, keepAlive = false } = options
+    const { at, owner, onStopped, keepAlive } = options
     this.source = new TapeSource(tape, {
       from: at,
       order: { seed: 0 },
@@ -120,7 +120,9 @@ export interface ContinuedRun {
   readonly abandon: () => void
 }
 
-type Watching = Pick<PlayerOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 'keepAlive'> & {
+interface Watching extends Pick<PlayerOptions, 'onStopped'>, Pick<Continuation, 'onFailed'> {
+  /** Keeps the process alive while it waits for a stall to show. */
+  readonly keepAlive: boolean
   /** The writer was opened: it may be watched. */
   readonly onWriter?: (writer: TapeWriter) => void
   /** Answers the free steps of a plan that pins others. */
@@ -129,7 +131,7 @@ type Watching = Pick<PlayerOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 
 
 /** Opens the player that executes a plan. A tape that is continued itself is locked from here on. */
 export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
-  const { onWriter, simulator, ...callbacks } = watching
+  const { onWriter, simulator, onStopped, onFailed, keepAlive } = watching
   // Locked before it is read: nobody may add to it in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
@@ -141,12 +143,12 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const live =
       plan.live &&
       new LiveRequests(tape, plan.live, {
-        onRefused: ({ what }) => callbacks.onFailed(errors.LIVE_REQUEST_REFUSED(what)),
+        onRefused: ({ what }) => onFailed(errors.LIVE_REQUEST_REFUSED(what)),
       })
     const tailAt = (at: number, owner: Session): Tail => {
       const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
-        return new OfflineTail(tape, plan, { ...callbacks, at, owner, handOver })
+        return new OfflineTail(tape, plan, { onStopped, keepAlive, at, owner, handOver })
       const steps = plan.pinned ?? plan.served
       if (steps === undefined) return handOver
       pinned = new PinnedSource(tape, steps, {
@@ -156,32 +158,36 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         handOver,
         owner,
         simulator,
-        onBroken: callbacks.onFailed,
+        onBroken: onFailed,
         branch: plan.branch?.path ?? plan.source,
       })
       return pinned
     }
     const session = new Player(tape, {
-      ...callbacks,
-      leave: plan.leave,
-      live,
-      isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
-      overlay,
-      ...(plan.until !== undefined && { until: plan.until }),
+      onStopped,
+      keepAlive,
       ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),
-      goLive: (at, owner) => {
-        writer ??= startBranch(plan, tape, at)
-        onWriter?.(writer)
-        const tail = tailAt(at, owner)
-        const recorder = new RecordSession(tail.through(writer), {
-          owner,
-          // A branch that is continued on its own tape was moved before.
-          shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
-          answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
-          flags: tape.run.flags,
-        })
-        if (overlay) noteFilesAt(at, overlay, recorder)
-        return { recorder, tail }
+      continuation: {
+        leave: plan.leave,
+        ...(plan.until !== undefined && { until: plan.until }),
+        rules: live,
+        isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
+        overlay,
+        onFailed,
+        goLive: (at, owner) => {
+          writer ??= startBranch(plan, tape, at)
+          onWriter?.(writer)
+          const tail = tailAt(at, owner)
+          const recorder = new RecordSession(tail.through(writer), {
+            owner,
+            // A branch that is continued on its own tape was moved before.
+            shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
+            answers: plan.draw ? withFirstDraw(tail.source, plan.draw.value) : tail.source,
+            flags: tape.run.flags,
+          })
+          if (overlay) noteFilesAt(at, overlay, recorder)
+          return { recorder, tail }
+        },
       },
     })
     if (plan.root) session.secrets.nameAsRecorded(plan.root)

@@ -1,49 +1,81 @@
-import type { BodyForm, NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape/format'
-import type { Overlay } from '../overlay/overlay.js'
-import type { RetakeError } from '../errors.js'
+import {
+  type BodyForm,
+  type DrawEvent,
+  type EnvironmentRead,
+  hasReadsOnly,
+  type InitiationEvent,
+  type NewEvent,
+  type NoteEvent,
+  type OutputEvent,
+  readsOf,
+  recordError,
+  type Tape,
+} from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
-import type { EventWriter } from '../sessions/background-writer.js'
-import type { AnswerSource } from './source.js'
+import { type Environment, environmentFrom, type ServedEnvironment } from '../environment.js'
+import { errors, ReplayDiverged, type RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
-import { outsideRuns } from '../scope.js'
-import type { Environment } from '../environment.js'
-import type { SecretMask } from '../secrets.js'
-import type { ServedFiles } from '../served-files.js'
-import type { Divergence } from './divergence.js'
-import { LeftTape } from './divergence.js'
-import type { Leave } from './divergence.js'
+import type { Overlay } from '../overlay/overlay.js'
+import { hasFlag } from '../recorder-flags.js'
+import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
+import { SecretMask } from '../secrets.js'
+import { ServedFiles } from '../served-files.js'
+import type { EventWriter } from '../sessions/background-writer.js'
 import type { RecordSession, RunEnd } from '../sessions/record-session.js'
 import type { Recording } from '../sessions/recording.js'
-import type { LiveRequests } from './live-requests.js'
-import { Playback } from './playback.js'
-import type { PlaybackOptions } from './playback.js'
-import type {
-  Action,
-  Delivery,
-  NewDelivery,
+import {
+  type Action,
+  type Delivery,
+  EMPTY,
+  type NewDelivery,
   Operation,
-  Session,
-  SyncCall,
-  Source,
+  type Session,
+  type Source,
+  type SyncCall,
 } from '../sessions/session.js'
+import { describe, type Divergence, DivergenceLog, type Leave, LeftTape } from './divergence.js'
+import { TolerantDraws } from './draws.js'
+import type { LiveRequests } from './live-requests.js'
+import { RecordedDeliveries, type RecordedDeliveriesOptions } from './recorded-deliveries.js'
+import { SequenceMatcher } from './sequence-matcher.js'
+import type { AnswerSource } from './source.js'
+import { TapeCursor } from './timeline.js'
 
-export interface PlayerOptions extends Pick<
-  PlaybackOptions,
-  'onStopped' | 'onDivergence' | 'stallMs' | 'keepAlive'
-> {
+/** How a tape is replayed, with its callbacks. */
+export interface PlayerOptions extends Omit<RecordedDeliveriesOptions, 'onLeft'> {
+  /** `strict` stops at the first difference; `observe` reports every one and continues. */
+  readonly mode?: 'strict' | 'observe'
+  /** `ignore` does not compare what is written to stdout and stderr. */
+  readonly output?: 'compare' | 'ignore'
+  /** `requests`: output is not compared, and drawn values may be more, fewer or others. */
+  readonly compares?: 'everything' | 'requests'
+  /** Called for each divergence as it is found. */
+  readonly onDivergence?: (divergence: Divergence) => void
+  /** The replay cannot continue: the first divergence in strict mode, a stall, or the end of a cut-off tape. */
+  readonly onStopped: (error: ReplayDiverged) => void
+  /** Called for each matched initiation, on the agent's own stack. */
+  readonly afterInitiation?: (event: InitiationEvent) => void
+  /** Called for each served value, on the agent's own stack. */
+  readonly afterDraw?: (event: DrawEvent) => void
+  /** The way from the tape to the outside. A replay has none. */
+  readonly continuation?: Continuation
+}
+
+/** Where a run leaves its tape, and how it goes live there. */
+export interface Continuation {
   readonly leave: Leave
-  readonly overlay?: Overlay | undefined
   /** The first event that is not served; the end of the tape unless set. */
   readonly until?: number
+  readonly overlay?: Overlay | undefined
   /** The run itself is continued, not another one that begins like it. */
-  readonly isResume?: boolean
+  readonly isResume: boolean
   /**
    * The tape is left: opens what records and answers from here on. `at` is the number of
    * events served.
    */
   readonly goLive: (at: number, owner: Session) => Live
   /** Rules for what goes live. */
-  readonly live?: LiveRequests | undefined
+  readonly rules?: LiveRequests | undefined
   /** It could not go live: nothing must happen any more. */
   readonly onFailed: (error: unknown) => void
 }
@@ -66,13 +98,31 @@ export interface Tail {
 }
 
 /**
- * Served from a tape first, live and recorded after. Resume, fork and rerun are
- * this session; they differ in where they leave the tape. Boundaries see one
- * session all along, so that resources opened while served stay valid when live.
+ * Serves the agent from a tape, in the recorded order, and checks that it does exactly the same
+ * as in the recording. `SequenceMatcher` compares what the agent does, `RecordedDeliveries` hands
+ * out the answers; both move the one cursor along the tape.
+ *
+ * A replay has no way from here to the outside. Resume, fork and rerun have a `Continuation`:
+ * where the tape is left, a `RecordSession` takes over, once. Boundaries see one session all
+ * along, so that resources opened while served stay valid when live.
  */
 export class Player implements Session {
+  /** Served and re-executed operations, for receipts. */
+  readonly counts = { served: 0, reexecuted: 0 }
   readonly overlay: Overlay | undefined
-  readonly #playback: Playback
+  readonly files: ServedFiles
+  readonly #secrets: SecretMask
+  readonly #environment: ServedEnvironment | undefined
+  readonly #cursor: TapeCursor
+  readonly #log: DivergenceLog
+  readonly #matcher: SequenceMatcher
+  readonly #draws: TolerantDraws | undefined
+  readonly #ignoresOutput: boolean
+  readonly #deliveries: RecordedDeliveries
+  /** Operations that the tape does not have, in observe mode. */
+  #unknown = 0
+  /** Older tapes have no events for what was written to children. */
+  readonly #comparesWrites: boolean
   #live: Live | undefined
   #recording: Recording | undefined
   #why: Divergence | undefined
@@ -82,17 +132,43 @@ export class Player implements Session {
     readonly tape: Tape,
     readonly options: PlayerOptions,
   ) {
-    this.overlay = options.overlay
-    const { onStopped, onDivergence, stallMs, keepAlive, leave, until } = options
-    this.#playback = new Playback(tape, {
-      onStopped,
-      ...(onDivergence && { onDivergence }),
-      ...(stallMs !== undefined && { stallMs }),
-      ...(keepAlive !== undefined && { keepAlive }),
-      ...(until !== undefined && { until }),
-      leave,
-      owner: this,
-      onLeft: (why) => void this.#leave(why),
+    const { continuation, ...replaying } = options
+    const comparesRequests = options.compares === 'requests'
+    const ignoresOutput = comparesRequests || options.output === 'ignore'
+    const cursor = new TapeCursor(tape, {
+      until: continuation?.until,
+      passes: ({ type }) =>
+        (type === 'output' && ignoresOutput) || (type === 'draw' && comparesRequests),
+    })
+    this.#draws = comparesRequests ? new TolerantDraws(tape) : undefined
+    this.#ignoresOutput = ignoresOutput
+    const log = new DivergenceLog(cursor, { ...replaying, leave: continuation?.leave })
+    this.#cursor = cursor
+    this.#log = log
+    this.#comparesWrites = hasFlag(tape.run.flags, 'child-writes')
+    this.#secrets = new SecretMask(tape.run.flags)
+    this.#secrets.addEnvironment(natives.env)
+    this.overlay = continuation?.overlay
+    const isContinued = continuation !== undefined
+    this.files = new ServedFiles({ secrets: this.#secrets, isContinued })
+    this.#environment = hasReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
+    sessionOpened(this)
+    const deliveries = new RecordedDeliveries(tape, cursor, log, {
+      ...replaying,
+      beforeDelivery: (event) => {
+        this.#draws?.begin(event.seq)
+        options.beforeDelivery?.(event)
+      },
+      ...(isContinued && { onLeft: (why) => void this.#leave(why) }),
+    })
+    this.#deliveries = deliveries
+    this.#matcher = new SequenceMatcher(tape, {
+      tolerance: this.#draws,
+      cursor,
+      log,
+      secrets: this.#secrets,
+      onAdvanced: () => deliveries.schedule(),
+      afterInitiation: options.afterInitiation,
     })
   }
 
@@ -101,43 +177,37 @@ export class Player implements Session {
   }
 
   get closed(): boolean {
-    return this.#current.closed
+    return this.#live?.recorder.closed ?? this.#deliveries.closed
   }
 
   get local(): Source {
-    return this.#current.local
+    return this.#live?.recorder.local ?? 'tape'
   }
 
   get remote(): Source {
-    return this.#current.remote
+    return this.#live?.recorder.remote ?? 'tape'
   }
 
   get secrets(): SecretMask {
-    return this.#current.secrets
-  }
-
-  get files(): ServedFiles {
-    return this.#playback.files
+    return this.#live?.recorder.secrets ?? this.#secrets
   }
 
   get environment(): Environment | undefined {
-    return this.#current.environment
+    return this.#live ? this.#live.recorder.environment : this.#environment
   }
 
   get recording(): Recording | undefined {
     const recording = this.#live?.recorder.recording
     if (recording === undefined) return undefined
     const { tape, position: at, options } = this
-    this.#recording ??= {
-      ...recording,
-      continues: { tape, at, isResume: options.isResume === true },
-    }
+    const isResume = options.continuation?.isResume === true
+    this.#recording ??= { ...recording, continues: { tape, at, isResume } }
     return this.#recording
   }
 
-  /** Number of events served before it went live. */
+  /** Number of events served so far. */
   get position(): number {
-    return this.#playback.position
+    return this.#cursor.seq
   }
 
   get isLive(): boolean {
@@ -154,53 +224,83 @@ export class Player implements Session {
     return this.#liveSinceMs
   }
 
-  get counts(): Playback['counts'] {
-    return this.#playback.counts
+  get divergences(): readonly Divergence[] {
+    return [...this.#log.divergences, ...(this.#live?.recorder.divergences ?? [])]
   }
 
-  get divergences(): readonly Divergence[] {
-    return [...this.#playback.divergences, ...(this.#live?.recorder.divergences ?? [])]
+  /** The variables and files for which the program got a placeholder instead of a secret. */
+  get placeholders(): readonly string[] {
+    return [...(this.#environment?.placeholders ?? []), ...this.files.placeholders]
+  }
+
+  /** Every event of the tape was served, and the tape was cut off there. */
+  get cutOff(): boolean {
+    return this.#cursor.isCut && this.#cursor.peek() === undefined
   }
 
   draw<T>(kind: string, native: () => T): T {
-    return this.#either((session) => session.draw(kind, native))
+    return this.#either(
+      () => this.#serveDraw(kind, native),
+      ({ recorder }) => recorder.draw(kind, native),
+    )
   }
 
   drawAhead<T>(kind: string, native: () => T): T {
-    return this.#either((session) => session.drawAhead(kind, native))
+    return this.#either(
+      () => this.#serveDraw(kind, native),
+      ({ recorder }) => recorder.drawAhead(kind, native),
+    )
   }
 
-  perform(action: Action): Operation {
-    const { live } = this.options
-    if (live === undefined) return this.#either((session) => session.perform(action))
-    const operation = this.#either((session) => session.perform(live.watched(action)))
-    live.performed(operation)
+  perform(given: Action): Operation {
+    const rules = this.options.continuation?.rules
+    const action = rules?.watched(given) ?? given
+    const operation = this.#either(
+      () => this.#serve(action),
+      ({ recorder }) => recorder.perform(action),
+    )
+    rules?.performed(operation)
     return operation
   }
 
   performSync(given: SyncCall): Delivery {
-    const call = this.options.live?.watchedCall(given) ?? given
+    const call = this.options.continuation?.rules?.watchedCall(given) ?? given
     return this.#either(
-      (session) => session.performSync(call),
-      ({ tail, recorder }, op) => tail.answerSync(op, call, recorder),
+      () => this.#serveSync(call),
+      ({ recorder, tail }, op) =>
+        op === undefined ? recorder.performSync(call) : tail.answerSync(op, call, recorder),
     )
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    this.#either((session) => session.output(stream, bytes))
+    this.#either(
+      () => this.#isOver() || this.#ignoresOutput || this.#matcher.output(stream, bytes),
+      ({ recorder }) => recorder.output(stream, bytes),
+    )
   }
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
-    this.#either((session) => session.write(operation, bytes, as))
+    this.#either(
+      () => {
+        if (!this.#comparesWrites) this.#deliveries.schedule()
+        else if (!this.#isOver()) this.#matcher.write(operation, bytes, as)
+      },
+      ({ recorder }) => recorder.write(operation, bytes, as),
+    )
   }
 
   /** Nothing is refused in the live part. */
   refuse(error: RetakeError): void {
-    this.#either((session) => {
-      if (session === this.#playback) this.#playback.refuse(error)
-    })
+    this.#either(
+      () => {
+        if (this.#isOver()) throw error
+        this.#log.refuse(error)
+      },
+      () => {},
+    )
   }
 
+  /** Notes of the served part were written by the recording, and are not compared. */
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
     this.#live?.recorder.note(note, body)
   }
@@ -210,82 +310,176 @@ export class Player implements Session {
   }
 
   proceed(): void {
-    this.#current.proceed()
+    if (this.#live) this.#live.recorder.proceed()
+    else this.#deliveries.schedule()
   }
 
+  /** Re-executed work is finished and waits for its turn; work that the tape does not have needs none. */
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
-    this.#current.completed(operation, event, body, native)
+    if (this.#live) this.#live.recorder.completed(operation, event, body, native)
+    else if (operation.id < 0)
+      natives.setImmediate(() => operation.closed || operation.deliver({ event, body, native }))
+    else this.#deliveries.workFinished(operation, native)
   }
 
   forget(operation: Operation): void {
-    this.#playback.forget(operation)
+    this.#deliveries.forget(operation)
   }
 
   restart(operation: Operation): void {
-    this.#current.restart(operation)
+    if (this.#live) this.#live.recorder.restart(operation)
+    else this.#deliveries.expect(operation)
   }
 
   childTask(...child: Parameters<NonNullable<Session['childTask']>>) {
-    return this.#live?.recorder.childTask?.(...child)
+    return this.#live?.recorder.childTask(...child)
   }
 
-  /** The program is over. Its live part gets an end and a seal. */
+  /**
+   * The program is over. A served run must have done everything recorded, and come to the same
+   * end; a live one gets an end and a seal.
+   */
   finish(end: RunEnd): void {
     if (this.closed) return
-    const atEnd = this.#live === undefined && this.#playback.cutOff
-    if (atEnd) this.#leave(undefined)
-    this.#either((session) => session.finish(end))
+    const { continuation } = this.options
+    if (continuation !== undefined && !this.isLive && this.cutOff) this.#leave(undefined)
+    this.#either(
+      () => {
+        this.#matcher.end(end)
+        this.close()
+      },
+      ({ recorder }) => recorder.finish(end),
+    )
   }
 
   close(): void {
-    this.#playback.close()
+    this.#stopServing()
     this.#live?.recorder.close()
   }
 
-  get #current(): Playback | RecordSession {
-    return this.#live?.recorder ?? this.#playback
+  // ── served ────────────────────────────────────────────────────────────────
+
+  #serveDraw<T>(kind: string, native: () => T): T {
+    if (this.#draws !== undefined) return this.closed ? native() : this.#draws.take(kind, native)
+    const event = this.#isOver() ? undefined : this.#matcher.draw(kind)
+    if (event === undefined) return native()
+    this.options.afterDraw?.(event)
+    return event.value as T
   }
 
-  /** Served if the tape has it, else made live. */
-  #either<T>(
-    act: (session: Playback | RecordSession) => T,
-    answer?: (live: Live, op: number) => T,
-  ): T {
-    if (this.#live !== undefined) return act(this.#live.recorder)
+  #serve(action: Action): Operation {
+    let event: InitiationEvent | undefined
     try {
-      return act(this.#playback)
+      event = this.#isOver() ? undefined : this.#matcher.take(action)
+    } catch (error) {
+      if (!(error instanceof ReplayDiverged)) throw error
+      // Reported through onStopped. The program gets no answer any more, and no error
+      // either: nobody may catch it, and the program is not at fault.
+      return new Operation(-++this.#unknown, action, this, 'tape')
+    }
+    const operation = new Operation(event?.seq ?? -++this.#unknown, action, this, 'tape')
+    if (event === undefined) this.#serveUnknown(operation)
+    else if (action.reexecuted === true) {
+      this.#deliveries.expectWork(operation)
+      this.counts.reexecuted += 1
+      outsideRuns(() => action.start(operation))
+    } else {
+      this.#deliveries.expect(operation)
+      this.counts.served += 1
+    }
+    return operation
+  }
+
+  #serveSync(call: SyncCall): Delivery {
+    const initiation = this.#isOver() ? undefined : this.#matcher.take(call)
+    if (initiation === undefined) throw errors.NOT_ON_TAPE(describe(call.event))
+    const event = this.#matcher.answerTo(initiation, call.event)
+    this.counts.served += 1
+    this.options.beforeDelivery?.(event)
+    return { event, body: this.tape.body(event.seq) }
+  }
+
+  /** In observe mode or after the run: something the tape does not have. Timers and local work just run; what needs the outside fails. */
+  #serveUnknown(operation: Operation): void {
+    const { event } = operation.action
+    if (event.type === 'timer' || event.type === 'work') {
+      outsideRuns(() => operation.action.start(operation))
+      return
+    }
+    const error = recordError(errors.NOT_ON_TAPE(describe(event)))
+    const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
+      ? { type: 'result', error }
+      : { type: 'deliver', part: 'error', error }
+    this.completed(operation, answer, EMPTY, undefined)
+  }
+
+  /** A variable is on the tape where it was first read, which is here unless the code has changed. */
+  #servedEnvironment(): ServedEnvironment {
+    const { tape, options } = this
+    const passed = new Map<string, EnvironmentRead>()
+    this.#cursor.onEnvironment = (seq) => {
+      for (const read of readsOf(tape, seq).reads) passed.set(read.name, read)
+    }
+    return environmentFrom(tape, {
+      secrets: this.#secrets,
+      isContinued: options.continuation !== undefined,
+      until: options.continuation?.until,
+      look: (name) => {
+        if (!passed.has(name)) this.#cursor.peek()
+        return passed.get(name)
+      },
+    })
+  }
+
+  /** The run has ended, but something it left behind continues. After a divergence nothing does. */
+  #isOver(): boolean {
+    if (this.#log.stopped) throw this.#log.stopped
+    return this.closed
+  }
+
+  #stopServing(): void {
+    if (this.#deliveries.closed) return
+    this.#deliveries.close()
+    sessionClosed(this, 'tape')
+  }
+
+  // ── from served to live ───────────────────────────────────────────────────
+
+  /** Served if the tape has it, else made live. `answering`: its start is on the tape, and its answer is not. */
+  #either<T>(serve: () => T, make: (live: Live, answering?: number) => T): T {
+    if (this.#live !== undefined) return make(this.#live)
+    try {
+      return serve()
     } catch (error) {
       if (!(error instanceof LeftTape)) throw error
       const { why, answering } = error
-      const live = this.#leave(why.kind === 'cut-off' ? undefined : why)
-      return answering === undefined || answer === undefined
-        ? act(live.recorder)
-        : answer(live, answering)
+      return make(this.#leave(why.kind === 'cut-off' ? undefined : why), answering)
     }
   }
 
   #leave(why: Divergence | undefined): Live {
     if (this.#live !== undefined) return this.#live
+    const { continuation } = this.options
+    if (continuation === undefined) throw new Error('a replay does not leave its tape')
     try {
-      return outsideRuns(() => this.#handOver(why))
+      return outsideRuns(() => this.#handOver(continuation, why))
     } catch (error) {
-      this.options.onFailed(error)
+      continuation.onFailed(error)
       throw error
     }
   }
 
   /** The one point where a run goes from served to live. */
-  #handOver(why: Divergence | undefined): Live {
-    const playback = this.#playback
-    const live = this.options.goLive(playback.position, this)
+  #handOver({ goLive }: Continuation, why: Divergence | undefined): Live {
+    const live = goLive(this.position, this)
     const { recorder, tail } = live
-    const { underWay } = playback
+    const { underWay } = this.#deliveries
     this.#why = why
     this.#live = live
     this.#liveSinceMs = natives.performanceNow()
-    playback.close()
-    recorder.secrets.takeOver(playback.secrets)
-    if (playback.environment) recorder.environment?.takeOver(playback.environment)
+    this.#stopServing()
+    recorder.secrets.takeOver(this.#secrets)
+    if (this.#environment) recorder.environment?.takeOver(this.#environment)
     for (const operation of underWay) {
       operation.source = recorder.local
       tail.takeOver(operation, recorder)
@@ -293,3 +487,6 @@ export class Player implements Session {
     return live
   }
 }
+
+/** Calls with one answer; processes, threads and streams have parts. */
+const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])

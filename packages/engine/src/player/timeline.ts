@@ -155,7 +155,7 @@ export class TapeCursor {
     {
       until = tape.count,
       passes = () => false,
-    }: { until?: number; passes?: (event: TapeEvent) => boolean } = {},
+    }: { until?: number | undefined; passes?: (event: TapeEvent) => boolean } = {},
   ) {
     this.#end = until
     this.#passes = passes

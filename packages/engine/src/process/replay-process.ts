@@ -6,7 +6,7 @@ import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { CommonTask, ReplayReport, ReplayTask } from '../process-task.js'
-import { Playback } from '../player/playback.js'
+import { Player } from '../player/player.js'
 import { movedTape } from './moved-tape.js'
 import { exitNow } from './process-exit.js'
 import { startAgent, type StartCall } from './start-agent.js'
@@ -26,7 +26,7 @@ export function replayProcess(
   const start = natives.performanceNow()
   const halter = task.inspect && new ThreadHalter(task.inspect)
   const drawSites: Record<number, string> = {}
-  const session = new Playback(tape, {
+  const session = new Player(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     // A function that waits keeps no process alive.

@@ -1,0 +1,223 @@
+import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
+import { ReplayDiverged } from '../errors.js'
+import { moduleLoadInFlight } from '../module-loads.js'
+import { natives } from '../natives.js'
+import { Gate, type Turn } from '../sessions/gate.js'
+import type { Delivery, Operation } from '../sessions/session.js'
+import {
+  describe,
+  type Divergence,
+  type DivergenceLog,
+  LeftTape,
+  nameReceiver,
+} from './divergence.js'
+import type { TapeCursor } from './timeline.js'
+
+export interface RecordedDeliveriesOptions {
+  /** `full` delivers as fast as possible; `recorded` preserves the recorded gaps. */
+  readonly pace?: 'full' | 'recorded'
+  /** Milliseconds without progress after which a silent program counts as diverged. */
+  readonly stallMs?: number
+  /** Keeps the process alive while it waits for a stall to show. */
+  readonly keepAlive?: boolean
+  /** Called just before each delivery reaches the agent; it may block the thread to inspect it. */
+  readonly beforeDelivery?: (event: DeliveryEvent) => void
+  /** The run can go live, and this is where. Without it, a replay stops there. */
+  readonly onLeft?: (why: Divergence | undefined) => void
+}
+
+/**
+ * Hands the recorded deliveries to the agent, each in its turn and no earlier than
+ * the agent has done what it had done by then. Notices when it waits for one that
+ * will never be due.
+ */
+export class RecordedDeliveries {
+  closed = false
+  /** Operations without a full answer, by their event. */
+  readonly #operations = new Map<number, Operation>()
+  /** Re-executed work that has not finished. */
+  #working = 0
+  readonly #startedAt = natives.performanceNow()
+  readonly #gate = new Gate(
+    () => this.#takeTurn(),
+    () => this.schedule(),
+  )
+  readonly #stallWatch: { stop(): void }
+
+  constructor(
+    readonly tape: Tape,
+    readonly cursor: TapeCursor,
+    readonly log: DivergenceLog,
+    readonly options: RecordedDeliveriesOptions,
+  ) {
+    const stallMs = options.stallMs ?? 4000
+    this.#stallWatch = watchForStall({
+      stallMs,
+      keepAlive: options.keepAlive ?? false,
+      progress: () =>
+        this.#working > 0 || this.#gate.requested || log.stopped || moduleLoadInFlight()
+          ? undefined
+          : cursor.seq,
+      onStall: () => this.#stalled(stallMs),
+    })
+    this.schedule()
+  }
+
+  /** Operations without a full answer, in the order they were started. */
+  get underWay(): readonly Operation[] {
+    return [...this.#operations.values()].toSorted((a, b) => a.id - b.id)
+  }
+
+  /** Parts of its answer are handed out from now on. */
+  expect(operation: Operation): void {
+    this.#operations.set(operation.id, operation)
+  }
+
+  forget(operation: Operation): void {
+    this.#operations.delete(operation.id)
+  }
+
+  /** It is done again, and its completion comes in its recorded turn. */
+  expectWork(operation: Operation): void {
+    this.expect(operation)
+    this.#working += 1
+  }
+
+  workFinished(operation: Operation, native: unknown): void {
+    this.#working -= 1
+    operation.finished = { native }
+    this.schedule()
+  }
+
+  close(): void {
+    this.closed = true
+    this.#stallWatch.stop()
+  }
+
+  /** Requests a turn if a delivery is next on the tape. */
+  schedule(): void {
+    if (this.log.stopped || this.closed) return
+    const event = this.cursor.peek()
+    if (event === undefined && this.options.onLeft !== undefined) this.#leaveSoon()
+    if (event === undefined || !isDelivery(event) || this.#gate.requested) return
+    const isPaced = this.options.pace === 'recorded'
+    this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
+  }
+
+  /** The program may be waiting by now, and make no call that would find out that the tape is at its end. */
+  #leaveSoon(): void {
+    natives.setImmediate(() => this.closed || this.options.onLeft?.(undefined))
+  }
+
+  #takeTurn(): Turn | undefined {
+    if (this.log.stopped || this.closed) return undefined
+    const event = this.cursor.peek()
+    if (event === undefined || !isDelivery(event)) return undefined
+    const operation = this.#operations.get(event.op)
+    try {
+      if (operation === undefined) this.#skip(event)
+      else if (this.#isDue(operation, event)) {
+        return { operation, deliveries: this.#joinedDeliveries(operation, event) }
+      }
+    } catch (error) {
+      // There is no agent frame here to throw it into.
+      this.#report(error)
+    }
+    return undefined
+  }
+
+  *#joinedDeliveries(operation: Operation, first: DeliveryEvent): Iterable<Delivery> {
+    let event: TapeEvent | undefined = first
+    do {
+      this.cursor.advance()
+      this.options.beforeDelivery?.(event)
+      const native = operation.finished?.native
+      yield { event, body: this.tape.body(event.seq), native }
+      event = this.cursor.peek()
+    } while (event?.type === 'deliver' && event.joined === true && event.op === first.op)
+  }
+
+  /** Re-executed work must have finished, and the agent must have written as much as it had written then. */
+  #isDue(operation: Operation, event: DeliveryEvent): boolean {
+    if (operation.action.reexecuted === true) return operation.finished !== undefined
+    if (event.type !== 'deliver' || event.written === undefined) return true
+    const stamp = operation.action.stamp?.()
+    if (stamp === undefined || stamp.written < event.written) return false
+    const isExact = stamp.written === event.written
+    const digest = isExact ? stamp.digest : operation.action.digestAt?.(event.written)
+    if (digest !== undefined && digest !== event.digest) {
+      this.log.diverge(
+        'different',
+        `what was sent to ${nameReceiver(operation.action.event, this.#firstAnswer(event.op))} differs`,
+        `The tape has ${describe(event)} after other bytes were sent.`,
+        [{ field: 'sent bytes (sha256)', recorded: event.digest, current: digest }],
+      )
+    }
+    return true
+  }
+
+  /** The first bytes that came on a connection. */
+  #firstAnswer(op: number): Uint8Array | undefined {
+    for (const event of this.tape.events())
+      if (event.type === 'deliver' && event.op === op && event.part === 'chunk')
+        return this.tape.body(event.seq)
+    return undefined
+  }
+
+  #skip(event: DeliveryEvent): void {
+    this.log.diverge(
+      'missing',
+      `the tape delivers ${describe(event)}, which the program is not waiting for`,
+      'The program gave up on it earlier than it did when recorded, or never started it.',
+    )
+    this.cursor.advance()
+    this.schedule()
+  }
+
+  #stalled(stallMs: number): void {
+    const event = this.cursor.peek()
+    if (event === undefined && !this.cursor.isCut) return
+    try {
+      if (event === undefined) this.log.stopAtCut('waiting for an answer')
+      this.log.stop(
+        'missing',
+        `the program waits, but the tape goes on with ${describe(event)}`,
+        `Nothing happened for ${stallMs} ms.`,
+      )
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  /** `onStopped` has been called already. */
+  #report(error: unknown): void {
+    if (error instanceof LeftTape) this.options.onLeft?.(error.why)
+    else if (!(error instanceof ReplayDiverged)) throw error
+  }
+}
+
+/**
+ * Notices when a replay makes no progress: a program that waits for something the
+ * tape will never deliver would otherwise hang for ever.
+ */
+function watchForStall(options: {
+  readonly stallMs: number
+  /** Keeps the process alive while it watches. */
+  readonly keepAlive: boolean
+  /** A number that changes while there is progress; undefined while waiting is legitimate. */
+  readonly progress: () => number | undefined
+  readonly onStall: () => void
+}): { stop(): void } {
+  let seen: number | undefined
+  const timer = natives.setInterval(() => {
+    const progress = options.progress()
+    if (progress === undefined || progress !== seen) {
+      seen = progress
+      return
+    }
+    natives.clearInterval(timer)
+    options.onStall()
+  }, options.stallMs / 2)
+  if (!options.keepAlive) timer.unref()
+  return { stop: () => natives.clearInterval(timer) }
+}
