@@ -6,6 +6,7 @@ import {
   type DeliveryEvent,
   type InitiationEvent,
   type NewEvent,
+  pushTo,
   type Tape,
 } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
@@ -18,7 +19,7 @@ import { bodySha, identityOf, recordedSha } from './compare.js'
 import { TurnDraws } from './draws.js'
 import { changesFiles } from './in-doubt.js'
 import type { AmbientPlan } from './plan.js'
-import { isStepEvent, type RecordedOperation, TapeTimeline } from './timeline.js'
+import { isInput, isStepEvent, type RecordedOperation, TapeTimeline } from './timeline.js'
 
 /** Groups the kinds of draws; undefined for facts about the machine and the process. */
 export function ambientKind(kind: string): 'clock' | 'random' | undefined {
@@ -120,10 +121,7 @@ class PinnedFiles {
     for (const operation of recorded.operations) {
       const { event } = operation
       if (!isFileCall(event) || !looksAtFile(event, tape.body(event.seq))) continue
-      const key = fileKey(event, recordedSha(tape, event.seq))
-      const known = this.#byKey.get(key)
-      if (known === undefined) this.#byKey.set(key, [operation])
-      else known.push(operation)
+      pushTo(this.#byKey, fileKey(event, recordedSha(tape, event.seq)), operation)
     }
   }
 
@@ -278,9 +276,7 @@ export class RerunInputs implements AmbientSource {
     for (const operation of this.#recorded.operations) {
       if (isStepEvent(operation.event)) continue
       const key = identityOf(operation.event, recordedSha(tape, operation.event.seq))
-      const known = this.#others.get(key)
-      if (known === undefined) this.#others.set(key, [operation])
-      else known.push(operation)
+      pushTo(this.#others, key, operation)
     }
   }
 
@@ -307,6 +303,7 @@ export class RerunInputs implements AmbientSource {
     const recorded = this.#others.get(identityOf(event, bodySha(body)))?.shift()
     if (recorded === undefined) return undefined
     if (op !== undefined) this.follow(op, recorded.parts)
+    // Nobody types a second time: recorded input is always served.
     if (!isInput(event)) return undefined
     return recorded.parts.map((seq) => this.#recorded.delivery(seq))
   }
@@ -328,7 +325,3 @@ export class RerunInputs implements AmbientSource {
 
 /** A delivery that the recording does not have. */
 const NEW_TURN = -1
-
-/** Nobody types a second time: recorded input is always served. */
-const isInput = (event: NewEvent<InitiationEvent>): boolean =>
-  event.type === 'call' && event.kind === 'input'

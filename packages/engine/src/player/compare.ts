@@ -1,4 +1,5 @@
-import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
+import type { DeliveryEvent, InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
+import type { Operation as StartedOperation } from '../sessions/session.js'
 import { meaningfulHeaders } from '../headers.js'
 import { createHash } from 'node:crypto'
 
@@ -65,6 +66,15 @@ function compareLines(recorded: string, current: string, found: Mismatch[]): voi
     if (before[line] !== now[line]) {
       found.push({ field: `line ${line + 1}`, recorded: before[line], current: now[line] })
     }
+  }
+}
+
+/** A body as JSON; undefined if it is something else. */
+export function parseBody(body: Uint8Array = new Uint8Array()): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString()) as unknown
+  } catch {
+    return undefined
   }
 }
 
@@ -166,4 +176,24 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
         path: event.path,
       }
   }
+}
+
+export type Written = 'less' | 'enough' | { readonly otherDigest: string }
+
+/**
+ * Compares what the agent has written to a connection or process with when a part came, without
+ * the bytes `before` the operation.
+ */
+export function hasWritten(
+  { action }: StartedOperation,
+  event: DeliveryEvent,
+  before = { recorded: 0, current: 0 },
+): Written {
+  const stamp = action.stamp?.()
+  if (event.type !== 'deliver' || event.written === undefined || stamp === undefined)
+    return 'enough'
+  const due = event.written - before.recorded + before.current
+  if (stamp.written < due) return 'less'
+  const otherDigest = stamp.written === due ? stamp.digest : action.digestAt?.(due)
+  return otherDigest === undefined || otherDigest === event.digest ? 'enough' : { otherDigest }
 }

@@ -1,4 +1,4 @@
-import type { HeaderPair, InitiationEvent, NewEvent } from '@retake/tape/format'
+import { type HeaderPair, type InitiationEvent, type NewEvent, pushTo } from '@retake/tape/format'
 import {
   bodyMismatches,
   bodySha,
@@ -9,7 +9,7 @@ import {
   recordedSha,
   type Started,
 } from './compare.js'
-import { changesFiles } from './in-doubt.js'
+import { onlyReads } from './in-doubt.js'
 import { DrawnValues } from './draws.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
 
@@ -72,8 +72,8 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
     readonly drawn = new DrawnValues(),
   ) {
     for (const operation of recorded.operations) {
-      add(this.#byKind, kindOf(operation.event), operation)
-      add(this.#byIdentity, this.#recordedIdentity(operation), operation)
+      pushTo(this.#byKind, kindOf(operation.event), operation)
+      pushTo(this.#byIdentity, this.#recordedIdentity(operation), operation)
     }
   }
 
@@ -84,7 +84,7 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
       firstUnused(identical, turn) ??
       this.#again(identical) ??
       this.#takeLike(event, body, turn) ??
-      (mayBeRepeated(event) ? identical.at(-1) : undefined)
+      (onlyReads(event) ? identical.at(-1) : undefined)
     if (found !== undefined) found.used = true
     return found
   }
@@ -208,12 +208,6 @@ export class ContentMatcher implements Matcher<StartedContent, RecordedOperation
   }
 }
 
-function add<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const known = map.get(key)
-  if (known === undefined) map.set(key, [value])
-  else known.push(value)
-}
-
 function firstUnused(
   operations: readonly RecordedOperation[],
   turn: number | undefined,
@@ -248,10 +242,6 @@ function kindOf(event: Initiation): string {
 
 const callName = (event: Initiation): string =>
   event.type === 'call' ? `${event.kind} ${event.kind === 'tool' ? '' : event.name}` : ''
-
-/** Reading has no effect: the last answer is repeated. */
-const mayBeRepeated = (event: Initiation): boolean =>
-  event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
 
 /**
  * Lines that a recording wrote to files through streams. A stream joins waiting

@@ -142,14 +142,10 @@ export function noAnswer(
 }
 
 /** It wrote something else to a connection or process than when this part came. */
-export const otherBytes = (
-  event: DeliveryEvent,
-  receiver: NewEvent,
-  digest: string | undefined,
-): Divergence => ({
+export const otherBytes = (event: DeliveryEvent, receiver: string, digest: string): Divergence => ({
   kind: 'different',
   seq: event.seq,
-  summary: `what was sent to ${nameReceiver(receiver, undefined)} differs`,
+  summary: `what was sent to ${receiver} differs`,
   explanation: `The tape has ${describe(event)} after other bytes were sent.`,
   recorded: event,
   mismatches: [
@@ -251,7 +247,7 @@ const PROTOCOLS: Readonly<Record<number, string>> = {
 }
 
 /** Readable target of bytes: `127.0.0.1:5432 (postgres)`, or a command. */
-export function nameReceiver(event: NewEvent, firstAnswer: Uint8Array | undefined): string {
+export function nameReceiver(event: NewEvent, firstAnswer?: Uint8Array): string {
   if (event.type !== 'socket')
     return event.type === 'call' ? (event.title ?? event.name) : describe(event)
   const protocol = PROTOCOLS[event.port ?? 0] ?? protocolOf(firstAnswer)

@@ -1,4 +1,4 @@
-import type { Tape } from '@retake/tape/format'
+import { pushTo, type Tape } from '@retake/tape/format'
 import { isAddedHeader, type Mismatch } from './compare.js'
 import { TapeTimeline } from './timeline.js'
 
@@ -28,9 +28,7 @@ export class DrawnValues {
 
   #addDigits(digits: string): void {
     const key = digits.slice(0, SHORTEST_CUT)
-    const known = this.#base36.get(key)
-    if (known === undefined) this.#base36.set(key, [digits])
-    else if (!known.includes(digits)) known.push(digits)
+    if (this.#base36.get(key)?.includes(digits) !== true) pushTo(this.#base36, key, digits)
   }
 
   /** The text of a body with a mark in place of each drawn value. */
@@ -169,9 +167,7 @@ export class TurnDraws {
   add(turn: number, kind: string, value: unknown): void {
     const queues = this.#byTurn.get(turn) ?? new Map<string, unknown[]>()
     this.#byTurn.set(turn, queues)
-    const queue = queues.get(kind)
-    if (queue === undefined) queues.set(kind, [value])
-    else queue.push(value)
+    pushTo(queues, kind, value)
     if (!this.#last.has(kind)) this.#last.set(kind, value)
   }
 

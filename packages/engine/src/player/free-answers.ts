@@ -4,18 +4,19 @@ import {
   decodeBody,
   encodeBody,
   type NewEvent,
-  type RecordedError,
   recordError,
   type RequestEvent,
   type Tape,
 } from '@retake/tape/format'
+import { parseBody } from './compare.js'
+import { jsonAnswer, withoutFrames } from './lost-answer.js'
 import type { AnswerPart } from './source.js'
 import { errors, type RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'
 import type { FreeAnswer, PinnedPlan, PinnedReport, SimulatedStep, Simulator } from './plan.js'
 import { withToolResults } from './tool-results.js'
-import { parsed, type RecordedStep, type PinnedMatcher } from './pinned-matcher.js'
-import { EMPTY, type NewDelivery } from '../sessions/session.js'
+import { type RecordedStep, type PinnedMatcher } from './pinned-matcher.js'
+import { EMPTY } from '../sessions/session.js'
 import { createHash } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
@@ -78,7 +79,7 @@ function recordedKind(tape: Tape, step: Step): Payload['kind'] {
   }
 }
 
-const rpcId = (body: Uint8Array): unknown => (parsed(body) as { id?: unknown } | undefined)?.id
+const rpcId = (body: Uint8Array): unknown => (parseBody(body) as { id?: unknown } | undefined)?.id
 
 const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in data
 
@@ -94,52 +95,24 @@ const editedParts = (...edit: Parameters<typeof editedAnswer>): AnswerPart[] =>
   })
 
 /** An answer whose form nothing in the recording shows: JSON. */
-function plainParts(event: LiveRequest, payload: unknown): AnswerPart[] {
-  if (event.type === 'call')
-    return [{ event: { type: 'result', as: 'json' }, body: jsonBytes(payload) }]
-  const body = jsonBytes(payload)
-  const headers = [
-    ['content-type', 'application/json'],
-    ['content-length', String(body.length)],
-  ] as const
-  if (event.seam === 'http') {
-    const head = ['HTTP/1.1 200 OK', ...headers.map(([name, value]) => `${name}: ${value}`), '', '']
-    return [{ event: CHUNK, body: Buffer.concat([Buffer.from(head.join('\r\n')), body]) }]
-  }
-  return [
-    { event: { type: 'response', status: 200, statusText: 'OK', headers }, body: EMPTY },
-    { event: CHUNK, body },
-    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
-    ...(event.seam === 'http2'
-      ? [{ event: { type: 'deliver', part: 'close', value: 0 } as const, body: EMPTY }]
-      : []),
-  ]
-}
-
-const CHUNK: NewDelivery = { type: 'deliver', part: 'chunk' }
-
-const jsonBytes = (payload: unknown): Uint8Array => Buffer.from(JSON.stringify(payload) ?? 'null')
+const plainParts = (event: LiveRequest, payload: unknown): AnswerPart[] =>
+  event.type === 'call'
+    ? [
+        {
+          event: { type: 'result', as: 'json' },
+          body: Buffer.from(JSON.stringify(payload) ?? 'null'),
+        },
+      ]
+    : jsonAnswer(event.seam, payload)
 
 /** The tool throws, the request fails, the process cannot be started. */
 function failure(event: LiveRequest, message: string): AnswerPart[] {
-  const said = bare(new Error(message))
+  const said = withoutFrames(new Error(message))
   if (event.type === 'call' && (event.kind === 'tool' || event.sync === true))
-    return [{ event: { type: 'result', error: said }, body: EMPTY }]
+    return [{ event: { type: 'result', error: recordError(said) }, body: EMPTY }]
   const isFetch = event.type === 'request' && event.seam === 'fetch'
-  const error = isFetch ? bare(new TypeError('fetch failed', { cause: bareError(message) })) : said
-  return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
-}
-
-/** Our own frames mean nothing to the agent. */
-function bare(error: Error): RecordedError {
-  error.stack = `${error.name}: ${error.message}`
-  return recordError(error)
-}
-
-function bareError(message: string): Error {
-  const error = new Error(message)
-  error.stack = `Error: ${message}`
-  return error
+  const error = isFetch ? withoutFrames(new TypeError('fetch failed', { cause: said })) : said
+  return [{ event: { type: 'deliver', part: 'error', error: recordError(error) }, body: EMPTY }]
 }
 
 interface ProcessAnswer {
@@ -374,7 +347,7 @@ const isRead = (event: StepEvent): boolean =>
   event.type === 'request' && (event.method === 'GET' || event.method === 'HEAD')
 
 /** True if a model answers this request, also where the recording has none like it. */
-function isModelRequest(event: StepEvent, body: Uint8Array): boolean {
+export function isModelRequest(event: StepEvent, body: Uint8Array = EMPTY): boolean {
   if (event.type !== 'request' || !URL.canParse(event.url)) return false
   const text = Buffer.from(body).toString('latin1')
   const { method, headers } = event
@@ -383,13 +356,13 @@ function isModelRequest(event: StepEvent, body: Uint8Array): boolean {
     url: new URL(event.url),
     headers,
     mentions: (...keys) => keys.every((key) => text.includes(`"${key}"`)),
-    json: () => parsed(body),
+    json: () => parseBody(body),
   })
   return api !== 'http'
 }
 
 function mcpTool(body: Uint8Array): string | undefined {
-  const { params } = (parsed(body) ?? {}) as { params?: { name?: unknown } }
+  const { params } = (parseBody(body) ?? {}) as { params?: { name?: unknown } }
   return typeof params?.name === 'string' ? params.name : undefined
 }
 
@@ -410,7 +383,7 @@ function kindOf(event: StepEvent, like: RecordedStep | undefined): SimulatedStep
 const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
   event.type === 'call'
     ? decodeBody(event.as ?? 'json', body)
-    : (parsed(body) ?? Buffer.from(body).toString('utf8'))
+    : (parseBody(body) ?? Buffer.from(body).toString('utf8'))
 
 /** Imports the simulator that a plan names. Its own work is outside the run. */
 export async function loadSimulator({ pinned }: ContinuePlan): Promise<Simulator | undefined> {

@@ -1,11 +1,11 @@
 import { type Step, missingClosing } from '@retake/tape'
 import { type DeliveryEvent, isDelivery, type Tape } from '@retake/tape/format'
-import { type AnswerPart, outside, recordedPart } from './source.js'
+import { type AnswerPart, endsAnswer, isPart, outside, recordedPart } from './source.js'
 import { hasInput } from '../boundaries/input.js'
 import { errors } from '../errors.js'
 import { describe } from './divergence.js'
-import { isCutOff } from './timeline.js'
-import { lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
+import { isCutOff, isInput } from './timeline.js'
+import { endOfAnswer, lostAnswer, SILENCE_MS, skippedAnswer } from './lost-answer.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import {
   type Action,
@@ -16,7 +16,7 @@ import {
   type SyncCall,
 } from '../sessions/session.js'
 import type { ContinuePlan, SettledDoubt } from './plan.js'
-import { changesFiles, findInDoubt, viewOf } from './in-doubt.js'
+import { findInDoubt, onlyReads, viewOf } from './in-doubt.js'
 import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
 import { natives } from '../natives.js'
 import type { Tail } from './player.js'
@@ -30,14 +30,12 @@ import type { TapeWriter } from '@retake/tape/node'
 function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerPart[] | undefined {
   const event = step && tape.event(step.seq)
   if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http') return undefined
-  const close: AnswerPart = { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }
   return [
     ...closingEvents(step).map((text) => ({
       event: { type: 'deliver', part: 'chunk' } as const,
       body: Buffer.from(text),
     })),
-    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
-    ...(event.seam === 'http2' ? [close] : []),
+    ...endOfAnswer(event.seam),
   ]
 }
 
@@ -395,7 +393,7 @@ export class HandOver implements Tail {
       // An empty stdin would end before the recorded lines have arrived.
       if (isInput(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
-      else if (mayBeRepeated(operation)) operation.action.start(operation)
+      else if (isInput(event) || onlyReads(event)) operation.action.start(operation)
       // The run had given it up by itself: it gets the time to do so again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event), this.#untilEndMs)
@@ -458,9 +456,6 @@ export function leftAt(tape: Tape, { answers }: ContinuePlan, at: number): numbe
   return tape.event(answers !== undefined && at < tape.count ? at : at - 1).at
 }
 
-const isPart = (event: NewDelivery, part: string): boolean =>
-  event.type === 'deliver' && event.part === part
-
 const isOver = (state: Step['state']): boolean =>
   state === 'done' || state === 'failed' || state === 'denied'
 
@@ -482,21 +477,6 @@ const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
 
 /** True if these are the last parts of an answer. Always true for connections, which stay open. */
 function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolean {
-  const { event } = action
   const last = parts.at(-1)?.event
-  if (event.type === 'socket') return parts.length > 0
-  if (last === undefined) return false
-  if (last.type === 'result') return true
-  if (last.type === 'response') return last.empty === true
-  return last.part === 'end' || last.part === 'close' || last.part === 'error'
-}
-
-const isInput = (event: Action['event']): boolean => event.type === 'call' && event.kind === 'input'
-
-/** Looking has no effect. */
-function mayBeRepeated({ action }: Operation): boolean {
-  const { event } = action
-  if (event.type !== 'call') return false
-  if (event.kind === 'dns' || isInput(event)) return true
-  return event.kind === 'file' && !changesFiles(event)
+  return last !== undefined && (action.event.type === 'socket' || endsAnswer(last))
 }

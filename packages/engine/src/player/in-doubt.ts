@@ -2,7 +2,9 @@ import zlib from 'node:zlib'
 import { readRun } from '@retake/tape'
 import {
   type CallEvent,
+  type InitiationEvent,
   isDelivery,
+  type NewEvent,
   readGuards,
   type Tape,
   type TapeEvent,
@@ -83,6 +85,10 @@ export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent
   const { kind, name, title = '' } = event as CallEvent
   return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && !READS.test(name)
 }
+
+/** True if a call looks at names or files only: it may be made again. */
+export const onlyReads = (event: NewEvent<InitiationEvent>): boolean =>
+  event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
 
 /** Throws if nobody has decided about something in doubt, before anything runs. */
 export function refuseDoubt(

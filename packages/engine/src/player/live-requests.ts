@@ -1,9 +1,11 @@
-import { findApi, getPath, setPath } from '@retake/tape'
+import { getPath, setPath } from '@retake/tape'
 import type { NewEvent, RequestEvent, SocketEvent, Tape } from '@retake/tape/format'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { Action, Operation, SyncCall } from '../sessions/session.js'
+import { parseBody } from './compare.js'
 import { describe } from './divergence.js'
+import { isModelRequest } from './free-answers.js'
 import type { LiveReport, LiveRules, RefusedRequest } from './plan.js'
 
 /**
@@ -112,16 +114,16 @@ export class LiveRequests {
   #hasNoEffect(event: Action['event'], body: Uint8Array | undefined): boolean {
     if (event.type === 'socket') return this.#addresses.has(addressOf(event))
     if (event.type !== 'request') return false
-    return /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelRequest(event, body)
+    return /^(GET|HEAD|OPTIONS)$/.test(event.method) || isModelPost(event, body)
   }
 
   /** The body with the edits of the rules; undefined if it is sent as it is. */
   #changed(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): Uint8Array | undefined {
     const { edits: given = {}, system } = this.rules
     const isNothing = system === undefined && Object.keys(given).length === 0
-    if (isNothing || !isModelRequest(event, body)) return undefined
+    if (isNothing || !isModelPost(event, body)) return undefined
     this.#requests += 1
-    const before = jsonOf(body)
+    const before = parseBody(body)
     const prompt = system === undefined ? undefined : systemPath(before)
     const edits = Object.entries({ ...given, ...(prompt && { [prompt]: system }) })
     let data = before
@@ -183,26 +185,8 @@ function leavesProcess(event: Action['event']): boolean {
   return event.type === 'call' && ['tool', 'process', 'database'].includes(event.kind)
 }
 
-function isModelRequest(event: NewEvent<RequestEvent>, body: Uint8Array | undefined): boolean {
-  if (event.method !== 'POST') return false
-  const text = body === undefined ? '' : Buffer.from(body).toString()
-  const request: Parameters<typeof findApi>[0] = {
-    method: event.method,
-    url: new URL(event.url),
-    headers: event.headers,
-    mentions: (...keys) => keys.every((key) => text.includes(`"${key}"`)),
-    json: () => jsonOf(body),
-  }
-  return findApi(request).api !== 'http'
-}
-
-function jsonOf(body: Uint8Array | undefined): unknown {
-  try {
-    return JSON.parse(Buffer.from(body ?? []).toString()) as unknown
-  } catch {
-    return undefined
-  }
-}
+const isModelPost = (event: NewEvent<RequestEvent>, body: Uint8Array | undefined): boolean =>
+  event.method === 'POST' && isModelRequest(event, body)
 
 function recordedAddresses(tape: Tape): ReadonlySet<string> {
   const addresses = new Set<string>()

@@ -1,4 +1,10 @@
-import { type InitiationEvent, type NewEvent, recordError } from '@retake/tape/format'
+import {
+  type HeaderPair,
+  type InitiationEvent,
+  type NewEvent,
+  recordError,
+  type RequestEvent,
+} from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { EMPTY, type NewDelivery } from '../sessions/session.js'
 import { describe } from './divergence.js'
@@ -13,7 +19,7 @@ export const SILENCE_MS = 300_000
 export function skippedAnswer(event: Initiation): readonly AnswerPart[] {
   const error = errors.STEP_SKIPPED(describe(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
-  if (event.type === 'socket') return [{ event: chunk, body: http1Refusal(error.what) }]
+  if (event.type === 'socket') return refusal('http', error.what)
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
   if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   return [{ event: { type: 'result', error: recordError(error) }, body: EMPTY }]
@@ -39,44 +45,55 @@ function connectionLost(event: Initiation): Error {
     event.type === 'request' && event.seam === 'fetch'
       ? new TypeError('terminated', { cause: reset })
       : reset
-  // Our own frames mean nothing to the agent.
-  for (const each of [reset, error]) each.stack = `${each.name}: ${each.message}`
+  withoutFrames(reset)
+  return withoutFrames(error)
+}
+
+/** Our own frames mean nothing to the agent. */
+export function withoutFrames<E extends Error>(error: E): E {
+  error.stack = `${error.name}: ${error.message}`
   return error
 }
 
-/** 409: SDKs do not retry it. `x-should-retry: false` covers those that would. */
-const STATUS = 409
-const HEADERS = [
-  ['content-type', 'application/json'],
-  ['x-should-retry', 'false'],
-] as const
+/** SDKs do not retry a 409; the header covers those that would. */
+const NOT_RETRIED = [['x-should-retry', 'false']] as const
 
-const chunk: NewDelivery = { type: 'deliver', part: 'chunk' }
-
-const refusalBody = (message: string): Buffer =>
-  Buffer.from(JSON.stringify({ error: { type: 'step_skipped', code: 'STEP_SKIPPED', message } }))
-
-function refusal(seam: 'fetch' | 'http' | 'http2', message: string): readonly AnswerPart[] {
-  const parts: AnswerPart[] = [
-    {
-      event: { type: 'response', status: STATUS, statusText: 'Conflict', headers: HEADERS },
-      body: EMPTY,
-    },
-    { event: chunk, body: refusalBody(message) },
-    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
-  ]
-  if (seam !== 'http2') return parts
-  return [...parts, { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }]
+const refusal = (seam: Seam, message: string): readonly AnswerPart[] => {
+  const error = { type: 'step_skipped', code: 'STEP_SKIPPED', message }
+  return jsonAnswer(seam, { error }, { status: 409, statusText: 'Conflict', headers: NOT_RETRIED })
 }
 
-function http1Refusal(message: string): Uint8Array {
-  const body = refusalBody(message)
-  const head = [
-    `HTTP/1.1 ${STATUS} Conflict`,
-    ...HEADERS.map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${body.length}`,
+type Seam = RequestEvent['seam']
+
+/** A whole answer with a JSON body, as the client of a request expects its parts. */
+export function jsonAnswer(
+  seam: Seam,
+  value: unknown,
+  { status = 200, statusText = 'OK', headers = [] as readonly HeaderPair[] } = {},
+): AnswerPart[] {
+  const body = Buffer.from(JSON.stringify(value) ?? 'null')
+  const all: HeaderPair[] = [
+    ['content-type', 'application/json'],
+    ...headers,
+    ['content-length', String(body.length)],
   ]
-  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
+  const chunk: NewDelivery = { type: 'deliver', part: 'chunk' }
+  if (seam === 'http') {
+    const lines = all.map(([name, content]) => `${name}: ${content}`)
+    const head = [`HTTP/1.1 ${status} ${statusText}`, ...lines, '', ''].join('\r\n')
+    return [{ event: chunk, body: Buffer.concat([Buffer.from(head), body]) }]
+  }
+  return [
+    { event: { type: 'response', status, statusText, headers: all }, body: EMPTY },
+    { event: chunk, body },
+    ...endOfAnswer(seam),
+  ]
+}
+
+export function endOfAnswer(seam: Seam): AnswerPart[] {
+  const end: AnswerPart = { event: { type: 'deliver', part: 'end' }, body: EMPTY }
+  const close: AnswerPart = { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }
+  return seam === 'http2' ? [end, close] : [end]
 }
 
 const endOfProcess: readonly AnswerPart[] = [

@@ -23,7 +23,7 @@ export interface McpChild {
 
 /** Methods that change the state of a server for its client. */
 const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
-const INITIALIZED = 'notifications/initialized'
+export const INITIALIZED = 'notifications/initialized'
 
 /** Requests with an answer that an agent acts on. The others belong to the protocol, and are always served. */
 export const isSearchedMethod = (method: string): boolean =>

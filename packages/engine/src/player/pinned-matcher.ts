@@ -5,6 +5,7 @@ import {
   isDelivery,
   isInitiation,
   type NewEvent,
+  pushTo,
   type RequestEvent,
   type Tape,
 } from '@retake/tape/format'
@@ -13,6 +14,7 @@ import {
   bodySha,
   compareInitiation,
   isAddedHeader,
+  parseBody,
   recordedSha,
   type Matcher,
   type Started,
@@ -79,7 +81,7 @@ function rpcName(body: Uint8Array): string {
   if (body[0] !== OBJECT) return ''
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!text.includes('"jsonrpc"')) return ''
-  const { jsonrpc, method, params } = (parsed(body) ?? {}) as {
+  const { jsonrpc, method, params } = (parseBody(body) ?? {}) as {
     jsonrpc?: unknown
     method?: unknown
     params?: { name?: unknown }
@@ -93,14 +95,6 @@ const OBJECT = 0x7b
 const originOf = (url: string): string => /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? url
 
 const pathOf = (url: string): string => url.slice(originOf(url).length).split(/[?#]/)[0] ?? ''
-
-export const parsed = (body: Uint8Array): unknown => {
-  try {
-    return JSON.parse(Buffer.from(body).toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
-}
 
 /** The messages of a request to a model, as hashes. */
 interface Conversation {
@@ -120,7 +114,7 @@ function conversationOf(
   body: Uint8Array,
   plain: (bytes: Uint8Array) => string,
 ): Conversation | undefined {
-  const request = parsed(body)
+  const request = parseBody(body)
   if (typeof request !== 'object' || request === null) return undefined
   const { messages, input, contents, ...rest } = request as Record<string, unknown>
   const turns = [messages, input, contents].find((each) => Array.isArray(each))
@@ -363,11 +357,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   ) {
     this.#order = new StepOrder(steps, options.causes, options.isUnderWay)
     this.#texts = new RequestTexts(tape, options.drawn)
-    for (const step of steps) {
-      const bucket = this.#byKey.get(step.key)
-      if (bucket === undefined) this.#byKey.set(step.key, [step])
-      else bucket.push(step)
-    }
+    for (const step of steps) pushTo(this.#byKey, step.key, step)
   }
 
   /** Takes the recorded step that this is. */
@@ -567,7 +557,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
 
 /** A request to a model without its system prompt; undefined for any other. */
 function withoutSystem(body: Uint8Array): string | undefined {
-  const request = parsed(body)
+  const request = parseBody(body)
   if (typeof request !== 'object' || request === null) return undefined
   const rest = { ...request } as Record<string, unknown>
   for (const key of ['system', 'instructions', 'systemInstruction']) delete rest[key]

@@ -9,8 +9,8 @@ import { isDelivery, type Tape } from '@retake/tape/format'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import { outsideRuns } from '../scope.js'
 import type { Operation, Session } from '../sessions/session.js'
-import { isRemembered, isSearchedMethod, readSession } from './mcp-child.js'
-import { parsed } from './pinned-matcher.js'
+import { INITIALIZED, isRemembered, isSearchedMethod, readSession } from './mcp-child.js'
+import { parseBody } from './compare.js'
 import { type AnswerPart, recordedPart } from './source.js'
 
 /** A part of an answer with its place in the recorded order. */
@@ -118,7 +118,7 @@ class ServedServer {
 
   /** True if a line goes to a real server. */
   #isLive(line: string, seq: number): boolean {
-    const message = (parsed(Buffer.from(line)) ?? {}) as RpcMessage
+    const message = (parseBody(Buffer.from(line)) ?? {}) as RpcMessage
     const { id, method } = message
     if (method === undefined || id === undefined) {
       if (method === INITIALIZED) this.#handshake.push({ line: this.#revealed(line) })
@@ -226,8 +226,6 @@ class ServedServer {
     return this.servers.options.owner.secrets.reveal(line)
   }
 }
-
-const INITIALIZED = 'notifications/initialized'
 
 const toolIn = ({ method = '', params }: RpcMessage): string => {
   const { name, uri } = (params ?? {}) as { name?: unknown; uri?: unknown }

@@ -1,6 +1,5 @@
 import {
   decodeBody,
-  type DeliveryEvent,
   encodeBody,
   type InitiationEvent,
   type NewEvent,
@@ -12,10 +11,13 @@ import {
   type Answer,
   type AnswerPart,
   type AnswerSource,
+  endsAnswer,
   isJoined,
+  isPart,
   outside,
   recordedPart,
 } from './source.js'
+import { AnswerQueue, type WaitingAnswer } from './answer-queue.js'
 import { AmbientInputs, type AmbientSource, RerunInputs } from './ambient-inputs.js'
 import { DrawnValues, seededDraws } from './draws.js'
 import { isStepEvent, TapeTimeline } from './timeline.js'
@@ -57,7 +59,6 @@ import type { RecordSession } from '../sessions/record-session.js'
 import type { TapeWriter } from '@retake/tape/node'
 import type { Tail } from './player.js'
 import { withToolResults } from './tool-results.js'
-import { moduleLoadInFlight } from '../module-loads.js'
 
 /** Requests of free steps that go live: as planned, or as recorded. */
 class StepRequests {
@@ -114,12 +115,28 @@ interface QueuedPart extends AnswerPart {
   readonly written?: number
 }
 
-interface Waiting {
-  /** Parts reach the agent through this one. */
-  readonly operation: Operation
-  /** Undefined while they are not known yet. */
-  parts: QueuedPart[] | undefined
-  readonly order: number
+/** Parts of one answer; undefined while they are not known yet. */
+class Waiting implements WaitingAnswer {
+  constructor(
+    readonly operation: Operation,
+    public parts: readonly QueuedPart[] | undefined,
+    readonly orderUnlessMade = 0,
+  ) {}
+
+  get isMade(): boolean {
+    return this.parts !== undefined
+  }
+
+  get order(): number {
+    return this.parts?.[0]?.order ?? this.orderUnlessMade
+  }
+
+  /** True if the agent has written as much as it had when this came. */
+  get isDue(): boolean {
+    const written = this.parts?.[0]?.written
+    if (written === undefined) return true
+    return (this.operation.action.stamp?.().written ?? written) >= written
+  }
 }
 
 /** Chooses the answer that comes next; undefined if it has to wait for a live one. */
@@ -132,98 +149,66 @@ const randomAnswer =
     due[Math.floor(random() * due.length)]
 
 /**
- * Hands out answers that do not come from outside, one part at a time: in the
- * recorded order or another, without the recorded delays, and each only when the agent has done
- * everything it does about the one before. An answer that is still being made up, or is
- * live, delays those that came later in the recording, so that the order does not depend on
- * how long that takes.
+ * Answers come in the recorded order or another, without the recorded delays. One that is still
+ * being made up, or is live, delays those that came later in the recording, so that the order
+ * does not depend on how long that takes.
  *
  * Not promised: that a live answer comes after the recorded ones before it.
  */
-class AnswerQueue {
-  #waiting: Waiting[] = []
-  #handedOut: Operation | undefined
-  #requested = false
-  #patience: NodeJS.Timeout | undefined
+class PinnedQueue extends AnswerQueue<Waiting> {
+  constructor(readonly chooseDue: ChooseAnswer) {
+    super()
+  }
 
-  constructor(readonly choose: ChooseAnswer) {}
-
-  add(operation: Operation, parts: readonly QueuedPart[]): void {
-    if (parts.length === 0) return
-    this.#waiting.push({ operation, parts: [...parts], order: 0 })
-    this.#request()
+  give(operation: Operation, parts: readonly QueuedPart[]): void {
+    if (parts.length > 0) this.add(new Waiting(operation, parts))
   }
 
   /** An answer that is being made up. Without parts it comes from elsewhere. */
-  addLater(operation: Operation, order: number, making: Promise<readonly QueuedPart[]>): void {
-    const waiting: Waiting = { operation, parts: undefined, order }
-    this.#waiting.push(waiting)
+  giveLater(operation: Operation, order: number, making: Promise<readonly QueuedPart[]>): void {
+    const waiting = new Waiting(operation, undefined, order)
+    this.add(waiting)
     const made = (parts: readonly QueuedPart[]): void => {
-      waiting.parts = [...parts]
-      this.#request()
+      waiting.parts = parts
+      this.request()
     }
     making.then(made, () => made([]))
   }
 
-  /** The agent has given it up, or uses the connection for something else: nothing more of it comes. */
+  /** The agent uses the connection for something else: nothing more of it comes. */
   drop(operation: Operation): void {
-    this.#waiting = this.#waiting.filter((one) => one.operation !== operation)
+    this.waiting = this.waiting.filter((one) => one.operation !== operation)
   }
 
-  /** The agent wrote to something: a part that waited for that may be due. */
-  look(): void {
-    if (this.#waiting.length > 0) this.#request()
+  protected isOver({ parts }: Waiting): boolean {
+    return parts?.length === 0
   }
 
-  /** A part has reached the agent. */
-  delivering(operation: Operation): void {
-    if (operation === this.#handedOut) this.#handedOut = undefined
-    this.look()
+  protected choose(): Waiting | undefined {
+    const due = this.waiting.filter(({ isDue }) => isDue)
+    return due.length === 0 ? undefined : this.chooseDue(due)
   }
 
-  #request(): void {
-    if (this.#requested) return
-    this.#requested = true
-    natives.setImmediate(this.#next)
-  }
-
-  /** The agent is idle: everything it started in its last turn is known. */
-  readonly #next = (): void => {
-    this.#requested = false
-    const isOnItsWay = this.#handedOut !== undefined && !this.#handedOut.closed
-    if (moduleLoadInFlight() || isOnItsWay) return this.#request()
-    this.#waiting = this.#waiting.filter(
-      ({ operation, parts }) => !operation.closed && parts?.length !== 0,
-    )
-    natives.clearTimeout(this.#patience)
-    const due = this.#waiting.filter((one) => isDue(one))
-    const next = due.length === 0 ? undefined : this.choose(due)
-    if (next !== undefined) return this.#handOut(next)
-    // An agent that was changed may write less than then: its process answers all the same.
-    if (this.#waiting.length > 0)
-      this.#patience = natives.setTimeout(
-        () => {
-          const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
-          if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
-        },
-        due.length > 0 ? LIVE_PATIENCE_MS : PATIENCE_MS,
-      )
-  }
-
-  #handOut(next: Waiting): void {
+  protected complete(next: Waiting): void {
     const { operation, parts = [] } = next
-    if (parts.length === 0) return
-    this.#handedOut = operation
-    next.parts = completeNext(operation, parts)
+    const after = parts.findIndex(({ event }, index) => index > 0 && !isJoined(event))
+    const count = after < 0 ? parts.length : after
+    next.parts = parts.slice(count)
+    for (const { event, body } of parts.slice(0, count)) operation.complete(event, body)
   }
-}
 
-/** Completes the next part, and those that came in the same turn. Returns the rest. */
-function completeNext(operation: Operation, parts: readonly QueuedPart[]): QueuedPart[] {
-  const after = parts.findIndex(({ event }, index) => index > 0 && !isJoined(event))
-  const count = after < 0 ? parts.length : after
-  for (const { event, body } of parts.slice(0, count)) operation.complete(event, body)
-  return parts.slice(count)
+  /** An agent that was changed may write less than then: its process answers all the same. */
+  protected patience(): NodeJS.Timeout | undefined {
+    if (this.waiting.length === 0) return undefined
+    const waitsForLive = this.waiting.some(({ isDue }) => isDue)
+    return natives.setTimeout(
+      () => {
+        const first = earliest(this.waiting.filter(({ operation }) => !operation.closed))
+        if (first !== undefined) this.handOut(first)
+      },
+      waitsForLive ? LIVE_PATIENCE_MS : PATIENCE_MS,
+    )
+  }
 }
 
 const PATIENCE_MS = 200
@@ -232,18 +217,9 @@ const LIVE_PATIENCE_MS = 30_000
 
 const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
   waiting.reduce<Waiting | undefined>(
-    (first, one) => (first === undefined || orderOf(one) < orderOf(first) ? one : first),
+    (first, one) => (first === undefined || one.order < first.order ? one : first),
     undefined,
   )
-
-/** True if the agent has written as much as it had when this came. */
-function isDue({ operation, parts }: Waiting): boolean {
-  const written = parts?.[0]?.written
-  if (written === undefined) return true
-  return (operation.action.stamp?.().written ?? written) >= written
-}
-
-const orderOf = ({ parts, order }: Waiting): number => parts?.[0]?.order ?? order
 
 type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
 
@@ -324,64 +300,7 @@ class PinnedConnections {
   }
 }
 
-const isPart = (event: DeliveryEvent, part: string): boolean =>
-  event.type === 'deliver' && event.part === part
-
 const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
-
-interface PinnedAnswersOptions {
-  readonly recorded: TapeTimeline
-  readonly connections: PinnedConnections
-  /** By their first event. */
-  readonly steps: ReadonlyMap<number, RecordedStep>
-  /** The first event that was not served: the agent has seen everything before it. */
-  readonly at: number
-}
-
-/** Recorded answers of pinned steps, as queued parts. */
-class PinnedAnswers {
-  constructor(
-    readonly tape: Tape,
-    readonly options: PinnedAnswersOptions,
-  ) {}
-
-  /** The answer of a step, to be given through `carrier`: its operation or its connection. */
-  of({ seq, parts }: RecordedStep, carrier: Operation): QueuedPart[] {
-    const { connections, at } = this.options
-    const isHttp1 = carrier.action.event.type === 'socket'
-    const answer = isHttp1 ? connections.answerParts(parts) : parts
-    return this.#queued(answer, seq < at ? at : 0)
-  }
-
-  /** The parts that open a connection that was being opened when the tape was left. */
-  opening({ id }: Operation): QueuedPart[] {
-    const { parts = [] } = this.options.recorded.byStart.get(id) ?? {}
-    return this.#queued(parts, this.options.at).filter(
-      ({ event }) =>
-        event.type === 'deliver' && (event.part === 'connect' || event.part === 'error'),
-    )
-  }
-
-  part(seq: number): AnswerPart {
-    return recordedPart(this.tape, this.options.recorded.delivery(seq))
-  }
-
-  #queued(parts: readonly number[], from: number): QueuedPart[] {
-    const { recorded, steps } = this.options
-    return parts
-      .filter((seq) => seq >= from)
-      .map((seq) => {
-        const event = recorded.delivery(seq)
-        const written = event.type === 'deliver' ? event.written : undefined
-        const isProcess = event.type === 'deliver' && steps.get(event.op)?.event.type === 'call'
-        return {
-          ...this.part(seq),
-          order: seq,
-          ...(isProcess && written !== undefined && { written }),
-        }
-      })
-  }
-}
 
 interface MatchedStepsOptions extends Pick<PinnedMatcherOptions, 'match' | 'ignoresSystem'> {
   /** The first event that was not served. */
@@ -489,10 +408,9 @@ class MatchedSteps {
 
 /** True if an answer is complete with this part; on a connection, its first part counts as complete. */
 function isLast({ action }: Operation, part: NewDelivery): boolean {
-  if (action.event.type === 'socket' || part.type === 'result') return true
-  if (part.type === 'response') return part.empty === true
-  const isProcess = action.event.type === 'call'
-  return part.part === 'close' || part.part === 'error' || (part.part === 'end' && !isProcess)
+  if (action.event.type === 'socket') return true
+  const isPipe = action.event.type === 'call' && isPart(part, 'end')
+  return endsAnswer(part) && !isPipe
 }
 
 export interface PinnedSourceOptions {
@@ -540,11 +458,11 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #sampled: string[] = []
   readonly #steps: ReadonlyMap<number, RecordedStep>
   readonly #matched: MatchedSteps
-  readonly #answers: PinnedAnswers
+  readonly #recorded: TapeTimeline
   readonly #free: FreeSteps
   readonly #requests: StepRequests
   readonly #connections: PinnedConnections
-  readonly #queue: AnswerQueue
+  readonly #queue: PinnedQueue
   /** Steps that went live and are not answered in full, by the operation that is. */
   readonly #underWay = new Map<Operation, RecordedStep>()
   readonly #lateAnswers = new LateAnswers()
@@ -573,25 +491,20 @@ export class PinnedSource implements AnswerSource, Tail {
     const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
     this.#pinned = new Set(plan.pinned)
-    this.#queue = new AnswerQueue(
+    this.#queue = new PinnedQueue(
       plan.ambient?.order === false
         ? randomAnswer(seededDraws(`order ${plan.seed}`))
         : (due) => {
             const next = earliest(due)
-            return next && this.#comesAfterLive(orderOf(next)) ? undefined : next
+            return next && this.#comesAfterLive(next.order) ? undefined : next
           },
     )
     this.#servers = serversIn(tape, viewed)
     const recorded = new TapeTimeline(tape, 1, (_turn, kind, value) => this.#drawn.add(kind, value))
+    this.#recorded = recorded
     const steps = recordedSteps(tape, viewed, recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
     this.#connections = new PinnedConnections(tape, recorded, steps)
-    this.#answers = new PinnedAnswers(tape, {
-      recorded,
-      connections: this.#connections,
-      steps: this.#steps,
-      at,
-    })
     this.#matched = new MatchedSteps(tape, steps, {
       at,
       drawn: this.#drawn,
@@ -622,7 +535,7 @@ export class PinnedSource implements AnswerSource, Tail {
         this.#matched.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
       onLive: () => (this.#live += 1),
       onRefused: (what) => this.#free.breakAt(what),
-      give: (operation, parts) => this.#queue.add(operation, parts),
+      give: (operation, parts) => this.#queue.give(operation, parts),
     })
     this.#ambient = plan.ambient
       ? new AmbientInputs(tape, plan.ambient, recorded, isAllPinned)
@@ -685,7 +598,7 @@ export class PinnedSource implements AnswerSource, Tail {
     if (this.#addChild(op, recorded)) return outside.run(call, op)
     const [seq] = recorded?.parts ?? []
     if (recorded !== undefined && this.#isPinned(recorded) && seq !== undefined)
-      return this.#answers.part(seq)
+      return this.#part(seq)
     const [part] = this.#free.planned(requested) ?? this.#free.simulatedNow(requested) ?? []
     if (part !== undefined) return part
     const [other] = this.#free.fromRecordings(requested) ?? []
@@ -697,12 +610,12 @@ export class PinnedSource implements AnswerSource, Tail {
 
   wrote(operation: Operation, bytes: Uint8Array, seq: number): void {
     this.#served.wrote(operation, bytes, seq)
-    this.#queue.look()
+    this.#queue.request()
   }
 
   proceed(): void {
     this.#served.proceed()
-    this.#queue.look()
+    this.#queue.request()
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
@@ -748,7 +661,7 @@ export class PinnedSource implements AnswerSource, Tail {
       operation.source = 'tape'
     } else if (!isStepEvent(event) || this.#servers.has(id)) return false
     const recorded = this.#steps.get((isConnection ? this.#matched.on(id) : id) ?? -1)
-    if (recorded === undefined) this.#queue.add(operation, this.#answers.opening(operation))
+    if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
       // Its request is the recorded one, unless the plan has another.
@@ -771,7 +684,7 @@ export class PinnedSource implements AnswerSource, Tail {
       return void this.#free.breakAt(`The thread ${event.title}`)
     if (parts === undefined) return outside.start(operation)
     operation.source = 'tape'
-    this.#queue.add(operation, parts)
+    this.#queue.give(operation, parts)
   }
 
   /** The recorded answer to a call that is not a step; undefined if it is live. */
@@ -784,7 +697,7 @@ export class PinnedSource implements AnswerSource, Tail {
     return this.#ambient
       ?.answerTo(event, owner.secrets.body(event, body), owner, op)
       ?.map((part) => ({
-        ...this.#answers.part(part.seq),
+        ...this.#part(part.seq),
         order: part.seq,
         ...(part.type === 'deliver' && part.written !== undefined && { written: part.written }),
       }))
@@ -817,7 +730,7 @@ export class PinnedSource implements AnswerSource, Tail {
       if (parts === undefined) natives.setImmediate(() => this.#runOrServe(pending))
       return withOrder(parts ?? [], recorded)
     })
-    this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
+    this.#queue.giveLater(carrier, recorded?.parts[0] ?? LAST, making)
   }
 
   /** The answer of a recorded step. */
@@ -831,10 +744,10 @@ export class PinnedSource implements AnswerSource, Tail {
 
   #pin(carrier: Operation, recorded: RecordedStep): void {
     carrier.source = 'tape'
-    const parts = this.#answers.of(recorded, carrier)
+    const parts = this.#answerOf(recorded, carrier)
     if (this.#mayRaceTimer(recorded))
       return this.#giveInTime(carrier, parts, this.tape.event(recorded.seq).at)
-    this.#queue.add(carrier, parts)
+    this.#queue.give(carrier, parts)
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
@@ -853,9 +766,38 @@ export class PinnedSource implements AnswerSource, Tail {
     )
   }
 
+  /** The answer of a step, to be given through `carrier`: its operation or its connection. */
+  #answerOf({ seq, parts }: RecordedStep, carrier: Operation): QueuedPart[] {
+    const { at } = this.options
+    const isHttp1 = carrier.action.event.type === 'socket'
+    const answer = isHttp1 ? this.#connections.answerParts(parts) : parts
+    return this.#queued(seq < at ? answer.filter((part) => part >= at) : answer)
+  }
+
+  /** The parts that open a connection that was being opened when the tape was left. */
+  #opening({ id }: Operation): QueuedPart[] {
+    const { parts = [] } = this.#recorded.byStart.get(id) ?? {}
+    return this.#queued(parts.filter((seq) => seq >= this.options.at)).filter(
+      ({ event }) => isPart(event, 'connect') || isPart(event, 'error'),
+    )
+  }
+
+  #queued(parts: readonly number[]): QueuedPart[] {
+    return parts.map((seq) => {
+      const event = this.#recorded.delivery(seq)
+      const isProcess = this.#steps.get(event.op)?.event.type === 'call'
+      const written = isProcess && event.type === 'deliver' ? event.written : undefined
+      return { ...this.#part(seq), order: seq, ...(written !== undefined && { written }) }
+    })
+  }
+
+  #part(seq: number): AnswerPart {
+    return recordedPart(this.tape, this.#recorded.delivery(seq))
+  }
+
   #give({ carrier, recorded }: PendingRequest, parts: readonly AnswerPart[]): void {
     carrier.source = 'edited'
-    this.#queue.add(carrier, withOrder(parts, recorded))
+    this.#queue.give(carrier, withOrder(parts, recorded))
   }
 
   /** Answers a free step from recordings of the same call where it must; else it really runs. */
@@ -886,7 +828,7 @@ export class PinnedSource implements AnswerSource, Tail {
   #blockedNow(requested: FreeRequest): AnswerPart {
     const [seq] = this.#matched.matcher.sameCall(requested)?.parts ?? []
     if (seq === undefined) throw this.#free.block(requested)
-    return this.#answers.part(seq)
+    return this.#part(seq)
   }
 
   #goLive(pending: PendingRequest): void {
@@ -953,7 +895,7 @@ export class PinnedSource implements AnswerSource, Tail {
       return outside.start(operation)
     }
     operation.source = 'tape'
-    this.#queue.add(operation, [{ ...this.#answers.part(connect), order: 0 }])
+    this.#queue.give(operation, [{ ...this.#part(connect), order: 0 }])
   }
 
   #requestOn(

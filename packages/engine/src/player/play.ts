@@ -14,7 +14,7 @@ import { PinnedSource } from './pinned-source.js'
 import type { ContinuePlan, LiveReport, PinnedReport, SettledDoubt, Simulator } from './plan.js'
 import { LiveRequests } from './live-requests.js'
 import { outsideRuns } from '../scope.js'
-import type { AnswerSource } from './source.js'
+import { type AnswerSource, outside } from './source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from './player.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { HandOver, leftAt } from './hand-over.js'
@@ -251,27 +251,16 @@ function durabilityOf(
 }
 
 /** The same answers, except for the first value that is drawn. */
-function withFirstDraw(answers: AnswerSource, value: unknown): AnswerSource {
-  let isUsed = false
-  return {
-    local: answers.local,
-    remote: answers.remote,
-    get divergences() {
-      return answers.divergences ?? []
-    },
-    draw: <T>(kind: string, native: () => T): T => {
-      const drawn = answers.draw(kind, native)
-      if (isUsed) return drawn
-      isUsed = true
-      return value as T
-    },
-    start: (operation) => answers.start(operation),
-    run: (call, op) => answers.run(call, op),
-    wrote: (operation, bytes, seq) => answers.wrote?.(operation, bytes, seq),
-    proceed: () => answers.proceed?.(),
-    delivering: (operation, event) => answers.delivering?.(operation, event),
-    restart: (operation) => answers.restart?.(operation),
+function withFirstDraw(source: AnswerSource, value: unknown): AnswerSource {
+  const draw = source.draw.bind(source)
+  // The outside is shared with other runs.
+  const changed = source === outside ? { ...outside } : source
+  changed.draw = <T>(kind: string, native: () => T): T => {
+    changed.draw = draw
+    draw(kind, native)
+    return value as T
   }
+  return changed
 }
 
 /**

@@ -9,8 +9,10 @@ import {
   type Divergence,
   type DivergenceLog,
   LeftTape,
+  otherBytes,
   nameReceiver,
 } from './divergence.js'
+import { hasWritten } from './compare.js'
 import type { TapeCursor } from './timeline.js'
 
 export interface RecordedDeliveriesOptions {
@@ -140,20 +142,13 @@ export class RecordedDeliveries {
   /** Re-executed work must have finished, and the agent must have written as much as it had written then. */
   #isDue(operation: Operation, event: DeliveryEvent): boolean {
     if (operation.action.reexecuted === true) return operation.finished !== undefined
-    if (event.type !== 'deliver' || event.written === undefined) return true
-    const stamp = operation.action.stamp?.()
-    if (stamp === undefined || stamp.written < event.written) return false
-    const isExact = stamp.written === event.written
-    const digest = isExact ? stamp.digest : operation.action.digestAt?.(event.written)
-    if (digest !== undefined && digest !== event.digest) {
-      this.log.diverge(
-        'different',
-        `what was sent to ${nameReceiver(operation.action.event, this.#firstAnswer(event.op))} differs`,
-        `The tape has ${describe(event)} after other bytes were sent.`,
-        [{ field: 'sent bytes (sha256)', recorded: event.digest, current: digest }],
-      )
+    const written = hasWritten(operation, event)
+    if (typeof written === 'object') {
+      const receiver = nameReceiver(operation.action.event, this.#firstAnswer(event.op))
+      const { summary, explanation, mismatches } = otherBytes(event, receiver, written.otherDigest)
+      this.log.diverge('different', summary, explanation, mismatches)
     }
-    return true
+    return written !== 'less'
   }
 
   /** The first bytes that came on a connection. */

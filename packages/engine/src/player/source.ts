@@ -63,3 +63,13 @@ export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
   } = part as NewDelivery & { written?: number; digest?: string }
   return { event: { ...event, from: seq }, body: tape.body(seq) }
 }
+
+export const isPart = (event: NewDelivery, part: string): boolean =>
+  event.type === 'deliver' && event.part === part
+
+/** True if an answer is complete with this part; that of a process is with `close`. */
+export function endsAnswer(part: NewDelivery): boolean {
+  if (part.type === 'result') return true
+  if (part.type === 'response') return part.empty === true
+  return part.part === 'end' || part.part === 'close' || part.part === 'error'
+}

@@ -1,6 +1,12 @@
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape/format'
 import { type ReplayDiverged, type RetakeError, offlineTailEnded } from '../errors.js'
-import { type Answer, type AnswerPart, type AnswerSource, recordedPart } from './source.js'
+import {
+  type Answer,
+  type AnswerPart,
+  type AnswerSource,
+  endsAnswer,
+  recordedPart,
+} from './source.js'
 import { type Divergence, noAnswer } from './divergence.js'
 import {
   EMPTY,
@@ -9,11 +15,15 @@ import {
   type Session,
   type SyncCall,
 } from '../sessions/session.js'
-import { AnswerTurns } from './turns.js'
-import { DeliveryOrder, type OrderOptions } from './turns.js'
+import {
+  AnswerTurns,
+  DeliveryOrder,
+  type OrderOptions,
+  PausedOperation,
+  PendingAnswer,
+  TurnTimers,
+} from './turns.js'
 import { DrawnValues, seededNewDraw, TurnDraws } from './draws.js'
-import { PausedOperation } from './turns.js'
-import { PendingAnswer } from './turns.js'
 import { isStepEvent, TapeTimeline, type RecordedOperation } from './timeline.js'
 import {
   type ContentRules,
@@ -22,7 +32,6 @@ import {
   SAME_ORDER,
   StreamWrites,
 } from './content-matcher.js'
-import { TurnTimers } from './turns.js'
 import { bodyMismatches, compareInitiation } from './compare.js'
 
 /** The connections of the current run: requests are answered on the one they are written to. */
@@ -286,7 +295,6 @@ export class TapeSource implements AnswerSource {
   /** A part reaches the agent and begins the turn that it began in the recording. */
   delivering(operation: Operation, event: NewDelivery): void {
     this.#draws.begin(this.#turns.begin(operation, event))
-    this.#turns.request()
   }
 
   /**
@@ -445,9 +453,5 @@ export function isCutShort({ operation, parts, recorded, source }: PendingAnswer
   if (recorded === undefined || (event.type !== 'request' && event.type !== 'call')) return false
   if (event.type === 'call' && (event.kind === 'input' || event.kind === 'worker')) return false
   const last = parts.at(-1)
-  const part = last === undefined ? undefined : source.delivery(last)
-  if (part === undefined) return true
-  if (part.type === 'result') return false
-  if (part.type === 'response') return part.empty !== true
-  return part.part !== 'end' && part.part !== 'close' && part.part !== 'error'
+  return last === undefined || !endsAnswer(source.delivery(last))
 }

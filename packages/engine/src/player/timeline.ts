@@ -5,6 +5,8 @@ import {
   isDelivery,
   isEnvironmentNote,
   isInitiation,
+  type NewEvent,
+  pushTo,
   type Tape,
   type TapeEvent,
 } from '@retake/tape/format'
@@ -71,9 +73,7 @@ export class TapeTimeline {
       else if (event.type === 'write') {
         this.#acted.add(turn)
         if (event.seq < from) continue
-        const writes = this.writes.get(event.op)
-        if (writes === undefined) this.writes.set(event.op, [event.seq])
-        else writes.push(event.seq)
+        pushTo(this.writes, event.op, event.seq)
       } else if (isInitiation(event)) {
         this.#acted.add(turn)
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
@@ -218,3 +218,7 @@ export function isStepEvent<E extends { readonly type: string }>(
   const { kind } = event as unknown as CallEvent
   return kind === 'tool' || kind === 'process'
 }
+
+/** True for reads of stdin. */
+export const isInput = (event: NewEvent<InitiationEvent>): boolean =>
+  event.type === 'call' && event.kind === 'input'

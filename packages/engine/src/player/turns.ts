@@ -1,11 +1,12 @@
-import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
-import { type Divergence, otherBytes, waitsForever } from './divergence.js'
+import { AnswerQueue, type WaitingAnswer } from './answer-queue.js'
+import { type Divergence, nameReceiver, otherBytes, waitsForever } from './divergence.js'
 import { type NewDelivery, Operation } from '../sessions/session.js'
 import { isJoined, recordedPart } from './source.js'
 import type { TapeTimeline, RecordedOperation } from './timeline.js'
 import type { DeliveryEvent, TimerEvent } from '@retake/tape/format'
 import type { ContentMatcher } from './content-matcher.js'
+import { hasWritten, type Written } from './compare.js'
 import { seededDraws } from './draws.js'
 
 /** A choice against the recorded order: `chosen` came although `passed` had come first then. */
@@ -148,11 +149,10 @@ export class TurnTimers {
     return !this.#unknown.has(pending) && kindOf(pending.operation) !== 'interval'
   }
 
-  restart(operation: Operation, pending: readonly PendingAnswer[]): void {
-    const found = pending.find((one) => one.operation === operation)
-    if (found === undefined) return
-    found.armed = true
-    found.due = this.#now + msOf(operation)
+  restart(pending: PendingAnswer | undefined): void {
+    if (pending === undefined) return
+    pending.armed = true
+    pending.due = this.#now + msOf(pending.operation)
   }
 
   /** It waits for something that will not come in any time. */
@@ -236,7 +236,7 @@ export class PausedOperation extends Operation {
 const LAST = Number.MAX_SAFE_INTEGER
 
 /** An operation of the current run, with the part of its recorded answer that has not reached the agent. */
-export class PendingAnswer {
+export class PendingAnswer implements WaitingAnswer {
   #next = 0
   /** Timers: it waits for its time. A timeout that has fired does not, until it is refreshed. */
   armed = true
@@ -262,6 +262,11 @@ export class PendingAnswer {
     this.parts = options.parts ?? recorded?.parts ?? []
     this.work = options.work
     this.#writtenBefore = options.writtenBefore ?? 0
+  }
+
+  /** Work runs concurrently and reports when it is finished. */
+  get isMade(): boolean {
+    return this.work?.outcomes.length !== 0
   }
 
   get isTimer(): boolean {
@@ -301,18 +306,11 @@ export class PendingAnswer {
   }
 
   /** How much the agent has written to the connection or process, compared with when this part came. */
-  hasWritten(event: DeliveryEvent): 'less' | 'other' | 'enough' {
-    if (event.type !== 'deliver' || event.written === undefined) return 'enough'
-    const stamp = this.operation.action.stamp?.()
-    if (stamp === undefined) return 'enough'
-    const missing = event.written - (this.recorded?.written ?? 0)
-    const written = stamp.written - this.#writtenBefore
-    if (written < missing) return 'less'
-    const digest =
-      written === missing
-        ? stamp.digest
-        : this.operation.action.digestAt?.(missing + this.#writtenBefore)
-    return digest !== undefined && digest !== event.digest ? 'other' : 'enough'
+  hasWritten(event: DeliveryEvent): Written {
+    return hasWritten(this.operation, event, {
+      recorded: this.recorded?.written ?? 0,
+      current: this.#writtenBefore,
+    })
   }
 }
 
@@ -331,20 +329,16 @@ export interface AnswerTurnsOptions {
 }
 
 /**
- * Hands out recorded parts, one at a time: when the agent is idle, everything it started
- * in its last turn is known, and the next part is chosen. Each begins a turn, which
- * is known by the delivery that it was in the recording.
+ * Chooses the recorded part that comes next. Each begins a turn, which is known by the delivery
+ * that it was in the recording.
  */
-export class AnswerTurns {
-  #pending: PendingAnswer[] = []
-  /** Chosen, and not with the agent yet. */
+export class AnswerTurns extends AnswerQueue<PendingAnswer> {
+  /** Chosen, and not with the agent yet: work that still runs. */
   #chosen: PendingAnswer | undefined
-  #handedOut: { readonly operation: Operation; readonly turn: number } | undefined
   #turn: number
-  #requested = false
-  #stall: NodeJS.Timeout | undefined
 
   constructor(readonly options: AnswerTurnsOptions) {
+    super()
     this.#turn = options.recorded.firstTurn
   }
 
@@ -355,25 +349,21 @@ export class AnswerTurns {
 
   /** Operations without a full answer that have no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
-    return this.#pending.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
-  }
-
-  add(pending: PendingAnswer): void {
-    this.#pending.push(pending)
+    return this.waiting.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
   }
 
   find(operation: Operation): PendingAnswer | undefined {
-    return this.#pending.find((one) => one.operation === operation)
+    return this.waiting.find((one) => one.operation === operation)
   }
 
   restart(operation: Operation): void {
-    this.options.timers.restart(operation, this.#pending)
+    this.options.timers.restart(this.find(operation))
     this.request()
   }
 
   /** A connection with a new request was not closed after its last answer. */
   dropEndOf(connection: Operation): void {
-    for (const pending of this.#pending) {
+    for (const pending of this.waiting) {
       if (pending.operation !== connection || pending.isExhausted) continue
       const next = this.options.recorded.delivery(pending.nextSeq)
       if (next.type === 'deliver' && next.part !== 'chunk') pending.drop()
@@ -382,93 +372,61 @@ export class AnswerTurns {
 
   /** A part reaches the agent: says which turn begins with it. */
   begin(operation: Operation, event: NewDelivery): number {
-    this.#turn =
-      this.#handedOut?.operation === operation
-        ? this.#handedOut.turn
-        : (event.from ?? -operation.id)
-    this.#handedOut = undefined
+    this.#turn = event.from ?? -operation.id
+    this.delivering(operation)
     return this.#turn
   }
 
-  /** Requests the next part, once the agent is idle. */
-  request(): void {
-    if (this.#requested || this.options.isStopped()) return
-    this.#requested = true
-    natives.clearTimeout(this.#stall)
-    natives.setImmediate(this.#next)
-  }
-
-  readonly #next = (): void => {
-    const { order, timers } = this.options
-    this.#requested = false
-    if (moduleLoadInFlight() || this.#isOnItsWay()) return this.request()
-    this.#handedOut = undefined
-    this.#pending = this.#pending.filter((one) => !one.operation.closed && !this.#isOver(one))
-    this.#pending.push(...timers.match(this.#turn))
-    if (this.#chosen?.operation.closed === true) this.#chosen = undefined
-    this.#chosen ??=
-      order.choose(this.#pending.filter((one) => one.isReady())) ?? timers.lastResort(this.#pending)
-    if (this.#chosen === undefined) return this.#idle()
-    // Work runs concurrently and reports when it is finished.
-    if (this.#chosen.work?.outcomes.length === 0) return
-    const chosen = this.#chosen
-    this.#chosen = undefined
-    this.#handOut(chosen)
-  }
-
-  #isOnItsWay(): boolean {
-    return this.#handedOut !== undefined && !this.#handedOut.operation.closed
-  }
-
-  /** It has no more parts, and will not be used again. */
-  #isOver(pending: PendingAnswer): boolean {
+  protected isOver(pending: PendingAnswer): boolean {
     if (!pending.isExhausted) return false
     return pending.isTimer
       ? this.options.timers.isOver(pending)
       : pending.operation.action.event.type === 'socket'
   }
 
-  #handOut(pending: PendingAnswer): void {
+  protected choose(): PendingAnswer | undefined {
+    const { order, timers, isStopped } = this.options
+    if (isStopped()) return undefined
+    this.waiting.push(...timers.match(this.#turn))
+    const { waiting } = this
+    if (this.#chosen?.operation.closed === true) this.#chosen = undefined
+    this.#chosen ??=
+      order.choose(waiting.filter((one) => one.isReady())) ?? timers.lastResort(waiting)
+    return this.#chosen
+  }
+
+  protected complete(pending: PendingAnswer): void {
     const { recorded, timers, stop } = this.options
     const { operation, work } = pending
     const seq = pending.isExhausted ? undefined : pending.nextSeq
+    this.#chosen = undefined
     pending.advance()
     if (pending.isTimer) timers.fired(pending)
-    this.#handedOut = { operation, turn: seq ?? -operation.id }
     if (seq === undefined || work !== undefined) {
       const native = work?.outcomes.shift()?.native
       const from = seq === undefined ? {} : { from: seq }
       operation.complete({ type: 'deliver', part: 'fire', ...from }, undefined, native)
-    } else {
-      const delivery = recorded.delivery(seq)
-      if (pending.hasWritten(delivery) === 'other')
-        return stop(otherBytes(delivery, operation.action.event, operation.action.stamp?.().digest))
+      return
+    }
+    const first = recorded.delivery(seq)
+    const written = pending.hasWritten(first)
+    if (typeof written === 'object')
+      return stop(otherBytes(first, nameReceiver(operation.action.event), written.otherDigest))
+    for (let delivery = first; ; pending.advance()) {
       const { event, body } = recordedPart(recorded.tape, delivery)
       operation.complete(event, body)
-      this.#handOutJoined(pending)
-    }
-    // The next one is requested once this one has reached the agent. Not here: its turn must be
-    // alone in its round of the event loop, as it is when recorded, or its stacks differ.
-  }
-
-  /** Parts that came in the same turn. */
-  #handOutJoined(pending: PendingAnswer): void {
-    const { recorded } = this.options
-    while (!pending.isExhausted) {
-      const delivery = recorded.delivery(pending.nextSeq)
+      if (pending.isExhausted) return
+      delivery = recorded.delivery(pending.nextSeq)
       if (!isJoined(delivery)) return
-      pending.advance()
-      const { event, body } = recordedPart(recorded.tape, delivery)
-      pending.operation.complete(event, body)
     }
   }
 
-  #idle(): void {
-    const { stallMs, keepAlive, isClosed, recorded, stop } = this.options
-    if (stallMs === undefined || isClosed()) return
-    this.#stall = natives.setTimeout(() => {
-      if (!this.#requested && !isClosed()) stop(waitsForever(this.unanswered, recorded.tape.count))
+  protected patience(): NodeJS.Timeout | undefined {
+    const { stallMs, keepAlive, isStopped, isClosed, recorded, stop } = this.options
+    if (stallMs === undefined || isClosed() || isStopped()) return undefined
+    const stall = natives.setTimeout(() => {
+      if (!isClosed()) stop(waitsForever(this.unanswered, recorded.tape.count))
     }, stallMs)
-    if (!keepAlive) this.#stall.unref()
+    return keepAlive ? stall : stall.unref()
   }
 }
