@@ -23,7 +23,7 @@ const entries = {
     'packages/engine/src/index.ts',
     'packages/engine/src/errors.ts',
     'packages/engine/src/preload.ts',
-    'packages/engine/src/runs.ts',
+    'packages/engine/src/runs/index.ts',
     'packages/engine/src/hook/index.ts',
     'packages/engine/src/inspect/index.ts',
     'packages/engine/src/proxy/index.ts',
@@ -72,10 +72,10 @@ const entries = {
 const groups = {
   tape: [{ name: 'shared', minShareCount: 2 }],
   engine: [
-    { name: 'runs', test: /src[\\/](?:runs|errors)\.ts$/, priority: 4 },
+    { name: 'runs', test: /src[\\/](?:runs[\\/]index|errors)\.ts$/, priority: 4 },
     { name: 'recorder', test: /[\\/](?:record-process|boundaries[\\/]install)\.ts$/, priority: 3 },
     { name: 'replay', test: /[\\/](?:player[\\/]player|open-for-replay)\.ts$/, priority: 2 },
-    { name: 'player', test: /src[\\/]run-again\.ts$/, priority: 1 },
+    { name: 'player', test: /library[\\/]run-again\.ts$/, priority: 1 },
   ],
   cli: [
     { name: 'main', test: /[\\/](?:verbs[\\/]index|package-root|exit-codes)\.ts$/, priority: 4 },

@@ -116,5 +116,5 @@ for (const name of ['create', 'reopen']) {
     return writer
   }
 }
-const { newRunId } = await import('../../packages/engine/dist/run-id.js')
+const { newRunId } = await import('../../packages/engine/dist/runs/run-id.js')
 export const { readRun } = await import('@retake/tape')

@@ -1,7 +1,7 @@
 import { TapeSource } from '../../packages/engine/dist/player/tape-source.js'
-import { openForReplay } from '../../packages/engine/dist/open-for-replay.js'
-import { openRecording } from '../../packages/engine/dist/record.js'
-import { runToEnd } from '../../packages/engine/dist/run-to-end.js'
+import { openForReplay } from '../../packages/engine/dist/runs/open-for-replay.js'
+import { openRecording } from '../../packages/engine/dist/library/record.js'
+import { runToEnd } from '../../packages/engine/dist/library/run-to-end.js'
 import { outsideRuns } from '../../packages/engine/dist/scope.js'
 
 /** Does for a function what `retake chaos` does for a process. Throws where the tape has no answer. */

@@ -1,7 +1,7 @@
-export { answerFrom, type AnswerFromOptions, type AnsweredResult } from './answer-from.js'
+export { answerFrom, type AnswerFromOptions, type AnsweredResult } from './library/answer-from.js'
 export { closestName } from './closest-name.js'
-export { currentRun, type CurrentRun } from './current-run.js'
-export { runIdentity, type RunIdentity } from './run-identity.js'
+export { currentRecording, currentRun, type CurrentRun } from './library/current-run.js'
+export { runIdentity, type RunIdentity } from './runs/run-identity.js'
 export type {
   ContinuePlan,
   InDoubtPolicy,
@@ -39,7 +39,7 @@ export {
   type ForkOptions,
   type ResumeOptions,
   type ContinuedResult,
-} from './run-again.js'
+} from './library/run-again.js'
 export {
   discardOverlay,
   isOverlay,
@@ -48,13 +48,12 @@ export {
   type FileChange,
 } from './overlay/overlay-changes.js'
 export { install, installShims, isInstalled, uninstall } from './boundaries/install.js'
-export { childrenFolder, childReportPath, childTapePath } from './runs-folder.js'
+export { childrenFolder, childReportPath, childTapePath } from './runs/runs-folder.js'
 export { declarePureAddons } from './boundaries/native/addons.js'
-export { currentRecording } from './current-recording.js'
 export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
-export { movedTape } from './process/moved-tape.js'
+export { movedTape } from './player/moved-tape.js'
 export type {
   DeferredPreloads,
   CallSites,
@@ -65,7 +64,7 @@ export type {
   ProcessTask,
   ReplayReport,
 } from './process-task.js'
-export { eachWithin, scopesFrom, within } from './framework-scopes.js'
+export { eachWithin, scopesFrom, within } from './library/framework-scopes.js'
 export {
   defineAgent,
   record,
@@ -73,13 +72,13 @@ export {
   type RecordedRun,
   type RecordOptions,
   type RecordResult,
-} from './record.js'
+} from './library/record.js'
 export type { Durability } from '@retake/tape/format'
-export { replay, type ReplayFunctionOptions } from './replay.js'
+export { replay, type ReplayFunctionOptions } from './library/replay.js'
 export { currentSession, outsideRuns } from './scope.js'
 export { containsSecret, looksSecret, PLACEHOLDER } from './secrets.js'
 export type { Recording } from './sessions/recording.js'
 export type { Swap } from './player/turns.js'
 export type { Divergence, DivergenceKind } from './player/divergence.js'
 export type { Mismatch } from './player/compare.js'
-export { tool, type ToolOptions } from './tool.js'
+export { tool, type ToolOptions } from './library/tool.js'

@@ -1,6 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { errors } from '../errors.js'
-import { watchModuleLoads } from '../module-loads.js'
+import { watchModuleLoads } from './module-loads.js'
 import { isRunActive, outsideRuns } from '../scope.js'
 import { patchAbortSignals, patchSignalMakers } from './abort-signals.js'
 import { patchChildProcess, patchProcessKill } from './processes/child-process.js'

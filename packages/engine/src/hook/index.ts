@@ -19,11 +19,11 @@ export { addOwnPackage, callSite } from '../call-site.js'
 export { closestName } from '../closest-name.js'
 export { RetakeError } from '../errors.js'
 export { natives } from '../natives.js'
-export { beforeContact } from '../outside-contact.js'
+export { beforeContact } from '../boundaries/outside-contact.js'
 export { disk } from '../overlay/disk.js'
 export { flagBits, opensForWriting, opensNew, opensToRead } from '../overlay/open-flags.js'
 export type { Overlay } from '../overlay/overlay.js'
-export { openRecording, type RecordedRun } from '../record.js'
+export { openRecording, type RecordedRun } from '../library/record.js'
 export {
   bindCheck,
   currentCheck,
@@ -45,5 +45,5 @@ export {
   type NewDelivery,
   type Session,
 } from '../sessions/session.js'
-export { ownOrNewKey, ownPublicKey } from '../signing-key.js'
-export { stateFolder } from '../state-folder.js'
+export { ownOrNewKey, ownPublicKey } from '../runs/signing-key.js'
+export { stateFolder } from '../machine-key.js'

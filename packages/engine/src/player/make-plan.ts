@@ -24,8 +24,8 @@ import {
   type TapeEvent,
 } from '@retake/tape/format'
 import { errors } from '../errors.js'
-import { newRunId } from '../run-id.js'
-import { openForReplay } from '../open-for-replay.js'
+import { newRunId } from '../runs/run-id.js'
+import { openForReplay } from '../runs/open-for-replay.js'
 import type { ChildPlan, ContinuePlan, InDoubtPolicy, LiveRules, PinnedPlan } from './plan.js'
 import { refuseDoubt, safeToRepeat, viewOf } from './in-doubt.js'
 import { isCutOff } from './timeline.js'

@@ -21,7 +21,9 @@ import {
 } from './compare.js'
 import { viewOf } from './in-doubt.js'
 import { isStepEvent, type TapeTimeline } from './timeline.js'
-import type { StepEvent } from './free-answers.js'
+import type { FreeRequest, StepEvent } from './free-answers.js'
+import type { PinnedReport } from './plan.js'
+import { EMPTY, type Operation, type Session } from '../sessions/session.js'
 import { isSearchedMethod } from './mcp-child.js'
 import { createHash } from 'node:crypto'
 
@@ -306,7 +308,14 @@ class StepOrder {
 
 /** A request, tool call or process of the agent in a fork. */
 export interface RequestedStep extends Started {
-  readonly event: NewEvent<RequestEvent | CallEvent>
+  /** Event of this run that makes it. */
+  readonly seq: number
+  readonly event: StepEvent
+}
+
+/** The same with its body as on a tape, and with its cause. */
+interface CausedStep {
+  readonly event: StepEvent
   /** Masked, as on a tape. */
   readonly body: Uint8Array
   /** The nearest recorded step that it follows from, as far as that is known. */
@@ -315,22 +324,18 @@ export interface RequestedStep extends Started {
   readonly isAfterOther: boolean
 }
 
-/** A recorded step, and whether its request was the same. */
-export interface Match {
-  readonly step: RecordedStep
-  readonly isSame: boolean
-}
+type Request = Pick<CausedStep, 'event' | 'body'>
 
 export interface PinnedMatcherOptions {
   /** `identical`: only a request matches that differs in nothing but drawn values. `judged`: the step that it corresponds to, too. */
   readonly match: 'identical' | 'judged'
   /** Requests that differ only in the system prompt match as well. */
   readonly ignoresSystem: boolean
-  /** Causes in the recording. */
-  readonly causes: StepCauses
+  /** The first event that was not served. */
+  readonly at: number
   readonly drawn: DrawnValues
-  /** It was started in the fork, and waits for its answer. */
-  readonly isUnderWay: (step: RecordedStep) => boolean
+  readonly owner: Pick<Session, 'secrets'>
+  readonly isPinned: (step: RecordedStep) => boolean
 }
 
 /** Fewer bytes in common may be chance. */
@@ -345,24 +350,99 @@ const DISTINCT_SHARE = 0.25
  * then the earliest. No step is matched twice, and a request that continues a
  * lane whose recorded steps are all used matches nothing rather than another lane's.
  */
-export class PinnedMatcher implements Matcher<RequestedStep, Match> {
+export class PinnedMatcher implements Matcher<RequestedStep, FreeRequest> {
   readonly #byKey = new Map<string, RecordedStep[]>()
   readonly #order: StepOrder
   readonly #texts: RequestTexts
+  /** Causes in the recording, and in this run. */
+  readonly #recordedCauses: StepCauses
+  readonly #causes: StepCauses
+  /** By event of this run, the recorded step that it matched. */
+  readonly #matches = new Map<number, RecordedStep>()
+  /** Steps that were started in the fork, and wait for their answers. */
+  readonly #underWay = new Set<RecordedStep>()
+  readonly #matched: Record<string, number> = {}
+  readonly #forced: string[] = []
+  #unmatched = 0
 
   constructor(
     readonly tape: Tape,
     steps: readonly RecordedStep[],
     readonly options: PinnedMatcherOptions,
   ) {
-    this.#order = new StepOrder(steps, options.causes, options.isUnderWay)
-    this.#texts = new RequestTexts(tape, options.drawn)
-    for (const step of steps) pushTo(this.#byKey, step.key, step)
+    const { at, drawn } = options
+    this.#recordedCauses = StepCauses.of(tape, tape.count)
+    this.#causes = StepCauses.of(tape, at)
+    this.#order = new StepOrder(steps, this.#recordedCauses, (step) => this.#underWay.has(step))
+    this.#texts = new RequestTexts(tape, drawn)
+    for (const step of steps) {
+      pushTo(this.#byKey, step.key, step)
+      if (step.seq >= at) continue
+      this.#note(step.seq, step)
+      if (step.parts.every((seq) => seq < at)) this.answered(step)
+    }
   }
 
-  /** Takes the recorded step that this is. */
-  take(requested: RequestedStep): Match | undefined {
-    const { match } = this.options
+  get report(): Pick<PinnedReport, 'matched' | 'forced' | 'unmatched'> {
+    return { matched: this.#matched, forced: this.#forced, unmatched: this.#unmatched }
+  }
+
+  started(op: number, event: NewEvent<InitiationEvent>): void {
+    this.#causes.started(op, event)
+  }
+
+  /** The current request on a connection. */
+  requestOn(connection: number): number | undefined {
+    return this.#causes.requestOn(connection)
+  }
+
+  /** Takes the recorded step that this is, once. */
+  take({ seq, event, body: bytes = EMPTY }: RequestedStep): FreeRequest {
+    const body = this.options.owner.secrets.body(event, bytes)
+    const known = this.#matches.get(seq)
+    if (known !== undefined) return { event, body, recorded: known }
+    const cause = this.#causes.causeOf(seq)
+    const isAfterOther = cause !== undefined && !this.#matches.has(cause)
+    const recorded = this.#find({ event, body, after: this.#after(seq), isAfterOther })
+    if (recorded === undefined) this.#unmatched += 1
+    else this.#note(seq, recorded)
+    return { event, body, recorded }
+  }
+
+  /** A request to a server on pipes is this step. */
+  noteServed({ label }: Step, seq: number, isForced: boolean): void {
+    this.#matched[label] = seq
+    if (isForced) this.#forced.push(label)
+  }
+
+  /** A part of an answer reaches the agent; `isLast`: it is complete now. */
+  delivered({ id }: Operation, isLast: boolean): void {
+    this.#causes.delivered(id)
+    const step = this.#matches.get(this.#causes.requestOn(id) ?? id)
+    if (step !== undefined && isLast) this.answered(step)
+  }
+
+  /** It has its answer in full. */
+  answered(step: RecordedStep): void {
+    this.#underWay.delete(step)
+  }
+
+  #note(seq: number, step: RecordedStep): void {
+    step.used = true
+    this.#matches.set(seq, step)
+    this.#matched[step.label] = seq
+    this.#underWay.add(step)
+  }
+
+  /** The nearest step that this follows from and that is one of the recording. */
+  #after(seq: number): RecordedStep | undefined {
+    let at = this.#causes.causeOf(seq)
+    while (at !== undefined && !this.#matches.has(at)) at = this.#causes.causeOf(at)
+    return at === undefined ? undefined : this.#matches.get(at)
+  }
+
+  #find(requested: CausedStep): RecordedStep | undefined {
+    const { match, isPinned } = this.options
     const same = this.#sameKind(requested)
     const unused = same.filter(({ used }) => !used)
     const identical = this.#identical(unused, requested)
@@ -372,13 +452,13 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
         ? this.#inLine(alike, requested)
         : this.#nearest(unused, same, requested)
     if (found === undefined) return undefined
-    found.used = true
     const isSame = identical.length > 0 && (match === 'judged' || this.#isExact(found, requested))
-    return { step: found, isSame }
+    if (!isSame && isPinned(found)) this.#forced.push(found.label)
+    return found
   }
 
   /** A recorded step of the same kind, whatever became of it: its answer shows the form that answers have. */
-  alike({ event, body }: Pick<RequestedStep, 'event' | 'body'>): RecordedStep | undefined {
+  alike({ event, body }: Request): RecordedStep | undefined {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     const path = event.type === 'request' ? pathOf(event.url) : ''
     const answered = bucket.filter(({ parts }) => parts.length > 0)
@@ -393,16 +473,14 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     event,
     body,
     recorded,
-  }: Pick<RequestedStep, 'event' | 'body'> & { readonly recorded: RecordedStep | undefined }):
-    | RecordedStep
-    | undefined {
+  }: Request & { readonly recorded: RecordedStep | undefined }): RecordedStep | undefined {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     const answered = bucket.filter(({ parts }) => parts.length > 0)
     const same = this.#identical(answered, { event, body })
     return recorded !== undefined && same.includes(recorded) ? recorded : same.at(-1)
   }
 
-  #sameKind({ event, body }: RequestedStep): readonly RecordedStep[] {
+  #sameKind({ event, body }: CausedStep): readonly RecordedStep[] {
     const bucket = this.#byKey.get(stepKey(event, body)) ?? []
     if (event.type !== 'request') return bucket
     const path = pathOf(event.url)
@@ -416,10 +494,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
 
   // ── the same request ──────────────────────────────────────────────────────
 
-  #identical(
-    candidates: readonly RecordedStep[],
-    { event, body }: Pick<RequestedStep, 'event' | 'body'>,
-  ): RecordedStep[] {
+  #identical(candidates: readonly RecordedStep[], { event, body }: Request): RecordedStep[] {
     const exact = candidates.filter((one) => this.#isExact(one, { event, body }))
     if (exact.length > 0) return exact
     const { drawn } = this.options
@@ -436,10 +511,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   }
 
   /** True if a request is the recorded one, byte for byte. */
-  #isExact(
-    { seq, event: recorded }: RecordedStep,
-    { event, body }: Pick<RequestedStep, 'event' | 'body'>,
-  ): boolean {
+  #isExact({ seq, event: recorded }: RecordedStep, { event, body }: Request): boolean {
     return (
       recordedSha(this.tape, seq) === bodySha(body) &&
       compareInitiation(recorded, event).every(isAddedHeader)
@@ -449,7 +521,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   /** Those that differ in nothing but the system prompt, where that is ignored. */
   #underOtherSystem(
     candidates: readonly RecordedStep[],
-    { event, body }: RequestedStep,
+    { event, body }: CausedStep,
   ): RecordedStep[] {
     if (!this.options.ignoresSystem) return []
     const text = withoutSystem(body)
@@ -462,7 +534,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   }
 
   /** Of several that fit equally, the one that follows from the same step; else the earliest. */
-  #inLine(candidates: readonly RecordedStep[], { after }: RequestedStep): RecordedStep | undefined {
+  #inLine(candidates: readonly RecordedStep[], { after }: CausedStep): RecordedStep | undefined {
     const next = this.#order.nextOf(candidates, after)
     return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
   }
@@ -472,7 +544,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
   #nearest(
     unused: readonly RecordedStep[],
     same: readonly RecordedStep[],
-    requested: RequestedStep,
+    requested: CausedStep,
   ): RecordedStep | undefined {
     const used = same.filter((one) => one.used)
     const text = this.#texts.of(requested.event, requested.body)
@@ -487,7 +559,7 @@ export class PinnedMatcher implements Matcher<RequestedStep, Match> {
     const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
       this.#order.isOther(found, requested.after) && goesOn(found) ? undefined : found
     const { site } = requested.event
-    const { causes } = this.options
+    const causes = this.#recordedCauses
     let candidates = prefer(
       unused,
       (one) => site !== undefined && (one.event.site === site || causes.isUnsure(one.seq)),

@@ -40,7 +40,7 @@ import { type FreeRequest, FreeSteps, type StepEvent } from './free-answers.js'
 import type { ChildPlan, FreeAnswer, PinnedPlan, PinnedReport, Simulator } from './plan.js'
 import { planChild } from './make-plan.js'
 import type { ChildTask } from '../boundaries/processes/recorded-child.js'
-import { childReportPath, childTapePath } from '../runs-folder.js'
+import { childReportPath, childTapePath } from '../runs/runs-folder.js'
 import { PinnedServers } from './pinned-servers.js'
 import type { Step } from '@retake/tape'
 import {
@@ -48,7 +48,6 @@ import {
   type RecordedStep,
   recordedSteps,
   serversIn,
-  StepCauses,
   isStoredConversation,
   PinnedMatcher,
   type PinnedMatcherOptions,
@@ -302,110 +301,6 @@ class PinnedConnections {
 
 const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
 
-interface MatchedStepsOptions extends Pick<PinnedMatcherOptions, 'match' | 'ignoresSystem'> {
-  /** The first event that was not served. */
-  readonly at: number
-  readonly drawn: DrawnValues
-  readonly owner: Pick<Session, 'secrets'>
-  readonly isPinned: (step: RecordedStep) => boolean
-}
-
-/**
- * Knows for every request of a fork its recorded step, its cause, and whether its answer
- * has come. Counts for the report.
- */
-class MatchedSteps {
-  readonly matcher: PinnedMatcher
-  readonly #counted: Record<string, number> = {}
-  readonly #forced: string[] = []
-  #unmatched = 0
-  /** Causes in this run. */
-  readonly #causes: StepCauses
-  /** By event of this run, the recorded step that it matched. */
-  readonly #matches = new Map<number, RecordedStep>()
-  readonly #underWay = new Set<RecordedStep>()
-
-  constructor(
-    tape: Tape,
-    steps: readonly RecordedStep[],
-    readonly options: MatchedStepsOptions,
-  ) {
-    const { at, drawn, match, ignoresSystem } = options
-    this.#causes = StepCauses.of(tape, at)
-    this.matcher = new PinnedMatcher(tape, steps, {
-      causes: StepCauses.of(tape, tape.count),
-      drawn,
-      match,
-      ignoresSystem,
-      isUnderWay: (step) => this.#underWay.has(step),
-    })
-    for (const step of steps.filter(({ seq }) => seq < at)) {
-      step.used = true
-      this.#matches.set(step.seq, step)
-      this.#counted[step.label] = step.seq
-      if (step.parts.some((seq) => seq >= at)) this.#underWay.add(step)
-    }
-  }
-
-  get report(): Pick<PinnedReport, 'matched' | 'forced' | 'unmatched'> {
-    return { matched: this.#counted, forced: this.#forced, unmatched: this.#unmatched }
-  }
-
-  started(op: number, event: NewEvent<InitiationEvent>): void {
-    this.#causes.started(op, event)
-  }
-
-  /** The current request on a connection. */
-  on(connection: number): number | undefined {
-    return this.#causes.requestOn(connection)
-  }
-
-  /** Finds the recorded step of a request, once. */
-  match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): FreeRequest {
-    const body = this.options.owner.secrets.body(event, bytes)
-    const known = this.#matches.get(seq)
-    if (known !== undefined) return { event, body, recorded: known }
-    const cause = this.#causes.causeOf(seq)
-    const isAfterOther = cause !== undefined && !this.#matches.has(cause)
-    const match = this.matcher.take({ event, body, after: this.#after(seq), isAfterOther })
-    if (match === undefined) {
-      this.#unmatched += 1
-      return { event, body, recorded: undefined }
-    }
-    const { step, isSame } = match
-    this.#matches.set(seq, step)
-    this.#counted[step.label] = seq
-    this.#underWay.add(step)
-    if (!isSame && this.options.isPinned(step)) this.#forced.push(step.label)
-    return { event, body, recorded: step }
-  }
-
-  /** A request to a server on pipes is this step. */
-  noteServed({ label }: Step, seq: number, isForced: boolean): void {
-    this.#counted[label] = seq
-    if (isForced) this.#forced.push(label)
-  }
-
-  /** A part of an answer reaches the agent. */
-  delivered(operation: Operation, part: NewDelivery): void {
-    this.#causes.delivered(operation.id)
-    const step = this.#matches.get(this.#causes.requestOn(operation.id) ?? operation.id)
-    if (step !== undefined && isLast(operation, part)) this.answered(step)
-  }
-
-  /** It has its answer in full. */
-  answered(step: RecordedStep): void {
-    this.#underWay.delete(step)
-  }
-
-  /** The nearest step that this follows from and that is one of the recording. */
-  #after(seq: number): RecordedStep | undefined {
-    let at = this.#causes.causeOf(seq)
-    while (at !== undefined && !this.#matches.has(at)) at = this.#causes.causeOf(at)
-    return at === undefined ? undefined : this.#matches.get(at)
-  }
-}
-
 /** True if an answer is complete with this part; on a connection, its first part counts as complete. */
 function isLast({ action }: Operation, part: NewDelivery): boolean {
   if (action.event.type === 'socket') return true
@@ -457,7 +352,7 @@ export class PinnedSource implements AnswerSource, Tail {
   readonly #sent: number[] = []
   readonly #sampled: string[] = []
   readonly #steps: ReadonlyMap<number, RecordedStep>
-  readonly #matched: MatchedSteps
+  readonly #matcher: PinnedMatcher
   readonly #recorded: TapeTimeline
   readonly #free: FreeSteps
   readonly #requests: StepRequests
@@ -505,7 +400,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const steps = recordedSteps(tape, viewed, recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
     this.#connections = new PinnedConnections(tape, recorded, steps)
-    this.#matched = new MatchedSteps(tape, steps, {
+    this.#matcher = new PinnedMatcher(tape, steps, {
       at,
       drawn: this.#drawn,
       match: options.match,
@@ -513,7 +408,6 @@ export class PinnedSource implements AnswerSource, Tail {
       owner,
       isPinned: (step) => this.#isPinned(step),
     })
-    const { matcher } = this.#matched
     this.#isAllPinned =
       plan.ambient !== undefined &&
       plan.isOpen !== true &&
@@ -524,7 +418,14 @@ export class PinnedSource implements AnswerSource, Tail {
           whyNotSearchable(tape, step, this.#servers) !== undefined,
       )
     const isAllPinned = this.#isAllPinned
-    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken, isAllPinned })
+    this.#free = new FreeSteps({
+      tape,
+      plan,
+      matcher: this.#matcher,
+      simulator,
+      onBroken,
+      isAllPinned,
+    })
     this.#requests = new StepRequests(tape, plan, owner)
     this.#served = new PinnedServers(tape, viewed, {
       owner,
@@ -532,7 +433,7 @@ export class PinnedSource implements AnswerSource, Tail {
       planned: ({ label }) => plannedMessage(plan.answers?.[label]),
       blocks: (tool) => this.#free.blocks('tool') && this.#free.blocks(tool),
       onMatched: (step, seq, isSame) =>
-        this.#matched.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
+        this.#matcher.noteServed(step, seq, !isSame && this.#pinned.has(step.label)),
       onLive: () => (this.#live += 1),
       onRefused: (what) => this.#free.breakAt(what),
       give: (operation, parts) => this.#queue.give(operation, parts),
@@ -549,7 +450,7 @@ export class PinnedSource implements AnswerSource, Tail {
 
   get report(): PinnedReport {
     const { broken } = this.#free
-    const { report } = this.#matched
+    const { report } = this.#matcher
     return {
       ...report,
       live: this.#live,
@@ -573,13 +474,13 @@ export class PinnedSource implements AnswerSource, Tail {
 
   start(operation: Operation): void {
     const { event, body } = operation.action
-    this.#matched.started(operation.id, event)
+    this.#matcher.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
     else if (!isStepEvent(event)) this.#startOther(operation)
     else if (event.type === 'request' && event.socket !== undefined)
       this.#requestOn(this.#connections.get(event.socket), operation, event)
     else {
-      const requested = this.#matched.match(operation.id, event, body)
+      const requested = this.#matcher.take({ seq: operation.id, event, body })
       const send = (edited?: Uint8Array): void => operation.action.start(operation, edited)
       this.#answer({ ...requested, seq: operation.id, carrier: operation, send })
     }
@@ -587,14 +488,14 @@ export class PinnedSource implements AnswerSource, Tail {
 
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
-    if (op >= this.options.at) this.#matched.started(op, event)
+    if (op >= this.options.at) this.#matcher.started(op, event)
     if (!isStepEvent(event)) {
       const [part] = this.#ambientAnswer(event, body) ?? []
       return part ?? outside.run(call, op)
     }
-    const requested = this.#matched.match(op, event, body)
+    const requested = this.#matcher.take({ seq: op, event, body })
     const { recorded } = requested
-    if (recorded !== undefined) this.#matched.answered(recorded)
+    if (recorded !== undefined) this.#matcher.answered(recorded)
     if (this.#addChild(op, recorded)) return outside.run(call, op)
     const [seq] = recorded?.parts ?? []
     if (recorded !== undefined && this.#isPinned(recorded) && seq !== undefined)
@@ -619,9 +520,10 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
-    this.#matched.delivered(operation, event)
+    const isComplete = isLast(operation, event)
+    this.#matcher.delivered(operation, isComplete)
     this.#ambient?.delivering?.(operation.id)
-    if (isLast(operation, event)) this.#underWay.delete(operation)
+    if (isComplete) this.#underWay.delete(operation)
     this.#queue.delivering(operation)
   }
 
@@ -660,7 +562,7 @@ export class PinnedSource implements AnswerSource, Tail {
       if (this.#connections.connectFor(event) === undefined) return false
       operation.source = 'tape'
     } else if (!isStepEvent(event) || this.#servers.has(id)) return false
-    const recorded = this.#steps.get((isConnection ? this.#matched.on(id) : id) ?? -1)
+    const recorded = this.#steps.get((isConnection ? this.#matcher.requestOn(id) : id) ?? -1)
     if (recorded === undefined) this.#queue.give(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#pin(operation, recorded)
     else {
@@ -805,7 +707,7 @@ export class PinnedSource implements AnswerSource, Tail {
     const other = this.#free.fromRecordings(pending)
     if (other !== undefined) return this.#give(pending, other)
     if (!this.#free.isBlocked(pending)) return this.#sampleOrGoLive(pending)
-    const same = this.#matched.matcher.sameCall(pending)
+    const same = this.#matcher.sameCall(pending)
     if (same !== undefined) return this.#givePinned(pending, same)
     // Nothing is sent, whatever the agent does before the fork ends.
     pending.carrier.source = 'simulated'
@@ -826,7 +728,7 @@ export class PinnedSource implements AnswerSource, Tail {
   }
 
   #blockedNow(requested: FreeRequest): AnswerPart {
-    const [seq] = this.#matched.matcher.sameCall(requested)?.parts ?? []
+    const [seq] = this.#matcher.sameCall(requested)?.parts ?? []
     if (seq === undefined) throw this.#free.block(requested)
     return this.#part(seq)
   }
@@ -903,7 +805,11 @@ export class PinnedSource implements AnswerSource, Tail {
     operation: Operation,
     event: Extract<StepEvent, { type: 'request' }>,
   ): void {
-    const requested = this.#matched.match(operation.id, event, operation.action.body)
+    const requested = this.#matcher.take({
+      seq: operation.id,
+      event,
+      body: operation.action.body,
+    })
     if (connection === undefined) {
       if (this.#free.isBlocked(requested)) {
         this.#free.block(requested)

@@ -1,6 +1,6 @@
 import { type DeliveryEvent, isDelivery, type Tape, type TapeEvent } from '@retake/tape/format'
 import { ReplayDiverged } from '../errors.js'
-import { moduleLoadInFlight } from '../module-loads.js'
+import { moduleLoadInFlight } from '../boundaries/module-loads.js'
 import { natives } from '../natives.js'
 import { Gate, type Turn } from '../sessions/gate.js'
 import type { Delivery, Operation } from '../sessions/session.js'

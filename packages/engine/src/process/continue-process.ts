@@ -1,16 +1,14 @@
-import { identifySession } from '../run-identity.js'
+import { identifySession } from '../runs/run-identity.js'
 import { continueRun } from '../player/play.js'
 import type { Simulator } from '../player/plan.js'
 import { natives } from '../natives.js'
-import { forbidContact } from '../outside-contact.js'
+import { forbidContact } from '../boundaries/outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'
-import { trustRecording } from '../trusted-runs.js'
-import { exitNow } from './process-exit.js'
+import { trustRecording } from '../runs/trusted-runs.js'
+import { exitNow, stopOnFailure, stopWith, writeJson } from './process-exit.js'
 import { DIVERGED } from './replay-process.js'
 import { startAgent, type StartCall } from './start-agent.js'
-import { stopOnFailure, stopWith } from './stop-with.js'
 import { imitateTerminal } from './terminal-facts.js'
-import { writeJson } from './write-json.js'
 
 /** Serves this process from a tape, then lets it go live and records it, as the plan says. */
 export function continueProcess(

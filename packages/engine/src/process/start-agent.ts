@@ -1,14 +1,15 @@
+import { constants } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { fromWire, recordError } from '@retake/tape/format'
 import { errors } from '../errors.js'
 import { INPUT_PROOF, proofOf } from '../machine-key.js'
 import { natives } from '../natives.js'
 import type { FunctionCall } from '../process-task.js'
-import { type EndingSession, runToEnd } from '../run-to-end.js'
-import { adoptProcess } from '../scope.js'
+import { type EndingSession, runToEnd } from '../library/run-to-end.js'
+import { adoptProcess, outsideRuns } from '../scope.js'
 import { SecretMask } from '../secrets.js'
-import { exitNow, onAgentEnd, type ProcessEnd } from './process-exit.js'
-import { captureSignals } from './signals.js'
+import type { Operation, Session } from '../sessions/session.js'
+import { type ProcessEnd, exitNow, onAgentEnd } from './process-exit.js'
 
 /** Makes the recorded call and ends the process. To be called when all boundaries are installed. */
 export type StartCall = () => Promise<void>
@@ -97,4 +98,32 @@ async function loadFunction({ file, name }: FunctionCall): Promise<(input: unkno
   if (typeof found !== 'function')
     throw errors.ENTRY_NOT_A_FUNCTION(file, name, Object.keys(module))
   return found as (input: unknown) => unknown
+}
+
+type Emit = (event: string | symbol, ...args: unknown[]) => boolean
+
+/**
+ * Signals that the agent listens for reach it through the gate, in the recorded
+ * place. While replaying, a real signal means that the user wants to stop.
+ */
+function captureSignals(session: Session): void {
+  const operations = new Map<string, Operation>()
+  const emit = process.emit.bind(process) as Emit
+  process.on('newListener', (event: string | symbol) => {
+    if (typeof event !== 'string' || !(event in constants.signals)) return
+    if (operations.has(event) || session.closed) return
+    const operation = session.perform({
+      event: { type: 'call', kind: 'input', name: `signal ${event}` },
+      start: () => {},
+      deliver: () => void emit(event, event, constants.signals[event as NodeJS.Signals]),
+    })
+    operations.set(event, operation)
+  })
+  process.emit = function (event: string | symbol, ...args: unknown[]): boolean {
+    const operation = typeof event === 'string' ? operations.get(event) : undefined
+    if (operation === undefined || session.closed) return emit(event, ...args)
+    if (session.local === 'tape') process.exit(128 + Number(args[1] ?? 2))
+    outsideRuns(() => operation.complete({ type: 'deliver', part: 'signal' }))
+    return true
+  } as typeof process.emit
 }

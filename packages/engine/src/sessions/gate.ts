@@ -1,4 +1,4 @@
-import { moduleLoadInFlight } from '../module-loads.js'
+import { moduleLoadInFlight } from '../boundaries/module-loads.js'
 import { natives } from '../natives.js'
 import type { Delivery, Operation } from './session.js'
 

@@ -7,8 +7,8 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { natives } from '../../natives.js'
-import { record } from '../../record.js'
-import { replay } from '../../replay.js'
+import { record } from '../../library/record.js'
+import { replay } from '../../library/replay.js'
 
 const dir = mkdtempSync(path.join(tmpdir(), 'retake-direct-'))
 /** Its value is not on the tape. */

@@ -1,6 +1,6 @@
 import dns from 'node:dns'
 import { isIP } from 'node:net'
-import { beforeContact } from '../../outside-contact.js'
+import { beforeContact } from '../outside-contact.js'
 import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall, plain, type CapturedCall } from '../captured-call.js'

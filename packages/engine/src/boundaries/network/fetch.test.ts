@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { natives } from '../../natives.js'
-import { record } from '../../record.js'
-import { replay } from '../../replay.js'
+import { record } from '../../library/record.js'
+import { replay } from '../../library/replay.js'
 
 const attempt = async (work: () => unknown): Promise<unknown> => {
   try {

@@ -5,7 +5,7 @@ import { errors } from '../../errors.js'
 import { hasFlag } from '../../recorder-flags.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { performTool, type ToolCall } from '../../tool.js'
+import { performTool, type ToolCall } from '../../library/tool.js'
 import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 

@@ -1,6 +1,6 @@
 import net from 'node:net'
 import tls from 'node:tls'
-import { beforeContact } from '../../outside-contact.js'
+import { beforeContact } from '../outside-contact.js'
 import { bindCheck, currentCheck, currentSession } from '../../scope.js'
 import { replace, type Undo, undoAll } from '../patch.js'
 import { TapeConnection, type Target } from './tape-connection.js'

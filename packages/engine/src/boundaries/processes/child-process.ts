@@ -1,6 +1,6 @@
 import childProcess, { ChildProcess } from 'node:child_process'
 import { promisify } from 'node:util'
-import { beforeContact } from '../../outside-contact.js'
+import { beforeContact } from '../outside-contact.js'
 import { currentCheck, currentSession } from '../../scope.js'
 import { childStdio, commandLine, describeCommand, fileSession } from './child-command.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'

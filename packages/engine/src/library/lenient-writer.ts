@@ -1,6 +1,6 @@
 import type { NewEvent } from '@retake/tape/format'
 import { type SealOptions, TapeWriter } from '@retake/tape/node'
-import type { EventWriter } from './sessions/background-writer.js'
+import type { EventWriter } from '../sessions/background-writer.js'
 
 /**
  * Writes a tape as long as that is possible. After a failure, as on a full disk, everything is

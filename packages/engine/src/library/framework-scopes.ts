@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { InitiationEvent, NewEvent, FrameworkScope, WriteEvent } from '@retake/tape/format'
-import { outsideRuns } from './scope.js'
+import { outsideRuns } from '../scope.js'
 
 const storage = new AsyncLocalStorage<readonly FrameworkScope[]>()
 const providers = new Set<() => readonly FrameworkScope[] | undefined>()

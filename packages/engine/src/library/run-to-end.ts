@@ -1,10 +1,10 @@
 import { encodeBody, recordError } from '@retake/tape/format'
-import { hasFlag } from './recorder-flags.js'
+import { hasFlag } from '../recorder-flags.js'
 import { ReturnedStreams } from './returned-streams.js'
-import { insideRun } from './scope.js'
-import type { RunEnd } from './sessions/record-session.js'
-import type { Session } from './sessions/session.js'
-import { natives } from './natives.js'
+import { insideRun } from '../scope.js'
+import type { RunEnd } from '../sessions/record-session.js'
+import type { Session } from '../sessions/session.js'
+import { natives } from '../natives.js'
 
 /** A session that can be brought to an end. */
 export interface EndingSession extends Session {
@@ -102,4 +102,18 @@ function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> 
       )
     }
   })
+}
+
+/** A run that something else than its agent may end: `stopped` is never fulfilled, and rejected with why. */
+export interface Stoppable {
+  readonly stopped: Promise<never>
+  readonly stop: (error: unknown) => void
+}
+
+export function stoppable(): Stoppable {
+  let stop: (error: unknown) => void = () => {}
+  const stopped = new Promise<never>((_, reject) => (stop = reject))
+  // It may be stopped before anybody waits.
+  stopped.catch(() => {})
+  return { stopped, stop }
 }

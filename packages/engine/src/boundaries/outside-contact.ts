@@ -1,4 +1,4 @@
-import { errors } from './errors.js'
+import { errors } from '../errors.js'
 
 /**
  * The last door before the outside. Every native connection, look-up and process

@@ -1,5 +1,6 @@
 import { answeringTape } from './answer-from.js'
-import { currentSession } from './scope.js'
+import { currentSession } from '../scope.js'
+import type { Recording } from '../sessions/recording.js'
 
 /** A run, as an adapter sees it that keeps state of its own between calls. */
 export interface CurrentRun {
@@ -28,3 +29,10 @@ export function currentRun(): CurrentRun | undefined {
     answers: answeringTape(),
   }
 }
+
+/**
+ * The run that is being recorded where this is called. Undefined outside of runs
+ * and in replays: what an adapter does with it must not change what the program
+ * itself sees.
+ */
+export const currentRecording = (): Recording | undefined => currentSession()?.recording

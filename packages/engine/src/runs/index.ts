@@ -2,7 +2,7 @@
  * Names, folders and trust of runs, and the variables that hand a task to an agent process. For
  * the command line, which starts such processes: nothing here loads the recorder.
  */
-export { isSurrounding, loadsCode, withSurroundings } from './environment.js'
+export { isSurrounding, loadsCode, withSurroundings } from '../environment.js'
 export {
   ed25519Key,
   KEY_PURPOSES,
@@ -14,8 +14,8 @@ export {
   sealKeyFor,
   storeKey,
 } from './signing-key.js'
-export { isSecretHeader, maskUrl } from './headers.js'
-export { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
+export { isSecretHeader, maskUrl } from '../headers.js'
+export { PRELOADS_VARIABLE, TASK_VARIABLE } from '../process-task.js'
 export { refuseImported } from './open-for-replay.js'
 export { isTag, newRunId, RUN_FILE } from './run-id.js'
 export { childTapePath, prepareRunsFolder } from './runs-folder.js'

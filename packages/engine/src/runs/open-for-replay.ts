@@ -1,6 +1,6 @@
 import { tapeCorrupt, type Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
-import { errors } from './errors.js'
+import { errors } from '../errors.js'
 
 /**
  * Opens a tape whose every byte and link was checked. Serving from a tape that

@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import path from 'node:path'
 import { RECEIPTS_FLAG } from '@retake/tape/format'
-import { errors } from './errors.js'
-import { natives } from './natives.js'
-import { disk } from './overlay/disk.js'
-import { outsideRuns } from './scope.js'
-import { stateFolder } from './state-folder.js'
+import { errors } from '../errors.js'
+import { natives } from '../natives.js'
+import { disk } from '../overlay/disk.js'
+import { outsideRuns } from '../scope.js'
+import { stateFolder } from '../machine-key.js'
 
 /**
  * Purposes of the ed25519 keys of this machine and user. `seal` signs recordings and receipts,

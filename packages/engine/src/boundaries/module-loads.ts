@@ -1,7 +1,7 @@
 import module from 'node:module'
 import { isMainThread, MessagePort } from 'node:worker_threads'
-import { replace, type Undo } from './boundaries/patch.js'
-import { isOfARun, outsideRuns } from './scope.js'
+import { replace, type Undo } from './patch.js'
+import { isOfARun, outsideRuns } from '../scope.js'
 
 /**
  * Node 20 loads modules in its thread pool or in a hooks thread, so the moment

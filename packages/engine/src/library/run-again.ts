@@ -1,12 +1,11 @@
-import { install } from './boundaries/install.js'
-import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from './player/plan.js'
-import { continueRun } from './player/play.js'
-import { errors } from './errors.js'
+import { install } from '../boundaries/install.js'
+import type { ContinuePlan, PinnedReport, SettledDoubt, Simulator } from '../player/plan.js'
+import { continueRun } from '../player/play.js'
+import { errors } from '../errors.js'
 import type { RecordedRun } from './record.js'
-import { runToEnd } from './run-to-end.js'
-import { currentSession, outsideRuns } from './scope.js'
-import type { Divergence } from './player/divergence.js'
-import { stoppable } from './stoppable.js'
+import { runToEnd, stoppable } from './run-to-end.js'
+import { currentSession, outsideRuns } from '../scope.js'
+import type { Divergence } from '../player/divergence.js'
 import {
   type ForkPlanOptions,
   type PinnedForkOptions,
@@ -15,9 +14,9 @@ import {
   planRerun,
   planResume,
   type ResumePlanOptions,
-} from './player/make-plan.js'
-import { openForReplay } from './open-for-replay.js'
-import { loadSimulator } from './player/free-answers.js'
+} from '../player/make-plan.js'
+import { openForReplay } from '../runs/open-for-replay.js'
+import { loadSimulator } from '../player/free-answers.js'
 
 /** The result of a run that was served from a tape first and live after. */
 export interface ContinuedResult<T> {

@@ -2,8 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
-import { proofOf, START_PROOF } from './machine-key.js'
-import { stateFolder } from './state-folder.js'
+import { proofOf, START_PROOF, stateFolder } from '../machine-key.js'
 
 // Taken when this module loads: these files must not become part of a recording.
 const { appendFileSync, mkdirSync, readFileSync } = fs

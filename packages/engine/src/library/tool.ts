@@ -1,9 +1,9 @@
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
 import type { ErrorClasses } from '@retake/tape/format'
-import { siteField } from './call-site.js'
-import { errors } from './errors.js'
-import { currentSession, insideTool } from './scope.js'
-import type { Operation, Session } from './sessions/session.js'
+import { siteField } from '../call-site.js'
+import { errors } from '../errors.js'
+import { currentSession, insideTool } from '../scope.js'
+import type { Operation, Session } from '../sessions/session.js'
 
 export interface ToolOptions {
   /** Error classes the tool throws: a replayed error is then an instance of the real class. */

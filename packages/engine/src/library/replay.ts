@@ -1,13 +1,12 @@
-import { install } from './boundaries/install.js'
-import { errors } from './errors.js'
-import { openForReplay } from './open-for-replay.js'
-import { movedTape } from './process/moved-tape.js'
-import type { MovedRoot } from './process-task.js'
-import { runToEnd } from './run-to-end.js'
-import { currentSession, outsideRuns } from './scope.js'
-import type { Divergence } from './player/divergence.js'
-import { Player } from './player/player.js'
-import { stoppable } from './stoppable.js'
+import { install } from '../boundaries/install.js'
+import { errors } from '../errors.js'
+import { openForReplay } from '../runs/open-for-replay.js'
+import { movedTape } from '../player/moved-tape.js'
+import type { MovedRoot } from '../process-task.js'
+import { runToEnd, stoppable } from './run-to-end.js'
+import { currentSession, outsideRuns } from '../scope.js'
+import type { Divergence } from '../player/divergence.js'
+import { Player } from '../player/player.js'
 
 export interface ReplayFunctionOptions {
   /** `strict` (default) throws at the first difference; `observe` collects every one and continues. */

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { encodeBody, fromWire, toWire } from '@retake/tape/format'
-import { asFromNetwork } from './boundaries/network/fetch.js'
-import { define } from './boundaries/patch.js'
-import { maskHeaders } from './headers.js'
-import { natives } from './natives.js'
-import type { Delivery, Operation, Session } from './sessions/session.js'
+import { asFromNetwork } from '../boundaries/network/fetch.js'
+import { define } from '../boundaries/patch.js'
+import { maskHeaders } from '../headers.js'
+import { natives } from '../natives.js'
+import type { Delivery, Operation, Session } from '../sessions/session.js'
 
 /**
  * Streams that a run returns: a `Response` with a body, a `ReadableStream`, a Node
