@@ -222,8 +222,8 @@ export class HandOver implements Tail {
     const server = again?.op === id ? undefined : this.#serverOf(operation, at)
     if (server !== undefined && this.#handOverServer(operation, recorder, { server, at })) return
     if (answers?.op === id) {
-      for (const { event, body } of answers.parts)
-        recorder.completed(operation, event, bytesOf(body), undefined)
+      for (const { event, body } of plannedParts(answers))
+        recorder.completed(operation, event, body, undefined)
     } else if (again?.op === id)
       action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
     else if (action.event.type === 'timer' || this.#isStartedAnew(action)) action.start(operation)
@@ -240,11 +240,8 @@ export class HandOver implements Tail {
   /** A call of the same breath: it may have been made when the run was killed, too. */
   answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
     const { answers } = this.plan
-    const [given] = answers?.op === op ? answers.parts : []
-    if (given !== undefined) {
-      const part = { event: given.event, body: bytesOf(given.body) }
-      return recorder.answerSync(op, { ...call, run: () => part })
-    }
+    const [given] = answers?.op === op ? plannedParts(answers) : []
+    if (given !== undefined) return recorder.answerSync(op, { ...call, run: () => given })
     const doubt = this.#doubts.get(op)
     if (doubt === undefined) return recorder.answerSync(op, call)
     const { decision, settled } = this.#decide(doubt)
@@ -286,8 +283,8 @@ export class HandOver implements Tail {
     const open = server.open.filter((request) => !isGiven(request))
     const lost = open.filter(({ answer }) => answer === undefined)
     if (lost.length > 0 && server.hasEnd) return false
-    for (const { event, body } of given?.parts ?? [])
-      recorder.completed(operation, event, bytesOf(body), undefined)
+    for (const { event, body } of given ? plannedParts(given) : [])
+      recorder.completed(operation, event, body, undefined)
     this.#handLate(operation, [
       ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
       ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#lateLine(answer, at))),
@@ -466,6 +463,10 @@ function doubtAbout(step: Step | undefined): Doubt | undefined {
 
 /** `waitMs`: delay after the last recorded part. */
 type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
+
+/** The parts of a planned answer. */
+export const plannedParts = ({ parts }: NonNullable<ContinuePlan['answers']>): AnswerPart[] =>
+  parts.map(({ event, body }) => ({ event, body: bytesOf(body) }))
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
 

@@ -148,10 +148,23 @@ function planChanges(
     const step = findStep(tape, at)
     if (step.label in answers || step.label in requests)
       throw errors.CHANGE_DOES_NOT_FIT(`Step ${step.label}`, 'It is named twice.')
-    const { target, data, made } = changedData(tape, step, change)
-    if (target === 'answer') answers[step.label] = { payload: data }
-    else requests[step.label] = data
-    edits.push(...made.map((edit) => ({ ...edit, at: step.label })))
+    if (change.status !== undefined)
+      throw errors.CHANGE_DOES_NOT_FIT(
+        `Step ${step.label}`,
+        'A status can be changed in a fork with one change only.',
+      )
+    const changed = changedPayload(tape, step, change)
+    if (changed === undefined)
+      throw errors.CHANGE_DOES_NOT_FIT(
+        `Step ${step.label}`,
+        'A fork with several changes needs one at each step: --set, --response or --request.',
+      )
+    const { target, payload } = changed
+    // Refuses an answer that the provider would never give.
+    if (target === 'answer') editedAnswer(tape, step, payload, change)
+    if (target === 'answer') answers[step.label] = { payload: payload.data }
+    else requests[step.label] = payload.data
+    edits.push(...changed.edits.map((edit) => ({ ...edit, at: step.label })))
     if (earliest === undefined || step.seq < earliest.seq) earliest = step
   }
   const before = searchableSteps(tape).filter(({ seq }) => seq < (earliest?.seq ?? 0))
@@ -168,34 +181,34 @@ function planChanges(
   return { ...plan, branch, overlay: planOverlay(branch.path), isDiscarded: false }
 }
 
-/** The changed answer or request of a step, parsed. */
-function changedData(tape: Tape, step: Step, change: ForkChange) {
+/** The changed answer or request of a step, with the changes as its branch lists them; undefined without any. */
+function changedPayload(tape: Tape, step: Step, change: ForkChange) {
   const { set, request, response, status } = change
-  if (status !== undefined)
+  const isAnswer = changesAnswer(change)
+  const isRequest = changesRequest(change)
+  if (isAnswer && isRequest) throw errors.ANSWER_AND_REQUEST_EDITED()
+  if (!isAnswer && !isRequest) return undefined
+  if (status !== undefined && step.exchange() === undefined)
     throw errors.CHANGE_DOES_NOT_FIT(
       `Step ${step.label}`,
-      'A status can be changed in a fork with one change only.',
+      'Only the answer of a server has a status.',
     )
-  const whole = change.payload ?? (response && wholePayload(step, response))
-  const changesAnswer = whole !== undefined || hasKeys(set)
-  const changesRequest = hasKeys(request) || change.requestPayload !== undefined
-  if (changesAnswer && changesRequest) throw errors.ANSWER_AND_REQUEST_EDITED()
-  if (!changesAnswer && !changesRequest)
-    throw errors.CHANGE_DOES_NOT_FIT(
-      `Step ${step.label}`,
-      'A fork with several changes needs one at each step: --set, --response or --request.',
-    )
-  const target = changesAnswer ? ('answer' as const) : ('request' as const)
-  const original = changesAnswer
-    ? (whole ?? answerPayload(tape, step))
-    : (change.requestPayload ?? requestPayload(tape, step))
-  const { payload, edits } = applySets(original, target, changesAnswer ? set : request, change)
-  // Refuses an answer that the provider would never give.
-  if (changesAnswer) editedAnswer(tape, step, payload, change)
-  const isReplaced = whole !== undefined || change.requestPayload !== undefined
-  const replaced: BranchEdit[] = isReplaced ? [{ target, value: original.data }] : []
-  return { target, data: payload.data, made: [...replaced, ...edits] }
+  const target = isAnswer ? ('answer' as const) : ('request' as const)
+  const given = isAnswer
+    ? (change.payload ?? (response && wholePayload(step, response)))
+    : change.requestPayload
+  const original = given ?? (isAnswer ? answerPayload(tape, step) : requestPayload(tape, step))
+  const { payload, edits } = applySets(original, target, isAnswer ? set : request, change)
+  const replaced: BranchEdit[] = given ? [{ target, value: given.data }] : []
+  if (status !== undefined) replaced.push({ target, path: ':status', value: status })
+  return { target, payload, edits: [...replaced, ...edits] }
 }
+
+const changesAnswer = ({ set, response, payload, status }: ForkChange): boolean =>
+  payload !== undefined || response !== undefined || status !== undefined || hasKeys(set)
+
+const changesRequest = ({ request, requestPayload: whole }: ForkChange): boolean =>
+  hasKeys(request) || whole !== undefined
 
 function findStep(tape: Tape, label: string): Step {
   const view = viewOf(tape)
@@ -275,33 +288,22 @@ const wholeFile = (bytes: Uint8Array): BranchEdit => ({
 })
 
 function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
-  const { set, response, request } = options
-  const changesRequest = hasKeys(request) || options.requestPayload !== undefined
-  const changesAnswer =
-    response !== undefined ||
-    options.payload !== undefined ||
-    options.status !== undefined ||
-    hasKeys(set)
-  if (changesAnswer && changesRequest) throw errors.ANSWER_AND_REQUEST_EDITED()
-  if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
-  if (event.type === 'note' && changesRequest) requestPayload(tape, step)
-  if (event.type === 'write' || event.type === 'deliver')
-    return repeatRequest(step, event, changesRequest)
+  const isRequest = changesRequest(options)
+  if ((event.type === 'write' || event.type === 'deliver') && !changesAnswer(options))
+    return repeatRequest(step, event, isRequest)
+  // Throws: a mark has no request.
+  if (event.type === 'note' && isRequest) requestPayload(tape, step)
+  const changed = changedPayload(tape, step, options)
+  if (changed?.target === 'answer') return changeAnswer(tape, step, changed, options)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
+  const until = step.seq + 1
   // A mark is not a call: the run just goes live after it.
-  if (event.type === 'note') return { until: step.seq + 1, edits: [] }
-  if (!changesRequest) return { until: step.seq + 1, again: { op }, edits: [] }
-  const whole = options.requestPayload
-  const original = whole ?? requestPayload(tape, step)
-  const { payload, edits } = applySets(original, 'request', request, options)
+  if (event.type === 'note') return { until, edits: [] }
+  if (changed === undefined) return { until, again: { op }, edits: [] }
+  const { payload, edits } = changed
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
-  const replaced: BranchEdit[] = whole ? [{ target: 'request', value: whole.data }] : []
-  return {
-    until: step.seq + 1,
-    again: { op, body: base64(body) },
-    edits: [...replaced, ...edits],
-  }
+  return { until, again: { op, body: base64(body) }, edits }
 }
 
 /** On the pipes of a server: the run goes live just before the request, and a new server answers. */
@@ -320,19 +322,14 @@ function repeatRequest(step: Step, event: TapeEvent, changesRequest: boolean): C
   return { until: step.seq, edits: [] }
 }
 
-function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change {
-  const { response, set, status } = options
-  if (status !== undefined && step.exchange() === undefined)
-    throw errors.CHANGE_DOES_NOT_FIT(
-      `Step ${step.label}`,
-      'Only the answer of a server has a status.',
-    )
+function changeAnswer(
+  tape: Tape,
+  step: Step,
+  { payload, edits }: { readonly payload: Payload; readonly edits: readonly BranchEdit[] },
+  options: ForkPlanOptions,
+): Change {
   const [first] = step.answerSeqs
-  const whole = options.payload ?? (response && wholePayload(step, response))
-  const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set, options)
   const { op, deliveries } = editedAnswer(tape, step, payload, options)
-  const replaced: BranchEdit[] = whole ? [{ target: 'answer', value: whole.data }] : []
-  if (status !== undefined) replaced.push({ target: 'answer', path: ':status', value: status })
   return {
     until: first ?? step.seq + 1,
     answers: {
@@ -340,7 +337,7 @@ function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change 
       parts: deliveries.map(({ event, body }) => ({ event, body: base64(body) })),
       ...(tape.event(step.seq).type === 'write' && { replaces: step.answerSeqs }),
     },
-    edits: [...replaced, ...edits],
+    edits,
   }
 }
 

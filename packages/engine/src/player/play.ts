@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
-import { TapeSource } from './tape-source.js'
+import { TapeSource, type TapeSourceOptions } from './tape-source.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import { hasOwnFiles } from '../overlay/has-own-files.js'
@@ -17,9 +17,9 @@ import { outsideRuns } from '../scope.js'
 import { type AnswerSource, outside } from './source.js'
 import { type Continuation, type PlayerOptions, Player, type Tail } from './player.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { HandOver, leftAt } from './hand-over.js'
+import { HandOver, leftAt, plannedParts } from './hand-over.js'
 import { planOverlay } from './make-plan.js'
-import type { Delivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import type { Session } from '../sessions/session.js'
 import fs from 'node:fs'
 
 /** Captured before the file boundary is patched. */
@@ -54,55 +54,30 @@ function link(file: string, name: string): void {
 /** An agent that waits for something the parent does not have is noticed after this long. */
 const STALL_MS = 1000
 
-/** After the fork, too, the parent's tape answers identical requests, in the recorded order. */
-class OfflineTail implements Tail {
-  readonly source: TapeSource
-
-  constructor(
-    tape: Tape,
-    readonly plan: ContinuePlan,
-    readonly options: Pick<Watching, 'onStopped' | 'keepAlive'> & {
-      /** The first event that was not served. */
-      readonly at: number
-      readonly owner: Session
-      readonly handOver: Tail
-    },
-  ) {
-    const { at, owner, onStopped, keepAlive } = options
-    this.source = new TapeSource(tape, {
-      from: at,
-      order: { seed: 0 },
-      session: () => owner,
-      onStopped,
-      stallMs: STALL_MS,
-      keepAlive,
-    })
-  }
-
-  through(writer: TapeWriter): TapeWriter {
-    return writer
-  }
-
-  /** Answered by the parent as well, except for the edits of the fork. */
-  takeOver(operation: Operation): void {
-    const { again, answers: given } = this.plan
-    if (given?.op === operation.id) {
-      const parts = given.parts.map(({ event, body }) => ({
-        event,
-        body: Buffer.from(body, 'base64'),
-      }))
-      operation.source = 'edited'
-      this.source.takeOver(operation, {
-        given: parts,
-        ...(given.replaces && { replaces: given.replaces }),
+/**
+ * After the fork, too, the parent's tape answers identical requests, in the recorded order, and
+ * everything that is under way, except for the edits of the fork.
+ */
+function offlineTail(
+  tape: Tape,
+  { again, answers }: ContinuePlan,
+  options: Pick<TapeSourceOptions, 'from' | 'session' | 'onStopped' | 'keepAlive'>,
+  handOver: Tail,
+): Tail {
+  const source = new TapeSource(tape, { ...options, order: { seed: 0 }, stallMs: STALL_MS })
+  return {
+    source,
+    through: (writer) => writer,
+    answerSync: (...call) => handOver.answerSync(...call),
+    takeOver: (operation) => {
+      const isAnswered = answers?.op === operation.id
+      if (isAnswered) operation.source = 'edited'
+      source.takeOver(operation, {
+        ...(isAnswered && { given: plannedParts(answers), replaces: answers.replaces }),
+        ...(again?.op === operation.id &&
+          again.body !== undefined && { request: Buffer.from(again.body, 'base64') }),
       })
-    } else if (again?.op === operation.id && again.body !== undefined) {
-      this.source.takeOver(operation, { request: Buffer.from(again.body, 'base64') })
-    } else this.source.takeOver(operation)
-  }
-
-  answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
-    return this.options.handOver.answerSync(op, call, recorder)
+    },
   }
 }
 
@@ -148,7 +123,12 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const tailAt = (at: number, owner: Session): Tail => {
       const handOver = new HandOver(tape, plan, { at, settled })
       if (plan.tail === 'offline')
-        return new OfflineTail(tape, plan, { onStopped, keepAlive, at, owner, handOver })
+        return offlineTail(
+          tape,
+          plan,
+          { from: at, session: () => owner, onStopped, keepAlive },
+          handOver,
+        )
       const steps = plan.pinned ?? plan.served
       if (steps === undefined) return handOver
       pinned = new PinnedSource(tape, steps, {

@@ -306,7 +306,7 @@ export class TapeSource implements AnswerSource {
     change: {
       readonly given?: readonly AnswerPart[]
       /** The events that `given` replaces, if the answer has further parts. */
-      readonly replaces?: readonly number[]
+      readonly replaces?: readonly number[] | undefined
       readonly request?: Uint8Array
     } = {},
   ): void {
