@@ -1,18 +1,18 @@
 import { errors } from '../errors.js'
 
 /**
- * The last door before the outside. Every native connection, look-up and process
- * of this Node passes here, whichever library asked for it. A replayed process
- * counts what knocks, and lets nothing through.
+ * The last check before the outside. Every native connection, look-up and process of this
+ * process passes it, whichever library makes the call. A replayed process counts the attempts
+ * and lets none through.
  */
-const knocks: Record<string, number> = {}
+const attempts: Record<string, number> = {}
 let isForbidden = false
 
 export type Contact = 'socket' | 'dns' | 'process' | 'datagram' | 'database'
 
 /** Called directly before a native call that reaches the outside. */
 export function beforeContact(kind: Contact): void {
-  knocks[kind] = (knocks[kind] ?? 0) + 1
+  attempts[kind] = (attempts[kind] ?? 0) + 1
   if (isForbidden) throw errors.BOUNDARY_NOT_REPLAYABLE(`A native ${kind}`)
 }
 
@@ -21,4 +21,4 @@ export function forbidContact(): void {
   isForbidden = true
 }
 
-export const contactCounts = (): Readonly<Record<string, number>> => ({ ...knocks })
+export const contactCounts = (): Readonly<Record<string, number>> => ({ ...attempts })

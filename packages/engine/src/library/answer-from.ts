@@ -143,10 +143,10 @@ const answering = new WeakMap<Session, AnsweringSource>()
 
 /**
  * Runs `body` with a recorded run in place of the outside: each request, tool call,
- * process and thread is answered as an equal one was, in recorded order and from the
- * start again when it is asked more often. `body` need not be the recorded
- * program, nor act in its order. Texts in a request that come from a clock or from
- * chance may differ. Files, time and chance themselves are real.
+ * process and thread gets the recorded answer of an equal one, in recorded order, and from the
+ * first again if it is made more often. `body` need not be the recorded program, nor act in its
+ * order. Texts in a request that come from a clock or a random value may differ. Files, clocks
+ * and random values themselves are real.
  */
 export async function answerFrom<T>(
   tape: string,

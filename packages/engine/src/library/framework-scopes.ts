@@ -13,7 +13,7 @@ export function within<T>(scope: FrameworkScope, body: () => T): T {
   return storage.run([...(storage.getStore() ?? []), scope], body)
 }
 
-/** The same for something that is read piece by piece: each piece is made in the place. */
+/** The same for something that is read piece by piece: each piece is made in the scope. */
 export async function* eachWithin<T>(
   scope: FrameworkScope,
   pieces: AsyncIterable<T>,
@@ -31,16 +31,16 @@ export async function* eachWithin<T>(
 }
 
 /**
- * For frameworks that keep a context of their own: `where` is asked when a step
- * starts in a recording, and its places come inside those of `within`. Returns
- * its undo. What `where` does is not recorded; when it throws, it knows nothing.
+ * For frameworks that track their own context: `where` is called when a step starts in a
+ * recording, and its scopes come inside those of `within`. Returns its undo. Work that `where`
+ * does is not recorded; if it throws, the step has no scopes of it.
  */
 export function scopesFrom(where: () => readonly FrameworkScope[] | undefined): () => void {
   providers.add(where)
   return () => providers.delete(where)
 }
 
-/** The event of a step with the places it starts in. Other events stay as they are. */
+/** The event of a step with the scopes it starts in. Other events stay unchanged. */
 export function withScopes<E extends NewEvent<InitiationEvent | WriteEvent>>(event: E): E {
   if (!isStep(event)) return event
   const scopes = currentScopes()

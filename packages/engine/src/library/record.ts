@@ -84,9 +84,9 @@ export interface RecordResult<T> {
 }
 
 /**
- * Runs `agent` and records everything it touches on a new tape. Many recordings
- * can run at once in one process; each keeps to its own calls. When `agent`
- * throws, the tape is finished and the same error is thrown on.
+ * Runs `agent` and records everything it touches on a new tape. Many recordings can run
+ * concurrently in one process; each contains only its own calls. If `agent` throws, the tape is
+ * finished and the error is rethrown.
  *
  * Resolves when `agent` returns. A `Response`, `ReadableStream`, `Readable` or async
  * iterator in what it returns is replaced by one of the same type, and everything

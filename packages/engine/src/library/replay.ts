@@ -14,8 +14,8 @@ export interface ReplayFunctionOptions {
   /** `full` (default) goes as fast as the code does; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
   /**
-   * `compare` (default), or `ignore` what is written to stdout and stderr: test
-   * runners pass it on at one time and keep it for themselves at another.
+   * `compare` (default), or `ignore` what is written to stdout and stderr: test runners
+   * sometimes pass it on and sometimes capture it.
    */
   readonly output?: 'compare' | 'ignore'
   /**
@@ -25,7 +25,7 @@ export interface ReplayFunctionOptions {
   readonly compares?: 'everything' | 'requests'
   /** Where the project's folder is now, for a tape that was recorded with a `root`. */
   readonly root?: string
-  /** Told about each divergence as it is found, also when `agent` then throws. */
+  /** Called for each divergence as it is found, also if `agent` then throws. */
   readonly onDivergence?: (divergence: Divergence) => void
 }
 

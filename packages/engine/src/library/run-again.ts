@@ -74,8 +74,8 @@ export type ForkOptions = ForkPlanOptions
 
 /**
  * Runs `agent` again from a step of an earlier run: everything before it is
- * served, the step itself is changed or asked again, what follows is live and
- * recorded on a tape of its own. The parent's tape stays as it is.
+ * served, the step itself is changed or sent again, what follows is live and
+ * recorded on a tape of its own. The parent's tape does not change.
  */
 export async function fork<T>(
   tape: string,
@@ -104,8 +104,8 @@ export async function resume<T>(
 }
 
 /**
- * Runs today's `agent` against a tape: everything it still asks for in the same
- * way is served, from the first difference on it is live and recorded as a branch.
+ * Runs today's `agent` against a tape: everything it still requests in the same
+ * way is served. From the first difference on it is live and recorded as a branch.
  */
 export async function rerun<T>(
   tape: string,
@@ -123,7 +123,7 @@ export interface ForkPinnedOptions extends Omit<PinnedForkOptions, 'simulator'> 
 /**
  * Runs `agent` again with some steps of an earlier run pinned to their answers and
  * the others free: everything before the first free step is served, what follows is
- * recorded on a tape of its own. The earlier tape stays as it is.
+ * recorded on a tape of its own. The earlier tape does not change.
  */
 export async function forkPinned<T>(
   tape: string,

@@ -87,9 +87,9 @@ async function finishAfter(
 }
 
 /**
- * Calls the agent in a turn of its own. Record and replay share this place, and
- * nothing of their callers is on the stack: agents print stack traces and send
- * them to models, so a trace must not tell one from the other.
+ * Calls the agent in a turn of its own. Record and replay share this function, and none of
+ * their callers is on the stack: agents print stack traces and send them to models, so the two
+ * must not differ.
  */
 function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -104,7 +104,7 @@ function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> 
   })
 }
 
-/** A run that something else than its agent may end: `stopped` is never fulfilled, and rejected with why. */
+/** A run that may be ended from elsewhere: `stopped` is never fulfilled, and rejects with the reason. */
 export interface Stoppable {
   readonly stopped: Promise<never>
   readonly stop: (error: unknown) => void
@@ -113,7 +113,7 @@ export interface Stoppable {
 export function stoppable(): Stoppable {
   let stop: (error: unknown) => void = () => {}
   const stopped = new Promise<never>((_, reject) => (stop = reject))
-  // It may be stopped before anybody waits.
+  // It may reject before anybody waits for it.
   stopped.catch(() => {})
   return { stopped, stop }
 }
