@@ -10,8 +10,8 @@ import { descriptorsOf } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-functions.js'
 
 /**
- * Tracks a call that the tape answered. The run may go live later: then its descriptors
- * must be at their positions, and in a branch the overlay must have its writes so far.
+ * Tracks a call that the tape answered. If the run goes live later, its descriptors must be at
+ * their positions, and in a branch the overlay must contain its earlier writes.
  */
 export function tookFromTape(
   session: Session,
@@ -71,7 +71,7 @@ export const isOwnPosition = (position: unknown): boolean =>
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-/** A look that found nothing. If the run itself made it later, it is not there yet. */
+/** A lookup found nothing, so a file that the run created later does not exist yet. */
 function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]): void {
   const [filePath, ...others] = pathsOf(name, args)
   if (filePath === undefined || others.length > 0) return
@@ -79,7 +79,7 @@ function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]):
   if (overlay.parent?.has(resolved) === true) overlay.unborn(resolved)
 }
 
-/** The run made this: before, nothing was there. */
+/** The run created this file, so it did not exist before. */
 function isNew(overlay: Overlay, filePath: unknown, follow = false): void {
   overlay.unborn(overlay.resolve(absolute(filePath), follow))
 }
@@ -128,7 +128,7 @@ function lengthOf(data: unknown, encoding: BufferEncoding): number {
 
 type Fill = (overlay: Overlay, args: readonly unknown[], value: unknown) => void
 
-/** Does in the overlay what the run had done to the disk. */
+/** Repeats in the overlay what the run did to the disk. */
 function fill(overlay: Overlay, name: string, args: readonly unknown[], value: unknown): void {
   const paths = pathsOf(name, args)
   if (value === FOUND_NOTHING[name] && name in FOUND_NOTHING) foundNothing(overlay, name, args)
@@ -139,7 +139,7 @@ function fill(overlay: Overlay, name: string, args: readonly unknown[], value: u
   attempt(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
 }
 
-/** Answers that say so without an error. */
+/** Results that mean "not found" without an error. */
 const FOUND_NOTHING: Readonly<Record<string, unknown>> = {
   exists: false,
   lstat: undefined,
@@ -166,7 +166,7 @@ const CHANGES = new Set([
   'writeFile',
 ])
 
-/** Conclusions from the success of a call about the disk before it. */
+/** What the success of a call says about the disk before it. */
 const BEFORE: Readonly<Record<string, Fill>> = {
   appendFile: (overlay, [filePath]) => overlay.takeBack(overlay.resolve(absolute(filePath))),
   link: (overlay, [, to]) => isNew(overlay, to),
@@ -189,7 +189,9 @@ function makeFolder(overlay: Overlay, filePath: string): void {
   disk.mkdirSync(overlay.forWriting(overlay.resolve(filePath, false)), { mode: 0o700 })
 }
 
-/** The disk may have changed: calls that cannot be repeated are reported when the run goes live. */
+/**
+ * Calls that cannot be repeated, because the disk has changed, are reported when the run goes live.
+ */
 function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
   try {
     return work()
@@ -199,7 +201,7 @@ function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
   }
 }
 
-/** Deleted since, as the run itself did then. */
+/** The file was deleted since, by the recorded run itself. */
 const isGone = (error: unknown): boolean => {
   const { code, syscall } = error as NodeJS.ErrnoException
   return code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')
