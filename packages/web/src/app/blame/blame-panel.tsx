@@ -38,7 +38,7 @@ import { blameCommand, useBlame } from './use-blame.js'
 import { useSize } from '../run/timeline/timeline-canvas.js'
 import { useSelection } from '../run/use-selection.js'
 
-/** With more points only the line is drawn. */
+/** Above this number of points only the line is drawn. */
 const DOTS_MOST = 200
 
 interface RiskDrawingProps {
@@ -47,7 +47,7 @@ interface RiskDrawingProps {
   readonly scale: RiskScale
 }
 
-/** Dots with whiskers, and the moments that matter. A click on a dot opens its step. */
+/** Dots with whiskers, and the decisive moments. A click on a dot opens its step. */
 function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   const { select } = useSelection()
   const { width, height, left, right, x, y } = scale
@@ -147,7 +147,7 @@ function summary(view: BlameView, points: readonly IndexedRisk[]): string {
 
 const ROWS_MOST = 300
 
-/** Failure rate with the steps up to one pinned, as a curve and as a table. */
+/** Failure rate with all steps up to a given one pinned, as a curve and as a table. */
 function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
@@ -338,7 +338,7 @@ const pinnedWords = (steps: number, inputs: number): string => {
 const isUneven = (shares: readonly number[]): boolean =>
   shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01)
 
-/** With few probes all are shown. */
+/** Up to this number of probes, all are shown. */
 const OPEN_MAX = 12
 /** Probes of one kind shown at first, and added on demand. */
 const PROBES_SHOWN = 30
@@ -405,7 +405,7 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
   )
 }
 
-/** A coalition of many single steps is long; its beginning identifies it. */
+/** The beginning identifies a coalition of many single steps. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
 const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: BlameProbe }) => (

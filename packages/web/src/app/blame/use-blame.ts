@@ -31,15 +31,15 @@ export function useBlame(run: Run): LoadedBlame {
   }
 }
 
-/** After a search, or when the connection was lost in the meantime. */
+/** After a search, or after the connection was lost. */
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
   change.type === 'blame' || (change.type === 'connection' && change.state === 'open')
     ? 0
     : undefined
 
 /**
- * The command that starts a search. Only the user knows what passing means; a run that ended
- * with an error probably should not have.
+ * The command that starts a search. Only the user can define a pass; a run that ended with an error
+ * probably failed.
  */
 export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0

@@ -39,14 +39,14 @@ const CLOSED: DebugState = {
 }
 
 /**
- * The debug session of one run on this page. Moves run one after another; of several steps
- * requested meanwhile, only the last is used.
+ * The debug session of one run on this page. Moves are executed one after another; of several steps
+ * requested meanwhile, only the last one is used.
  */
 export class DebugSession extends Store<DebugState> {
   #session: Promise<string> | undefined
   #waiting: Move | undefined
   #isMoving = false
-  /** Changes with every move and close: late answers from before are ignored. */
+  /** Incremented with every move and close, to ignore late answers. */
   #life = 0
   #lastId = 0
   readonly #run: string
@@ -129,7 +129,7 @@ export class DebugSession extends Store<DebugState> {
     }
   }
 
-  /** Uses the session. One that the server closed for being idle is reopened at the same step. */
+  /** Uses the session. Reopens one that the server closed because it was idle, at the same step. */
   async #use<T>(request: (session: string) => Promise<T>): Promise<T> {
     const session = this.#session
     if (session === undefined) throw new Error('no program is paused')

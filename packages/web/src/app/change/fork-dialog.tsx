@@ -30,7 +30,7 @@ import { branchOf } from './jobs.js'
 
 const NO_BRANCH = 'The branch ended before anything of its own was recorded.'
 
-/** Starts the fork and opens its branch. If it is refused the draft stays. */
+/** Starts the fork and opens its branch. If it is refused, the draft stays. */
 function useStartFork({ run, step, onClose }: ForkDialogProps) {
   const backend = useBackend()
   const navigate = useNavigate()
@@ -58,7 +58,7 @@ function useStartFork({ run, step, onClose }: ForkDialogProps) {
   return { start, isStarting, error, forget: () => setError(undefined) }
 }
 
-/** The server refused an answer that this provider never gives; the user can force it. */
+/** The server refused an answer that is invalid for this provider; the user can force it. */
 const REFUSED = 'EDIT_INVALID_ANSWER'
 
 interface ForkDialogProps {
@@ -97,7 +97,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
       () => form.current?.requestSubmit(),
     )
   })
-  // Only a refused answer can be forced, and only then.
+  // Only a refused answer can be forced.
   const force = (
     <Checkbox
       label="Use this answer anyway, to see how the agent handles it"
@@ -229,7 +229,7 @@ function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['cho
   let count = 0
   for (let index = 0; index < length; index++) {
     if (index === own || inferred[index]) continue
-    // An unknown latency is NaN, which is not less than anything.
+    // An unknown latency is NaN, and comparisons with it are false.
     if ((at[index] ?? 0) + (latencyMs[index] ?? Number.NaN) <= until) count += 1
   }
   return count
@@ -334,7 +334,7 @@ interface PayloadEditorProps {
   readonly onChange: (change: Partial<ForkDraft>) => void
 }
 
-/** The answer or the request as text: its usual texts first, everything as JSON behind a button. */
+/** The answer or the request as text: the usual texts first, the whole JSON behind a button. */
 function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) {
   const key = what === 'answer' ? 'answer' : 'request'
   const text = draft[key] ?? recorded.text
@@ -417,7 +417,7 @@ interface DraftFieldEditorProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** A text is edited as it is; everything else as JSON, with the type that it has. */
+/** A text is edited unchanged; everything else as JSON, keeping its type. */
 function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) {
   const id = useId()
   const { label, value } = field
@@ -464,7 +464,7 @@ interface LeafFieldProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** The text stays as it was typed while it means the value: `1.0` is on the way to `1.05`. */
+/** Keeps the text as typed while it means the same value: `1.0` may become `1.05`. */
 function LeafField({ id, value, onChange }: LeafFieldProps) {
   const [typed, setTyped] = useState(String(value))
   const text = readLeaf(typed) === value ? typed : String(value)

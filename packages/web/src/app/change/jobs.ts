@@ -9,7 +9,7 @@ const progressOf = (job: Job): number => (isOver(job) ? 2 : 0) + (job.written ? 
 
 /** Forks and reruns of this page. */
 class Jobs extends Store<readonly Job[]> {
-  /** The response to a start may arrive after later news: older states are ignored. */
+  /** The response to a start may arrive after later updates: older states are ignored. */
   hear(job: Job): void {
     const known = this.get().find(({ id }) => id === job.id)
     if (known !== undefined && progressOf(known) > progressOf(job)) return
@@ -51,10 +51,7 @@ export function useJobs(): readonly Job[] {
   return useStore(jobs)
 }
 
-/**
- * Waits until the branch of a job can be opened, or the job is over. A job may end without a
- * branch.
- */
+/** Waits until the branch of a job can be opened, or the job is over. A job may end without a branch. */
 export async function branchOf(backend: ViewerBackend, started: Job): Promise<Job> {
   jobs.hear(started)
   const stop = backend.watch((change) => {

@@ -79,7 +79,7 @@ function HelpRow({ command, keys, rivals }: HelpRowProps) {
   )
 }
 
-/** All keys of the page; they can be changed here, and those of one character turned off. */
+/** All keys of the page. They can be changed here, and single-character keys can be turned off. */
 export function HelpDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const commands = useAllCommands()
   const [settings, setSettings] = useKeySettings()

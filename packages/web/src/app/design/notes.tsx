@@ -10,7 +10,7 @@ export const EmptyNote = ({ title, children }: { title: ReactNode; children?: Re
 )
 
 /** With reduced motion the ring does not spin. */
-/** In place of a command that needs the program of a run. */
+/** Replaces a command that needs the program of a run. */
 export const ImportedNote = ({ what }: { what: string }) => (
   <p className="p-1">
     {what} runs the program again. This run was imported from another tool: it has what was reported

@@ -27,11 +27,11 @@ function useFix(run: Run) {
   })
 }
 
-/** After a fix was searched, applied or undone, or when the connection was lost in the meantime. */
+/** After a fix was searched, applied or undone, or after the connection was lost. */
 const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
   change.type === 'fix' || (change.type === 'connection' && change.state === 'open') ? 0 : undefined
 
-/** Only the user knows what passing means, unless the run ended with an error. */
+/** Only the user can define a pass, unless the run ended with an error. */
 function fixCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
   return `npx retake fix ${id}${isWrong ? '' : " --oracle 'stdout:/what it should say/'"}`
@@ -142,7 +142,7 @@ const TONES = {
   undecided: 'warning',
 } as const satisfies Record<FixView['verdict'], BadgeProps['tone']>
 
-/** One change with its evidence. Those that were not proven are folded. */
+/** One change with its evidence. Unproven ones are folded. */
 function Candidate({ run, fix }: { run: Run; fix: FixView }) {
   const { live } = useBackend()
   const { title, verdict, reason, author, why, facts, files, isApplied } = fix

@@ -36,7 +36,7 @@ function delayOf(change: RepositoryChange | ConnectionChange): number | undefine
   return change.type === 'grew' || isBack ? 1000 : undefined
 }
 
-/** The time, every half minute. */
+/** The current time, updated every half minute. */
 function useNow(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -54,7 +54,7 @@ interface RunRowProps {
   readonly onChoose: (isChosen: boolean) => void
 }
 
-/** On a narrow screen the figures are a line of their own. */
+/** On a narrow screen the figures have their own line. */
 const COLUMNS =
   'grid grid-cols-[1.25rem_minmax(0,1fr)] items-start gap-x-3 px-3 lg:grid-cols-[1.25rem_minmax(0,1fr)_9rem_3.5rem_4.5rem_5rem_5rem_5.5rem]'
 
@@ -143,7 +143,7 @@ function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
   )
 }
 
-/** The word is only needed where there is no heading above. */
+/** The word is only needed without a heading above. */
 const Figure = (props: {
   readonly of: string | undefined
   readonly word?: string
@@ -158,7 +158,7 @@ const Figure = (props: {
   </span>
 )
 
-/** Distinguishes a run from others of its name: the error, or the last line of output. */
+/** Distinguishes a run from others with the same name: the error, or the last line of output. */
 function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   if (failure !== undefined)
     return (
@@ -175,7 +175,7 @@ function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   )
 }
 
-/** Headings that sort. The first click shows the largest first. */
+/** Headings that sort. The first click sorts in descending order. */
 function SortBar({ search, onSort }: { search: RunsSearch; onSort: (next: RunsSearch) => void }) {
   const { sort, up, ...rest } = search
   const next = (column: RunSort): RunsSearch => {
@@ -236,7 +236,7 @@ function RunsList({ rows, search, onSort, chosen, onChoose }: RunsListProps) {
     overscan: 15,
   })
 
-  /** Moves the focus between runs; unreadable ones have nothing to focus. */
+  /** Moves the focus between runs; unreadable ones cannot be focused. */
   const move = (by: 1 | -1): void => {
     const now = document.activeElement?.closest('li')?.querySelector<HTMLElement>('[data-run]')
     const from = runs.findIndex(({ id }) => id === now?.dataset['run'])
@@ -456,7 +456,7 @@ interface StatusChipsProps {
   readonly onChange: (status: StatusFilter | undefined) => void
 }
 
-/** One for each status that occurs, with its number of runs. */
+/** One chip per status that occurs, with its number of runs. */
 const StatusChips = ({ runs, status, onChange }: StatusChipsProps) => (
   // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
   <div role="group" aria-label="Status" className="flex flex-wrap items-center gap-1">

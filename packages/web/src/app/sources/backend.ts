@@ -20,7 +20,7 @@ export interface ViewerBackend {
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   run(id: string): RunSource
   abilities(id: string): Promise<Abilities>
-  /** Reports changes, and those of the connection, until the returned function is called. */
+  /** Reports changes of runs and of the connection until the returned function is called. */
   watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
   /** Only if programs can be executed. */
   readonly live: LiveActions | undefined

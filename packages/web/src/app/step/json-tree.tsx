@@ -19,8 +19,8 @@ import { DESCRIBED_WORDS } from '@retake/tape'
 import type { Clipped } from '../../model/run-source.js'
 
 /**
- * A value that JSON cannot express, such as a function, or that was cut: one line of a tree,
- * in words. Copying it copies what was captured.
+ * A value that JSON cannot express, such as a function, or that was cut: shown as one line of text.
+ * Copying it copies what was captured.
  */
 export class SpokenValue {
   readonly #text: string
@@ -41,8 +41,8 @@ export class SpokenValue {
 }
 
 /**
- * A captured value for a tree: an object with `$type` is put into words. Captured values have
- * a limited depth. Not for foreign JSON, where `$type` is an ordinary key.
+ * A captured value as a tree: an object with `$type` becomes text. Captured values have a limited
+ * depth. Not for foreign JSON, where `$type` is an ordinary key.
  */
 export function spokenTree(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
@@ -306,7 +306,7 @@ interface JsonLineProps {
   readonly onKey: (event: KeyboardEvent) => void
 }
 
-/** The value is below a longer key. */
+/** Longer keys have their value below them. */
 const KEY_BESIDE = 32
 
 /** Deeper lines are not indented further. */
@@ -437,7 +437,7 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
 
 const shortKey = (key: string): string => (key.length > 200 ? `${key.slice(0, 200)}…` : key)
 
-/** Text as it is, everything else as JSON. */
+/** Copies text unchanged, everything else as JSON. */
 function copyOf(value: unknown): string {
   const clipped = asClipped(value)
   if (clipped) return clipped.head

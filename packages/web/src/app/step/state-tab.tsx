@@ -68,7 +68,7 @@ function StateDetail({ state }: { state: StateView }) {
   )
 }
 
-/** Variables by frame; those that have changed are marked. */
+/** Variables by frame; changed ones are marked. */
 export function Frames({ state }: { state: StateView }) {
   const changed = changedVariables(state)
   return indexed(state.frames).map(({ index: position, item: frame }) => (
@@ -173,7 +173,7 @@ export const stateQuery = (run: Run, label: string) =>
     staleTime: 0,
   })
 
-/** After a crash no program can be paused: the last step before it is next to it. */
+/** After a crash, no program can be paused, so the last step before it is used. */
 const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
   kind === 'crash' ? (parent ?? label) : label
 

@@ -147,7 +147,7 @@ async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
 interface Fact {
   readonly path: string
   readonly name: string
-  /** Undefined if it should be known and is not. */
+  /** Undefined if it should be known but is not. */
   readonly value: string | undefined
 }
 
@@ -262,7 +262,7 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-/** Names come from outside: one must not push out the others. Its tab has it whole. */
+/** Names come from outside: a long one must not push out the others. Its tab shows all of it. */
 const shortValue = (value: string): string =>
   value.length > 120 ? `${value.slice(0, 120)}…` : value
 
@@ -368,7 +368,7 @@ function LinkedFields(props: {
 
 interface LoadedStep {
   readonly detail: StepDetail | undefined
-  /** `detail` is of the previous step; this one is loading. */
+  /** True if `detail` is still that of the previous step. */
   readonly isOld: boolean
   readonly isGone: boolean
   readonly error: Error | null
