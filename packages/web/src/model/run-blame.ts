@@ -38,7 +38,7 @@ const VERDICTS = [
 ] as const satisfies readonly BlameFindings['verdict'][]
 const MODES = ['free', 'frozen'] as const
 const CAUSES = ['root', 'joint', 'back-up'] as const
-/** Worst first: of steps at one pixel, the first of these is shown. */
+/** Worst first: of several steps at one pixel, the first of these is shown. */
 export const ROLES = [
   'root',
   'joint',
@@ -64,7 +64,7 @@ const PURPOSES = [
   'risk',
 ] as const satisfies readonly BlameProbe['purpose'][]
 
-/** JSON has null where a number was not finite. */
+/** JSON has null for numbers that were not finite. */
 const known =
   <T>(shape: Shape<T>): Shape<T | undefined> =>
   (value, path) =>

@@ -560,8 +560,8 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
           {confidence}{' '}
           {mode === 'frozen' && (
             <>
-              <Badge>frozen</Badge> Tested with everything else pinned as recorded: a repair in a
-              live tail does not help.
+              <Badge>frozen</Badge> Tested with everything else pinned: a repair does not help if the
+              rest of the run is live.
             </>
           )}
         </p>
@@ -645,13 +645,13 @@ function NotSearched({ run }: { run: Run }) {
         {run.head.status === 'recording'
           ? 'The run is still being recorded. If it fails, this finds the steps that caused it.'
           : report === undefined
-            ? 'No blame search was made for this run. Start one with:'
-            : 'This report has no blame search. Run this where the run is stored, then make the report again:'}
+            ? 'No blame search was made for this run. Start one:'
+            : 'This report has no blame results. Run this command where the run is stored, then write the report again:'}
       </p>
       <CopyCommand command={blameCommand(run.head)} />
       <p className="text-muted">
-        <code className="font-mono text-sm">--expect</code> or{' '}
-        <code className="font-mono text-sm">--oracle</code> says what passing means.
+        Define a pass with <code className="font-mono text-sm">--expect</code> or{' '}
+        <code className="font-mono text-sm">--oracle</code>.
       </p>
     </div>
   )

@@ -74,7 +74,7 @@ export function useBlameCommands(run: Run): void {
     add(
       'Move',
       'blame.cause',
-      'Go to the cause; again: to the next one',
+      'Go to the next cause',
       { keys: ['r'], words: 'blame root next cause', disabled },
       () => go(1),
     )

@@ -28,7 +28,7 @@ import {
 } from './fork-draft.js'
 import { branchOf } from './jobs.js'
 
-const NO_BRANCH = 'The branch ended before anything of its own was recorded.'
+const NO_BRANCH = 'The branch ended before it recorded anything new.'
 
 /** Starts the fork and opens its branch. If it is refused, the draft stays. */
 function useStartFork({ run, step, onClose }: ForkDialogProps) {
@@ -280,17 +280,17 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
 
 /** The price of a fork. `served`: steps served from the tape, without this one. */
 function costText(served: number, choice: ForkDraft['choice'], tail: ForkDraft['tail']): string {
-  const others = served === 1 ? '1 step that was' : `${served} steps that were`
+  const others = served === 1 ? '1 earlier step' : `${served} earlier steps`
   const parts = [
     served > 0 &&
-      `${others} answered by then, and requests under way: served from the tape, at no cost.`,
+      `${others} and requests in progress: served from the tape, at no cost.`,
     choice === 'answer'
       ? 'This step: answered with your text, at no cost.'
-      : 'This step: requested live.',
+      : 'This step: sent live.',
     tail === 'offline'
-      ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one.'
+      ? 'After this step: identical requests are served from the tape; the branch stops at the first other one.'
       : 'After this step: live, with your real keys; model calls cost money, and tools have real effects.',
-    'Files are written beside the branch, and the recorded run stays as it is.',
+    'Files are written to a folder beside the branch, and the recorded run does not change.',
   ]
   return parts.filter(Boolean).join(' ')
 }

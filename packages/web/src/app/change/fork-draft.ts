@@ -83,9 +83,9 @@ type Pattern = { readonly label: string; readonly path: readonly string[] }
 /** Texts of a model or an MCP server in each format; `*` is every item of a list. */
 const PATTERNS: readonly Pattern[] = [
   ['What the model said', 'choices * message content'],
-  ['Arguments it calls with', 'choices * message tool_calls * function arguments'],
+  ['Arguments of the tool call', 'choices * message tool_calls * function arguments'],
   ['What the model said', 'output * content * text'],
-  ['Arguments it calls with', 'output * arguments'],
+  ['Arguments of the tool call', 'output * arguments'],
   ['What the model said', 'content * text'],
   ['What the model said', 'candidates * content parts * text'],
   ['What the model said', 'output message content * text'],

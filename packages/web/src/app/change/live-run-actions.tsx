@@ -188,7 +188,7 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
       add('Look', 'trials', 'Models and prompts that were compared for this run', [], () =>
         setOpen('trials'),
       )
-    const test = 'Write a test of this run: replays it offline and fails when the agent changes'
+    const test = 'Write a test that replays this run offline and fails when the agent changes'
     add('Share', 'write-test', test, { disabled: reasonOf(rerun), words: 'vitest jest keep' }, () =>
       setOpen('test'),
     )
@@ -288,9 +288,9 @@ function RerunDialog({
         }}
       >
         <p>
-          Runs the program as it is on disk now. What still matches the tape is served and costs
-          nothing. Where the code asks for something else it goes live, with your real keys, and
-          what follows is recorded as a branch. The recorded run stays as it is.
+          Runs the current code. Requests that are on the tape get their recorded answer, at no
+          cost. Other requests are sent live, with your real keys. The result is recorded as a
+          branch; the recorded run does not change.
         </p>
         {job === undefined && (
           <TextField

@@ -189,7 +189,7 @@ export function ProgramState({ run, step, note, live }: ProgramStateProps) {
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
         <p className="text-sm text-warning">
-          Saved after the recording; lines are the current ones: {debug.changedSources.join(', ')}
+          Changed since the recording; the current lines are shown: {debug.changedSources.join(', ')}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}
@@ -254,7 +254,7 @@ function StopLocation({ position: { state, stack } }: { position: StopPosition }
       )}
       {!state.isDirect && (
         <p className="text-sm text-muted">
-          No line ran for this answer alone; this one ran for a later one.
+          No line of your code ran for this answer alone; this line ran for a later one.
         </p>
       )}
       <CallStack stack={stack} />

@@ -9,16 +9,16 @@ export const EmptyNote = ({ title, children }: { title: ReactNode; children?: Re
   </div>
 )
 
-/** With reduced motion the ring does not spin. */
 /** Replaces a command that needs the program of a run. */
 export const ImportedNote = ({ what }: { what: string }) => (
   <p className="p-1">
-    {what} runs the program again. This run was imported from another tool: it has what was reported
-    about a program, not what is needed to repeat it. Record the program with{' '}
+    {what} runs the program again. This run was imported from another tool, and a trace does not
+    contain what a program needs to run again. Record the program with{' '}
     <code className="font-mono text-sm">retake record</code>.
   </p>
 )
 
+/** With reduced motion the ring does not spin. */
 export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
   <output className="inline-flex items-center gap-2 text-muted">
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">

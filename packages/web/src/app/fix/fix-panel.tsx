@@ -42,7 +42,7 @@ export function useFixCommands(run: Run): void {
   const { list, show } = useList()
   useCommands((add) => {
     const isOn = list === 'fix'
-    const title = isOn ? 'List steps' : 'Fix: changes of the source that were tried'
+    const title = isOn ? 'List steps' : 'Fix: changes to the source that were tried'
     add('Look', 'fix.show', title, { keys: ['i'], words: 'repair patch diff apply undo' }, () =>
       show(isOn ? 'steps' : 'fix'),
     )
@@ -284,8 +284,8 @@ function NotTried({ run }: { run: Run }) {
         {run.head.status === 'recording'
           ? 'The run is still being recorded. If it fails, this searches for a change that repairs it.'
           : report === undefined
-            ? 'No fix was searched for this run. Start with:'
-            : 'This report has no fix. Run this where the run is stored, then make the report again:'}
+            ? 'No search for a fix was made for this run. Start one:'
+            : 'This report has no fix. Run this command where the run is stored, then write the report again:'}
       </p>
       <CopyCommand command={fixCommand(run.head)} />
       <p className="text-muted">It tries changes in a copy of the project. No file is changed.</p>

@@ -356,8 +356,7 @@ function RunTrouble({ reading: { isGone, isLost, error } }: { reading: Reading }
   if (isGone)
     return (
       <p role="alert" className="border-b border-line bg-warning-soft px-3 py-1 text-warning">
-        This run was deleted. Its steps are still listed as they were read; what was not opened
-        before is gone.
+        This run was deleted. Parts that were already loaded are still shown; the rest is gone.
       </p>
     )
   // The status line reports a lost connection.

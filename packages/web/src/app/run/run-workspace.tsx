@@ -94,7 +94,7 @@ const LISTS = [
   { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
   { value: 'events', name: 'Events', title: 'List events (e)' },
   { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
-  { value: 'fix', name: 'Fix', title: 'Changes of the source that were tried (i)' },
+  { value: 'fix', name: 'Fix', title: 'Changes to the source that were tried (i)' },
 ] as const
 
 const BACK_TO = {

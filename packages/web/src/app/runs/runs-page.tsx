@@ -485,7 +485,7 @@ const NoRuns = () => (
     <CommandLine line="retake record agent.ts" />
     <p>Or record a demo agent with a bug:</p>
     <CommandLine line="retake demo" />
-    <p>The list updates by itself.</p>
+    <p>The list updates automatically.</p>
   </EmptyNote>
 )
 

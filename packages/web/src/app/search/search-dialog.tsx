@@ -356,7 +356,7 @@ function SearchProgressLine({ state, at }: { state: SearchState; at: number }) {
       <div className="flex min-h-7 flex-wrap items-center gap-x-4 px-4 py-1">
         <output className="min-w-0 flex-1">
           {query === ''
-            ? 'Case does not matter. Titles, messages, arguments, results, bodies, headers, errors, output and files are searched.'
+            ? 'Ignores case. Titles, messages, arguments, results, bodies, headers, errors, output and files are searched.'
             : [
                 hits.length > 0 &&
                   `${count(at + 1)} of ${plural(hits.length, 'hit')} in ${plural(steps, 'step')}`,

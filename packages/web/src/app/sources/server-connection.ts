@@ -147,7 +147,7 @@ export class ServerConnection {
 const refused = ({ code }: BackendError): Explained => ({
   code,
   what: 'The viewer was restarted and does not know this page.',
-  fix: 'Open the address that `retake ui` printed; this page then reconnects by itself.',
+  fix: 'Open the address that `retake ui` printed; this page then reconnects automatically.',
 })
 
 class HiddenError extends Error {}

@@ -17,7 +17,7 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
     <div>
       <p className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
         <VisibleText text={site} className="font-mono [overflow-wrap:anywhere]" />
-        <TextButton onClick={() => void copyAndSay('the place', site)}>Copy</TextButton>
+        <TextButton onClick={() => void copyAndSay('the location', site)}>Copy</TextButton>
         {excerpt.data && <EditorLink excerpt={excerpt.data} />}
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}

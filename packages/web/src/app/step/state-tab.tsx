@@ -39,7 +39,7 @@ function StateDetail({ state }: { state: StateView }) {
     <>
       {!state.isDirect && (
         <p className="text-warning">
-          No line ran for this answer alone. This is the state at a later one.
+          No line of your code ran for this answer alone. This is the state after a later one.
         </p>
       )}
       <FieldSection
