@@ -7,22 +7,21 @@ import { union, upTo, without, type StepSet } from './step-set.js'
 const LONGER_PREFIXES = 3
 const REPAIRS = 3
 const RANDOM_COALITIONS = 8
-/** A coalition is expected to do what was learned; as much less need it show to be believed. */
+/** A coalition is expected to behave as predicted, so it needs less evidence by this much. */
 const EXPECTED = Math.log(20)
-/** The least that it must show all the same. */
+/** Minimum evidence in any case. */
 const LEAST_BAR = 1.5
 
-/** A coalition that does not do what was learned. */
+/** A coalition that does not behave as predicted. */
 export interface Contradiction {
   readonly pinned: StepSet
   readonly fails: boolean
 }
 
 /**
- * Puts what was learned to the test with coalitions that the search had no reason to ask:
- * longer prefixes, the whole run with one step of each cause repaired, and steps chosen at
- * random. A contradiction ends it immediately where a cause passed: that cannot be repaired by
- * one more cause.
+ * Tests the conclusions with coalitions that the search had no reason to try: longer prefixes, the
+ * whole run with one step of each cause repaired, and random steps. Ends immediately if a cause
+ * passed: one more cause cannot explain that.
  */
 export async function auditCauses(
   search: Search,
@@ -42,7 +41,7 @@ export async function auditCauses(
   return contradiction
 }
 
-/** A cause passed. */
+/** True if a cause passed. */
 function isFinal(result: Contradiction | undefined): boolean {
   return result !== undefined && !result.fails
 }
@@ -51,7 +50,7 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const { random, stepCount, everyStep, mode } = search
   const { causes } = learned
   const chosen = new Map<unknown, StepSet>()
-  // Where there are more causes than may be named, nothing says what passes.
+  // If there are more causes than may be named, it is unknown which coalitions pass.
   const saysWhatPasses = learned.clearsOthers || causes.length < search.options.maxCauses
   const add = (pinned: StepSet) => {
     const steps = without(pinned, learned.followers())

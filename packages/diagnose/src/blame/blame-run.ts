@@ -11,25 +11,25 @@ import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
 
 /**
- * Forks that a command allows by default. Most failures take fewer than half; with
- * fewer than this, noisy ones would often end before a cause is proven.
+ * Default limit of forks. Most failures take fewer than half; with a lower limit, searches of noisy
+ * failures would often end before a cause is proven.
  */
 export const DEFAULT_FORKS = 500
 
 export interface BlameOptions extends LedgerLimits {
-  /** Display names of the steps; their numbers, from 1, unless set. */
+  /** Display names of the steps; by default their numbers, from 1. */
   readonly labels?: readonly string[]
-  /** How each step is answered where it is free; live unless set. */
+  /** How each step is answered while it is free; live by default. */
   readonly interventions?: readonly StepIntervention[]
-  /** How likely each step is to be the cause before any fork; it only orders the search. */
+  /** Probability of each step to be the cause before any fork; it only orders the search. */
   readonly prior?: readonly number[]
-  /** Probability of a wrong decision that each test may have; 0.01 unless set. */
+  /** Error rate allowed for each test (default: 0.01). */
   readonly errorRate?: number
-  /** Chooses audits; the same seed asks the same questions. */
+  /** Selects audits; the same seed makes the same forks. */
   readonly seed?: number
-  /** At most this many causes; 4 unless set. */
+  /** Maximum number of causes (default: 4). */
   readonly maxCauses?: number
-  /** Separates steps that repeat a cause from clear ones; true by default. */
+  /** Distinguishes steps that repeat a cause from clear ones (default: true). */
   readonly echoes?: boolean
   /** Called after each fork. */
   readonly onProgress?: (progress: BlameProgress) => void
@@ -37,18 +37,18 @@ export interface BlameOptions extends LedgerLimits {
 
 export interface BlameProgress {
   readonly forks: number
-  /** About how many more are needed. */
+  /** Estimate of the remaining forks. */
   readonly remaining: number
   readonly probe: BlameProbe
 }
 
-/** Below this, something that waits behind the cause is not looked for: it would rather be chance. */
+/** Below this failure rate, no back-up behind the cause is searched: it would probably be chance. */
 const OFTEN = 0.34
 
 /**
- * Finds which steps together made a run fail, in as few forks as possible. Names a cause
- * only when tests have proven it; otherwise the verdict says why there is none. An error
- * of the source ends it: forks that were run are its source's to keep.
+ * Finds the steps that together made a run fail, in as few forks as possible. Names a cause only if
+ * tests prove it; otherwise the verdict says why there is none. An error of the source ends the
+ * search; the source stores the forks that were run.
  */
 export async function blameRun(
   source: ForkSource,
@@ -117,15 +117,15 @@ function unproven({ everyInput }: Search): Conclusion {
   }
 }
 
-/** True if the first cause needs the order in which steps were answered. */
+/** True if the first cause depends on the order in which steps were answered. */
 function isRace({ source, needed, ambientCause, learned }: Search): boolean {
   const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
   return inputs.some((index) => source.ambient[index]!.kind === 'order')
 }
 
 /**
- * Where it fails whatever is pinned, a back-up may wait that comes into play once the cause is
- * repaired. Then causes are read with every other step held as it was.
+ * If the run fails whatever is pinned, a back-up may take over once the cause is repaired. Then
+ * causes are searched with every other step frozen.
  */
 async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'
@@ -159,7 +159,7 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   return { verdict: 'no attributable step', why }
 }
 
-/** Tests if each step that a cause changed would fail alone. */
+/** Tests whether each step that a cause changed would fail alone. */
 async function testEchoes(search: Search): Promise<void> {
   search.begin('echoes')
   const changed = search.learned?.changed ?? []
