@@ -36,16 +36,16 @@ interface TapeErrorParts {
   readonly offset?: number
 }
 
-/** Anything that goes wrong with a tape: what happened, why, and how to fix it. */
+/** Any error of a tape: what happened, why, and how to fix it. */
 export class TapeError extends Error {
   override readonly name = 'TapeError'
   readonly code: TapeErrorCode
   readonly what: string
   readonly why: string
   readonly fix: string
-  /** The event concerned, when there is one. */
+  /** The affected event, if there is one. */
   readonly seq: number | undefined
-  /** Its byte offset in the file, when known. */
+  /** Its byte offset in the file, if known. */
   readonly offset: number | undefined
 
   constructor(parts: TapeErrorParts) {

@@ -9,7 +9,7 @@ import type { PlainFrames } from './plain-frames.js'
 
 const TAB = 9
 const NEWLINE = 10
-/** A request may be built from pieces in many blocks. A platform may set more. */
+/** A request may consist of pieces in many blocks. A platform may set a higher limit. */
 const CACHE_MAX_BLOCKS = 32
 
 /** An inflated block with its records. */
@@ -19,7 +19,7 @@ interface OpenBlock {
   readonly frames: readonly Frame[]
 }
 
-/** Records of a packed tape: the first and the last are alone, the others in blocks. */
+/** Records of a packed tape: the first and the last are stored alone, the others in blocks. */
 export class PackedFrames implements Frames {
   readonly count: number
   readonly #platform: TapePlatform
@@ -30,7 +30,7 @@ export class PackedFrames implements Frames {
   readonly #ends: PlainFrames
   /** Recently opened blocks, oldest first. */
   readonly #cache = new Map<number, OpenBlock>()
-  /** The one that was asked for last: most often it is asked for again. */
+  /** The block used last, which is usually needed again. */
   #current: OpenBlock | undefined
 
   /** `ends` gives access to the run record and the seal. */
@@ -110,7 +110,7 @@ export class PackedFrames implements Frames {
     return { from, content, frames }
   }
 
-  /** Run record, blocks and seal follow each other without a gap: bytes between them would be covered by no hash. */
+  /** Run record, blocks and seal must be adjacent: no hash would cover bytes between them. */
   #checkNeighbours(from: number, offset: number, end: number): void {
     const at = this.#blocks.findIndex(([first]) => first === from)
     const next = this.#blocks[at + 1]?.[1] ?? this.#ends.frame(this.count - 1).offset
