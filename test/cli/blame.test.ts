@@ -274,7 +274,7 @@ test('what cannot be searched is said before anything runs', async () => {
   const wrong = [
     [['blame', 'last', '--oracle', 'exit:1'], 1, 'BLAME_NO_STEPS'],
     [['blame', 'last'], 2, 'Missing option --oracle <check>.'],
-    [['blame', 'last', '--expect', 'x', '--oracle', 'exit:1'], 2, 'both say what passing means'],
+    [['blame', 'last', '--expect', 'x', '--oracle', 'exit:1'], 2, 'both define a pass'],
     [['blame'], 2, 'Missing argument <run>.'],
     [['blame', 'last', '--oracel', 'exit:1'], 2, 'Did you mean --oracle?'],
     [

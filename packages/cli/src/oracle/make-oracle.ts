@@ -27,8 +27,8 @@ import { isDeepStrictEqual } from 'node:util'
 /** Options of every command with an oracle. */
 export const ORACLE_OPTIONS: Verb['options'] = {
   '--oracle <check>':
-    'what passing means: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; not: before it negates it; see `retake docs oracles`',
-  '--expect <text>': 'shorter oracle: the output contains this text',
+    'check that decides pass or fail: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; the prefix not: negates it; see `retake docs oracles`',
+  '--expect <text>': 'short oracle: the output contains this text',
   '--oracle-timeout <s>': 'maximum time for one judgement (default: 30, for a judge 120)',
   '--judge-url <url>': 'address of the model for judge:…',
   '--judge-model <name>': 'name of the model for judge:…',
@@ -42,7 +42,7 @@ export function oracleText(options: Options): string | undefined {
   const expected = options.text('expect')
   if (expected === undefined) return options.text('oracle')
   if (options.has('oracle'))
-    throw usageError('--expect and --oracle both say what passing means.', 'Give one of them.')
+    throw usageError('--expect and --oracle both define a pass.', 'Give one of them.')
   return expectedText(expected)
 }
 

@@ -20,13 +20,13 @@ import type { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '',
-  description: `Records a small refund agent that talks to a scripted model on this machine, stops the
-model, replays the run, and shows what a changed prompt looks like. Then jumps to the step that
-went wrong and forks the run there with a corrected tool result. No key is needed. The agent is
-copied to .retake/demo; the runs are stored in .retake/runs. If there is a screen, the viewer
-opens at the step that went wrong, with the scripted model running, until Ctrl-C.`,
+  description: `Records a small refund agent with a scripted model on this machine, stops the
+model, replays the run, and shows the effect of a changed prompt. Then jumps to the step that went
+wrong and forks the run there with a corrected tool result. No key is needed. The agent is copied
+to .retake/demo; the runs are in .retake/runs. If there is a screen, the viewer opens at the step
+that went wrong, with the scripted model running, until Ctrl-C.`,
   options: {
-    '--open': 'serve the viewer at the end even if no screen is found',
+    '--open': 'serve the viewer at the end, even without a screen',
     '--no-open': 'do not serve the viewer',
     '--json': 'print only the results, as JSON',
   },

@@ -46,10 +46,10 @@ export interface LaneAssignment {
  *
  * 1. A step belongs to the lane of its cause.
  * 2. If another step of that lane is still open, the work has fanned out: the step opens a new
- * lane, a child of that one. The step whose own delivery is the cause does not count as open,
- * because its reader has moved on.
+ *    lane, a child of that one. The step whose own delivery is the cause does not count as open,
+ *    because its reader has moved on.
  * 3. If nothing else is in progress in any other lane, the lanes have joined, and the step returns
- * to lane 0, unless `continues` knows that it is the last branch continuing alone.
+ *    to lane 0, unless `continues` knows that it is the last branch continuing alone.
  *
  * Not promised: a lane is a line of causes, not a function of the program. Two branches that always
  * wait for each other look like one.

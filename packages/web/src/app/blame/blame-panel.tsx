@@ -560,8 +560,8 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
           {confidence}{' '}
           {mode === 'frozen' && (
             <>
-              <Badge>frozen</Badge> Tested with everything else pinned: a repair does not help if the
-              rest of the run is live.
+              <Badge>frozen</Badge> Tested with everything else pinned: a repair does not help if
+              the rest of the run is live.
             </>
           )}
         </p>

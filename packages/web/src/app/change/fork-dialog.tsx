@@ -282,8 +282,7 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
 function costText(served: number, choice: ForkDraft['choice'], tail: ForkDraft['tail']): string {
   const others = served === 1 ? '1 earlier step' : `${served} earlier steps`
   const parts = [
-    served > 0 &&
-      `${others} and requests in progress: served from the tape, at no cost.`,
+    served > 0 && `${others} and requests in progress: served from the tape, at no cost.`,
     choice === 'answer'
       ? 'This step: answered with your text, at no cost.'
       : 'This step: sent live.',

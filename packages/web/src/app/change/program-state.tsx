@@ -189,7 +189,8 @@ export function ProgramState({ run, step, note, live }: ProgramStateProps) {
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
         <p className="text-sm text-warning">
-          Changed since the recording; the current lines are shown: {debug.changedSources.join(', ')}
+          Changed since the recording; the current lines are shown:{' '}
+          {debug.changedSources.join(', ')}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}

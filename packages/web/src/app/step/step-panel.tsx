@@ -227,7 +227,9 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
             <OriginBadge origin={detail.origin} />
           )}
           {detail.inferred && (
-            <Badge title="Inferred from the conversation: the call itself was not recorded.">inferred</Badge>
+            <Badge title="Inferred from the conversation: the call itself was not recorded.">
+              inferred
+            </Badge>
           )}
         </span>
         {factsOf(detail, run.head).map(({ path, name, value }) => (
