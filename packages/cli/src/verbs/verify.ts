@@ -36,7 +36,7 @@ export default {
   arguments: '<run|folder...>',
   description: `Recomputes every digest of the tape, then replays the program and compares. Exit
 code 3 if a tape is damaged or cut off, or if a program behaves differently. A run that is still
-being recorded is skipped.
+being recorded does not count.
 
 In a GitHub workflow, findings are annotated at the line of your code, and the job summary gets a
 table of all tapes.`,
