@@ -252,7 +252,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
   expect(flaky.code).toBe(1)
   expect(foundBy(flaky.stdout).findings).toMatchObject({
     verdict: 'flaky',
-    why: 'the oracle fails the unchanged run 10 of 20 times, and passes it the others',
+    why: 'the oracle is inconsistent: it fails the unchanged run only 10 of 20 times',
     causes: [],
     anchors: { pinned: { fails: 10, forks: 20 } },
   })

@@ -288,7 +288,7 @@ test.each([
   ['x', 'cannot be understood'],
   ['=live', 'cannot be understood'],
   ['9=', 'cannot be understood'],
-  ['9=sometimes', '"sometimes" is none of live, neutral'],
+  ['9=sometimes', '"sometimes" is not one of live, neutral'],
   ['9=json:{a}', 'is not JSON'],
   ['9=@gone.json', 'gone.json cannot be read'],
   ['9=set:days', 'no path'],

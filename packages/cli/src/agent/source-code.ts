@@ -162,7 +162,7 @@ export function warnOfChangedSources(tape: Tape): void {
   const note = painter(process.stderr)('yellow', 'note')
   process.stderr.write(
     `${note}  changed since the recording: ${names}\n` +
-      '      Lines are those of now; a replay that differs from the tape stops there.\n',
+      '      The current lines are shown. A replay stops where it differs from the tape.\n',
   )
 }
 

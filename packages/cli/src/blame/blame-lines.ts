@@ -224,7 +224,7 @@ const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined =
   if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
   if (namesCauses({ verdict }))
     return 'cannot tell whether they repeat it or would fail on their own'
-  return 'not known, the search did not come that far'
+  return 'unknown, the search ended before'
 }
 
 const wordOf = (indexes: readonly number[]): string => (indexes.length === 1 ? 'step' : 'steps')
@@ -315,7 +315,7 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
       ? []
       : [`To let it run in forks, with its effects: --live-tools=${blocked}`]),
     ...(findings.verdict === 'no attributable step' && tool !== undefined
-      ? [`To try another answer of one: --free '${tool.tool ?? tool.label}=json:…'`]
+      ? [`To try another answer: --free '${tool.tool ?? tool.label}=json:…'`]
       : []),
   ]
 }

@@ -54,7 +54,7 @@ function freedSteps(
     if (freed.length > 0 || (closeness === 0 && where === 'all')) return { freed, closeness }
   }
   throw usageError(
-    `--free ${where} means no step.`,
+    `--free ${where} selects no step.`,
     isKind
       ? `The run has no step of that kind; there are ${namesOf(steps, ({ kind }) => kind)}.`
       : whatThereIs(where, steps),
@@ -179,7 +179,7 @@ function parseHow(how: string, text: string, source: Source): MakeAnswer {
     default:
       throw wrong(
         text,
-        `"${how}" is none of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
+        `"${how}" is not one of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
       )
   }
 }

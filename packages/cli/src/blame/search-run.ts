@@ -215,7 +215,7 @@ function unsteadyFindings(
   return {
     ...none,
     verdict: 'flaky',
-    why: `the oracle fails the unchanged run ${fails} of ${forks} times, and passes it the others`,
+    why: `the oracle is inconsistent: it fails the unchanged run only ${fails} of ${forks} times`,
     anchors: { ...none.anchors, pinned },
     evidence: [
       {
@@ -554,7 +554,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
           ...(source.sampled === 0
             ? []
             : [
-                `${plural(source.sampled, 'answer')} of models had been stored when the same fork was run before. Another --seed asks again.`,
+                `${plural(source.sampled, 'answer')} of models came from the same fork of an earlier search. Use another --seed to send new requests.`,
               ]),
           ...[oracle.agreement?.text ?? []].flat(),
         ],

@@ -119,8 +119,7 @@ export function parseVerb(
       return type === 'string' && multiple !== true && given.indexOf(each) < index
     })
     // `parseArgs` takes the last value and drops the others silently.
-    if (twice !== undefined)
-      throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
+    if (twice !== undefined) throw usageError(`--${twice} is given twice.`, 'Give it only once.')
     const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
     if (values['help'] !== true) {
       checkArguments(verb, all)
@@ -192,7 +191,7 @@ function unparsed(
 ): RetakeError {
   const [what = message] = message.split(/(?<=\.) |\n/)
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-    return usageError(what, 'The option is used in another way.')
+    return usageError(what, 'The help shows how to use the option.')
   const typed = /'-*([^']*)'/.exec(message)?.[1] ?? ''
   const close = closestName(typed, names)
   const why = verb.agentFollows
@@ -251,7 +250,7 @@ export class Options {
         group[option] = [...(Array.isArray(before) ? before : []), value]
       else if (members[option] === 'one' && before === undefined) group[option] = value
       else if (members[option] === 'one')
-        throw usageError(`--${option} is given twice.`, `Each --${name} takes one value for it.`)
+        throw usageError(`--${option} is given twice.`, `Give it only once for each --${name}.`)
     }
     return groups.map((group) => new Options(group))
   }

@@ -261,7 +261,7 @@ export function judgeCheck(
 function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): ChatEndpoint {
   if (url === undefined || model === undefined)
     throw usageError(
-      'It is not said which model judges.',
+      'No judge model is configured.',
       'Give --judge-url and --judge-model, or `judge: { url, model }` in retake.config.ts.',
     )
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))

@@ -237,7 +237,7 @@ const negated = (check: OracleCheck): OracleCheck => {
 /** `exit:0`: passes with this exit code. A run that was killed has none. */
 function exitCheck(code: string): OracleCheck {
   if (!/^\d{1,3}$/.test(code))
-    throw usageError(`"exit:${code}" names no exit code.`, 'For example: --oracle exit:0.')
+    throw usageError(`"exit:${code}" is not an exit code.`, 'For example: --oracle exit:0.')
   return {
     judgesBroken: true,
     judge: ({ exitCode, signal }) => {
@@ -404,5 +404,5 @@ function fileCheck(text: string, folder: string): Promise<OracleCheck> | undefin
   if (statSync(file, { throwIfNoEntry: false })?.isFile())
     return functionCheck({ file, member: [] })
   if (/\s/.test(text)) return undefined
-  throw usageError(`There is no file ${text}.`, `It was looked for from ${folder}.`)
+  throw usageError(`There is no file ${text}.`, `Retake looked in ${folder}.`)
 }

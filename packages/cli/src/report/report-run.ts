@@ -140,7 +140,7 @@ function redactionNotes(
     `Redacted (${what}): ${plural(mask.hidden, 'value')} hidden behind *.`,
     ...(blanked.length > 0
       ? [
-          `Answers taken out as a whole, since a value was spread over their parts: step ${blanked.join(', ')}.`,
+          `Answers hidden completely, because a value was spread over their parts: step ${blanked.join(', ')}.`,
         ]
       : []),
   ]
@@ -151,7 +151,7 @@ function notesOf(tape: Tape, status: string): string[] {
   return [
     status === 'recording'
       ? `The run was still being recorded: the report shows its first ${tape.count} events.`
-      : `The tape ends without an end of the run: the report shows the ${tape.count} events that are whole.`,
+      : `The recording was cut off: the report shows its ${tape.count} intact events.`,
   ]
 }
 
@@ -198,7 +198,7 @@ function gatherFindings(tape: Tape, { withSource }: Pick<ReportOptions, 'withSou
       return from()
     } catch {
       notes.push(
-        `What \`retake ${command}\` found about this run could not be read: it is left out.`,
+        `What \`retake ${command}\` found about this run could not be read, and is left out.`,
       )
       return undefined
     }

@@ -45,7 +45,7 @@ export function stepBranchLines(tape: Tape, step: Step, width: number): string[]
 }
 
 const ORIGINS = {
-  served: ': its answer is the one of the parent',
+  served: ": its answer is the parent's",
   edited: ': its answer was put in by the fork',
   lost: ': it was running when the run went live, and could not continue',
   live: '',

@@ -59,7 +59,7 @@ export async function toReplay(
     await (state.isNot === true ? runner.replay(file, {}) : useTape(file, runner, options, running))
     return {
       pass: true,
-      message: () => `The agent does exactly what ${fromHere(file)} says, and should not.`,
+      message: () => `The agent matches ${fromHere(file)}, but should differ.`,
     }
   } catch (error) {
     const isExpected = state.isNot === true && error instanceof ReplayDiverged

@@ -132,6 +132,6 @@ function noteLines(all: readonly Tried[], paint: Paint): string[] {
   return [
     '',
     `${paint('yellow', 'note')} the lock file differs from the checkout's at ${plural(other, 'commit')}: ` +
-      'no node_modules were lent to them. Install with --run, for example --run "npm ci".',
+      'node_modules are not linked there. Install with --run, for example --run "npm ci".',
   ]
 }

@@ -64,7 +64,7 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
         ]
       : []),
     ...(unclear.length > 0 ? ['', ...unclearLines(unclear)] : []),
-    ...(reordered === 0 && tried > 1 ? ['', 'nothing in this run happens at the same time'] : []),
+    ...(reordered === 0 && tried > 1 ? ['', 'no steps of this run overlap'] : []),
   ]
 }
 

@@ -55,7 +55,7 @@ that went wrong, with the scripted model running, until Ctrl-C.`,
         flipped,
       })
     if (!proven) {
-      say(`\n${paint('red', 'The replay was not what it should be.')} Please report it.`)
+      say(`\n${paint('red', 'The replay was not identical.')} Please report it.`)
       return 1
     }
     const shown = { store: folder.store, run: first.tape.run.id, step: wrong.label }
@@ -199,7 +199,7 @@ ${look().paint('bold', 'Your own agent, JavaScript or TypeScript:')}
    retake show last          its steps, messages, tools and costs
    retake replay last        the same run again, offline, bit for bit
    retake fork last --at 3   try something else there, pay for the rest only
-   retake branches last      what was tried, what it came to, what it saved
+   retake branches last      what was tried, the outcome, and the savings
    retake blame --demo       which step made it fail, found by forking this one
    retake ui                 see all of it, and change it, in the browser`
 }

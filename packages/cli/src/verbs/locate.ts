@@ -12,7 +12,7 @@ interface LocateLook extends Look {
 
 /** Said when the first place is one where the agent itself sends or writes the value. */
 const OWN =
-  "Nothing had brought it in when the agent first used it: it comes from the agent's own code."
+  "It was not part of any input when the agent first used it: it comes from the agent's own code."
 
 /** Number of occurrences shown without --all. */
 const OCCURRENCES_MAX = 40

@@ -22,7 +22,7 @@ const MIN_PAIRS_SAME = 10
  */
 const MIN_FREE_SAME = 20
 /** After this many forks, continues only while the rates look different. */
-const MAY_END = 80
+const MIN_FORKS_TO_END = 80
 const MAX_PAIRS = 160
 /** Required log likelihood ratio for and against a difference of the rates. */
 const SEPARATE = Math.log(300)
@@ -48,7 +48,7 @@ export async function takeAnchors(
   const { ledger } = search
   for (;;) {
     const state = compare(search, pinned, free)
-    if (state || ledger.isBarren(pinned) || ledger.isBarren(free)) {
+    if (state || ledger.hasNoVerdict(pinned) || ledger.hasNoVerdict(free)) {
       if (state === 'separate') {
         pinned.verdict = true
         free.verdict = false
@@ -134,7 +134,7 @@ function compare(
     const isChancy = alwaysFails && search.mode === 'free' && !areUniform(pinned, free)
     if (!isChancy || free.forks >= MIN_FREE_SAME) return 'same'
   }
-  if (pairs >= MAY_END && odds < 0) return odds <= -SAME_AT_LAST ? 'same' : 'open'
+  if (pairs >= MIN_FORKS_TO_END && odds < 0) return odds <= -SAME_AT_LAST ? 'same' : 'open'
   if (pairs < MAX_PAIRS) return undefined
   return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'
 }

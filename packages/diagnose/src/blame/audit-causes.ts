@@ -10,7 +10,7 @@ const RANDOM_COALITIONS = 8
 /** A coalition is expected to behave as predicted, so it needs less evidence by this much. */
 const EXPECTED = Math.log(20)
 /** Minimum evidence in any case. */
-const LEAST_BAR = 1.5
+const MIN_BAR = 1.5
 
 /** A coalition that does not behave as predicted. */
 export interface Contradiction {
@@ -51,11 +51,11 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const { causes } = learned
   const chosen = new Map<unknown, StepSet>()
   // If there are more causes than may be named, it is unknown which coalitions pass.
-  const saysWhatPasses = learned.clearsOthers || causes.length < search.options.maxCauses
+  const predictsPasses = learned.clearsOthers || causes.length < search.options.maxCauses
   const add = (pinned: StepSet) => {
     const steps = without(pinned, learned.followers())
     const cell = search.cell(steps)
-    if (cell.verdict === undefined && (saysWhatPasses || learned.predicts(steps))) {
+    if (cell.verdict === undefined && (predictsPasses || learned.predicts(steps))) {
       chosen.set(cell, steps)
     }
   }
@@ -80,7 +80,7 @@ async function contradicts(
 ): Promise<Contradiction | undefined> {
   const cell = search.cell(pinned)
   const expected = learned.predicts(pinned)
-  const easier = Math.max(LEAST_BAR, search.bar - EXPECTED)
+  const easier = Math.max(MIN_BAR, search.bar - EXPECTED)
   const bars = expected
     ? { fails: easier, passes: search.bar }
     : { fails: search.bar, passes: easier }

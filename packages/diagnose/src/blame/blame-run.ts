@@ -3,7 +3,7 @@ import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
 import { intervalText, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
-import { findAmbient, findEarlierCause, setFollowersAside } from './find-ambient.js'
+import { findAmbient, findEarlierCause, dropFollowers } from './find-ambient.js'
 import { dropUnproven, learnCauses } from './learn-causes.js'
 import { runRepair } from './run-repair.js'
 import { type LedgerLimits, mapConcurrent, probeOf, rateOf, SearchStopped } from './ledger.js'
@@ -103,7 +103,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
   }
   if (!search.learned && !search.ambientCause) return unproven(search)
   if (search.options.echoes) await testEchoes(search)
-  await setFollowersAside(search)
+  await dropFollowers(search)
   await runRepair(search)
   return { verdict: isRace(search) ? 'race' : 'attributed' }
 }

@@ -23,19 +23,19 @@ export class CountedForks {
   readonly #drawn = new Map<string, number>()
   #underWay = 0
   #spentUsd = 0
-  #dearestUsd: number
+  #highestForkUsd: number
 
   constructor(
     private readonly source: ForkSource,
     private readonly limits: ForkLimits = {},
   ) {
-    this.#dearestUsd = limits.forkUsd ?? 0
+    this.#highestForkUsd = limits.forkUsd ?? 0
   }
 
   /** True if requested forks will not be run. */
   get isStopped(): boolean {
     const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
-    const atMostUsd = this.#spentUsd + this.#dearestUsd * (this.#underWay + 1)
+    const atMostUsd = this.#spentUsd + this.#highestForkUsd * (this.#underWay + 1)
     if (maxUsd <= 0 || atMostUsd > maxUsd) return true
     return this.asked >= maxForks || signal?.aborted === true
   }
@@ -56,9 +56,9 @@ export class CountedForks {
         const { outcome, isServed, costUsd } = await this.source
           .fork({ pinned, mode, ambient: [] }, draw)
           .finally(() => this.#underWay--)
-        const usd = isServed ? 0 : (costUsd ?? this.#dearestUsd)
+        const usd = isServed ? 0 : (costUsd ?? this.#highestForkUsd)
         this.#spentUsd += usd
-        this.#dearestUsd = Math.max(this.#dearestUsd, usd)
+        this.#highestForkUsd = Math.max(this.#highestForkUsd, usd)
         if (outcome === 'undefined') this.undefinedForks++
         else forks++
         if (outcome === 'fail') fails++

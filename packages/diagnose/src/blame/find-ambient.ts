@@ -99,7 +99,7 @@ export async function findEarlierCause(search: Search): Promise<Next> {
 }
 
 /** Drops steps that would fail without the ambient cause but follow from it. */
-export async function setFollowersAside(search: Search): Promise<void> {
+export async function dropFollowers(search: Search): Promise<void> {
   const { ambientCause, learned, ledger } = search
   if (!ambientCause || !learned) return
   const caused = ledger.cell({ pinned: [], mode: 'free', ambient: ambientCause.inputs })

@@ -9,9 +9,9 @@ const RAISED = Math.log(30)
 const NOT_RAISED = -Math.log(2)
 const MAX_EXTRA = 60
 /** Rates closer than this leave no room for a third rate between them. */
-const LEAST_RISE = 0.5
+const MIN_RISE = 0.5
 /** A risk that shows in one fork of three would hardly be missed in this many. */
-const LEAST_LOOK = 8
+const MIN_LOOK_FORKS = 8
 const MAX_BISECTION = 80
 /** Below this probability, Retake says that the risk rose, but not where. */
 const LOCATED = 0.8
@@ -46,7 +46,7 @@ export async function findRaisedRisk(
 ): Promise<RaisedRisk | undefined> {
   const last = cause.at(-1)!
   if (search.mode === 'frozen' || last < 1) return undefined
-  if (search.levels.meanHigh - search.levels.meanLow < LEAST_RISE) return undefined
+  if (search.levels.meanHigh - search.levels.meanLow < MIN_RISE) return undefined
   const before = search.cell([])
   const after = search.cell(upTo(last - 1))
   if (!(await isRaised(search, before, after))) return undefined
@@ -71,14 +71,14 @@ async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): 
   const { ledger } = search
   if (ledger.isDeterministic) return false
   if (search.levels.isCertaintyExpected) {
-    await ledger.draw(after, 'risk', LEAST_LOOK / 2 - after.forks)
+    await ledger.draw(after, 'risk', MIN_LOOK_FORKS / 2 - after.forks)
     if (!ledger.hasChance) return false
   }
-  await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
+  await ledger.draw(after, 'risk', MIN_LOOK_FORKS - after.forks)
   for (let extra = 0; extra < MAX_EXTRA; extra++) {
     const odds = logOddsOfTwoRates(search.levels, after, before)
     if (odds >= RAISED) return true
-    if (odds < NOT_RAISED || ledger.isBarren(before) || ledger.isBarren(after)) return false
+    if (odds < NOT_RAISED || ledger.hasNoVerdict(before) || ledger.hasNoVerdict(after)) return false
     await ledger.draw(after.forks > before.forks ? before : after, 'risk')
   }
   return false

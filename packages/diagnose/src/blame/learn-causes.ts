@@ -403,7 +403,7 @@ async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
 }
 
 /** Number of additional forks with every step free; if they fail, as many again. */
-const A_FEW = 2
+const EXTRA_FORKS = 2
 const SOME = 6
 
 /**
@@ -416,7 +416,7 @@ async function stillPasses(search: Search): Promise<boolean> {
   if (ledger.isDeterministic) return true
   const free = search.cell([])
   const { fails, forks } = free
-  for (const times of [A_FEW, SOME]) {
+  for (const times of [EXTRA_FORKS, SOME]) {
     await ledger.draw(free, 'anchor', times)
     const now = levels.logRatio({ fails: free.fails - fails, forks: free.forks - forks })
     if (now <= 0) return true

@@ -69,7 +69,7 @@ export class Ledger {
   /** True if a fork failed or was given up: all other pending questions end too. */
   private isClosed = false
   private spentUsd = 0
-  private dearestUsd = 0
+  private highestForkUsd = 0
   private readsTokens = false
   private readsCost = false
 
@@ -79,7 +79,7 @@ export class Ledger {
   ) {
     this.isDeterministic = source.isDeterministic ?? false
     this.concurrency = Math.max(1, Math.floor(source.concurrency ?? 1))
-    this.dearestUsd = limits.forkUsd ?? 0
+    this.highestForkUsd = limits.forkUsd ?? 0
   }
 
   /** With every step pinned, both modes are the same coalition. */
@@ -111,7 +111,7 @@ export class Ledger {
   }
 
   /** True if its forks have no verdict. */
-  isBarren(cell: LedgerCell): boolean {
+  hasNoVerdict(cell: LedgerCell): boolean {
     return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
   }
 
@@ -175,7 +175,7 @@ export class Ledger {
     if (ran + this.underWay >= maxForks) {
       return `The limit of ${maxForks} forks was reached.`
     }
-    if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.underWay + 1) > maxUsd) {
+    if (maxUsd <= 0 || this.spentUsd + this.highestForkUsd * (this.underWay + 1) > maxUsd) {
       return `One more fork could exceed the limit of $${maxUsd}.`
     }
     return undefined
@@ -210,8 +210,8 @@ export class Ledger {
     if (fork.isServed) counts.served++
     else {
       // A lost fork may have cost as much as the most expensive one.
-      this.spentUsd += fork.costUsd ?? this.dearestUsd
-      this.dearestUsd = Math.max(this.dearestUsd, fork.costUsd ?? 0)
+      this.spentUsd += fork.costUsd ?? this.highestForkUsd
+      this.highestForkUsd = Math.max(this.highestForkUsd, fork.costUsd ?? 0)
     }
     if (fork.outcome === 'undefined') {
       counts.undefined++

@@ -113,7 +113,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
     ...(body && { body }),
     ...(call.durable === true && { durable: true }),
     run: () => {
-      const outcome = attempt(run)
+      const outcome = runCaptured(run)
       return { ...answerEvent(call, outcome), native: outcome }
     },
   })
@@ -187,7 +187,7 @@ function eventOf(
 }
 
 /** Frames of Retake use up the stack limit: raises the limit and removes them again. */
-function attempt(run: () => unknown): CapturedOutcome {
+function runCaptured(run: () => unknown): CapturedOutcome {
   const { stackTraceLimit } = Error
   try {
     Error.stackTraceLimit = stackTraceLimit + OWN_FRAMES

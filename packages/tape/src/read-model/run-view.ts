@@ -118,7 +118,7 @@ export class RunView {
       requests: new RequestCache(),
       prices,
       laneOf: (seq) => this.#laneAssignment().laneOf.get(seq) ?? 0,
-      wasHeard: (seq) => this.#laneAssignment().causes.has(seq),
+      wasContinued: (seq) => this.#laneAssignment().causes.has(seq),
       askedBy: (seq) => this.#toolLinks().askedBy.get(seq),
       get mcpServers() {
         return (servers ??= new HttpServers(context))

@@ -18,7 +18,7 @@ export interface StepContext {
   readonly prices: PriceTable
   readonly laneOf: (seq: number) => number
   /** True if the agent continued because of this operation's answer. */
-  readonly wasHeard: (seq: number) => boolean
+  readonly wasContinued: (seq: number) => boolean
   readonly mcpServers: HttpServers
   /** Label of the model step that requested a tool call. */
   readonly askedBy: (seq: number) => string | undefined
@@ -145,7 +145,7 @@ export abstract class StepBase implements Step {
   /** State of an operation whose answer is missing or cut off. */
   protected unansweredState(): StepState {
     const wasKilled = this.context.tape.status === 'truncated'
-    return wasKilled && !this.context.wasHeard(this.seq) ? 'in doubt' : 'aborted'
+    return wasKilled && !this.context.wasContinued(this.seq) ? 'in doubt' : 'aborted'
   }
 }
 

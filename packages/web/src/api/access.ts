@@ -31,7 +31,7 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
     for (const rule of beforeKey) rule(c, access)
     if (access.password !== undefined && c.req.path === SIGN_IN_PATH) return signInOver(c)
     checkChange(c)
-    if (hasToken(c, access)) return letIn(c, access)
+    if (hasToken(c, access)) return acceptToken(c, access)
     if (!hasKey(c, access)) return refuseEntry(c, access)
     return next()
   }
@@ -97,8 +97,8 @@ function hasToken(c: Context<GuardEnv>, { token }: Access): boolean {
 }
 
 /** Redirects to the address without the token, so that it is in no history, bookmark or Referer. */
-function letIn(c: Context<GuardEnv>, access: Access): Response {
-  giveCookie(c, access)
+function acceptToken(c: Context<GuardEnv>, access: Access): Response {
+  setSessionCookie(c, access)
   const { pathname, searchParams } = new URL(c.req.url)
   searchParams.delete('token')
   const query = searchParams.size > 0 ? `?${searchParams.toString()}` : ''
@@ -187,7 +187,7 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
       return signInPage(c, page, wrongPassword())
     }
     guesses.forgive(addressOf(c))
-    giveCookie(c, access)
+    setSessionCookie(c, access)
     return c.redirect(page, 303)
   }
 }
@@ -260,7 +260,7 @@ export function isSecret(given: string, secret: string): boolean {
 }
 
 /** HttpOnly and SameSite=Strict: neither scripts nor other sites can use the cookie. */
-export function giveCookie(c: Context, { cookie, session }: Access): void {
+export function setSessionCookie(c: Context, { cookie, session }: Access): void {
   setCookie(c, cookie, session, {
     httpOnly: true,
     sameSite: 'Strict',

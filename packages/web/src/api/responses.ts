@@ -122,12 +122,12 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
   return plainPage(c, status, what, [
     ...(why === undefined ? [] : [{ text: why }]),
     ...(fix === undefined ? [] : [{ text: fix }]),
-    ...(status === 401 ? [goOn(c)] : []),
+    ...(status === 401 ? [reloadPage(c)] : []),
   ])
 }
 
 /** SameSite=Strict omits our cookie when a link is followed from elsewhere: reload the page from our own. */
-const goOn = (c: Context) => ({
+const reloadPage = (c: Context) => ({
   link: 'If the viewer is already open in this browser, continue',
   href: `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`,
 })

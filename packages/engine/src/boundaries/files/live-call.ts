@@ -18,7 +18,7 @@ export function callLive(
   given: readonly unknown[],
 ): unknown {
   if (isPlain(session)) return native(...given)
-  if (name === 'open') descriptorsOf(session).isOver(given)
+  if (name === 'open') descriptorsOf(session).settled(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
   const value =
@@ -37,7 +37,7 @@ export function startLive(
   done: CapturedAnswer,
 ): void {
   if (isPlain(session)) return startNative(name, native, given, done)
-  if (name === 'open') descriptorsOf(session).isOver(given)
+  if (name === 'open') descriptorsOf(session).settled(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
   const finish: CapturedAnswer = (error, value) => {

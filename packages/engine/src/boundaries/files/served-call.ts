@@ -21,7 +21,7 @@ export function tookFromTape(
 ): void {
   const { overlay } = session
   const isFilling = fills(overlay)
-  if (name === 'open') descriptorsOf(session).isOver(args)
+  if (name === 'open') descriptorsOf(session).settled(args)
   outsideRuns(() => {
     if ('error' in outcome) {
       if (isFilling && isMissing(outcome.error)) foundNothing(overlay, name, args)
@@ -94,7 +94,7 @@ function opened(session: Session, args: readonly unknown[], fd: number, isFillin
     return descriptors.opened(fd, filePath, flags)
   if (opensNew(bits)) overlay.unborn(filePath)
   else if (opensToAppend(bits)) overlay.takeBack(filePath)
-  const real = attempt(overlay, filePath, () =>
+  const real = tryInOverlay(overlay, filePath, () =>
     changeOverlay(overlay, 'open', [filePath, flags, mode]),
   )
   descriptors.opened(fd, filePath, flags, real as number | undefined)
@@ -135,8 +135,8 @@ function fill(overlay: Overlay, name: string, args: readonly unknown[], value: u
   if (!CHANGES.has(name) || !paths.every((filePath) => overlay.covers(filePath))) return
   BEFORE[name]?.(overlay, args, value)
   if (name === 'mkdtemp')
-    return void attempt(overlay, String(value), () => makeFolder(overlay, absolute(value)))
-  attempt(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
+    return void tryInOverlay(overlay, String(value), () => makeFolder(overlay, absolute(value)))
+  tryInOverlay(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
 }
 
 /** Results that mean "not found" without an error. */
@@ -192,7 +192,7 @@ function makeFolder(overlay: Overlay, filePath: string): void {
 /**
  * Calls that cannot be repeated, because the disk has changed, are reported when the run goes live.
  */
-function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
+function tryInOverlay(overlay: Overlay, what: string, work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {

@@ -59,7 +59,7 @@ export class TapeDescriptors {
   }
 
   /** The call has its answer, or became live. */
-  isOver(args: readonly unknown[]): void {
+  settled(args: readonly unknown[]): void {
     this.#opening.delete(args)
   }
 

@@ -74,7 +74,7 @@ export class Connection {
     const file = overlay && fileFor(overlay, this.file)
     beforeContact('database')
     const args = this.args.map((arg) =>
-      typeof arg === 'function' ? (...words: unknown[]) => this.#hear(words) : arg,
+      typeof arg === 'function' ? (...words: unknown[]) => this.#addVerbose(words) : arg,
     )
     return this.library.open(args, file)
   }
@@ -104,7 +104,7 @@ export class Connection {
     }
   }
 
-  #hear(words: unknown[]): void {
+  #addVerbose(words: unknown[]): void {
     if (this.#said === undefined) this.verbose?.(...words)
     else this.#said.push(words)
   }

@@ -16,10 +16,8 @@ import {
 import { type ReactNode, useRef, useState } from 'react'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { ErrorNote, ImportedNote, Spinner } from '../design/notes.js'
-import { CopyCommand } from '../design/toast.js'
+import { ErrorNote, NotSearchedNote, Spinner } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
-import { useBackend } from '../sources/backend.js'
 import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
 import { VisibleText } from '../step/text.js'
@@ -635,24 +633,14 @@ const Row = ({ name, children }: { name: string; children: ReactNode }) => (
   </>
 )
 
-/** Shown before any search: how to start one. */
-function NotSearched({ run }: { run: Run }) {
-  const { report } = useBackend()
-  if (run.head.recorded === 'import') return <ImportedNote what="A search for causes" />
-  return (
-    <div className="flex flex-col items-start gap-2 p-1">
-      <p>
-        {run.head.status === 'recording'
-          ? 'The run is still being recorded. If it fails, this finds the steps that caused it.'
-          : report === undefined
-            ? 'No blame search was made for this run. Start one:'
-            : 'This report has no blame results. Run this command where the run is stored, then write the report again:'}
-      </p>
-      <CopyCommand command={blameCommand(run.head)} />
-      <p className="text-muted">
-        Define a pass with <code className="font-mono text-sm">--expect</code> or{' '}
-        <code className="font-mono text-sm">--oracle</code>.
-      </p>
-    </div>
-  )
-}
+const NotSearched = ({ run: { head } }: { run: Run }) => (
+  <NotSearchedNote
+    head={head}
+    search="search for causes"
+    purpose="finds the steps that caused it"
+    command={blameCommand(head)}
+  >
+    Define a pass with <code className="font-mono text-sm">--expect</code> or{' '}
+    <code className="font-mono text-sm">--oracle</code>.
+  </NotSearchedNote>
+)

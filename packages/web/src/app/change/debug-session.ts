@@ -47,7 +47,7 @@ export class DebugSession extends Store<DebugState> {
   #waiting: Move | undefined
   #isMoving = false
   /** Incremented with every move and close, to ignore late answers. */
-  #life = 0
+  #generation = 0
   #lastId = 0
   readonly #run: string
   readonly #live: LiveActions
@@ -111,14 +111,14 @@ export class DebugSession extends Store<DebugState> {
       error: undefined,
     })
     this.#session ??= this.#open()
-    const life = ++this.#life
+    const life = ++this.#generation
     try {
       const position = await this.#use((session) => this.#live.move(session, to))
-      if (this.#life !== life) return
+      if (this.#generation !== life) return
       this.#change({ phase: 'paused', goal: undefined, position })
       await this.#watchAgain(life)
     } catch (thrown) {
-      if (this.#life !== life) return
+      if (this.#generation !== life) return
       const hasPosition = this.get().position !== undefined
       if (!hasPosition) this.#end()
       this.#change({
@@ -149,7 +149,7 @@ export class DebugSession extends Store<DebugState> {
   #end(): void {
     const session = this.#session
     this.#session = undefined
-    this.#life++
+    this.#generation++
     void session?.then((id) => this.#live.closeSession(id)).catch(() => {})
   }
 
@@ -163,7 +163,7 @@ export class DebugSession extends Store<DebugState> {
     const again: Evaluated[] = []
     for (const { id, expression } of this.get().watched) {
       const done = await this.#evaluate(expression, id)
-      if (this.#life !== life) return
+      if (this.#generation !== life) return
       again.push(done)
     }
     if (again.length > 0) this.#change({ watched: again })

@@ -13,7 +13,7 @@ import { Dialog } from '../design/dialog.js'
 import { TextField } from '../design/fields.js'
 import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
 import { ErrorNote } from '../design/notes.js'
-import { CopyCommand, copyAndSay, showToast } from '../design/toast.js'
+import { CopyCommand, copyWithToast, showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { explainError } from '../sources/backend-error.js'
@@ -194,7 +194,7 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
     )
     const report = 'Copy the command that writes this run as a report file'
     add('Share', 'copy-report', report, { words: 'html export send keep' }, () => {
-      void copyAndSay('the command', `npx retake report ${run.id}`)
+      void copyWithToast('the command', `npx retake report ${run.id}`)
     })
   })
   return (

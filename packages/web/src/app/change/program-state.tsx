@@ -8,7 +8,7 @@ import { fieldLook } from '../design/fields.js'
 import { CloseIcon } from '../design/icons.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
 import type { LiveActions } from '../sources/backend.js'
-import { spokenTree } from '../step/json-tree.js'
+import { describeTree } from '../step/json-tree.js'
 import { JsonTree } from '../step/json-tree.js'
 import type { LiveStateProps } from '../step/state-tab.js'
 import { type DebugSession, debugSessionOf, debugText, type Evaluated } from './debug-session.js'
@@ -83,7 +83,7 @@ interface ValueTreeProps {
 }
 
 function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
-  const tree = useMemo(() => spokenTree(json), [json])
+  const tree = useMemo(() => describeTree(json), [json])
   return (
     <>
       {hasParts(json) ? (

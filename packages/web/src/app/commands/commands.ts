@@ -111,11 +111,11 @@ interface KeySettings {
 const KEY = 'keys'
 const USUAL: KeySettings = { singleKeys: true, changed: {} }
 
-const readKeySettings = (): KeySettings => sane(readRemembered<unknown>(KEY, USUAL))
+const readKeySettings = (): KeySettings => validSettings(readRemembered<unknown>(KEY, USUAL))
 
 export function useKeySettings(): [KeySettings, (settings: KeySettings) => void] {
   const [stored, store] = useRemembered<unknown>(KEY, USUAL)
-  return [useMemo(() => sane(stored), [stored]), store]
+  return [useMemo(() => validSettings(stored), [stored]), store]
 }
 
 export const keysOf = (
@@ -127,7 +127,7 @@ export const keysOf = (
   )
 
 /** Validates stored settings, which may be anything. */
-function sane(stored: unknown): KeySettings {
+function validSettings(stored: unknown): KeySettings {
   if (typeof stored !== 'object' || stored === null) return USUAL
   const { singleKeys, changed } = stored as Partial<Record<keyof KeySettings, unknown>>
   const pairs = typeof changed === 'object' && changed !== null ? Object.entries(changed) : []

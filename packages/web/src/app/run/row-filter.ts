@@ -43,7 +43,7 @@ function find(
  * The initial selection: the first failure, else the first step, or the last step of a run in
  * progress. Undefined while unknown.
  */
-export function firstLook(rows: RowStore, wasGrowing = false): number | undefined {
+export function initialStep(rows: RowStore, wasGrowing = false): number | undefined {
   const { state } = rows.columns
   for (let index = 0; index < rows.length; index++) if (state[index] === FAILED) return index
   if (!rows.isComplete || rows.length === 0) return undefined

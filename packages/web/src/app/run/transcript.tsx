@@ -5,7 +5,7 @@ import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { StepDetail } from '../../model/run-source.js'
 import { KindMark, StateBadge } from '../design/badge.js'
 import { QueryNote } from '../design/notes.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import { FieldLinksProvider, useLinkTo } from '../step/field.js'
 import { rowTextOf } from '../step/json-tree.js'
 import { type ChatLook, ChatLookProvider, MessageView } from '../step/message-view.js'
@@ -155,7 +155,10 @@ function Chat(props: { readonly run: Run; readonly label: string; readonly child
     () => ({
       field: undefined,
       copyLink: (path: string) =>
-        void copyAndSay(`the link to ${path}`, linkTo({ step: label, tab: 'chat', field: path })),
+        void copyWithToast(
+          `the link to ${path}`,
+          linkTo({ step: label, tab: 'chat', field: path }),
+        ),
     }),
     [linkTo, label],
   )

@@ -15,7 +15,7 @@ import { DiffIcon } from '../design/icons.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { type ConnectionChange, useBackend, useRefresh } from '../sources/backend.js'
+import { type ConnectionChange, isReconnected, useBackend, useRefresh } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
 import {
   countByStatus,
@@ -32,8 +32,7 @@ import {
 /** Growing runs are fetched at most once a second. */
 function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
   if (change.type === 'runs' || change.type === 'gone' || change.type === 'blame') return 0
-  const isBack = change.type === 'connection' && change.state === 'open'
-  return change.type === 'grew' || isBack ? 1000 : undefined
+  return change.type === 'grew' || isReconnected(change) ? 1000 : undefined
 }
 
 /** The current time, updated every half minute. */

@@ -11,7 +11,7 @@ import {
   useState,
 } from 'react'
 import { classes } from '../design/classes.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import { joinPath, keysWithin } from './field-path.js'
 import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
 import { LongText, VisibleText } from './text.js'
@@ -22,7 +22,7 @@ import type { Clipped } from '../../model/run-source.js'
  * A value that JSON cannot express, such as a function, or that was cut: shown as one line of text.
  * Copying it copies what was captured.
  */
-export class SpokenValue {
+export class DescribedValue {
   readonly #text: string
   readonly #captured: unknown
 
@@ -44,24 +44,24 @@ export class SpokenValue {
  * A captured value as a tree: an object with `$type` becomes text. Captured values have a limited
  * depth. Not for foreign JSON, where `$type` is an ordinary key.
  */
-export function spokenTree(json: unknown): unknown {
+export function describeTree(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
-  if (Array.isArray(json)) return json.map(spokenTree)
+  if (Array.isArray(json)) return json.map(describeTree)
   const text = wordsFor(json as Readonly<Record<string, unknown>>)
-  if (text !== undefined) return new SpokenValue(text, json)
+  if (text !== undefined) return new DescribedValue(text, json)
   return Object.fromEntries(
-    Object.entries(json).map(([name, member]) => [name, spokenTree(member)]),
+    Object.entries(json).map(([name, member]) => [name, describeTree(member)]),
   )
 }
 
 /** A captured value in one line. */
-export function spokenLine(json: unknown): string {
+export function describeLine(json: unknown): string {
   if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
-  if (Array.isArray(json)) return `[${json.map(spokenLine).join(',')}]`
+  if (Array.isArray(json)) return `[${json.map(describeLine).join(',')}]`
   const text = wordsFor(json as Readonly<Record<string, unknown>>)
   if (text !== undefined) return text
   const members = Object.entries(json).map(
-    ([name, member]) => `${JSON.stringify(name)}:${spokenLine(member)}`,
+    ([name, member]) => `${JSON.stringify(name)}:${describeLine(member)}`,
   )
   return `{${members.join(',')}}`
 }
@@ -93,7 +93,7 @@ type OpenNodes = ReadonlySet<object>
 const isNode = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&
-  !(value instanceof SpokenValue) &&
+  !(value instanceof DescribedValue) &&
   asClipped(value) === undefined &&
   leftOutOf(undefined, value) === undefined
 
@@ -383,7 +383,7 @@ const LineActions = memo(function LineActions({
         className={look}
         onClick={(event) => {
           event.stopPropagation()
-          void copyAndSay('the value', copyOf(row.value))
+          void copyWithToast('the value', copyOf(row.value))
         }}
       >
         copy
@@ -394,7 +394,7 @@ const LineActions = memo(function LineActions({
         className={look}
         onClick={(event) => {
           event.stopPropagation()
-          void copyAndSay('the path', rowPath(row, ''))
+          void copyWithToast('the path', rowPath(row, ''))
         }}
       >
         path

@@ -14,7 +14,7 @@ import { latePart } from '../design/late-part.js'
 import { Menu } from '../design/menu.js'
 import { EmptyNote, QueryNote } from '../design/notes.js'
 import { Tabs } from '../design/tabs.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import { type Run, useRows } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { useBackend } from '../sources/backend.js'
@@ -118,14 +118,14 @@ function useCopies(run: Run, detail: StepDetail): readonly PageCommand[] {
   const json = (): string => JSON.stringify(detail, undefined, 2)
   return useCommands((add) => {
     add('Share', 'step.copy-link', 'Copy link', ['y'], () => {
-      void copyAndSay('the link', linkTo({ step: label, tab, field }))
+      void copyWithToast('the link', linkTo({ step: label, tab, field }))
     })
     const disabled = request === undefined ? 'This step is not an HTTP request.' : undefined
     add('Share', 'step.copy-curl', 'Copy as curl', { keys: ['c'], disabled }, () => {
-      void copyAndSay('the request as curl', () => curlOf(run, detail))
+      void copyWithToast('the request as curl', () => curlOf(run, detail))
     })
     add('Share', 'step.copy-json', 'Copy step as JSON', [], () => {
-      void copyAndSay('the step as JSON', json())
+      void copyWithToast('the step as JSON', json())
     })
     add('Share', 'step.download-json', 'Download step as JSON', [], () =>
       saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
@@ -362,7 +362,7 @@ function LinkedFields(props: {
   const linkTo = useLinkTo()
   const links = useMemo(() => {
     const copyLink = (path: string): void =>
-      void copyAndSay(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
+      void copyWithToast(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
     return { field, copyLink }
   }, [field, linkTo, label, tab])
   return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
