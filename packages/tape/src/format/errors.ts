@@ -273,7 +273,7 @@ export const noSuchPath = (at: {
   new TapeError({
     code: 'EDIT_NO_SUCH_PATH',
     what: `The payload has no ${at.path}.`,
-    why: `${at.prefix === '' ? 'The payload' : at.prefix} is ${at.found} and has no ${JSON.stringify(at.key)}.`,
+    why: `${at.prefix === '' ? 'The payload' : at.prefix} is ${at.found}; it has no ${JSON.stringify(at.key)}.`,
     fix: 'Correct the path. To add a key to an object, use `--force`. To extend a list, replace the whole list.',
   })
 
