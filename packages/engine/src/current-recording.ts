@@ -2,8 +2,7 @@ import { currentSession } from './scope.js'
 import type { Recording } from './sessions/recording.js'
 
 /**
- * The run that is being recorded where this is asked. Undefined outside of runs
- * and in replays: what an adapter does with it must not change what the program
- * itself sees.
+ * The run that is being recorded here. Undefined outside of runs and in replays: what an adapter
+ * does with it must not change what the program sees.
  */
 export const currentRecording = (): Recording | undefined => currentSession()?.recording

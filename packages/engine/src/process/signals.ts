@@ -5,8 +5,8 @@ import type { Operation, Session } from '../sessions/session.js'
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean
 
 /**
- * Signals that the agent listens for reach it through the gate, in the recorded
- * place. While replaying, a real signal means that the user wants to stop.
+ * Signals that the agent listens for reach it through the gate, at the recorded position. During a
+ * replay, a real signal means that the user wants to stop.
  */
 export function captureSignals(session: Session): void {
   const operations = new Map<string, Operation>()

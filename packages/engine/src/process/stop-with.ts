@@ -8,8 +8,8 @@ import { writeJson } from './write-json.js'
 const FAILED = 1
 
 /**
- * Ends this process because Retake cannot do its work: what the agent does from
- * here on would be missing from the tape. No exit listener of the agent runs.
+ * Ends this process because Retake cannot do its work: anything the agent does from here on would
+ * be missing from the tape. No exit listener of the agent runs.
  */
 export function stopWith(error: unknown, file: string | undefined): never {
   const known = error instanceof TapeError || error instanceof RetakeError
@@ -23,7 +23,7 @@ export function stopWith(error: unknown, file: string | undefined): never {
   return exitNow(FAILED)
 }
 
-/** A tape that can no longer be written stops the agent immediately, however well it handles errors. */
+/** A tape that can no longer be written stops the agent immediately, however it handles errors. */
 export function stopOnFailure(writer: TapeWriter, file: string | undefined): void {
   const append = writer.append.bind(writer)
   const buffer = writer.buffer.bind(writer)
