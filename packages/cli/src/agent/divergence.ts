@@ -45,7 +45,7 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
 /** `file:line` of a call site. */
 const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
-/** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
+/** Everything about one divergence: location, event, difference, code, and what to do. */
 export function divergenceReport(
   tape: Tape,
   divergence: Divergence,
