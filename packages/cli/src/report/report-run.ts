@@ -56,7 +56,7 @@ function shortened(excerpt: SourceExcerpt): SourceExcerpt {
   return { ...excerpt, firstLine, lines }
 }
 
-/** Everywhere that a step or a state says it happened, and where errors were thrown. */
+/** All locations of steps, states and thrown errors. */
 function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
   const sites = new Set<string>()
   for (const event of tape.events()) {
@@ -82,7 +82,7 @@ export interface ReportOptions {
   readonly redact: readonly Pattern[]
   /** False: a run that contains secrets is refused. */
   readonly allowsSecrets: boolean
-  /** Called with what is being done now. */
+  /** Called with the current activity. */
   readonly onStage?: (what: string) => void
 }
 
@@ -176,7 +176,7 @@ function embeddedTapes(line: readonly string[]): Uint8Array[] {
       event: (event) => event,
       body: (_seq, body) => body,
     })
-    // Tapes of an older format are not written again as they were.
+    // Tapes of an older format cannot be rewritten.
     if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? '')))
       return whole
     return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]

@@ -43,7 +43,7 @@ export interface RunningTest {
 /** The whole command that records the tape of this test again. */
 function recordAgain({ testPath, currentTestName }: RunningTest): string {
   const runner = process.env['VITEST'] === undefined ? 'jest' : 'vitest run'
-  // Vitest joins groups with ` > ` in names, and with a space where it looks for them.
+  // Vitest joins groups with ` > ` in names, but with a space in name filters.
   const name = currentTestName
     ?.replaceAll(' > ', ' ')
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
@@ -65,7 +65,7 @@ export class TapeFailure extends Error {
   override readonly name = 'TapeFailure'
   declare readonly code: string
 
-  /** One of Retake's own errors as such a failure; any other stays what it is. */
+  /** One of Retake's own errors as such a failure; any other is returned unchanged. */
   static from(cause: unknown, file: string, test: RunningTest = {}): unknown {
     const explained = explain(cause)
     if (explained === undefined) return cause
