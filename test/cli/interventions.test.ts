@@ -291,7 +291,7 @@ test.each([
   ['9=sometimes', '"sometimes" is not one of live, neutral'],
   ['9=json:{a}', 'is not JSON'],
   ['9=@gone.json', 'gone.json cannot be read'],
-  ['9=set:days', 'no path'],
+  ['9=set:days', 'is not a path'],
   ['serch_policy=live', 'Did you mean search_policy?'],
   ['mcp=live', 'no step of that kind'],
   ['77=live', 'are 1, 2, 3'],

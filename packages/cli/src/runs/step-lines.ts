@@ -38,7 +38,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
       ? [
           ...section('arguments', shown(call.args), paint),
           ...(mcp && mcp.notifications.length > 0
-            ? section('told meanwhile', mcp.notifications.map(notificationText).join('\n'), paint)
+            ? section('notifications', mcp.notifications.map(notificationText).join('\n'), paint)
             : []),
           ...section('result', shown(call.result), paint),
         ]

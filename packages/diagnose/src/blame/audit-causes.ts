@@ -37,7 +37,7 @@ export async function auditCauses(
   const contradiction = results.find(isFinal) ?? results.find((result) => result !== undefined)
   const open = coalitions.filter((pinned) => search.cell(pinned).forks === 0)
   if (contradiction === undefined && 2 * open.length > coalitions.length)
-    search.note('Forks of most audits came to no verdict: the cause is proven, and hardly audited.')
+    search.note('Most audit forks have no verdict: the cause is proven, but hardly audited.')
   return contradiction
 }
 

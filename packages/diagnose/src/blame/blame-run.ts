@@ -131,7 +131,7 @@ async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'
   if ((await takeAnchors(search, search.replayCell, search.freeCell)).areSeparate) {
     search.note(
-      'In a live run something else fails it once the cause is repaired: causes were read with all other steps as recorded.',
+      'In a live run, something else makes it fail once the cause is repaired. Causes were tested with all other steps as recorded.',
     )
     return true
   }
@@ -150,7 +150,7 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   }
   const rates = `unchanged, the run failed in ${rateText(pinned)} forks; with nothing pinned in ${rateText(free)} (${intervalText(rateOf(free))})`
   if (!areSame) {
-    return { verdict: 'inconclusive', why: `That is not enough to tell: ${rates}.` }
+    return { verdict: 'inconclusive', why: `That is not enough to decide: ${rates}.` }
   }
   if (pinned.fails < pinned.forks) {
     return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }

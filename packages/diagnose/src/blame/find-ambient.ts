@@ -37,7 +37,7 @@ export async function findAmbient(search: Search): Promise<Next> {
   if (!found) {
     search.ambient = every
     search.note(
-      'If inputs besides the steps matter, such as the clock, could not be decided; they were pinned in every fork.',
+      'It could not be decided whether inputs other than steps matter, such as the clock; they were pinned in every fork.',
     )
     return separates(search)
   }

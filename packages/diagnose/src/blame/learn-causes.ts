@@ -474,7 +474,7 @@ export async function learnCauses(search: Search): Promise<void> {
   let changed: StepSet = []
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) {
-      search.note('An audit or a proof spoke against what was learned; it was learned again.')
+      search.note('An audit or a proof contradicted the result, so the search was repeated.')
     }
     const wasCertain = search.levels.isCertaintyExpected
     const outcome = await learnOnce(search)
@@ -547,7 +547,7 @@ function isNearlyCertain({ levels }: Search): boolean {
 /** For causes that cancel each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
   if (search.stepCount * search.forksPerQuery() > MAX_ONE_BY_ONE) {
-    search.note('To leave out one step at a time would have taken too many forks.')
+    search.note('Leaving out one step at a time would have taken too many forks.')
     return
   }
   const needed = await leaveOneOut(search, changed)
@@ -559,7 +559,7 @@ async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
     return
   }
   search.note(
-    'Keeping more steps does not always fail more often: found by leaving out one step at a time.',
+    'Pinning more steps does not always fail more often: found by leaving out one step at a time.',
   )
   search.learned = new Learned(needed, needed.length * search.errorRate)
   search.learned.isOneByOne = true

@@ -187,7 +187,7 @@ function notesOn(search: Search, learned: Learned): string[] {
       `${Math.round((100 * tally.fails) / tally.forks)} %`
     const where = step === undefined ? 'An earlier step' : `Step ${search.labelOf(step)}`
     notes.push(
-      `${where} had already raised the risk from ${percent(before)} to ${percent(after)} when the cause made it real.`,
+      `${where} had already raised the risk from ${percent(before)} to ${percent(after)} before the cause made it certain.`,
     )
   }
   if (learned.undecided.length > 0) {
@@ -198,13 +198,13 @@ function notesOn(search: Search, learned: Learned): string[] {
       },
     )
     notes.push(
-      `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. Whether that only repeats the cause or would have failed by itself could not be decided.`,
+      `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. It could not be decided whether that only repeats the cause.`,
     )
   }
   if (!learned.clearsOthers && !learned.isOneByOne) {
-    notes.push('There may be more causes: without those that are named it may still fail.')
+    notes.push('There may be more causes: the run may still fail without the named ones.')
   }
-  if (!learned.isAudited) notes.push('The cause is proven, but it ended before that was audited.')
+  if (!learned.isAudited) notes.push('The cause is proven, but the search ended before an audit.')
   return notes
 }
 

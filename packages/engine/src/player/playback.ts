@@ -198,7 +198,7 @@ class RecordedDeliveries {
       if (event === undefined) this.log.stopAtCut('waiting for an answer')
       this.log.stop(
         'missing',
-        `the program waits, but the tape goes on with ${describe(event)}`,
+        `the program waits, but the tape continues with ${describe(event)}`,
         `Nothing happened for ${stallMs} ms.`,
       )
     } catch (error) {

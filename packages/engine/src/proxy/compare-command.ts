@@ -69,7 +69,7 @@ function exit(tape: Tape, { exitCode, signal }: ProxiedCommandEnd): Divergence[]
         seq,
         kind: 'result',
         summary: `the command ended with ${current}, not ${recorded}`,
-        explanation: 'A replayed command has to end as it did.',
+        explanation: 'A replayed command must end as recorded.',
         mismatches: [{ field, recorded, current }],
       },
     ]

@@ -220,7 +220,7 @@ export class RecordingProxy {
   #tunnelled(name: string): void {
     if (this.#tunnels.has(name)) return
     this.#tunnels.add(name)
-    const text = 'It was passed on without being read.'
+    const text = 'It was forwarded unread.'
     const consequence = this.#options.authority
       ? 'not recorded; replay refuses it'
       : 'not recorded; replay refuses it; record HTTPS with --tls'
@@ -230,7 +230,7 @@ export class RecordingProxy {
   /** Something was not forwarded: not an exchange, but worth reporting. */
   #refused(what: string): void {
     const text = this.#options.secrets.text(what)
-    const consequence = 'replay refuses it, too'
+    const consequence = 'a replay refuses it too'
     this.append({ type: 'note', kind: 'boundary', name: REFUSED, text, consequence })
   }
 

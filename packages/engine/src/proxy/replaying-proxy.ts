@@ -101,7 +101,7 @@ export class ReplayingProxy {
       return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     if ('problem' in collected) {
-      this.#refused(`${method} ${target}: ${collected.problem}`, 'It did not come whole.')
+      this.#refused(`${method} ${target}: ${collected.problem}`, 'It was incomplete.')
       return void response.destroy()
     }
     const current = this.#masked(method, routed.url, request, collected.body)
@@ -176,7 +176,7 @@ interface Miss {
 function explainMiss({ method, url }: ProxyRequest, near: NearestRequest | undefined): Miss {
   const summaryLine = `${method} ${url}`
   if (near === undefined) {
-    const explanation = 'No request at all is on it.'
+    const explanation = 'The tape has no requests.'
     return {
       divergence: {
         seq: 0,

@@ -54,7 +54,7 @@ const bytesOf = (text: string): Uint8Array => {
   try {
     return fromBase64(text)
   } catch {
-    throw invalidAnswer(['base64 does not hold base64'])
+    throw invalidAnswer(['base64 is not valid base64'])
   }
 }
 
@@ -167,10 +167,10 @@ const toolPayload = (tape: TapeLike, step: Step): Payload => {
 /** The reason why a step has nothing to edit. */
 export const whyNothing = (step: Step): string => {
   if (step.inferred)
-    return 'It was not recorded itself; it is only seen in the conversation. Edit the request after it.'
+    return 'It was not recorded, and appears only in the conversation. Edit the next request instead.'
   if (step.kind === 'mark') return 'It is a mark that the agent set.'
   if (step.mcp()?.askedBy === 'server')
-    return 'The server asked here; edit the answer of the call that made it ask.'
+    return 'This is a request of the server. Edit the answer of the call that caused it.'
   if (step.mcp()?.transport === 'stdio' && step.answerSeqs.length > 0)
     return 'It was sent over the pipes of a child process: its answer can be edited, but not the request.'
   if (step.kind === 'process')

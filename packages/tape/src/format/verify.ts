@@ -49,7 +49,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
       const { eventBytes } = frame
       const envelope = frame.envelope()
       const body = tape.body(seq)
-      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its place is ${seq}`)
+      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its position is ${seq}`)
       if (body.length !== bodySize(envelope))
         return bad('its body has another length than recorded')
       if (!isHeavy(event.type)) {

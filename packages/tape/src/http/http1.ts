@@ -325,7 +325,7 @@ const bodyReaderFor = (
   if (length === undefined) return untilClose ? new PlainBody() : undefined
   const [first, ...others] = length.split(',').map((text) => text.trim())
   if (!/^\d{1,15}$/.test(first ?? '') || others.some((other) => other !== first)) {
-    return new BodyReader(`content-length ${JSON.stringify(length)} is no length`)
+    return new BodyReader(`content-length ${JSON.stringify(length)} is not a length`)
   }
   return Number(first) === 0 ? undefined : new PlainBody(Number(first))
 }

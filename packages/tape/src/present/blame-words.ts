@@ -227,7 +227,7 @@ export function confidenceText({ verdict, confidence, causes }: BlameFindings): 
   const isFinal = namesCauses({ verdict }) || verdict === 'race'
   if (!isFinal || causes.length === 0 || confidence === 0) return undefined
   if (verdict === 'dependence')
-    return `At least ${floorPercent(confidence)} sure that the failure depends on it. That its answer was wrong is not shown.`
+    return `At least ${floorPercent(confidence)} sure that the failure depends on it. Its answer may still be correct.`
   return `At least ${floorPercent(confidence)} sure that it is this and nothing else, if free steps behave as in these forks.`
 }
 

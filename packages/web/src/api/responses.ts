@@ -151,7 +151,7 @@ export function explained(error: unknown): Explained {
   return {
     code: 'UNEXPECTED',
     what: error instanceof Error ? error.message : String(error),
-    why: 'This is a mistake in Retake.',
+    why: 'This is a bug in Retake.',
     fix: 'The terminal of `retake ui` shows where; please report it.',
   }
 }

@@ -243,7 +243,7 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
   const file = object<{ version: number; run: string }>({ version: number, run: text })(value, '')
   if (file.version > 1)
     throw new Error(`It was written by a newer version of Retake (form ${file.version})`)
-  if (file.version !== 1) throw new Error('It has no form that is known')
+  if (file.version !== 1) throw new Error('Its format is unknown')
   if (file.run !== run) throw new Error('It belongs to another run')
   return object<RunBlame>({
     at: number,

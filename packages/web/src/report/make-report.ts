@@ -59,7 +59,7 @@ ${REPORT_MARK}
 </head>
 <body>
 <div id="root"></div>
-<noscript>This report holds a recorded run and the program that shows it. It needs JavaScript, and nothing else: no network.</noscript>
+<noscript>This report contains a recorded run and a viewer. It needs JavaScript, but no network.</noscript>
 ${dataBlock(BLOCKS.about, 'application/json', inlineJson(about))}
 ${dataBlock(BLOCKS.worker, 'application/json', inlineJson(built('worker.js')))}
 <script>${script}</script>

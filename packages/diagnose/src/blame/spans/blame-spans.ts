@@ -258,7 +258,7 @@ class SpanSearch {
 
   private notNarrowed(whole: InputSpan[], why: string): InputSpan[] {
     const paths = whole.map(({ path }) => path).join(', ')
-    this.notes.add(`Which words of ${paths} matter could not be told: ${why}.`)
+    this.notes.add(`The decisive words of ${paths} could not be determined: ${why}.`)
     return whole
   }
 
@@ -287,11 +287,11 @@ class SpanSearch {
 /** The reason in terms of input, where the search speaks of steps. */
 function whyNot({ verdict, why, anchors: { pinned, free } }: BlameFindings): string {
   const rates =
-    `asked as recorded it failed in ${pinned.fails} of ${pinned.forks} forks, ` +
+    `sent as recorded, it failed in ${pinned.fails} of ${pinned.forks} forks, ` +
     `with all of its input left out in ${free.fails} of ${free.forks}`
   if (verdict === 'stopped') return `${why ?? 'It was stopped.'} Until then: ${rates}.`
-  if (verdict === 'inconclusive') return `That is too close to tell: ${rates}.`
-  if (pinned.fails === 0) return `The step does not fail when it is asked again: ${rates}.`
+  if (verdict === 'inconclusive') return `The rates are too close to decide: ${rates}.`
+  if (pinned.fails === 0) return `The step does not fail when its request is sent again: ${rates}.`
   return `It does not depend on the input: ${rates}.`
 }
 

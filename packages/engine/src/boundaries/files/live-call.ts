@@ -149,6 +149,6 @@ function noteLater(session: Session, overlay: Overlay, name: string, filePath: s
   if (!later.has(resolved) || overlay.locate(resolved).in !== 'disk') return
   noteBoundary(session, {
     name: `fs.${name} ${filePath}`,
-    text: 'the parent run wrote this file after the point the branch goes on from; the branch sees it as it is on disk today',
+    text: 'the parent run wrote this file after the branch point; the branch sees its current content',
   })
 }
