@@ -34,7 +34,9 @@ export class WayOut {
     const hosts = new Set(used.flatMap((text) => usable(text ?? '')?.host ?? []))
     const except = this.#read('no_proxy') === undefined ? '' : ', except what NO_PROXY names'
     return [
-      ...[...hosts].map((host) => `requests were forwarded through your own proxy ${host}${except}`),
+      ...[...hosts].map(
+        (host) => `requests were forwarded through your own proxy ${host}${except}`,
+      ),
       ...this.unusable.map(
         (text) =>
           `your proxy is not HTTP (${text.split(':')[0]}), so only base URLs led to the recording proxy`,
