@@ -252,7 +252,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
   expect(flaky.code).toBe(1)
   expect(foundBy(flaky.stdout).findings).toMatchObject({
     verdict: 'flaky',
-    why: 'the oracle fails the unchanged run 10 of 20 times, and passes it the others',
+    why: 'the oracle is inconsistent: it fails the unchanged run only 10 of 20 times',
     causes: [],
     anchors: { pinned: { fails: 10, forks: 20 } },
   })
@@ -274,7 +274,7 @@ test('what cannot be searched is said before anything runs', async () => {
   const wrong = [
     [['blame', 'last', '--oracle', 'exit:1'], 1, 'BLAME_NO_STEPS'],
     [['blame', 'last'], 2, 'Missing option --oracle <check>.'],
-    [['blame', 'last', '--expect', 'x', '--oracle', 'exit:1'], 2, 'both say what passing means'],
+    [['blame', 'last', '--expect', 'x', '--oracle', 'exit:1'], 2, 'both define a pass'],
     [['blame'], 2, 'Missing argument <run>.'],
     [['blame', 'last', '--oracel', 'exit:1'], 2, 'Did you mean --oracle?'],
     [

@@ -147,7 +147,7 @@ test('a run in which nothing is concurrent has one order', async () => {
     code: 0,
     stdout: `no race found · 2 orders · 0 of them other than recorded · 0 requests
 
-nothing in this run happens at the same time
+no steps of this run overlap
 `,
   })
 })

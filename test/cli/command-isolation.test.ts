@@ -265,7 +265,7 @@ for url in ['http://shop.invalid/refund', '${exempt.url}/near']:
     const recorded = await workspace.retake(['record', '--', 'python3', 'agent.py'], { env })
     expect(recorded, recorded.stderr).toMatchObject({ code: 0, stdout: 'order 1\norder 1\n' })
     expect(recorded.stderr).toContain(
-      `requests went on through your own proxy 127.0.0.1:${company.port}, except what NO_PROXY names`,
+      `requests were forwarded through your own proxy 127.0.0.1:${company.port}, except what NO_PROXY names`,
     )
     expect({ company: asked, exempt: exempt.asked }).toEqual({
       company: ['GET http://shop.invalid/refund'],

@@ -22,7 +22,7 @@ generateKeySync('hmac', { length: 128 })
   const { code, stderr } = await retake(['replay', 'last'])
   expect(code).toBe(3)
   expect(adviceIn(stderr)).toEqual([
-    'The code is as recorded, so something is not captured.',
+    'The code is unchanged, so something is not captured.',
     'Not captured before that: crypto.generateKeySync at agent.mjs:2 — its value differs on replay.',
   ])
 })
@@ -41,7 +41,7 @@ await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-signature': signature } 
   const { code, stderr } = await retake(['replay', 'last'])
   expect(code).toBe(3)
   const advice = adviceIn(stderr)
-  expect(advice[0]).toBe('The code is as recorded, so something is not captured.')
+  expect(advice[0]).toBe('The code is unchanged, so something is not captured.')
   expect(advice[1]).toMatch(/^SHOP_SECRET\b.*: a placeholder in this replay/)
   expect(stderr).not.toContain('Undo the change')
 })
@@ -53,9 +53,9 @@ test('the advice for a command names what is not recorded, and no change', async
   })
   await retake(['record', '--', process.execPath, 'agent.mjs', 'two words'])
   const advice = [
-    'The command did something else than when it was recorded.',
+    'The command behaves differently than when it was recorded.',
     'Not recorded for a command: clock, random values, files, connections outside the proxy.',
-    'If it is meant to differ, record again:',
+    'If the change is intended, record again:',
     `retake record -- ${process.execPath} agent.mjs 'two words'`,
   ]
   const replayed = await retake(['replay', 'last'])

@@ -192,7 +192,7 @@ test('without an entry the error says what to add', async () => {
   const { retake, ids } = await served()
   for (const verb of ['replay', 'rerun', 'step'])
     expect((await retake([verb, ids[2]])).stderr).toMatch(
-      /fix {2}Add both where it is recorded: `record\(\{ name, entry: 'src\/agent\.ts#handle', input \}, handle\)`[^]*NOT_A_PROCESS_RUN/,
+      /fix {2}For future runs, record both: `record\(\{ name, entry: 'src\/agent\.ts#handle', input \}, handle\)`[^]*NOT_A_PROCESS_RUN/,
     )
 })
 

@@ -201,7 +201,7 @@ test('secrets are not on the tape and cannot be located', async () => {
   await retake(['record', 'agent.mjs'], { env })
   const { stderr, code } = await retake(['locate', 'last', 'very-secret-key'])
   expect(code).toBe(1)
-  expect(stderr).toContain('secrets are on the tape as placeholders')
+  expect(stderr).toContain('Secrets cannot be found: the tape only has placeholders for them.')
 })
 
 test('bad input is refused with one error', async () => {

@@ -85,14 +85,14 @@ test.each([
   ['', 'The oracle is empty.'],
   ['cmd: ', 'The oracle is empty.'],
   ['not:', 'The oracle is empty.'],
-  ['exit:x', 'names no exit code'],
+  ['exit:x', 'is not an exit code'],
   ['stdout:', 'names no text'],
   ['stdout:/(/', 'is not a regular expression'],
   ['json:=3', 'does not start with a path'],
   ['json:a=b', '"b" is not JSON'],
   ['json:a b', 'does not compare with ='],
   ['judge:', 'has no criterion'],
-  ['judge:Is it kind?', 'which model judges'],
+  ['judge:Is it kind?', 'No judge model is configured'],
   ['./gone.ts', 'There is no file ./gone.ts'],
 ])('"%s" is refused before anything is run: %s', async (oracle, what) => {
   await expect(makeOracle(oracle)).rejects.toMatchObject({

@@ -231,7 +231,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
         ),
       sent: 0,
       code: 2,
-      why: /first difference after step 6, event \d+: the program ended, but the tape goes on with a write to stdout/,
+      why: /first difference after step 6, event \d+: the program ended, but the tape continues with a write to stdout/,
     },
     'where the program fails': {
       edit: (source) =>
@@ -241,7 +241,7 @@ describe.concurrent('goes live, and still serves the same requests to the model,
         ),
       sent: 0,
       code: 1,
-      why: /first difference after step 6, event \d+: the program ended with Error: no, but the tape goes on with a write to stdout/,
+      why: /first difference after step 6, event \d+: the program ended with Error: no, but the tape continues with a write to stdout/,
     },
   }
 

@@ -164,7 +164,7 @@ test.runIf(isSoak && hasScript)(
         { after: 'step 3> ', text: '\u0003' },
         { after: 'q or Ctrl-D ends', text: 'c (() => { for (;;); })()\r' },
         { after: 'for (;;)', text: '\u0003' },
-        { after: 'given up; still where you were', text: 'p city\r' },
+        { after: 'cancelled; the position is unchanged', text: 'p city\r' },
         { after: `'Lima'`, text: '\u0004' },
       ],
       end: false,

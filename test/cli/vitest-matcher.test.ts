@@ -129,9 +129,7 @@ test('a changed agent fails with the difference, and at the line that asked', as
   expect(code).toBe(1)
   for (const title of [titles[0], titles[2]]) {
     const { failed } = tests[title ?? ''] as { failed: string }
-    expect(failed).toMatch(
-      /^TapeFailure: The agent does something else than test\/tapes\/\w+\.tape says/,
-    )
+    expect(failed).toMatch(/^TapeFailure: The agent no longer matches test\/tapes\/\w+\.tape\./)
     expect(failed).toContain('diverged at event ')
     expect(failed).toContain('· step 1 gpt-4o-mini')
     expect(failed).toContain('body.messages[0].content')
@@ -388,7 +386,7 @@ console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent(
     script: 'passed',
     not: 'passed',
     'not, but the same': told('and should not'),
-    'another output': told('The run came to another end'),
+    'another output': told('The run ended differently'),
     'a started agent': told('code TEST_NOT_AN_AGENT'),
     'an agent that is meant to throw': 'passed',
     'fake timers': 'passed',

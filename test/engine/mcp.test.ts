@@ -167,7 +167,7 @@ describe.concurrent('A server over stdio', () => {
     ])
     const shown = await workspace.retake(['show', 'last', '--step', '9'])
     expect(shown.stdout).toMatch(
-      /count\(\{"to":3\}\) · docs\ndone · tool · mcp[^]*told meanwhile\n {2}notifications\/progress \{.*"page 1"/,
+      /count\(\{"to":3\}\) · docs\ndone · tool · mcp[^]*notifications\n {2}notifications\/progress \{.*"page 1"/,
     )
     expect(view.step(16)?.error).toBe('the server exited with code 7 before it answered')
     expect(view.step(15)?.mcp()).toMatchObject({

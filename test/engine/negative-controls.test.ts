@@ -189,21 +189,21 @@ const functionControls: readonly Control[] = [
     edit: [lastCall, ''],
     at: first('request', 'Close the ticket.'),
     kind: 'missing',
-    summary: new RegExp(`^the program ended, but the tape goes on with ${posts}$`),
+    summary: new RegExp(`^the program ended, but the tape continues with ${posts}$`),
   },
   {
     title: 'another result',
     edit: ['return { draft }', 'return { draft: 7 }'],
     at: first('end'),
     kind: 'result',
-    summary: /^the run came to another end$/,
+    summary: /^the run ended differently$/,
   },
   {
     title: 'an error instead of a result',
     edit: ['return { draft }', `throw new RangeError('no refund')`],
     at: first('end'),
     kind: 'result',
-    summary: /^the run came to another end$/,
+    summary: /^the run ended differently$/,
     mismatch: { field: 'error', recorded: undefined, current: 'no refund' },
   },
 ]
@@ -223,7 +223,7 @@ const programControls: readonly (Control & { readonly file?: string })[] = [
     edit: ['exitCode = 4', 'exitCode = 5'],
     at: first('end'),
     kind: 'result',
-    summary: /^the run came to another end$/,
+    summary: /^the run ended differently$/,
     mismatch: { field: 'exit code', recorded: 4, current: 5 },
   },
   {
@@ -232,7 +232,7 @@ const programControls: readonly (Control & { readonly file?: string })[] = [
     edit: ['console.log(draft)', ''],
     at: afterLastAnswer,
     kind: 'missing',
-    summary: /^the program ended, but the tape goes on with a write to stdout$/,
+    summary: /^the program ended, but the tape continues with a write to stdout$/,
   },
 ]
 

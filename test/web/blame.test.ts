@@ -199,7 +199,7 @@ describe('without findings', () => {
   test('the page says what to type, and shows them as soon as there are some', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const page = await open('fresh', '?list=blame', { permissions })
-    await panel(page).getByText('No blame search was made for this run.').waitFor()
+    await panel(page).getByText('No search for causes was made for this run.').waitFor()
     await panel(page).getByRole('button', { name: 'Copy the command' }).click()
     await page.getByText('Copied').waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('npx retake blame fresh')
@@ -245,7 +245,7 @@ describe('a report', () => {
     const page = await openOfflinePage()
     await page.goto(reportUrl(file, 'broken', '?list=blame'))
     await panel(page)
-      .getByText(/^This report has no blame search\./)
+      .getByText(/^This report has no search for causes\./)
       .waitFor()
     await panel(page).getByText('npx retake blame broken').waitFor()
   })

@@ -39,7 +39,7 @@ test('a person signs in, after a mistake, and gets to the page that was asked fo
   expect(await page.getByText('private-run').count()).toBe(0)
   await page.getByLabel('Password').fill('something else')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('alert').getByText('This is not the password.').waitFor()
+  await page.getByRole('alert').getByText('Wrong password.').waitFor()
   await page.getByLabel('Password').fill(password)
   await page.keyboard.press('Enter')
   await page.getByText('Hello yourself').first().waitFor()

@@ -1,7 +1,7 @@
 /**
  * For `node --import retake/preload`: installs Retake before the program and its packages load, so
- * that functions they copy are captured, whatever they import first. With `RETAKE_REPLAY=<run>`
- * the program is replayed from that run, whoever started it.
+ * that functions they copy are captured. With `RETAKE_REPLAY=<run>` the program is replayed from
+ * that run, however it was started.
  */
 import { install } from '@retake/engine'
 

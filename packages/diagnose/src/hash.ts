@@ -1,7 +1,4 @@
-/**
- * A 53-bit number that represents a text, to distinguish texts quickly.
- * Not for security: nobody's tape is trusted because of it.
- */
+/** A 53-bit hash of a text, to distinguish texts quickly. Not for security: no tape is trusted because of it. */
 export const hashText = (text: string): number => {
   let high = 0xdeadbeef
   let low = 0x41c6ce57

@@ -6,11 +6,11 @@ export const memberPath = (path: string, key: string): string => {
   return path === '' ? key : `${path}.${key}`
 }
 
-/** Path inside a text that is JSON itself, such as the arguments of a tool call. */
+/** Path inside a text that is JSON, such as the arguments of a tool call. */
 export const innerPath = (path: string, inner: string): string =>
   path === '' ? inner : `${path} » ${inner}`
 
-/** Value of a text that is an object or an array of JSON; `undefined` for any other text. */
+/** The object or array in a JSON text; `undefined` for any other text. */
 export const parsedText = (text: string): JsonRecord | readonly unknown[] | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   try {
@@ -20,14 +20,14 @@ export const parsedText = (text: string): JsonRecord | readonly unknown[] | unde
   }
 }
 
-/** Any value as JSON, so that two can be compared: a Map is a list of pairs, bytes are their text or base64. */
+/** Any value as comparable JSON: a Map becomes a list of pairs, bytes become text or base64. */
 export const asJson = (value: unknown): unknown =>
   value === undefined ? undefined : wireAsJson(toWire(value))
 
 /** The same for a wire value. */
 export const wireAsJson = (wire: unknown): unknown => withText(plainJson(wire))
 
-/** Bytes that hold text are read as such: what a program printed, mostly. */
+/** Decodes bytes that contain text, such as printed output. */
 const withText = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withText)
   if (!isRecord(value)) return value

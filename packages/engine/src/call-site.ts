@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { natives } from './natives.js'
 import { engineRoot } from './package-root.js'
 
-/** This package, as stacks name it: by URL, or by path when source maps are on. */
+/** This package as stacks name it: by URL, or by path if source maps are on. */
 export const OWN_PREFIXES = [engineRoot.href, fileURLToPath(engineRoot)]
 
 /** Declares a package as a part of Retake: its frames are not the agent's. */
@@ -13,22 +13,21 @@ export function addOwnPackage(root: URL): void {
 
 const FRAME = /\(?((?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()]*?):(\d+):(\d+)\)?$/
 
-/** Most calls come straight from the agent; only those inside a library look further. */
+/** Most calls come directly from the agent; only those inside a library need a deeper look. */
 const NEAR_FRAMES = 6
 const ALL_FRAMES = 40
-/** The last call came from deep inside a library, as the next one probably does. */
+/** True if the last call came from deep inside a library, as the next one probably will. */
 let wasDeep = false
 
-/** How this Node prints a stack, unless a program or a loader with source maps prints its own. */
+/** Node's own formatting of stacks, unless a program or a loader with source maps replaces it. */
 const nativePrepare = Reflect.get(Error, 'prepareStackTrace')
 /** A test runner may have put its own there before this was loaded. */
 const isNodesOwn =
   nativePrepare === undefined || String(nativePrepare).includes('internalPrepareStackTrace')
 
 /**
- * Where in the agent's code we are, as `path:line:column`; the nearest frame
- * outside Retake, Node and node_modules, following awaits. Undefined when the
- * whole stack is library code.
+ * Current line of the agent's code, as `path:line:column`: the nearest frame outside Retake, Node
+ * and node_modules, following awaits. Undefined if the whole stack is library code.
  */
 export function callSite(callee: Function = callSite): string | undefined {
   if (!wasDeep && isPlain()) {
@@ -48,11 +47,11 @@ export function siteField(): { readonly site?: string } {
 }
 
 /**
- * Finds the call site of an operation a little later, through the promise that `resolve`
- * belongs to. An async function that returns a promise without `await` is linked to it in a
- * later microtask; until then its callers are missing from the stack. If the agent is
- * not on that stack either, the site is that of the `Origin`, if there is one. The agent
- * cannot see this: nothing of its own is awaited or reordered.
+ * Finds the call site of an operation a little later, through the promise that `resolve` belongs
+ * to. An async function that returns a promise without `await` is linked to it in a later
+ * microtask; until then its callers are missing from the stack. If the agent is not on that stack
+ * either, the site is that of the `Origin`, if there is one. The agent cannot notice: none of its
+ * own promises are awaited or reordered.
  */
 export function findSiteLater(
   resolve: (value: never) => void,
@@ -70,9 +69,9 @@ export function findSiteLater(
 }
 
 /**
- * The call of a package by the agent, for work that the package starts without awaiting it:
- * the stack of that work ends inside the package. Only known for work that runs from a timer
- * without delay, or that listens to an abort signal which the package made for it.
+ * The agent's call of a package, for work that the package starts without awaiting it: the stack of
+ * that work ends inside the package. Only known for work that runs from a timer without delay, or
+ * that listens to an abort signal that the package created for it.
  */
 class Origin {
   /** Reading a stack takes longer than capturing it, and most are never read. */
@@ -105,7 +104,7 @@ export function callerFromHere<T>(callee: Function, makeTimer: () => T): T {
   return origin.site === undefined ? makeTimer() : origins.run(origin, makeTimer)
 }
 
-/** Signals of packages, until the turn ends: one that lives on may serve other calls of the agent. */
+/** Signals of packages, until the turn ends: a longer-lived one may serve other calls of the agent. */
 const signalOrigins = new Map<AbortSignal, Origin>()
 const SIGNALS_MAX = 1000
 
@@ -139,11 +138,11 @@ function capture(depth: number, callee: Function): Stack {
   return target
 }
 
-/** False where a stack must be read as it is printed: source maps are applied only there. */
+/** False if a stack must be read as printed, because source maps are applied only there. */
 const isPlain = (): boolean =>
   isNodesOwn && Error.prepareStackTrace === nativePrepare && !process.sourceMapsEnabled
 
-/** Looks at frames one by one: printing all of them takes longer than a whole exchange may. */
+/** Inspects frames one by one: printing all of them takes longer than a whole exchange. */
 function framesOf(target: Stack): readonly Frame[] {
   if (!isPlain()) return printedFrames(String(target.stack))
   Error.prepareStackTrace = asFrames
@@ -186,7 +185,7 @@ function pathOf(frame: Frame): string | undefined {
 
 const paths = new Map<string, string | undefined>()
 
-/** Path of a file of the agent; undefined for Node's, Retake's and installed packages' files. */
+/** Path of a file of the agent; undefined for files of Node, Retake and installed packages. */
 function agentPath(file: string): string | undefined {
   if (paths.has(file)) return paths.get(file)
   const isAgents = isForeign(file) && !isPackage(file)
@@ -202,7 +201,7 @@ const isForeign = (file: string): boolean =>
 
 const isPackage = (file: string): boolean => /[/\\]node_modules[/\\]/.test(file) && isForeign(file)
 
-/** Files with ever new names, like modules loaded with a query, must not fill the memory. */
+/** Files with ever new names, such as modules loaded with a query, must not fill the memory. */
 const PATHS_MAX = 10_000
 
 /** True if one of the nearest `depth` callers is part of `module`, for example `node:internal/modules`. */
@@ -225,9 +224,9 @@ export function calledByNode(): boolean {
   return nearest?.startsWith('node:') === true
 }
 
-/** Frames between a patched function and what asks for its caller. */
+/** Frames between a patched function and the check of its caller. */
 const OWN_FRAMES = 4
-/** Built-in functions such as `Object.keys` have frames of their own, without a file. */
+/** Built-in functions such as `Object.keys` have their own frames, without a file. */
 const CALLER_FRAMES = 4
 
 /** Files of the nearest frames that have one. */
@@ -247,9 +246,8 @@ const filesOf = (_error: unknown, frames: readonly NodeJS.CallSite[]): string[] 
 let runner: RegExp | undefined
 
 /**
- * Names the files of the test runner this process belongs to. It measures how
- * long the agent's modules take to load, on the agent's own stack; those looks
- * at the clock are not the agent's.
+ * Declares the files of the test runner that this process belongs to. It measures how long the
+ * agent's modules take to load, on the agent's stack; these clock reads are not the agent's.
  */
 export function ignoreRunner(files: RegExp): void {
   runner = files

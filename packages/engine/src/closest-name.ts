@@ -1,4 +1,4 @@
-/** The name a person most likely meant, if one is close enough. Case does not count. */
+/** The most similar name, if one is close enough. Ignores case. */
 export function closestName(typed: string, names: readonly string[]): string | undefined {
   const lower = typed.toLowerCase()
   const distanceTo = (name: string): number =>
@@ -12,7 +12,7 @@ export function closestName(typed: string, names: readonly string[]): string | u
     : undefined
 }
 
-/** How many letters must be added, removed, changed or swapped with their neighbour. */
+/** Number of letters to add, remove, change or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -4,7 +4,7 @@ import { KnownValues } from '@retake/tape/format'
 export interface CompressionOptions {
   /** Content encoding, if it is known; gzip and zlib are also recognised by their first bytes. */
   readonly encoding?: string | undefined
-  /** The result is as long as the bytes: something else has counted them. */
+  /** True if the result must have the length of the bytes, because something else has counted them. */
   readonly isSameLength: boolean
 }
 
@@ -12,24 +12,24 @@ export const NOT_COMPRESSED: CompressionOptions = { isSameLength: false, encodin
 
 type Packing = 'gzip' | 'deflate' | 'br'
 
-/** A piece of some bytes that is compressed on its own. */
+/** A part of some bytes that is compressed separately. */
 interface Packed {
   readonly packing: Packing
-  /** Positions of its bytes; HTTP/1.1 puts lengths of chunks between them. */
+  /** Positions of its bytes; HTTP/1.1 puts chunk lengths between them. */
   readonly ranges: readonly (readonly [start: number, end: number])[]
   /** The head of the HTTP/1.1 answer that it is the body of, if that is here, too. */
   readonly head?: string
 }
 
-/** Larger contents are not unpacked: the program waits for it. */
+/** Larger contents are not unpacked, because the program waits for it. */
 const UNPACKED_MAX = 8 << 20
-/** Larger contents are compressed less well: the best takes seconds for a few megabytes. */
+/** Larger contents are compressed less: the best compression takes seconds for a few megabytes. */
 const BEST_BROTLI_MAX = 64 << 10
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08])
 const HEADER_MAX = 16_384
 const HEAD_END = '\r\n\r\n'
 
-/** A cheap test: most bytes are not unpacked. */
+/** A cheap test, because most bytes are not compressed. */
 export function mayBeCompressed(bytes: Buffer, { encoding }: CompressionOptions): boolean {
   if (encoding === 'identity') return false
   return (
@@ -41,10 +41,10 @@ export function mayBeCompressed(bytes: Buffer, { encoding }: CompressionOptions)
 }
 
 /**
- * Masks what is compressed: unpacked, masked, packed again. Returns `bytes` if nothing has
- * changed. What a program compresses is packed without compressing, since the result of
- * compressing depends on the level and the version of zlib; a replay that compresses
- * placeholders comes to the same bytes.
+ * Masks compressed content: unpacks, masks and packs it again. Returns `bytes` if nothing has
+ * changed. Content that a program compresses is packed without compression, because the result of
+ * compression depends on the level and the version of zlib; a replay that compresses placeholders
+ * then has the same bytes.
  *
  * Not promised: content that arrives in several pieces is not unpacked; see `StreamMask`.
  */
@@ -71,7 +71,8 @@ export function maskCompressed(
     const repacked = packInto(masked, packed.packing, unpacked.used)
     if (repacked === undefined && packed.head !== undefined)
       return reframed(current, packed, smallest(masked, packed.packing), rest)
-    // Nothing of what does not fit is shown. A replay stops there: the client cannot unpack it.
+    // If it does not fit, nothing of it is stored. A replay stops there, because the client cannot
+    // unpack it.
     const fitting = repacked ?? Buffer.alloc(unpacked.used)
     current = written(current, packed, Buffer.concat([fitting, rest]))
   }
@@ -80,7 +81,7 @@ export function maskCompressed(
 
 const REST: CompressionOptions = { isSameLength: false }
 
-/** Encoded or not: a replay that has placeholders encodes them as the program encoded the secrets. */
+/** Encoded or not: a replay with placeholders encodes them as the program encoded the secrets. */
 function hasPlaceholder(content: Buffer): boolean {
   const text = content.toString('latin1')
   return placeholders.replace(text) !== text
@@ -148,7 +149,7 @@ function written(bytes: Buffer, { ranges }: Packed, content: Buffer): Buffer {
   return copy
 }
 
-/** The answer with another body, and the length that goes with it. */
+/** The answer with another body and the matching length. */
 function reframed(
   bytes: Buffer,
   { head = '', ranges }: Packed,
@@ -163,7 +164,7 @@ function reframed(
   return Buffer.concat([Buffer.from(lengths + HEAD_END, 'latin1'), ...parts])
 }
 
-/** Undefined if it is not what it looks like, not whole, or too large. */
+/** Undefined if it is not what it looks like, incomplete, or too large. */
 function unpack(bytes: Buffer, packing: Packing): { content: Buffer; used: number } | undefined {
   const header = packing === 'gzip' ? gzipHeaderBytes(bytes) : 0
   try {
@@ -195,13 +196,13 @@ type Unpack = (
   options: zlib.ZlibOptions,
 ) => { buffer: Buffer; engine: { bytesWritten: number } }
 const UNPACK = {
-  // Without its header: `gunzip` takes what follows the end for another member, and fails.
+  // Without its header: `gunzip` treats bytes after the end as another member, and fails.
   gzip: zlib.inflateRawSync,
   deflate: zlib.inflateSync,
   br: zlib.brotliDecompressSync,
 } as unknown as Readonly<Record<Packing, Unpack>>
 
-/** The same bytes in every version of Node. */
+/** Gives the same bytes in every version of Node. */
 function pack(content: Buffer, packing: Packing): Buffer {
   if (packing === 'gzip') return zlib.gzipSync(content, { level: 0 })
   if (packing === 'deflate') return zlib.deflateSync(content, { level: 0 })
@@ -213,8 +214,8 @@ function pack(content: Buffer, packing: Packing): Buffer {
 }
 
 /**
- * Packed in exactly so many bytes, if they are enough. Mostly they are: placeholders compress better
- * than secrets. Decoders ignore what follows the end.
+ * Packs into exactly `length` bytes, if they are enough. Usually they are: placeholders compress
+ * better than secrets. Decoders ignore bytes after the end.
  */
 function packInto(content: Buffer, packing: Packing, length: number): Buffer | undefined {
   const packed = smallest(content, packing)

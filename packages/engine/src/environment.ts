@@ -4,18 +4,18 @@ import { proofOf } from './machine-key.js'
 import { natives } from './natives.js'
 import { isSecretVariable, maskVariable, variablesChanged, type SecretMask } from './secrets.js'
 
-/** Variables as a program sees them. Values it sets itself are neither recorded nor served. */
+/** Variables as a program sees them. Values that it sets itself are neither recorded nor served. */
 export interface Environment {
   get(name: string): string | undefined
   names(): readonly string[]
   set(name: string, value: string): void
   delete(name: string): void
-  /** Current values, not counted as reads: for Node itself, which copies all to each child. */
+  /** Current values, not counted as reads: for Node itself, which copies all of them to each child. */
   peek(name: string): string | undefined
   peekNames(): readonly string[]
   /** True if it was read or set before, so that another read is not recorded. */
   knows(name: string): boolean
-  /** Placeholders that the program may have used as a password; none if it has the real one. */
+  /** Placeholders that the program may have used as a password; empty if it has the real one. */
   possiblePasswords(): Iterable<string>
 }
 
@@ -46,7 +46,7 @@ interface RecordedEnvironmentOptions {
 /** Records each variable when it is first read. */
 export class RecordedEnvironment implements Environment {
   readonly #values = new Map<string, string | undefined>()
-  /** Values of a served part, which the live part keeps. */
+  /** Values of a served part, which stay in the live part. */
   readonly #pinned = new Map<string, string | undefined>()
   readonly #from: Pick<Environment, 'get' | 'names' | 'set' | 'delete'>
   #isListed = false
@@ -149,21 +149,27 @@ interface ServedEnvironmentOptions {
   readonly find: (name: string) => EnvironmentRead | undefined
   /** The names that are set, in order, once the program lists them. */
   readonly names: () => readonly string[]
-  /** The part after the tape is live: what the tape does not have comes from this process, and secrets do. */
+  /**
+   * True if the part after the tape is live: then variables that are not on the tape, and secrets,
+   * come from this process.
+   */
   readonly isContinued: boolean
-  /** The environment of this process was prepared for the run: it holds what was recorded, and what was changed. */
+  /**
+   * True if the environment of this process was prepared for the run: it has the recorded and the
+   * changed values.
+   */
   readonly isPrepared: boolean
 }
 
 /**
- * Serves the recorded reads; every other variable is unset. A secret is a
- * placeholder, unless this process has the very value that was recorded.
+ * Serves the recorded reads; every other variable is unset. A secret is a placeholder, unless this
+ * process has the recorded value.
  */
 export class ServedEnvironment implements Environment {
-  /** Written by the program; undefined when it deleted the variable. */
+  /** Set by the program; undefined if it deleted the variable. */
   readonly ownValues = new Map<string, string | undefined>()
   readonly given = new Map<string, string | undefined>()
-  /** Read in the served part although the tape does not have them. */
+  /** Variables that were read in the served part although the tape does not have them. */
   readonly unrecorded: string[] = []
   /** Secrets for which only the placeholder was available. */
   readonly placeholders: string[] = []
@@ -277,16 +283,16 @@ export function environmentFrom(
 const isOwn = (name: string): boolean => name.startsWith('RETAKE_')
 
 /**
- * Variables that Node and libraries look at before any code of the program runs, or that
- * Node reads by itself. They are put back when a process run is replayed; all others are
- * on the tape only where the program read them.
+ * Variables that Node and libraries read before any code of the program runs, or that Node reads
+ * itself. They are restored when a process run is replayed; all others are on the tape where the
+ * program read them.
  */
 const SURROUNDINGS =
   /^(?:TZ|LANG|LANGUAGE|LC_\w+|NODE_\w+|FORCE_COLOR|NO_COLOR|CLICOLOR\w*|COLORTERM|TERM|COLUMNS|LINES|CI|TMUX|UV_THREADPOOL_SIZE|SSL_CERT_(?:FILE|DIR)|OPENSSL_CONF|(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/
 
 /**
- * Variables that make a program load code. They come from the run record, which trust in a
- * run covers, or from this machine; never from what the tape says the program read.
+ * Variables that make a program load code. They come from the run record, which trust in a run
+ * covers, or from this machine; never from the reads on the tape.
  */
 const LOADS_CODE =
   /^(?:NODE_OPTIONS|NODE_PATH|NODE_REPL_EXTERNAL_MODULE|LD_\w+|DYLD_\w+|OPENSSL_(?:CONF|ENGINES|MODULES)|BASH_ENV|ENV|PYTHON(?:STARTUP|PATH|HOME)|RUBY(?:OPT|LIB)|PERL5(?:OPT|LIB|DB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|GIT_(?:SSH|SSH_COMMAND|EXEC_PATH|EXTERNAL_DIFF|CONFIG_\w+))$/i

@@ -44,7 +44,7 @@ export const reason = (cause: unknown): string =>
 const SHOWN_MISMATCHES = 3
 const SHOWN_LENGTH = 300
 
-/** The difference itself, where it begins: `-` the tape, `+` the program. */
+/** An excerpt around the first differing character: `-` the tape, `+` the program. */
 function mismatchLines({ field, recorded, current }: Mismatch): string[] {
   const [before, now] = [recorded, current].map(shownValue)
   const from = Math.max(0, sameLength(before ?? '', now ?? '') - 40)
@@ -68,7 +68,7 @@ function sameLength(a: string, b: string): number {
   return at
 }
 
-/** Replay found the first point where the program does something else than the tape says. */
+/** The first point where the program does something other than the tape says. */
 export class ReplayDiverged extends RetakeError {
   override readonly name = 'ReplayDiverged'
   constructor(
@@ -94,18 +94,18 @@ export const errors = errorTable({
   ],
   LIVE_REQUEST_REFUSED: (what: string) => [
     `The run would send a live request: ${what}.`,
-    'Its plan does not allow that.',
-    'Allow it, or change the agent so that it makes the recorded request.',
+    'This run may not send new requests.',
+    'Allow live requests, or change the agent so that it makes the recorded request.',
   ],
   RUN_IMPORTED: (id: string, from: string) => [
     `Run ${id} cannot be run again.`,
-    `It was imported (${from}): it has what was reported about a run, not what the program needs to repeat it.`,
-    'Read it with `retake show`, `diff` or `ui`, make a test of it with `retake test`, or record the program itself with `retake record`.',
+    `It was imported (${from}). A trace describes a run, but does not contain what a program needs to repeat it.`,
+    'Read it with `retake show`, `diff` or `ui`, write a test from it with `retake test`, or record the program with `retake record`.',
   ],
   RUN_INSIDE_RUN: () => [
     'record() or replay() was called inside another run.',
     'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
-    'Start the inner run outside, or let the outer recording include it.',
+    'Start the inner run outside, or remove the inner call: the outer run records everything.',
   ],
   UNINSTALL_DURING_RUN: () => [
     'uninstall() was called while a run is active.',
@@ -130,24 +130,24 @@ export const errors = errorTable({
   ],
   RECORD_INPUT_INVALID: (path: string, what: string) => [
     `The input of record() cannot be stored: ${path === '' ? 'it' : `\`${path}\``} is a ${what}.`,
-    'A replay calls the agent with the stored input, so it must survive being stored.',
-    'Pass data only: for a request of a server its parsed body and what else the agent needs.',
+    'A replay calls the agent with the stored input.',
+    'Pass only data. In a server, pass the parsed body instead of the request object.',
   ],
   ENTRY_NOT_LOADED: (file: string, cause: unknown) => [
     `The module ${file} of the recorded agent cannot be loaded.`,
     `It says: ${reason(cause)}`,
-    'Put the agent into a module that can be imported by itself, without starting a server or connecting to a database.',
+    'Move the agent to a module that can be imported on its own, without starting a server or connecting to a database.',
     { cause },
   ],
   ENTRY_NOT_A_FUNCTION: (file: string, name: string, exported: readonly string[]) => [
     `The module ${file} has no function \`${name}\`.`,
     exported.length === 0 ? 'It exports nothing.' : `It exports ${exported.join(', ')}.`,
-    'Export the agent under the name that the `entry` of record() has.',
+    'Export the agent under the name that `entry` of record() gives.',
   ],
   RUNS_FOLDER_NOT_WRITABLE: (folder: string, cause: unknown) => [
     `The folder ${folder} cannot be written to.`,
     `The system said: ${reason(cause)}.`,
-    'Give yourself write permission, or choose another folder with `dir` (`--dir` on the command line).',
+    'Check its permissions, or choose another folder with `dir` (`--dir` on the command line).',
     { cause },
   ],
   NOT_ON_TAPE: (what: string) => [
@@ -156,8 +156,8 @@ export const errors = errorTable({
     'Use strict mode to stop at the first difference, or record again.',
   ],
   RUN_COMPLETE: (id: string) => [
-    `Run ${id} reached its end; there is nothing to resume.`,
-    'A run can be resumed when it was killed, or ended with an error.',
+    `Run ${id} is complete; there is nothing to resume.`,
+    'Only a run that was killed or ended with an error can be resumed.',
     'To try something else from one of its steps, fork it; to run changed code, use `retake rerun`.',
   ],
   NO_SUCH_STEP: (run: string, label: string, count: number, status?: string) => [
@@ -170,9 +170,9 @@ export const errors = errorTable({
       : `\`retake show ${run}\` lists them.`,
   ],
   STEP_NOT_RECORDED: (run: string, label: string, sent: { step: string; path: string }) => [
-    `Step ${label} of run ${run} was not recorded itself.`,
-    'The tool is not wrapped by tool(), so only the result that the model got in the next request is known.',
-    `Change it there: retake fork ${run} --at ${sent.step} --request '${sent.path}="…"'.`,
+    `The call of step ${label} of run ${run} is not on the tape.`,
+    'The tool is not wrapped in tool(), so only the result that the model got in the next request is known.',
+    `Change the result in that request: retake fork ${run} --at ${sent.step} --request '${sent.path}="…"'.`,
   ],
   CHANGE_DOES_NOT_FIT: (what: string, why: string) => [
     `${what} cannot be changed in this way.`,
@@ -185,19 +185,19 @@ export const errors = errorTable({
     'Use either --request, or --set and --response.',
   ],
   NO_OVERLAY: (folder: string) => [
-    `There are no files of a branch in ${folder}.`,
-    'Only forks and reruns have files of their own, until they are discarded.',
+    `${folder} has no files of a branch.`,
+    'Only forks and reruns have their own files, and only until you discard them.',
     '`retake branches <run>` shows the branches of a run; other runs write to your disk.',
   ],
   STEP_IN_DOUBT: (what: string) => [
     `It is not known whether ${what} took effect.`,
-    'It was sent before the run was killed, and its answer is not on the tape.',
+    'It was sent, but the run was killed before its answer was recorded.',
     'Resume the run with `--in-doubt retry` to repeat it, or with `--in-doubt skip` to give the agent an error instead.',
   ],
   STEP_SKIPPED: (what: string) => [
     `Retake did not repeat ${what}.`,
     'It may have taken effect before the run was killed, and the run was resumed with `--in-doubt skip`.',
-    'Check the other side, or resume with `--in-doubt retry`.',
+    'Check whether it took effect. To repeat it, resume with `--in-doubt retry`.',
   ],
   ANSWER_LOST: () => [
     'The answer is not on the tape.',
@@ -217,7 +217,7 @@ export const errors = errorTable({
   SIMULATOR_UNUSABLE: (file: string, cause: unknown) => [
     `The simulator ${file} cannot be used.`,
     `${reason(cause)}.`,
-    'A simulator is a module: export default (step) => ({ payload: … }). One in TypeScript needs an agent in TypeScript.',
+    'A simulator is a module: export default (step) => ({ payload: … }). A TypeScript simulator needs a TypeScript agent.',
     { cause },
   ],
   SIMULATOR_FAILED: (step: string, cause: unknown) => [
@@ -227,20 +227,20 @@ export const errors = errorTable({
     { cause },
   ],
   FREE_ANSWER_UNUSABLE: (step: string, cause: unknown) => [
-    `The given value cannot be an answer to ${step}.`,
+    `The value is not a valid answer to ${step}.`,
     reason(cause),
-    'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
+    'Give `{ payload }` with the parsed answer, as in `retake show --json`, or `{ error }` with a message.',
     { cause },
   ],
   EFFECT_BLOCKED: (step: string) => [
-    `${step} may not really run in a fork, and no recording has its answer.`,
-    'It may have effects outside, and the agent made this call with other arguments than in any recorded run.',
+    `${step} may not really run in a fork, and no recording has an answer to it.`,
+    'It may have side effects, and no recorded run made this call with the same arguments.',
     'Allow it with --live-tools, or give its answer with --free or --simulator.',
   ],
   NOT_IN_RECORDING: (what: string) => [
     `${what} is not in the recording.`,
     'Every step of this fork is pinned, so nothing is sent live.',
-    'Leave a step free, so that the fork may send requests.',
+    'Leave a step free to allow live requests.',
   ],
   BOUNDARY_NOT_REPLAYABLE: (name: string) => [
     `${name} was reached during replay.`,
@@ -264,7 +264,7 @@ export const errors = errorTable({
   ],
   SESSION_MISSING: (cause: unknown) => [
     'The Retake preload was started without a session.',
-    'It reads its task from RETAKE_SESSION, which is unset or not JSON.',
+    'The preload reads its task from RETAKE_SESSION, which is unset or not JSON.',
     'Start agents with `retake record` or `retake replay`.',
     { cause },
   ],
@@ -280,23 +280,23 @@ export const errors = errorTable({
     count === 0
       ? 'It has no answers.'
       : `${count === 1 ? 'Its only answer has' : `All its ${count} answers have`} been given.`,
-    'Add an answer for this request, or find out why the agent makes one more request.',
+    'Add an answer for this request, or find out why the agent makes an extra request.',
   ],
   SCRIPT_NO_ANSWER_FITS: (left: number, lastMessage: string) => [
-    `No answer of the script fits a request whose last message is "${lastMessage}".`,
-    `${left === 1 ? 'One answer is' : `${left} answers are`} left; each is reserved for other requests by its \`when\`.`,
-    'Add an answer for this request, or change a condition.',
+    `No scripted answer matches a request with the last message "${lastMessage}".`,
+    `${left === 1 ? 'One answer is' : `${left} answers are`} left, but no \`when\` condition matches this request.`,
+    'Add an answer for this request, or change a `when` condition.',
   ],
   MODEL_SERVER_PORT: (port: number, cause: unknown) => [
     `The model server cannot listen on port ${port}.`,
     `The system said: ${reason(cause)}.`,
-    'Choose another port, or none to use any free port.',
+    'Choose another port, or omit it to use any free port.',
     { cause },
   ],
   MODEL_SERVER_NO_ENDPOINT: (method: string, path: string) => [
     `The model server has no endpoint ${method} ${path}.`,
     'It implements the model APIs that `retake docs testing` lists.',
-    'Check the base URL of the client: `env` of the server has the right values.',
+    'Check the base URL of the client. `env` of the server has the correct values.',
   ],
   MODEL_SERVER_BAD_REQUEST: (path: string) => [
     `The body of the request to ${path} is not a JSON object.`,
@@ -308,7 +308,7 @@ export const errors = errorTable({
   STEP_NOT_REACHED: (run: string, step: string, why: string) => [
     `The replay of run ${run} ended before step ${step}.`,
     why,
-    `See what is different with \`retake replay ${run}\`, and go back to the code that was recorded.`,
+    `Run \`retake replay ${run}\` to see the difference, and check out the recorded code.`,
   ],
   NOT_AT_A_STEP: (where: string) => [
     `There is nothing to inspect at the ${where} of the run.`,
@@ -323,24 +323,24 @@ export const errors = errorTable({
   PROBE_GONE: (during: string) => [
     'The inspected process has ended.',
     `It ended or was killed before it could answer ${during}.`,
-    'Look again; if it happens again, run `retake replay` to see how the run ends.',
+    'Try again. If it fails again, run `retake replay` to see how the run ends.',
   ],
 
   // The proxy
   UPSTREAM_INVALID: (text: string) => [
     `"${text}" is not the address of a provider.`,
-    'It must be a URL, with a name before it if there are several.',
+    'An upstream is a URL. If there are several, each needs a name.',
     'For example: --upstream openai=https://api.openai.com.',
   ],
   UPSTREAM_TWICE: (name: string) => [
     `There are two upstreams called "${name}".`,
-    'The name is the first part of the path that leads to it.',
-    'Give each its own: --upstream first=https://… --upstream second=https://….',
+    'The proxy selects an upstream by the first part of the path, which is its name.',
+    'Give each a different name: --upstream first=https://… --upstream second=https://….',
   ],
   PROXY_PORT_TAKEN: (port: number, cause: unknown) => [
     `The proxy cannot listen on port ${port}.`,
     `The system said: ${reason(cause)}.`,
-    'Choose another one with --port; 0 uses any free port.',
+    'Choose another port with --port; 0 uses any free port.',
     { cause },
   ],
   PROXY_NO_ROUTE: (
@@ -355,37 +355,37 @@ export const errors = errorTable({
   PROXY_MISS: (request: string, why: string) => [
     `The tape has no answer to ${request}.`,
     why,
-    'Ignore what differs from run to run with --matcher, or record again.',
+    'Ignore values that change from run to run with --matcher, or record again.',
   ],
   PROXY_ANSWER_CUT_OFF: (request: string) => [
     `The tape has no answer to ${request}.`,
-    'The recording was cut off before it arrived.',
+    'The recording was cut off before the answer arrived.',
     'Record again.',
   ],
   PROXY_BAD_REQUEST: (said: string) => [
-    'The proxy does not understand this request.',
-    `It was read as HTTP/1.1: ${said}.`,
+    'The proxy cannot parse this request.',
+    `It is not valid HTTP/1.1: ${said}.`,
     'Check the client; nothing was sent to a provider.',
   ],
   PROXY_NO_TUNNEL: (what: string) => [
     `The proxy does not open ${what}.`,
-    'It takes the place of the provider: traffic in a tunnel can be neither recorded nor replayed.',
+    'It cannot read this traffic, so it can neither record nor replay it.',
     'Set the base URL of the SDK to the proxy; do not use it as HTTPS_PROXY.',
   ],
   PROXY_BODY_TOO_LARGE: (bytesMax: number) => [
     `The body of the request is larger than ${bytesMax} bytes.`,
-    'It must be on the tape before it is sent, so it is buffered in memory.',
-    'Send less in one request; nothing was sent to the provider.',
+    'The body is buffered in memory, because it must be on the tape before it is sent.',
+    'Send a smaller request. Nothing was sent to the provider.',
   ],
   PROXY_NOT_RECORDING: (said: string) => [
     'The request was not sent, because it cannot be recorded.',
     `The tape cannot be written: ${said}`,
-    'Free space on the disk and start again.',
+    'Free disk space and start again.',
   ],
   UPSTREAM_FAILED: (said: string) => [
     'The provider gave no answer.',
     `The connection failed: ${said}.`,
-    'Check that the address is right and the provider can be reached.',
+    'Check the address, and that the provider can be reached.',
   ],
   UNKNOWN_MATCHER: (name: string, names: readonly string[]) => [
     `There is no matcher "${name}".`,
@@ -412,5 +412,5 @@ export const answerNotOnTape = (divergence: Divergence): ReplayDiverged =>
   new ReplayDiverged(divergence, {
     code: 'ANSWER_NOT_ON_TAPE',
     what: `The tape has no answer: ${divergence.summary}.`,
-    fix: "Pass `otherwise: 'live'` to answerFrom() to send what the tape does not hold, or make the same request as in the recording.",
+    fix: "Make the recorded request, or pass `otherwise: 'live'` to answerFrom() to send requests that are not on the tape.",
   })

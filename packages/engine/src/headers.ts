@@ -4,13 +4,13 @@ import type { Session } from './sessions/session.js'
 /** Never stored: their values are replaced. */
 const SECRET_HEADERS = new Set(['cookie', 'set-cookie', 'x-amz-security-token', 'x-csrf-token'])
 
-/** Gateways have names of their own for a key: `x-portkey-api-key`, `cf-aig-authorization`, `helicone-auth`. */
+/** Gateways have their own names for a key: `x-portkey-api-key`, `cf-aig-authorization`, `helicone-auth`. */
 const SECRET_HEADER =
   /^(?:.+[-_])?(?:authorization|api[-_]?key|subscription-key|(?:auth|access)-token)$|-auth$/
 
 /**
- * Stored but not compared: they name the host, the moment, the attempt or the
- * connection, not what is asked. Every other header counts.
+ * Stored but not compared: they describe the host, the moment, the attempt or the connection, not
+ * the request. Every other header counts.
  */
 const VOLATILE =
   /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|x-amz-content-sha256|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
@@ -53,7 +53,7 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
     .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
 }
 
-/** Content encoding of a request: it says how to read the body. */
+/** Content encoding of a request, needed to read the body. */
 export const encodingOf = (event: NewEvent): string | undefined =>
   event.type === 'request'
     ? event.headers.find(([name]) => name === 'content-encoding')?.[1]
@@ -62,7 +62,7 @@ export const encodingOf = (event: NewEvent): string | undefined =>
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
 
-/** A query of plain names without one of a secret need not be taken apart. */
+/** A query of plain names without that of a secret need not be parsed. */
 const PLAIN_QUERY = /^[^?@%+]*\?[^@%+]*$/
 const NAMES_SECRET = /[?&](key|api|access|token|auth|sig|x-amz)/i
 
@@ -95,7 +95,7 @@ const maskQuery = (path: string): string =>
     SECRET_QUERY.test(name) ? `${mark}${name}=${HIDDEN}` : pair,
   )
 
-/** Keys in the query of a URL. Signatures, which are different every time, are none. */
+/** Keys in the query of a URL. Signatures, which differ every time, do not count. */
 export const keysInQuery = (url: URL): string[] =>
   [...url.searchParams]
     .filter(([name]) => SECRET_QUERY.test(name) && !SIGNED.test(name))

@@ -21,10 +21,10 @@ const KEY_BYTES = 32
 const keys = new Map<string, Buffer | undefined>()
 
 /**
- * Proves later, on this machine only, that a variable has the value it has now, or without
- * a name that a file has the content it has now. The proof
- * is safe on a tape: without the key, which never leaves the user's state folder, it
- * cannot be used to try values. Undefined without a key, as in a read-only home directory.
+ * Proves later, on this machine only, that a variable still has its current value, or without a
+ * name that a file has its current content. The proof is safe on a tape: without the key, which
+ * never leaves the user's state folder, it cannot be used to test guesses. Undefined without a key,
+ * for example in a read-only home directory.
  */
 export function proofOf(
   name: string,
@@ -58,7 +58,7 @@ function readKey(file: string): Buffer | undefined {
   }
 }
 
-/** Linked atomically, so that two processes that each create a key end up with the same one. */
+/** Linked atomically, so that two processes that create a key concurrently end up with the same one. */
 function createKey(file: string): Buffer | undefined {
   const temporary = `${file}.${natives.randomBytes(6).toString('hex')}`
   try {

@@ -2,8 +2,8 @@ import crypto from 'node:crypto'
 import timers from 'node:timers'
 
 /**
- * The functions of this Node as they were before any patch. Retake's own code
- * uses these, never the globals, so that it can never record itself.
+ * The functions of this Node before any patch. Retake's own code uses these, never the globals, so
+ * that it can never record itself.
  */
 export const natives = {
   /** The real environment: reading it is not recorded. */
@@ -35,7 +35,7 @@ const stdWrite = {
   stderr: (bytes: Uint8Array) => process.stderr.write(bytes),
 }
 
-/** Remembers how to write to the real streams once the output boundary shadows them. */
+/** Remembers how to write to the real streams once the output boundary replaces them. */
 export function registerNativeOutput(
   stream: 'stdout' | 'stderr',
   write: (bytes: Uint8Array) => boolean,

@@ -1,6 +1,6 @@
 /**
- * Loaded by `node --import` before the agent: opens the session that the command
- * line asks for and makes the whole process one run.
+ * Loaded by `node --import` before the agent: opens the session that the command line requests and
+ * makes the whole process one run.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -77,7 +77,7 @@ function takePreloads(): readonly Preload[] | undefined {
   return modules
 }
 
-/** As Node does before a program: required modules first, names resolved from the working directory. */
+/** Like Node before a program: required modules first, names resolved from the working directory. */
 async function loadPreloads(modules: readonly Preload[]): Promise<void> {
   const base = path.join(process.cwd(), 'preload.mjs')
   const required = modules.filter(({ how }) => how === 'require')

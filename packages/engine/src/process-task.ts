@@ -9,18 +9,18 @@ import type { OrderOptions, Swap } from './player/turns.js'
 import type { ContinuePlan, LiveReport, SettledDoubt, PinnedReport } from './player/plan.js'
 
 /**
- * Task of an agent process, which the command line passes in the variable
- * `RETAKE_SESSION` and removed from the environment before agent code runs. One that
- * is too long for a variable lies in a file; the variable has `@` and its path.
+ * Task of an agent process, passed by the command line in the variable `RETAKE_SESSION` and removed
+ * from the environment before agent code runs. A task that is too long for a variable is in a file;
+ * the variable has `@` and its path.
  */
 export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & CommonTask
 
 export interface CommonTask {
-  /** How many of Node's own flags, counted from the last, were added by Retake. */
+  /** Number of Node flags, counted from the last, that Retake added. */
   readonly flagCount: number
-  /** Packages whose native add-on only computes, beside those that Retake knows. */
+  /** Packages whose native add-on only computes, in addition to those that Retake knows. */
   readonly pureAddons?: readonly string[]
-  /** File that remembers runs as trusted; the one that is recorded is added to it. */
+  /** File with trusted runs; the recorded run is added to it. */
   readonly trustedRuns?: string
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
@@ -46,7 +46,7 @@ export interface RecordTask {
   readonly entry: string
   readonly args: readonly string[]
   readonly tags?: readonly string[]
-  /** File for the `CallSites`, when they are wanted. */
+  /** File for the `CallSites`, if needed. */
   readonly sites?: string
   /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
   readonly databases?: string
@@ -55,15 +55,15 @@ export interface RecordTask {
   readonly strict?: boolean
   /** `machine` unless set. */
   readonly durability?: Durability
-  /** The seal is signed, and receipts can disclose single steps. */
+  /** True if the seal is signed, and receipts can disclose single steps. */
   readonly sign?: boolean
-  /** Programs that the run starts with Node are recorded on tapes of their own. */
+  /** True if Node programs that the run starts are recorded on their own tapes. */
   readonly recordsChildren?: boolean
   /** Set for such a program. */
   readonly startedBy?: RunDetails['startedBy']
 }
 
-/** Where in the agent's code values were drawn and timers armed, with how often. */
+/** Lines of the agent's code where values were drawn and timers started, with counts. */
 export type CallSites = readonly {
   /** Kind of the draw or timer, or name of the work. */
   readonly name: string
@@ -80,9 +80,9 @@ export interface ReplayTask {
   readonly compares?: 'everything' | 'requests'
   /** File for the `ReplayReport`. */
   readonly report: string
-  /** The report has the call site of each drawn value, which is not on the tape. */
+  /** True if the report has the call site of each drawn value, which is not on the tape. */
   readonly reportsDrawSites?: boolean
-  /** The process is inspected: it waits for instructions how far to go. */
+  /** Set if the process is inspected: it waits for instructions. */
   readonly inspect?: InspectTask
   /** Set if the program is in another folder than when it was recorded. */
   readonly root?: MovedRoot
@@ -112,30 +112,30 @@ export interface ContinueReport {
   /** Number of events that were served. */
   readonly position: number
   readonly isLive: boolean
-  /** The mismatch at which it went live, if that is why. */
+  /** The mismatch at which it went live, if that is the reason. */
   readonly left?: unknown
-  /** Set when the part that had to be served did not match: nothing was recorded. */
+  /** Set if the part that had to be served did not match: nothing was recorded. */
   readonly divergences: readonly unknown[]
   readonly served: number
   readonly reexecuted: number
   readonly settled: readonly SettledDoubt[]
-  /** Set where steps were held at what was recorded. */
+  /** Set if steps were pinned. */
   readonly pinned?: PinnedReport | undefined
-  /** Set where the plan has rules for live requests. */
+  /** Set if the plan has rules for live requests. */
   readonly live?: LiveReport | undefined
-  /** From opening the tape to going live, or to the end when it never did. */
+  /** From opening the tape to going live, or to the end if it never did. */
   readonly servedMs: number
   readonly wallMs: number
   readonly exitCode: number
 }
 
-/** A recorded run once more, with its own answers in another order. */
+/** Repeats a recorded run with its own answers in another order. */
 export interface ChaosTask {
   readonly mode: 'chaos'
   /** The recorded run. */
   readonly source: string
   readonly order: OrderOptions
-  /** Tape for what happens. */
+  /** Tape of the new run. */
   readonly tape: string
   readonly id: string
   readonly name: string
@@ -146,11 +146,11 @@ export interface ChaosTask {
 /** Report of a process that got its answers in another order. */
 export interface ChaosReport {
   readonly exitCode: number
-  /** Set when it asked for something that is not on the tape: it was stopped there. */
+  /** Set if it made a request that is not on the tape: it was stopped there. */
   readonly divergences: readonly unknown[]
-  /** How often the next delivery was chosen. */
+  /** Number of choices of the next delivery. */
   readonly picks: number
-  /** The choices that went against the recorded order. */
+  /** The choices that differ from the recorded order. */
   readonly swaps: readonly Swap[]
   /** Recorded requests that this run did not make, by event. */
   readonly unasked: readonly { readonly seq: number; readonly what: string }[]
@@ -166,18 +166,21 @@ export interface ReplayReport {
   readonly position: number
   readonly served: number
   readonly reexecuted: number
-  /** Attempts to reach the outside, by kind; none was let through, and there should be none. */
+  /** Attempts to reach the outside, by kind; all were blocked, and there should be none. */
   readonly contacts: Readonly<Record<string, number>>
   readonly divergences: readonly unknown[]
   readonly wallMs: number
-  /** The tape ended before the program did, because the recording was cut off. */
+  /** True if the tape ended before the program did, because the recording was cut off. */
   readonly cutOff: boolean
   readonly exitCode: number
-  /** Variables and files the program read and got a placeholder for: the recorded secret is not there. */
+  /**
+   * Variables and files for which the program got a placeholder, because the recorded secret is not
+   * available.
+   */
   readonly placeholders?: readonly string[]
-  /** By event, where in the agent's code each value was drawn; those of libraries are missing. */
+  /** Call site of each drawn value, by event; those of libraries are missing. */
   readonly drawSites?: Readonly<Record<number, string>>
-  /** How the program itself ended; missing when the replay stopped it. */
+  /** How the program itself ended; missing if the replay stopped it. */
   readonly end?: { readonly exitCode: number; readonly error?: RecordedError }
 }
 

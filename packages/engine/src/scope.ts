@@ -3,10 +3,9 @@ import type { BoundaryCheck } from './hook/boundary-check.js'
 import type { Session } from './sessions/session.js'
 
 /**
- * Which run a call belongs to. The store is a session inside `record()` and
- * `replay()`, `null` inside Retake's own work, and `undefined` elsewhere,
- * where a whole-process run (the command line) may still own the call. What a
- * tool does is not recorded either, but it knows whose tool it is.
+ * The run that a call belongs to. The store is a session inside `record()` and `replay()`, `null`
+ * inside Retake's own work, and `undefined` elsewhere, where a whole-process run (the command line)
+ * may still own the call. The work of a tool is not recorded either, but its owner is known.
  */
 const storage = new AsyncLocalStorage<Session | ToolWork | null>()
 
@@ -14,7 +13,7 @@ class ToolWork {
   constructor(
     readonly session: Session,
     readonly check: BoundaryCheck | undefined,
-    /** A run that was begun inside the tool: its work is recorded, and checked all the same. */
+    /** A run that was started inside the tool: its work is recorded, and still checked. */
     readonly run?: Session,
   ) {}
 }
@@ -24,7 +23,7 @@ let hasChecks = false
 let processSession: Session | undefined
 let openSessions = 0
 
-/** The session a boundary call belongs to, or undefined: then the native function answers. */
+/** The session of a boundary call; if undefined, the native function answers. */
 export function currentSession(): Session | undefined {
   if (openSessions === 0) return undefined
   const store = storage.getStore()
@@ -42,15 +41,14 @@ const runOf = (store: Session | ToolWork | null): Session | undefined =>
   store instanceof ToolWork ? store.run : (store ?? undefined)
 
 /**
- * Work that a recorded run leaves behind continues natively. A run that a tape answers
- * never reaches the outside, not even after its end: its session still answers.
+ * Work that outlives a recorded run continues natively. A run that a tape answers never reaches the
+ * outside, not even after its end: its session still answers.
  */
 const isReleased = (session: Session): boolean => session.closed && session.remote === 'live'
 
 /**
- * True if something that Node works on was started by the code of a run, or by Retake for it.
- * For Node 20, where the store of an `AsyncLocalStorage` is a property of each resource; true
- * where it is not.
+ * True if a resource of Node was created by the code of a run, or by Retake for it. For Node 20,
+ * where the store of an `AsyncLocalStorage` is a property of each resource; always true elsewhere.
  */
 export function isOfARun(resource: object): boolean {
   const { kResourceStore: key } = storage as unknown as { readonly kResourceStore?: symbol }
@@ -59,7 +57,7 @@ export function isOfARun(resource: object): boolean {
   return store === null || (store === undefined ? processSession : runOf(store)) !== undefined
 }
 
-/** The run that a call belongs to although it is not recorded: it is made by a tool, or the run has ended. */
+/** The run of a call that is not recorded: a tool makes it, or the run has ended. */
 export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()
   if (store instanceof ToolWork && store.run === undefined) return store.session
@@ -73,23 +71,23 @@ export function currentProcessRun(): Session | undefined {
   return session === processSession ? session : undefined
 }
 
-/** True in Retake's own work. */
+/** True inside Retake's own work. */
 export const isOwnWork = (): boolean => storage.getStore() === null
 
 /** Runs Retake's own work: nothing it touches is recorded. */
 export function outsideRuns<T>(work: () => T): T {
-  // In Node 20 the first use of a storage makes every promise of the process slower from then on.
+  // In Node 20, the first use of a storage makes every later promise of the process slower.
   if (openSessions === 0 && storage.getStore() === undefined) return work()
   return storage.run(null, work)
 }
 
-/** Runs the work of a tool of this run. Boundaries consult `check` first; unless given, that of the caller. */
+/** Runs the work of a tool of this run. Boundaries consult `check` first; by default that of the caller. */
 export function insideTool<T>(session: Session, work: () => T, check = currentCheck()): T {
   if (check !== undefined) hasChecks = true
   return storage.run(new ToolWork(session, check), work)
 }
 
-/** The check that a boundary has to consult; usually none. */
+/** The check that a boundary must consult; usually undefined. */
 export function currentCheck(): BoundaryCheck | undefined {
   if (!hasChecks) return undefined
   const store = storage.getStore()
@@ -97,8 +95,8 @@ export function currentCheck(): BoundaryCheck | undefined {
 }
 
 /**
- * Binds work that is done elsewhere to the check of here: a connection that is recorded by a
- * run inside a checked tool is opened outside of that run.
+ * Binds work that is done elsewhere to the current check: a connection that a run inside a checked
+ * tool records is opened outside of that run.
  */
 export function bindCheck(): <T>(work: () => T) => T {
   const store = hasChecks ? storage.getStore() : undefined
@@ -123,7 +121,7 @@ export function insideRun<T>(session: Session, work: () => T): T {
     : storage.run(session, work)
 }
 
-/** Makes `session` the owner of every call in the process that has no nearer run; none when undefined. */
+/** Makes `session` the owner of every call in the process that has no nearer run; undefined removes it. */
 export function adoptProcess(session: Session | undefined): void {
   processSession = session
 }
@@ -138,7 +136,7 @@ export function sessionOpened(session: Session): void {
   active.add(session)
 }
 
-/** A run that a tape answers continues to be answered after its end: see `currentSession`. */
+/** A run that a tape answers is still answered after its end: see `currentSession`. */
 export function sessionClosed(session: Session, remote: Session['remote']): void {
   if (remote === 'live') openSessions -= 1
   if (session.closed) active.delete(session)

@@ -14,22 +14,21 @@ import { encodingOf } from './headers.js'
 import type { MovedRoot } from './process-task.js'
 
 /**
- * Keeps secret values off the tape. A secret is replaced by a placeholder that
- * names it; a replayed process gets that placeholder as the variable's value,
- * so what it sends still matches what was stored, byte for byte. Secrets that are
- * recognisable by their text are also replaced, wherever they come from. What a program makes of
- * a secret (base64, hex, escapes, gzip) becomes what it would have made of the placeholder.
+ * Keeps secret values off the tape. A secret is replaced by a placeholder that names it. A replayed
+ * process gets the placeholder as the variable's value, so its requests still match the stored ones
+ * byte for byte. Secrets that are recognisable by their text are also replaced, wherever they come
+ * from. An encoded secret (base64, hex, escapes, gzip) becomes the encoded placeholder.
  *
- * Not promised: one of fewer than eight characters is hidden as the value of
- * its variable only: replacing every `1234` would damage unrelated text.
+ * Not promised: a secret of fewer than eight characters is only hidden as the value of its
+ * variable: replacing every `1234` would damage unrelated text.
  */
 export class SecretMask {
-  /** Those of this run. */
+  /** Secrets of this run. */
   readonly #own = new KnownValues()
-  /** Those of the variables of this process, which all runs share. */
+  /** Secrets in the variables of this process, shared by all runs. */
   #shared: KnownValues | undefined
   readonly #streams = new Map<string, StreamMask>()
-  /** Short texts, such as headers and addresses, are often the same: those without a secret are remembered. */
+  /** Cache of short texts without a secret, such as headers and addresses, which are often the same. */
   #harmless = new Set<string>()
   readonly #isEncodedFound: boolean
   #learned = 0
@@ -62,13 +61,13 @@ export class SecretMask {
     this.onHidden?.(value, placeholder)
   }
 
-  /** The same for personal data, which may be as short as a name: such a value is hidden as a word only. */
+  /** The same for personal data, which may be as short as a name: such a value is only hidden as a whole word. */
   hideWordAs(value: string, pseudonym: string): void {
     this.#own.setWord(value, pseudonym)
     this.#harmless = new Set()
   }
 
-  /** Hides the values that a served part of the same run hides, behind the same placeholders. */
+  /** Hides the secrets of a served part of the same run, behind the same placeholders. */
   takeOver(served: SecretMask): void {
     const shared = new Map(this.#shared?.entries())
     for (const [value, placeholder] of served.#known())
@@ -77,12 +76,12 @@ export class SecretMask {
       this.#streams.set(name, stream.continuedBy(this.#pieceMask(name)))
   }
 
-  /** Like `add`, for one that may be known by another name, or be a placeholder already: then it keeps it. */
+  /** Like `add`, but a value that already has a placeholder, or is one, keeps it. */
   learn(name: string, value: string): void {
     if (this.#withoutKnown(value) === value && !value.includes(HIDDEN)) this.add(name, value)
   }
 
-  /** Secrets that a child process is handed in its environment, `NAME=value` each. */
+  /** Registers secrets in the environment of a child process, given as `NAME=value`. */
   learnEnvironment(pairs: readonly string[]): void {
     for (const pair of pairs) {
       const at = pair.indexOf('=')
@@ -91,14 +90,14 @@ export class SecretMask {
     }
   }
 
-  /** Hides a value that has no name, like a cookie's, behind as many `x`. */
+  /** Hides a value without a name, such as a cookie, behind `x` of the same length. */
   hide(value: string): void {
     if (value.length < SHORTEST_SECRET) return
     const placeholder = 'x'.repeat(value.length)
     if (value !== placeholder) this.hideAs(value, placeholder)
   }
 
-  /** Not a secret, but the same work: a replay in another folder names its paths as the recording did. */
+  /** Not a secret, but the same work: a replay in another folder uses the recorded paths. */
   nameAsRecorded({ recorded, current }: MovedRoot): void {
     const url = (folder: string): string => pathToFileURL(folder).href
     const pairs = [
@@ -108,14 +107,14 @@ export class SecretMask {
     for (const [value, placeholder] of pairs) this.hideAs(value, placeholder)
   }
 
-  /** The variables of this process, which are looked through again only when they may have changed. */
+  /** The variables of this process, which are only checked again if they may have changed. */
   addProcessEnvironment(): void {
     const nowMs = natives.performanceNow()
     const ageMs = nowMs - processSecrets.readAtMs
     if (!processSecrets.isRead || ageMs < 0 || ageMs > VARIABLES_FRESH_MS) {
       const mask = new SecretMask()
       mask.addEnvironment(natives.env)
-      // The same values need not be prepared for searching again.
+      // Prepared values are reused.
       const known = processSecrets.prepared
       if (known === undefined || !isSameValues(known.#own, mask.#own))
         processSecrets.prepared = mask
@@ -174,14 +173,14 @@ export class SecretMask {
     return masked
   }
 
-  /** A value of this run goes before the same one of the process. */
+  /** Values of this run come before equal ones of the process. */
   #known(): Map<string, string> {
     return new Map([...(this.#shared?.entries() ?? []), ...this.#own.entries()])
   }
 
   /**
-   * A text of a tape with the secrets of this process in it. A placeholder that could
-   * stand for two of them stays: nobody shall be told the secret of another.
+   * A text of a tape with the secrets of this process inserted. A placeholder that could mean two
+   * secrets stays: no secret may be disclosed in place of another.
    */
   reveal(text: string): string {
     if (!text.includes(HIDDEN)) return text
@@ -196,10 +195,10 @@ export class SecretMask {
     return revealed
   }
 
-  /** The body of an event as it is on the tape; pieces of a stream must come in order. */
+  /** The body of an event as stored on the tape; pieces of a stream must come in order. */
   body(event: NewEvent, bytes: Uint8Array): Uint8Array {
     if (event.type === 'output') return this.#streamed(event.stream, bytes)
-    // Bytes are pieces of a stream, messages are whole.
+    // Bytes are pieces of a stream, messages are complete.
     if (event.type === 'write' && event.as === undefined)
       return this.#streamed(`input ${event.op}`, bytes)
     if (event.type === 'deliver') {
@@ -212,7 +211,7 @@ export class SecretMask {
     return this.bytes(bytes, encodingOf(event))
   }
 
-  /** A value as it may be shown after its name, which says what it is. */
+  /** A value as it may be shown after its name. */
   named(name: string, value: string): string {
     const before = `${name}: `
     return this.#isEncodedFound ? this.text(before + value).slice(before.length) : this.text(value)
@@ -227,15 +226,15 @@ export class SecretMask {
   }
 
   /**
-   * Bytes that the program made, as they are on the tape. Returns the same object if they
-   * contain no secret. Compressed bytes with a secret get a form that does not depend on how
-   * they were compressed.
+   * Bytes that the program made, as stored on the tape. Returns the same object if they contain no
+   * secret. Compressed bytes with a secret get a form that does not depend on how they were
+   * compressed.
    */
   bytes(bytes: Uint8Array, encoding?: string): Uint8Array {
     return this.#maskedBytes(bytes, encoding ? { encoding, isSameLength: false } : REPACKED)
   }
 
-  /** The same for bytes that the program gets: also compressed, they are as many as before. */
+  /** The same for bytes that the program receives: their length does not change, even if compressed. */
   #answer(bytes: Uint8Array): Uint8Array {
     return this.#maskedBytes(bytes, { isSameLength: true })
   }
@@ -265,7 +264,7 @@ export class SecretMask {
       )
       if (unpacked !== given) current = given = unpacked
     }
-    // As latin1 every byte is one character, so that bytes that are not text stay what they are.
+    // In latin1 every byte is one character, so that bytes that are not text stay unchanged.
     if (this.#isEncodedFound) {
       const text = given.toString('latin1')
       const masked = this.#redacted(text, compression)
@@ -290,7 +289,7 @@ const REPACKED: CompressionOptions = { isSameLength: false }
 /** How `toWire` of the tape writes a Buffer or another array of bytes. */
 const WIRE_BYTES =
   /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]{8,}=*)(?=")/g
-/** Limit of the values that are learned from names in bodies; where there are more, they are not secrets. */
+/** Limit of the values learned from names in bodies; if there are more, they are not secrets. */
 const LEARNED_MAX = 512
 
 function isSameValues(one: KnownValues, other: KnownValues): boolean {
@@ -301,7 +300,7 @@ function isSameValues(one: KnownValues, other: KnownValues): boolean {
   return true
 }
 
-/** Code that took `process.env` before Retake was loaded, and native code, change it unseen. */
+/** Code that copied `process.env` before Retake was loaded, and native code, change it unnoticed. */
 const VARIABLES_FRESH_MS = 1000
 const processSecrets: { isRead: boolean; prepared: SecretMask | undefined; readAtMs: number } = {
   isRead: false,
@@ -320,10 +319,9 @@ const HIDDEN = 'retake-hidden'
 export const PLACEHOLDER = /retake-h[\w.-]*|x{8,}/g
 
 /**
- * Placeholder for a secret variable, on the tape and in a replayed environment.
- * It keeps the shape that programs check: a URL stays a URL, JSON stays JSON, a
- * short prefix like `sk-` stays. It also keeps the length, so that what counts
- * the bytes around it, like HTTP, still comes out right.
+ * Placeholder for a secret variable, on the tape and in a replayed environment. It preserves the
+ * shape that programs check: a URL stays a URL, JSON stays JSON, a short prefix like `sk-` stays.
+ * It also preserves the length, so that lengths in protocols such as HTTP stay correct.
  */
 export function placeholderFor(name: string, value: string): string {
   const hidden = `retake-hidden-${name}`
@@ -340,8 +338,8 @@ export function placeholderFor(name: string, value: string): string {
 }
 
 /**
- * `hidden`, as long as the secret in bytes. Characters that JSON or a URL would escape stay where
- * they are, so that it is as long as the secret there, too.
+ * `hidden`, with the length of the secret in bytes. Characters that JSON or a URL would escape stay
+ * in place, so that the escaped lengths are equal too.
  */
 function fit(hidden: string, secret: string): string {
   const length = Buffer.byteLength(secret)
@@ -358,7 +356,7 @@ function fit(hidden: string, secret: string): string {
 /** Words, and escapes, which stay. */
 const WORDS = /\\.|[\w.-]+/g
 
-/** Undefined if the part does not occur in the text as it is. */
+/** Undefined if the part does not occur unchanged in the text. */
 function hidePart(text: string, part: string, hidden: string): string | undefined {
   if (part === '') return text
   return text.includes(part) ? text.replaceAll(part, fit(hidden, part)) : undefined
@@ -391,8 +389,8 @@ const SETTING_VALUE =
   /^(?:true|false|yes|no|on|off|none|null|undefined|default|auto|always|never|enabled|disabled|required|optional|development|production|staging|localhost|basic|bearer|digest|oauth2?|anonymous)$/i
 
 /**
- * By the name of its variable, or by the value itself: an address with a password, a known
- * shape of key, a private key, or a long text that looks random.
+ * By the name of its variable, or by the value itself: an address with a password, a known shape of
+ * key, a private key, or a long text that looks random.
  */
 export const containsSecret = (name: string, value: string): boolean =>
   (looksSecret(name) && !SETTING_VALUE.test(value)) ||
@@ -402,7 +400,10 @@ export const containsSecret = (name: string, value: string): boolean =>
 
 const verdicts = new Map<string, { readonly value: string; readonly isSecret: boolean }>()
 
-/** `containsSecret` for a variable of this process: every run looks at all of them, and they hardly change. */
+/**
+ * `containsSecret` for a variable of this process, cached: every run checks all of them, and they
+ * hardly change.
+ */
 export function isSecretVariable(name: string, value: string): boolean {
   const known = verdicts.get(name)
   if (known?.value === value) return known.isSecret
@@ -411,7 +412,7 @@ export function isSecretVariable(name: string, value: string): boolean {
   return isSecret
 }
 
-/** Variables that hold a digest, a version or an id, which look random and are not secret. */
+/** Variables with a digest, a version or an id, which look random and are not secret. */
 const DIGEST_NAME =
   /(?:^|_)(?:sha\d*|hash|digest|checksum|commit|revision|rev|ref|version|build|uuid|id)$|^npm_/i
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
@@ -442,7 +443,7 @@ function bitsPerCharacter(text: string): number {
   return bits
 }
 
-/** The environment as it may be recorded: secret values replaced by placeholders. */
+/** The environment to record: secret values are replaced by placeholders. */
 export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const masked: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
@@ -467,7 +468,10 @@ export function secretsOfEnvFile(text: string): { name: string; value: string }[
   return found
 }
 
-/** Texts in a JSON file whose names look secret, or are those of headers with a key. It may contain comments. */
+/**
+ * Texts in a JSON file whose names look secret, or are those of headers with a key. The file may
+ * contain comments.
+ */
 export function secretsOfJsonFile(text: string): { name: string; value: string }[] {
   const found: { name: string; value: string }[] = []
   for (const [, name = '', value = ''] of text.matchAll(/"([^"\\]+)"\s*:\s*"([^"\\]+)"/g))

@@ -4,21 +4,21 @@ import type { SecretMask } from './secrets.js'
 
 interface ServedFilesOptions {
   readonly secrets: SecretMask
-  /** The part after the tape is live, and works with the secrets that the files hold today. */
+  /** True if the part after the tape is live, and uses today's secrets in the files. */
   readonly isContinued: boolean
 }
 
 /** A file that was read: its name, and its current content on disk. */
 export interface ReadAgain {
   readonly title: string
-  /** Changes nothing, and makes the secrets in the content known. Undefined when it cannot be read. */
+  /** Changes nothing, and registers the secrets in the content. Undefined if it cannot be read. */
   readonly content: () => Uint8Array | undefined
 }
 
 /**
- * Gives a served run the secrets that its files hold. The tape has placeholders in place of
- * them, which cannot sign anything. The real content stays in memory: it is masked
- * like the recorded one wherever it is compared or shown.
+ * Gives a served run the secrets in its files. The tape has placeholders instead, which cannot sign
+ * anything. The real content stays in memory: it is masked like the recorded one wherever it is
+ * compared or shown.
  */
 export class ServedFiles {
   /** Files for which the program got placeholders. */
@@ -26,7 +26,7 @@ export class ServedFiles {
 
   constructor(readonly options: ServedFilesOptions) {}
 
-  /** The content on disk instead of the recorded one, if they differ only by placeholders. */
+  /** The content on disk instead of the recorded one, if they differ only in placeholders. */
   reveal({ title, content }: ReadAgain, proof: string, recorded: Uint8Array): Uint8Array {
     const { secrets, isContinued } = this.options
     const own = content()
@@ -40,6 +40,6 @@ export class ServedFiles {
 
 const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
 
-/** The proof of an answer that has placeholders; undefined for any other. */
+/** The proof of an answer with placeholders; undefined for any other. */
 export const proofIn = (event: { readonly type: string }): string | undefined =>
   event.type === 'result' ? (event as ResultEvent).proof : undefined

@@ -1,18 +1,18 @@
-/** Masks a text, and one piece without the others; see `SecretMask`. */
+/** Masks a whole text, or a single piece; see `SecretMask`. */
 interface PieceMask {
   text(text: string): string
   piece(bytes: Uint8Array): Uint8Array
 }
 
 /**
- * Masks the pieces of a stream, such as the chunks of an answer or the output of a program. A secret
- * may be cut by the border of two pieces, or be spread over the events of a model's answer, each
- * with a few letters. The end of what came before is looked at again together with each
- * piece; what is hidden has the length of the secret, so its parts fall where they belong.
+ * Masks the pieces of a stream, such as the chunks of an answer or the output of a program. A
+ * secret may be split between two pieces, or spread over the events of a model's answer, each with
+ * a few letters. The end of the previous text is checked again together with each piece. A
+ * placeholder has the length of the secret, so its parts fall where they belong.
  *
- * A piece is written before the agent sees it and never waits for the next one. Not promised: of a secret
- * that is cut, up to seven characters at its start may stay, because nothing else shows that
- * a secret begins there.
+ * A piece is written before the agent sees it and never waits for the next one. Not promised: up to
+ * seven characters at the start of a split secret may stay, because nothing else shows that a
+ * secret begins there.
  */
 export class StreamMask {
   #previous = ''
@@ -45,13 +45,13 @@ export class StreamMask {
     if (previous === '') return masked
     const head = masked.slice(0, HEAD_MAX)
     const both = this.mask.text(previous + head)
-    // Another length, of an escaped secret: the parts of it are unknown.
+    // A different length, of an escaped secret: its parts are unknown.
     if (both.length !== previous.length + head.length) return masked
     const until = head.length === masked.length ? head.length : HEAD_MAX / 2
     return both.slice(previous.length, previous.length + until) + masked.slice(until)
   }
 
-  /** Texts of a model's answer, put together. */
+  /** Masks the texts of a model's answer together. */
   #acrossEvents(piece: string): string {
     if (!hasEvents(piece)) return piece
     const previous = this.#previousSaid
@@ -64,7 +64,7 @@ export class StreamMask {
   }
 }
 
-/** Masks the texts of a model's answer as one text. One that gets another length stays. */
+/** Masks the texts of a model's answer as one text. A text whose length would change stays unmasked. */
 export function maskSaid(piece: string, mask: (said: string) => string): string {
   const said = [...piece.matchAll(SAID)].map(({ 0: all, 1: text = '', index }) => {
     const end = index + all.length - 1
@@ -84,7 +84,7 @@ export function maskSaid(piece: string, mask: (said: string) => string): string 
   return result + piece.slice(from)
 }
 
-/** So much of a piece is looked at together with what came before it. */
+/** Number of characters of a piece that are checked together with the previous text. */
 const HEAD_MAX = 8192
 /** Names before a value. */
 const NAME_MAX = 80

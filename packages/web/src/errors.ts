@@ -25,7 +25,7 @@ export const notSignedIn = (): RefusedError =>
     401,
     'VIEWER_NOT_SIGNED_IN',
     'You are not signed in.',
-    'The viewer needs a key, and each start of `retake ui` makes a new one.',
+    'The address contains a key that changes each time `retake ui` starts.',
     'Open the address that `retake ui` printed in your terminal.',
   )
 
@@ -35,15 +35,15 @@ export const signInNeeded = (): RefusedError =>
     'VIEWER_SIGN_IN_NEEDED',
     'You are not signed in.',
     'This viewer is reachable over a network and needs a password.',
-    'Open its address and enter the password that it was started with.',
+    'Open its address and enter the password.',
   )
 
 export const wrongPassword = (): RefusedError =>
   new RefusedError(
     401,
     'VIEWER_WRONG_PASSWORD',
-    'This is not the password.',
-    'It was compared with the one that `retake ui` was started with.',
+    'Wrong password.',
+    'It is not the password that `retake ui` was started with.',
     'Try again, or get it from the person who started the viewer.',
   )
 
@@ -52,7 +52,7 @@ export const tooManyPasswords = (seconds: number): RefusedError =>
     429,
     'VIEWER_TOO_MANY_PASSWORDS',
     'Too many wrong passwords were tried.',
-    'Guessing is limited.',
+    'The number of attempts is limited.',
     `Wait ${seconds} seconds and try again.`,
   )
 
@@ -61,10 +61,10 @@ export const hostNotAllowed = (host: string | undefined): RefusedError =>
     421,
     'VIEWER_HOST_NOT_ALLOWED',
     host === undefined
-      ? 'The request names no host.'
+      ? 'The request has no Host header.'
       : `The viewer does not serve the host ${host.slice(0, 100)}.`,
     'Unknown host names are blocked to prevent DNS rebinding attacks.',
-    'Open the address that `retake ui` printed; allow another name with `--allow-host`.',
+    'Open the address that `retake ui` printed, or allow the name with `--allow-host`.',
   )
 
 export const originNotAllowed = (): RefusedError =>
@@ -72,7 +72,7 @@ export const originNotAllowed = (): RefusedError =>
     403,
     'VIEWER_ORIGIN_NOT_ALLOWED',
     'The request comes from another page.',
-    'Only pages of the viewer itself may use its server.',
+    'Only the viewer may call its server.',
     'Open the address that `retake ui` printed.',
   )
 
@@ -81,34 +81,34 @@ export const methodNotAllowed = (method: string): RefusedError =>
     405,
     'VIEWER_METHOD_NOT_ALLOWED',
     `The viewer does not answer ${method}.`,
-    'Preflight requests of other pages are refused.',
-    'Use GET, or POST, PUT, PATCH and DELETE where something changes.',
+    'It accepts GET, POST, PUT, PATCH and DELETE, and no preflight requests.',
+    'Use GET to read, and another of these methods to change something.',
   )
 
 export const changeNotMarked = (): RefusedError =>
   new RefusedError(
     403,
     'VIEWER_CHANGE_NOT_MARKED',
-    'The request would change something and is not marked.',
-    'Changes need the header `x-retake: 1`, which other pages cannot send.',
-    'Send the header.',
+    'The header `x-retake` is missing.',
+    'Requests that change something need it, because pages of other origins cannot send it.',
+    'Send the header `x-retake: 1`.',
   )
 
 export const bodyNotJson = (): RefusedError =>
   new RefusedError(
     415,
     'VIEWER_BODY_NOT_JSON',
-    'The body is not marked as JSON.',
-    'Forms and plain text can be sent by any page; JSON cannot.',
-    'Send JSON, with `content-type: application/json`.',
+    'The content type of the body is not JSON.',
+    'Any page can send forms and plain text; only the viewer can send JSON.',
+    'Send JSON with `content-type: application/json`.',
   )
 
 export const lengthMissing = (): RefusedError =>
   new RefusedError(
     411,
     'VIEWER_LENGTH_MISSING',
-    'The request does not say how long it is.',
-    'Bodies have a limit, which is checked before they are read.',
+    'The request has no `content-length`.',
+    'The size limit is checked before the body is read.',
     'Send `content-length`.',
   )
 
@@ -126,7 +126,7 @@ export const noSuchAddress = (address: string): RefusedError =>
     404,
     'VIEWER_NO_SUCH_ADDRESS',
     `There is nothing at ${address.slice(0, 200)}.`,
-    'The viewer has no such page, file or route.',
+    'The viewer has no page, file or route with this address.',
     'Start from the list of runs.',
   )
 
@@ -134,7 +134,7 @@ export const badRequest = (name: string, value: string): RefusedError =>
   new RefusedError(
     400,
     'VIEWER_BAD_QUESTION',
-    `"${value.slice(0, 60)}" cannot be the ${name}.`,
+    `"${value.slice(0, 60)}" is not a valid ${name}.`,
     'The address has an invalid parameter.',
     'Reload the page; if you wrote the address yourself, correct it.',
   )
@@ -153,6 +153,6 @@ export const nothingRunsHere = (): RefusedError =>
     405,
     'VIEWER_NOTHING_RUNS_HERE',
     'Runs are read-only here.',
-    'There is no program to run here.',
+    'Programs can only be started by `retake ui`.',
     'Open the run with `retake ui` in the folder of its agent.',
   )

@@ -127,7 +127,7 @@ export interface Start {
 
 export interface AgentOptions {
   readonly stdio: StdioOptions
-  /** Gets what the agent writes to stdout, when that is a pipe. */
+  /** Receives the agent's stdout if it is a pipe. */
   readonly onOutput?: ((chunk: Buffer) => void) | undefined
   /** Killed after this; without it an agent may run for ever. */
   readonly timeoutMs?: number | undefined
@@ -186,8 +186,8 @@ type OwnTask<T> = T extends ProcessTask
   : never
 
 /**
- * A process that runs an agent under Retake, and a temporary folder for what it reports.
- * `remove` the folder when it has ended.
+ * A process that runs an agent under Retake, and a temporary folder for its reports. `remove` the
+ * folder when it has ended.
  */
 export class TaskProcess {
   readonly #folder: string
@@ -313,11 +313,10 @@ function nodeCommand(
 }
 
 /**
- * A second guard below the engine, where Node has one: the replayed process may
- * read and compute, but write only its report, start nothing, and on newer
- * Nodes reach no network. Nodes that cannot allow the inspector under this guard
- * are looked into without it: the engine's own guard stays. A TypeScript loader of the
- * user's own may start its compiler.
+ * A second guard below the engine, if Node has one: the replayed process may read and compute, but
+ * only write its report, start nothing, and on newer versions of Node reach no network. Versions
+ * that cannot allow the inspector under this guard run without it when inspected; the engine's own
+ * guard stays. A TypeScript loader of the user may start its compiler.
  */
 function permissionFlags(writable: string, start: Start, isInspected = false): string[] {
   const known = process.allowedNodeEnvironmentFlags
@@ -338,8 +337,8 @@ function permissionFlags(writable: string, start: Start, isInspected = false): s
 }
 
 /**
- * A TypeScript loader of the user's own caches what it compiles where temporary files go. The
- * engine restores the recorded values of these variables before the agent starts.
+ * A user's TypeScript loader caches its output in the folder for temporary files. The engine
+ * restores the recorded values of these variables before the agent starts.
  */
 const loaderEnvironment = (writable: string, { nodeArgs, env }: Start): NodeJS.ProcessEnv =>
   hasTypeScriptLoader(nodeArgs, env) ? { TMPDIR: writable, TEMP: writable, TMP: writable } : {}
@@ -373,7 +372,7 @@ export function endOf(
   })
 }
 
-/** Ends a process when the signal says so; the answer gives that up. */
+/** Ends a process when the signal aborts; the returned function cancels that. */
 function stopWhen(stopped: AbortSignal | undefined, child: ChildProcess): () => void {
   let timer: NodeJS.Timeout | undefined
   const stop = (): void => {
@@ -389,9 +388,9 @@ function stopWhen(stopped: AbortSignal | undefined, child: ChildProcess): () => 
 }
 
 /**
- * Ctrl-C reaches the agent by itself, being of the same process group; a signal
- * sent to this process alone does not. Passed on only where the agent has not
- * ended by then, and never for a Ctrl-C typed in a terminal.
+ * Ctrl-C reaches the agent directly, because it is in the same process group; a signal sent only to
+ * this process does not. It is forwarded only if the agent has not ended by then, and never for a
+ * Ctrl-C typed in a terminal.
  */
 function forwardSignals(
   onSignal: (signal: NodeJS.Signals) => void,

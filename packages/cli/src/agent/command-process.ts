@@ -13,7 +13,7 @@ export interface CommandProcess {
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** A terminal is passed on as it is; bytes are written and the pipe closed. */
+  /** A terminal is passed through; bytes are written, and the pipe is closed. */
   readonly stdin: 'inherit' | Readable
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
   readonly onStart?: (pid: number | undefined) => void
@@ -21,7 +21,7 @@ export interface CommandProcess {
   readonly onSaid?: (bytes: Buffer) => void
 }
 
-/** Runs a command of any language to its end; what it writes is handed over as it comes. */
+/** Runs a command in any language to its end, and passes on its output as it arrives. */
 export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   const [file = '', ...args] = process.command
   const input = process.stdin === 'inherit' ? undefined : process.stdin

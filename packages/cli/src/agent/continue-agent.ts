@@ -113,7 +113,7 @@ export function continuedLines(
   ]
 }
 
-/** Labels of steps with a change that the branch did not come to. */
+/** Labels of steps with a change that the branch did not reach. */
 const unusedChanges = ({ pinned }: Continued, { details: { branch } }: Tape): string[] =>
   pinned === undefined
     ? []
@@ -265,7 +265,10 @@ export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>,
   readonly tape: string
 }
 
-/** Runs the recorded program again as the plan says. The recorded secrets are placeholders: the real ones come from here. */
+/**
+ * Runs the recorded program again according to the plan. The recorded secrets are placeholders; the
+ * real ones come from this environment.
+ */
 export async function continueAgent(
   tape: Tape,
   plan: ContinuePlan,

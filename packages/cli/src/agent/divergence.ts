@@ -45,7 +45,7 @@ export function notCapturedDetail(each: NotCaptured, width: number): string[] {
 /** `file:line` of a call site. */
 const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')
 
-/** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
+/** Everything about one divergence: location, event, difference, code, and what to do. */
 export function divergenceReport(
   tape: Tape,
   divergence: Divergence,
@@ -135,13 +135,13 @@ export function divergenceAdvice(
   // The sources of a command are unknown, so a change to them cannot be detected.
   if (tape.details.command !== undefined)
     return [
-      'The command did something else than when it was recorded.',
+      'The command behaves differently than when it was recorded.',
       ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
       'Not recorded for a command: clock, random values, files, connections outside the proxy.',
       ...(divergence.kind === 'different'
         ? ['--matcher names what may differ in a request: see `retake docs proxy`.']
         : []),
-      'If it is meant to differ, record again:',
+      'If the change is intended, record again:',
       again,
     ]
   const files = changedSources(tape, root).map(fromHere)
@@ -154,7 +154,7 @@ export function divergenceAdvice(
       again,
     ]
   return [
-    'The code is as recorded, so something is not captured.',
+    'The code is unchanged, so something is not captured.',
     ...(suspects.length === 0 ? lookFor(tape) : suspects.slice(0, SUSPECTS_MAX)),
   ]
 }
@@ -165,7 +165,7 @@ const lookFor = ({ details: { entry }, run: { scope } }: Tape): string[] =>
         'Earlier calls may have left state in the module: create it in the function.',
         'Wrap anything else that it depends on in tool().',
       ]
-    : [`\`retake doctor ${entry}\` looks for it.`]
+    : [`Run \`retake doctor ${entry}\` to find it.`]
 
 function suspectsOf(
   tape: Tape,

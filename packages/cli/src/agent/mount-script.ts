@@ -7,14 +7,13 @@ const KERNEL = ['/proc', '/sys', '/dev']
 const UNUSABLE = /[,:\\"\n]/
 
 /**
- * A shell script that makes a new root in which everything looks as it does outside and
- * every write goes to memory, then runs `last` in it. Needs the rights to
- * mount in a mount namespace of its own.
+ * A shell script that creates a new root in which everything looks as outside and every write goes
+ * to memory, then runs `last` in it. Needs permission to mount in its own mount namespace.
  *
- * Each folder of `/` gets an overlay of its own: in a user namespace the kernel
- * refuses one over a folder with mounts below it. Such a folder is entered if it
- * leads to one of `needed`, and read-only otherwise. Prints `open <folder>` to file
- * descriptor 3 for a folder whose writes cannot be redirected.
+ * Each folder of `/` gets its own overlay: in a user namespace the kernel refuses an overlay over a
+ * folder with mounts below it. Such a folder is entered if it leads to one of `needed`, and
+ * read-only otherwise. Prints `open <folder>` to file descriptor 3 for a folder whose writes cannot
+ * be redirected.
  */
 export function mountScript(
   folder: string,

@@ -31,12 +31,12 @@ export interface RecordingOptions {
   readonly strict?: boolean
   /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
   readonly databases?: string
-  /** Wants the call sites of values and timers, too. */
+  /** Also collects the call sites of values and timers. */
   readonly withSites?: boolean
   readonly tags?: readonly string[]
   /** Path of the tape, whose name is the id of the run; a new name in the store unless set. */
   readonly out?: string
-  /** Programs that the agent starts with Node are recorded on tapes of their own. */
+  /** Records Node programs that the agent starts on their own tapes. */
   readonly recordsChildren?: boolean
   /** Kind of crash that the tape survives while it is written; `machine` unless set. */
   readonly durability?: Durability

@@ -240,7 +240,7 @@ function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): v
       kind: 'boundary',
       name: `file ${file}`,
       text: 'the command wrote it, and its files are not recorded; restore it before a replay if the command reads it',
-      consequence: 'replay starts with it as this run left it',
+      consequence: 'a replay starts with the file as this run left it',
     })
 }
 

@@ -53,7 +53,7 @@ export function replayReceipt(
   ]
 }
 
-/** How much was compared, and what it took. */
+/** How much was compared, and how long it took. */
 function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {
   const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
   return [
@@ -64,7 +64,7 @@ function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed
   ]
 }
 
-/** The run was killed: what it had begun by then may or may not have had its effect. */
+/** The run was killed: operations in progress may or may not have had their effect. */
 function cutOffLines(tape: Tape, { paint }: Look): string[] {
   const { exit, recordedSteps } = viewRun(tape)
   const inDoubt = recordedSteps.filter(({ state }) => state === 'in doubt')
@@ -84,11 +84,14 @@ export interface ReplayOptions extends Partial<AgentOptions> {
   /** Reports where in the agent's code each value was drawn. */
   readonly reportsDrawSites?: boolean
   readonly nodeArgs?: readonly string[]
-  /** Replays in a copy of the recorded folder; what is reported names the recorded one. Default: this checkout, if the folder is gone. */
+  /**
+   * Replays in a copy of the recorded folder; reports name the recorded one. Default: this
+   * checkout, if the folder is gone.
+   */
   readonly root?: MovedRoot
   /** Starts this file in place of the recorded program. */
   readonly entry?: string | undefined
-  /** Descriptor of the pipe through which the process is looked into. */
+  /** Descriptor of the pipe through which the process is inspected. */
   readonly inspectFd?: number
 }
 

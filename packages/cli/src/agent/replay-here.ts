@@ -11,12 +11,12 @@ import { lookOf } from '../terminal/terminal.js'
 import { replayReceipt } from './replay-agent.js'
 import { movedHere } from './source-code.js'
 
-/** Package managers start programs and are not what was recorded. */
+/** Package managers start programs and are not the recorded program. */
 const LAUNCHER = /[\\/](?:npm|npx|pnpm|yarn|corepack)[\\/]/
 
 /**
- * Serves this process from a run, as `RETAKE_REPLAY=<run>` asks, and prints the receipt at its
- * end. Any other program than the recorded one is refused: it would reach the outside.
+ * Serves this process from a run, as requested by `RETAKE_REPLAY=<run>`, and prints the receipt at
+ * its end. Refuses any program other than the recorded one, because it would reach the outside.
  */
 export function replayHere(name: string): void {
   const entry = process.argv[1] ?? ''

@@ -9,8 +9,8 @@ const OUTPUT_MAX = 16 * 1024 * 1024
 const GRACE_MS = 1000
 
 /**
- * Runs a command to its end. It is a process group of its own: a Ctrl-C in the
- * terminal does not reach it, so that cleaning up is never interrupted.
+ * Runs a command to its end, in its own process group: a Ctrl-C in the terminal does not reach it,
+ * so that cleaning up is never interrupted.
  */
 export function runShellCommand(
   file: string,

@@ -19,9 +19,9 @@ const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index
 const BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Differs where the content of one of these files differs, or of one that they import by a
- * relative path, also by way of others. A path without a file counts for nothing. Not
- * seen: packages, and paths that are put together while the program runs.
+ * Digest of these files and of all files that they import by relative paths, directly or
+ * indirectly. A missing file does not count. Not included: packages, and paths that are computed at
+ * run time.
  */
 export function hashOfCode(files: Iterable<string>): string {
   const hash = createHash('sha256')
@@ -162,7 +162,7 @@ export function warnOfChangedSources(tape: Tape): void {
   const note = painter(process.stderr)('yellow', 'note')
   process.stderr.write(
     `${note}  changed since the recording: ${names}\n` +
-      '      Lines are those of now; a replay that differs from the tape stops there.\n',
+      '      The current lines are shown. A replay stops where it differs from the tape.\n',
   )
 }
 

@@ -10,11 +10,11 @@ import type { Tape } from '@retake/tape'
 import { promptOnTerminal, painter, printableLine } from '../terminal/terminal.js'
 import { cliErrors, RunNotTrusted } from '../errors.js'
 
-/** Digests of the runs that this process may start besides those that were recorded here. */
+/** Digests of the runs that this process may start, besides those recorded here. */
 const granted = new Set<string>()
 let isEverythingGranted = false
 
-/** `--trust`: this process starts what the named tapes say. Nothing is remembered. */
+/** `--trust`: this process may start the programs of the named tapes. Nothing is stored. */
 export function trustEverything(): void {
   isEverythingGranted = true
 }
@@ -25,9 +25,8 @@ export function trustInThisProcess(tape: Tape): void {
 }
 
 /**
- * A tape names a program to start. Handing somebody a tape must not be a way
- * to run code on their machine, so every start of a recorded program is checked here.
- * Throws `RUN_NOT_TRUSTED`.
+ * A tape names a program to start. Giving somebody a tape must not be a way to run code on their
+ * machine, so every start of a recorded program is checked here. Throws `RUN_NOT_TRUSTED`.
  */
 export function requireTrust(tape: Tape): void {
   refuseImported(tape)

@@ -17,7 +17,7 @@ import {
 import { attempt } from '../attempt.js'
 import { type DrawSites, processesOf, type SearchedProcess, type TreeStep } from './process-tree.js'
 
-/** An ambient input, and what a fork gets from the tape of its process to have it as recorded. */
+/** An ambient input, and what a fork gets from the tape of its process to pin it. */
 export interface FoundInput {
   readonly input: AmbientInput
   readonly process: SearchedProcess
@@ -42,10 +42,10 @@ interface Draft {
 }
 
 /**
- * The inputs of a run besides its steps that could differ in a fork, in order of first use: clock reads
- * and random values by call site, files and environment variables that are not as they were,
- * and the order of answers to overlapping steps. Reads that only libraries make are one input
- * for each kind. Variables of processes that the run started are always as recorded.
+ * The inputs of a run besides its steps that could differ in a fork, in order of first use: clock
+ * reads and random values by call site, files and environment variables that have changed, and the
+ * order of answers to overlapping steps. Reads that only libraries make are one input per kind.
+ * Variables of processes that the run started are always as recorded.
  */
 export function findAmbient(
   run: SearchedProcess,
@@ -196,8 +196,8 @@ interface Looked {
 }
 
 /**
- * Files that the run read and did not change itself, and that are not as they were. One that is
- * gone has nothing else to say.
+ * Files that the run read but did not write, and that have changed. A deleted file has no other
+ * content to offer.
  */
 function fileInputs(tape: Tape): { drafts: Draft[]; removed: string[] } {
   const { looked, changed } = filesOn(tape)
@@ -306,7 +306,7 @@ function orderInput(steps: readonly Step[]): Draft[] {
 
 const lastAnswer = ({ seq, answerSeqs }: Step): number => answerSeqs.at(-1) ?? seq
 
-/** True if a step was started before the one before it was answered. */
+/** True if a step was started before the previous one was answered. */
 export const overlapsNext = (step: Step | undefined, next: Step | undefined): boolean =>
   step !== undefined && next !== undefined && next.seq < lastAnswer(step)
 
@@ -315,9 +315,9 @@ export const overlapsNext = (step: Step | undefined, next: Step | undefined): bo
 const VALUE_LENGTH = 40
 
 /**
- * Variables that the run read and that have another value now. One that is no longer set was
- * probably set for the recorded run only, so forks get its recorded value. Secrets are not on
- * the tape.
+ * Variables that the run read and that now have another value. One that is no longer set was
+ * probably set only for the recorded run, so forks get its recorded value. Secrets are not on the
+ * tape.
  */
 function variableInputs(tape: Tape): Draft[] {
   const drafts = new Map<string, Draft>()

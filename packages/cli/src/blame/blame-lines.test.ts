@@ -88,7 +88,7 @@ test('where no step explains it, tools that answered the same are named', async 
   const steps = nobody.steps.map((step) => ({ ...step, isUnchanged: true }))
   const same = shown({ ...found, findings: { ...nobody, steps } }, 200).join('\n')
   expect(same).toContain('or at what always answers the same (tool search_policy)')
-  expect(same).toContain("To try another answer of one: --free '1=json:…'")
+  expect(same).toContain("To try another answer: --free '1=json:…'")
   expect(same).not.toContain('neutral')
   expect(shown(found, 200).join('\n')).not.toContain('--free')
 })

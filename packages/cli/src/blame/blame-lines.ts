@@ -33,7 +33,7 @@ const rateCell = (rate: Rate | undefined): string =>
     ? rateText(rate)
     : `${rateText(rate)}  ${intervalText(rate)}`
 
-/** How much of it fails, with what is not known about it: `████▒▒░░`. */
+/** A rate as a bar, with its uncertainty: `████▒▒░░`. */
 function bar(rate: Rate | undefined, width: number): string {
   if (rate === undefined || rate.forks === 0) return ' '.repeat(width)
   const low = Math.round(rate.low * width)
@@ -41,7 +41,7 @@ function bar(rate: Rate | undefined, width: number): string {
   return '█'.repeat(low) + '▒'.repeat(high - low) + '·'.repeat(width - high)
 }
 
-/** The verdict, and why where it names no cause. */
+/** The verdict, and the reason if it names no cause. */
 function verdictText({ findings, steps }: FindingsFile): string {
   const { why } = findings
   const stepOf = (label: string): SearchedStep | undefined =>
@@ -167,7 +167,7 @@ const ORDER: readonly BlamedStep['role'][] = [
 const BAR_WIDTH = 10
 const ROWS_MAX = 16
 
-/** Steps that have to do with it, those that matter most first. */
+/** Steps that are involved, the most important first. */
 function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
   const { findings, steps } = found
   const ranked = findings.steps
@@ -202,7 +202,7 @@ const moreText = ({ findings, steps }: FindingsFile, more: readonly number[]): s
   return `and ${stepsText(rising, { steps })} (${roles.join(', ')})`
 }
 
-/** Those that one test has cleared together, and those that were not reached. */
+/** Steps that one test has cleared together, and those that were not reached. */
 function clearedLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
   const withRole = (role: BlamedStep['role']): number[] =>
     findings.steps.flatMap((step, index) => (step.role === role ? [index] : []))
@@ -218,13 +218,13 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   ]
 }
 
-/** Why nothing is said of single steps; undefined where the verdict says it. */
+/** Why nothing is said about single steps; undefined if the verdict says it. */
 const whyUnknown = ({ verdict }: FindingsFile['findings']): string | undefined => {
   if (verdict === 'no attributable step' || verdict === 'race') return undefined
   if (verdict === 'flaky') return 'not distinguished, the unchanged run fails only sometimes'
   if (namesCauses({ verdict }))
     return 'cannot tell whether they repeat it or would fail on their own'
-  return 'not known, the search did not come that far'
+  return 'unknown, the search ended before'
 }
 
 const wordOf = (indexes: readonly number[]): string => (indexes.length === 1 ? 'step' : 'steps')
@@ -248,7 +248,7 @@ function repairLines({ findings, run }: FindingsFile, { paint, width }: Look): s
   return [
     ...heading('repair', paint),
     ...indented(printable(sentence), width),
-    // A tool that was not wrapped has no event to fork at, another process no run of its own.
+    // A tool that was not wrapped has no event to fork at, and another process has no run.
     ...(first === undefined || /[.:]/.test(first)
       ? []
       : [`  retake fork ${run} --at ${first} --edit`]),
@@ -315,7 +315,7 @@ function adviceOn({ findings, steps, facts }: FindingsFile): string[] {
       ? []
       : [`To let it run in forks, with its effects: --live-tools=${blocked}`]),
     ...(findings.verdict === 'no attributable step' && tool !== undefined
-      ? [`To try another answer of one: --free '${tool.tool ?? tool.label}=json:…'`]
+      ? [`To try another answer: --free '${tool.tool ?? tool.label}=json:…'`]
       : []),
   ]
 }

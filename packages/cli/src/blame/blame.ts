@@ -25,7 +25,7 @@ export interface BlameRunOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Folder of the tapes; `.retake/runs` unless set. */
   readonly dir?: string
-  /** Stops the search; what is known by then is the result. */
+  /** Stops the search; the result is what is known by then. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: BlameProgress) => void
 }

@@ -15,13 +15,13 @@ import {
   wholeResponse,
 } from '@retake/tape'
 
-/** Neutral replacement for a text: it says that nothing is known. */
+/** Neutral replacement for a text. */
 const NEUTRAL_TEXT = 'Nothing is known about this.'
 
 /**
- * A neutral value of the same shape: objects retain their keys, lists are empty,
- * texts are empty, and all else is null, since 0 or false would be a statement. A text by
- * itself says that nothing is known.
+ * A neutral value of the same shape: objects retain their keys, lists and texts are empty, and
+ * everything else is null, because 0 or false would be a statement. A text alone says that nothing
+ * is known.
  */
 function neutralValue(value: unknown): unknown {
   return typeof value === 'string' ? NEUTRAL_TEXT : blank(value)
@@ -43,14 +43,14 @@ function emptyValue(value: unknown): unknown {
   return isRecord(value) && !('$' in value) ? {} : null
 }
 
-/** A step that a given answer does not fit, with the reason. */
+/** A step for which a given answer is not suitable, with the reason. */
 export class DoesNotFit extends Error {}
 
-/** The step says nothing of substance: in the words and the form of its kind. */
+/** A neutral answer in the format of the step's kind. */
 export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: NEUTRAL_TEXT, value: neutralValue })
 
-/** The step says nothing at all. */
+/** An empty answer. */
 export const emptyAnswer = (tape: Tape, step: Step): FreeAnswer =>
   quietAnswer(tape, step, { text: '', value: emptyValue })
 
@@ -102,7 +102,7 @@ function quietMessage(data: unknown, { text, value }: Quiet): unknown {
   }
 }
 
-/** A whole answer that the user gives. Of a model, a text alone is what it says. */
+/** A whole answer given by the user. For a model, a text alone is its output. */
 export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnswer {
   if (step.kind === 'process') return { payload: processPayload(parse(bytes)) }
   const exchange = step.exchange()
@@ -122,7 +122,7 @@ export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnsw
 export const answerOfData = (tape: Tape, step: Step, data: unknown): FreeAnswer =>
   givenAnswer(tape, step, Buffer.from(JSON.stringify(data) ?? 'null'))
 
-/** The recorded answer, or one that was changed before, with one place changed. */
+/** The recorded answer, or one that was already changed, with one value changed. */
 export function changedAnswer(
   tape: Tape,
   step: Step,
@@ -179,7 +179,7 @@ const recordedPayload = (tape: Tape, step: Step): Payload =>
     ? { kind: 'result', data: inferredResult(step) }
     : fitting(() => answerPayload(tape, step))
 
-/** Refuses what the provider of the step would never say. */
+/** Refuses answers that are invalid for the provider of the step. */
 export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
   if (step.inferred) return { payload: payload.data }
   const isFailed = (step.exchange()?.response?.status ?? 200) >= 400

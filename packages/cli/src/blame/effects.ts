@@ -15,7 +15,7 @@ export function hasEffects(step: Step): boolean {
   return method !== 'GET' && method !== 'HEAD'
 }
 
-/** Short name of a step with effects: its tool, or what it requests. */
+/** Short name of a step with effects: its tool, or its request. */
 export const effectName = ({ toolName, title }: Step): string => toolName ?? title
 
 /** Which steps with effects may really run in forks. */

@@ -33,7 +33,7 @@ export interface FindingsFile {
   /** Why the oracle fails the recorded run. */
   readonly reason?: string
   readonly failureClass: FailureClass
-  /** For each of `findings.causes`, what its steps said, and forks that show it. */
+  /** For each of `findings.causes`, the values of its steps, and forks that show it. */
   readonly causes: readonly CauseDetail[]
   /** Result of changing one step at a time, if requested. */
   readonly classic?: ClassicView
@@ -75,7 +75,7 @@ export interface CauseDetail {
   }[]
 }
 
-/** Finds the kind of a failure from its verdict and from what the blamed step said. */
+/** Classifies a failure by its verdict and the answer of the blamed step. */
 export function classifyFailure(
   { verdict, causes, steps }: BlameFindings,
   kindOf: (label: string) => StepKind | undefined,
@@ -99,7 +99,7 @@ export function classifyFailure(
     : 'wrong data'
 }
 
-/** Findings of a search that ended before it looked at single steps. */
+/** Findings of a search that ended before it tested single steps. */
 export function undecidedFindings(
   steps: readonly Pick<Step, 'label'>[],
 ): Omit<BlameFindings, 'verdict'> {
@@ -127,7 +127,7 @@ export function undecidedFindings(
 
 const MADE_UP: ReadonlySet<StepIntervention> = new Set(['neutral', 'empty', 'error', 'field'])
 
-/** A step as a person knows it. */
+/** A step as shown to users. */
 export interface SearchedStep {
   readonly label: string
   readonly kind: StepKind
@@ -144,7 +144,7 @@ export interface SearchedStep {
   /** Name and arguments of a tool. */
   readonly tool?: string
   readonly arguments?: unknown
-  /** How it was answered where it was free, in words. */
+  /** How it was answered while free, as text. */
   readonly free?: string
 }
 
@@ -152,7 +152,7 @@ export interface SearchedStep {
 interface SearchFacts {
   /** Forks that were run now; the others had been run by an earlier search. */
   readonly newForks: number
-  /** Why forks came to no verdict, each kind with how often. */
+  /** Why forks have no verdict, with counts. */
   readonly undefinedBy: Readonly<Record<string, number>>
   /** Recorded answers that were given although the question had changed. */
   readonly forcedAnswers: number
@@ -189,7 +189,7 @@ export function blameFiles(tapeFile: string): ReadonlyMap<string, readonly strin
   return byRun
 }
 
-/** Replaces what an earlier search of this run had come to. */
+/** Replaces the results of an earlier search of this run. */
 export function writeFindings(tapeFile: string, found: FindingsFile): void {
   const file = findingsPath(tapeFile, found.run)
   mkdirSync(path.dirname(file), { recursive: true })

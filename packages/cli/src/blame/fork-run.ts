@@ -147,7 +147,7 @@ export interface ForkRun {
   readonly changed?: Divergence
   /** A provider has refused a request because there were too many. */
   readonly rateLimit?: { readonly retryAfterMs?: number }
-  /** By label, what each recorded step came to; those that did not happen are missing. */
+  /** By label, the value of each recorded step; steps that did not happen are missing. */
   readonly values: Readonly<Record<string, string>>
   /** By label, the answers of the steps that were free. */
   readonly answers: Readonly<Record<string, StepAnswer>>
@@ -164,7 +164,7 @@ export interface ForkRun {
   readonly costUsd?: number
   /** Its tape, until `remove`. */
   readonly tape?: string
-  /** Throws away what it left behind. */
+  /** Deletes its files. */
   remove(): void
 }
 
@@ -222,7 +222,7 @@ const NOTHING_HAPPENED = {
   tokens: 0,
 }
 
-/** Runs one fork as a process of this machine. Its tape lies in a temporary folder. */
+/** Runs one fork as a process on this machine. Its tape is in a temporary folder. */
 export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
   const tape = openTape(job.tape)
   const folder = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-fork-'))

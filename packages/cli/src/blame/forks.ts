@@ -29,7 +29,7 @@ import { setTimeout } from 'node:timers/promises'
 /** Stored result of one fork. */
 export interface StoredFork {
   readonly outcome: ForkOutcome
-  /** Why it came to no verdict. */
+  /** Why it has no verdict. */
   readonly why?: string
   /** The oracle's reason. */
   readonly reason?: string
@@ -46,10 +46,10 @@ export interface StoredFork {
 }
 
 /**
- * The forks of one search of one run, by pinned steps and number of the draw. A fork is on
- * disk before the search sees it, so a search that is stopped loses nothing. Those that came to
- * no verdict are not found by a later search: a provider that was down then may be up now.
- * Answers of free steps are stored once for each value, for forks that are given them.
+ * The forks of one search of one run, by pinned steps and number of the draw. A fork is on disk
+ * before the search sees it, so a search that is stopped loses nothing. Forks without a verdict are
+ * not reused by a later search: a provider that was down may be up again. Answers of free steps are
+ * stored once per value, for forks that get them as transplants.
  */
 export class StoredForks {
   readonly file: string
@@ -70,7 +70,7 @@ export class StoredForks {
     return this.#known.size
   }
 
-  /** `key` as `coalitionKey` makes it, or any other that names what was forked. */
+  /** `key` from `coalitionKey`, or any other that identifies the fork. */
   find(key: string): StoredFork | undefined {
     return this.#known.get(key)
   }
@@ -84,7 +84,7 @@ export class StoredForks {
     this.#known.set(key, fork)
   }
 
-  /** The answer of a step that came to this value in some fork. */
+  /** The answer of a step that had this value in some fork. */
   answer(step: number, value: StepValue): StepAnswer | undefined {
     return this.#answers.get(`${step} ${value}`)
   }
@@ -106,9 +106,9 @@ export class StoredForks {
 }
 
 /**
- * Answers that models gave in the forks of a run, for later searches that ask something else: a
- * fork of the same coalition, draw and seed gets its own answers again where it makes the same
- * requests. No answer is shared between two forks of a search, because these must be independent.
+ * Model answers in the forks of a run, for later searches with another question: a fork of the same
+ * coalition, draw and seed gets its own answers again for identical requests. Two forks of one
+ * search never share an answer, because they must be independent.
  */
 class StoredSamples {
   readonly #file: string
@@ -215,9 +215,9 @@ const LONGEST_MS = 60_000
 const TRIES_MAX = 6
 
 /**
- * Runs forks again that a provider has refused because there were too many. All
- * wait together: as long as the provider says, or longer each time, each a little
- * differently. After six times the fork counts as one without a verdict.
+ * Repeats forks that a provider rejected because there were too many. All of them wait together: as
+ * long as the provider says, or longer each time, with some jitter. After six attempts the fork
+ * counts as one without a verdict.
  */
 export class RateLimitPause {
   #until = 0
@@ -257,7 +257,7 @@ export class RateLimitPause {
 
 type Spent = Pick<ForkRun, 'tokens' | 'costUsd'>
 
-/** Failed tries cost money, too. */
+/** Failed attempts cost money too. */
 function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
   const isKnown = costUsd !== undefined && before.costUsd !== undefined
   return {
@@ -303,8 +303,8 @@ export interface CauseExamples {
 const GOOD_MAX = 3
 
 /**
- * Forks of a recorded run, each a process of its own, judged by an oracle. What a
- * fork came to is stored before it is handed on, and never run a second time.
+ * Forks of a recorded run, each in its own process, judged by an oracle. The result of a fork is
+ * stored before it is returned, and a fork is never run twice.
  */
 export class ProcessForks implements ForkSource {
   readonly stepCount: number
@@ -316,11 +316,11 @@ export class ProcessForks implements ForkSource {
   newForks = 0
   /** Forks that were already stored. */
   storedForks = 0
-  /** Why forks came to no verdict, with how often; stored ones count, too. */
+  /** Why forks have no verdict, with counts; includes stored ones. */
   readonly undefinedBy: Record<string, number> = {}
   forced = 0
   liveSteps = 0
-  /** Of all forks, those of the comparison and of words, too. */
+  /** Over all forks, including those of the comparison and of words. */
   tokens = 0
   costUsd = 0
   isCostKnown = true
@@ -340,7 +340,10 @@ export class ProcessForks implements ForkSource {
   /** Answers of models that an earlier search had got. */
   sampled = 0
 
-  /** Replays the run first: it must be the recorded program, and shows where its ambient inputs are read. */
+  /**
+   * Replays the run first: it must be the recorded program, and the replay shows where ambient
+   * inputs are read.
+   */
   static async open(options: ProcessForksOptions): Promise<ProcessForks> {
     const { process: run, steps, env = {} } = options
     const { drawSites = await replayRun(options) } = run
@@ -367,7 +370,7 @@ export class ProcessForks implements ForkSource {
     this.#pause = new RateLimitPause(this.#signal, options.onPause)
   }
 
-  /** Ends what is under way; nothing can be forked after it. */
+  /** Ends forks in progress; nothing can be forked afterwards. */
   close(): void {
     this.#closing.abort()
   }
@@ -393,8 +396,8 @@ export class ProcessForks implements ForkSource {
   }
 
   /**
-   * Forks that show a cause: of the failing ones, one with the recorded values of its steps; of
-   * those that pass, one with another. Only forks of this search count.
+   * Forks that show a cause: a failing one with the recorded values of its steps, and a passing one
+   * with other values. Only forks of this search count.
    */
   examplesOf(causing: readonly number[]): CauseExamples {
     const { steps, stored } = this.options
@@ -499,7 +502,7 @@ export class ProcessForks implements ForkSource {
     return this.#once(key, () => this.#runLive(plan, key))
   }
 
-  /** Everything before a step is pinned, and the rest of the world is as it is now. */
+  /** Everything before a step is pinned, and everything else is current. */
   #planUpTo(at: string): Omit<TreePlan, 'seed'> {
     const before = this.options.steps.findIndex(({ label }) => label === at)
     const pinned = Array.from({ length: before }, (_, index) => index)
@@ -674,7 +677,7 @@ const verdictOf = ({
 /** A limit for forks that may hang; a replay has nothing to wait for. */
 const REPLAY_MS = 120_000
 
-/** Shows that the program still is the one that was recorded. Returns where it draws values. */
+/** Verifies that the program is still the recorded one. Returns where it draws values. */
 async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<DrawSites> {
   const timeoutMs = Math.max(forkMs, REPLAY_MS)
   const options = { stdio: 'ignore', timeoutMs, reportsDrawSites: true } as const

@@ -4,8 +4,8 @@ import { attempt } from '../attempt.js'
 
 /**
  * Tools that were not wrapped, such as step 2.1: functions of the agent that a model called and
- * whose results are in a later request. A fork changes what the model gets to see, not the
- * function. Only those whose results can be replaced in that request are searched.
+ * whose results are in a later request. A fork changes what the model sees, not the function. Only
+ * results that can be replaced in that request are searched.
  */
 export function inferredTools(view: RunView): Step[] {
   return view.steps.filter((step) => {
@@ -27,7 +27,7 @@ export function resultPlan(step: Step, answer: FreeAnswer): ToolResultPlan {
 const contentOf = (payload: unknown): string =>
   typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? '')
 
-/** The result of a tool as data: parsed where it is JSON. */
+/** The result of a tool as data: parsed if it is JSON. */
 export function inferredResult(step: Step): unknown {
   const result = resultText(step.call()?.result)
   return typeof result === 'string' ? attempt(() => JSON.parse(result) as unknown, result) : result

@@ -54,7 +54,7 @@ function freedSteps(
     if (freed.length > 0 || (closeness === 0 && where === 'all')) return { freed, closeness }
   }
   throw usageError(
-    `--free ${where} means no step.`,
+    `--free ${where} selects no step.`,
     isKind
       ? `The run has no step of that kind; there are ${namesOf(steps, ({ kind }) => kind)}.`
       : whatThereIs(where, steps),
@@ -96,7 +96,7 @@ interface FreeSpec {
   readonly skips?: (step: Step) => boolean
 }
 
-/** How a step is answered where it is free. */
+/** How a step is answered while free. */
 export interface FreeWay {
   readonly kind: StepIntervention
   /** As it is shown: `live`, `as in run 20261115-093012-abcd`, `set:days=30`. */
@@ -114,7 +114,7 @@ const MADE_UP: Readonly<Record<string, StepIntervention>> = {
 interface Source {
   readonly tape: Tape
   readonly steps: readonly TreeStep[]
-  /** Where files are looked for. */
+  /** Folder of relative paths. */
   readonly folder: string
   readonly runs: RunStore
 }
@@ -179,7 +179,7 @@ function parseHow(how: string, text: string, source: Source): MakeAnswer {
     default:
       throw wrong(
         text,
-        `"${how}" is none of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
+        `"${how}" is not one of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
       )
   }
 }
@@ -270,9 +270,9 @@ const short = (how: string): string => (how.length > HOW_MAX ? `${how.slice(0, H
 export interface InterventionOptions {
   /** File of a module that answers every free step which nothing else answers. */
   readonly simulator?: string
-  /** Where files are looked for; the working directory unless set. */
+  /** Folder of relative paths; the working directory by default. */
   readonly folder?: string
-  /** Where sibling runs are looked for. */
+  /** Folder of sibling runs. */
   readonly runs?: RunStore
   /** Steps with effects that may really run; none unless set. */
   readonly liveTools?: LiveTools
@@ -284,11 +284,11 @@ export interface InterventionOptions {
 export type Interventions = ReturnType<typeof planInterventions>
 
 /**
- * Turns what the user said about free steps into answers by label. The closest that names a
- * step decides, and of equals the last. Without any, a model is sent its request again; a
- * step with effects gets the answer of another run to the same call, else the recorded one,
- * and really runs only where `liveTools` allows it. Throws if something is named that is not
- * there, or a step that is named by its number cannot be answered so.
+ * Turns the options about free steps into answers by label. The most specific selector wins; among
+ * equals, the last one. Without a selector, a model gets its request again; a step with effects
+ * gets the answer of another run to the same call, else the recorded one, and only runs if
+ * `liveTools` allows it. Throws if a selector matches nothing, or if a step selected by number
+ * cannot be answered this way.
  */
 export function planInterventions(
   tape: Tape,

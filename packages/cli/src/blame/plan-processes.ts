@@ -91,7 +91,8 @@ const REPLAY_MS = 120_000
 
 /**
  * A run with the recorded processes that it started. Each is replayed: it must be the recorded
- * program, and the replay shows where it draws values. One that cannot be replayed is one step.
+ * program, and the replay shows where it draws values. A process that cannot be replayed is one
+ * step.
  */
 async function readTree(tape: Tape, prefix = ''): Promise<SearchedProcess> {
   const children = new Map<string, SearchedProcess>()
@@ -107,7 +108,7 @@ async function readTree(tape: Tape, prefix = ''): Promise<SearchedProcess> {
     }
     const read = await readTree(child, `${prefix}${step.label}:`)
     opaque.push(...read.opaque)
-    // Without steps of its own, it is better one step than none.
+    // A process without steps is better one step than none.
     if (searchedSteps(read).length > 0)
       children.set(step.label, { ...read, title: step.title, drawSites: found })
   }
@@ -131,9 +132,9 @@ async function replayed(tape: Tape): Promise<DrawSites | string> {
 }
 
 /**
- * A run with the processes that are searched with it: those that were recorded. With every answer
- * and input pinned they must come to the recorded outcome, so that what differs in a fork is
- * what was changed there. If they do not, each process is one step.
+ * A run with the recorded processes that are searched with it. With every answer and input pinned
+ * they must reproduce the recorded outcome, so that a difference in a fork comes from the change
+ * there. Otherwise each process is one step.
  */
 export async function readProcesses(
   tape: Tape,

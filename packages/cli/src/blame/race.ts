@@ -87,7 +87,7 @@ function describedRace(
   if (decides === undefined)
     return {
       steps: [],
-      text: 'with its answers in another order this run comes to something else.',
+      text: 'with its answers in another order, this run has another outcome.',
     }
   const { passed: first, chosen: second } = decides
   const labels = [first, second].flatMap((seq) => stepOfDelivery(tape, view, seq)?.label ?? [])

@@ -133,7 +133,7 @@ async function chooseOracle(
     }
   throw usageError(
     'Missing option --oracle <check>.',
-    'The run ended with exit code 0, and no other run of it printed another last line. Say what passing means, for example: --expect refunded, or --oracle exit:1.',
+    'The run ended with exit code 0, and no other run of the agent has another last line of output. Define a pass, for example --expect refunded or --oracle exit:1.',
   )
 }
 

@@ -215,7 +215,7 @@ function unsteadyFindings(
   return {
     ...none,
     verdict: 'flaky',
-    why: `the oracle fails the unchanged run ${fails} of ${forks} times, and passes it the others`,
+    why: `the oracle is inconsistent: it fails the unchanged run only ${fails} of ${forks} times`,
     anchors: { ...none.anchors, pinned },
     evidence: [
       {
@@ -256,8 +256,8 @@ function filesOnTape(tape: Tape): {
 const LOOKS_AT_OUTPUT = /^(not:\s*)*(exit|stdout|json|judge):/
 
 /**
- * If a run seems to fail whatever is pinned, its oracle may have looked at the files of the
- * recorded run each time: forks leave the disk as it is.
+ * If a run seems to fail whatever is pinned, its oracle may have read the files of the recorded run
+ * each time: forks do not change the disk.
  */
 export function filesNote(
   tape: Tape,
@@ -274,7 +274,7 @@ export function filesNote(
 const ONE_FORK =
   'No answer is live and nothing else varies between forks, so one fork answers a question.'
 
-/** A process that was not recorded is one step, a thread is none. */
+/** A process that was not recorded is one step; a thread is not searched. */
 function childrenNote({ tape, process: run, steps }: BlameSearch): string[] {
   const processes = steps.filter(({ kind }) => kind === 'process').map(({ title }) => title)
   const threads = [...tape.events(1)].flatMap((event) =>
@@ -298,7 +298,7 @@ function childrenNote({ tape, process: run, steps }: BlameSearch): string[] {
 const CHILDREN_LENGTH = 80
 const WHY_LENGTH = 200
 
-/** A search for the causes of a failed run, with all that it depends on. */
+/** A search for the causes of a failed run, with everything it depends on. */
 export interface BlameSearch {
   readonly tape: Tape
   /** The run with the processes that are searched with it. */
@@ -554,7 +554,7 @@ async function searchOnce(search: BlameSearch): Promise<FindingsFile> {
           ...(source.sampled === 0
             ? []
             : [
-                `${plural(source.sampled, 'answer')} of models had been stored when the same fork was run before. Another --seed asks again.`,
+                `${plural(source.sampled, 'answer')} of models came from the same fork of an earlier search. Use another --seed to send new requests.`,
               ]),
           ...[oracle.agreement?.text ?? []].flat(),
         ],

@@ -34,7 +34,7 @@ export interface OtherAnswer {
  */
 export class Siblings {
   #tapes: readonly Tape[] | undefined
-  /** The one that differs least comes first. */
+  /** The most similar one comes first. */
   #passing: readonly Tape[] = []
 
   constructor(

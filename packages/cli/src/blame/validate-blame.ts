@@ -45,7 +45,7 @@ interface Desk {
 
 type Validated = Awaited<ReturnType<typeof validateRun>>
 
-/** A planted failure: how to record it, and what a search may say about it. */
+/** A planted failure: how to record it, and which findings are correct. */
 interface Fault {
   readonly name: string
   readonly expects: readonly string[]
@@ -54,8 +54,8 @@ interface Fault {
 }
 
 /**
- * Records small agents with known faults, blames them through real forks, and
- * compares. In the controls nothing is to blame: whoever is named there is innocent.
+ * Records small agents with known faults, blames them through real forks, and compares. In the
+ * controls nothing is to blame: any named step is wrong.
  */
 async function validateBlame(
   pool: LocalForkPool,

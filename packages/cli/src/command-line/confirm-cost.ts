@@ -13,7 +13,7 @@ export async function confirmCost(estimate: {
   if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return
   const price =
     costUsd === undefined
-      ? 'This may cost money; how much is not known.'
+      ? 'This may cost money; the amount is unknown.'
       : `This may cost up to about ${cost(costUsd)}.`
   const said = await promptOnTerminal((prompt) => prompt(`${price} Go on? [y/N] `))
   if (!/^y/i.test(said)) throw new Interrupted('SIGINT')

@@ -3,7 +3,7 @@ import { constants } from 'node:os'
 /** Exit code that shells use for a process killed by a signal: 130 for Ctrl-C. */
 export const signalExitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
 
-/** The exit codes that mean something to scripts; an agent's own code is passed on as it is. */
+/** Exit codes with a meaning for scripts; the agent's own code is passed through. */
 export const WRONG_USAGE = 2
 /** A divergence, a damaged tape, something not captured. */
 export const FOUND = 3

@@ -3,7 +3,7 @@ import type { Span } from '../portable/span.js'
 
 /** Commands that run an agent; only these become spans. */
 const TRACED = new Set(['record', 'replay', 'fork', 'rerun', 'resume', 'blame', 'fix'])
-/** A receiver that is down must not hold up the command. */
+/** A receiver that is down must not delay the command. */
 const SEND_MS = 3000
 
 /**

@@ -24,7 +24,7 @@ export function exitCodeOf(error: unknown): number {
   return (error instanceof RetakeError ? EXIT_CODES[error.code] : undefined) ?? 1
 }
 
-/** Four short lines, no stack trace; broken to fit only on a terminal, so that elsewhere grep finds them. */
+/** Four short lines, no stack trace; wrapped only on a terminal, so that grep finds them elsewhere. */
 export function errorLines({ code, what, why, fix }: ExplainedError): string {
   const paint = painter(process.stderr)
   const width = cutWidthOf(process.stderr) - LABEL

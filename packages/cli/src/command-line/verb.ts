@@ -29,28 +29,28 @@ type OptionTable = Readonly<Record<string, string>>
 type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
 
 export const DIR_OPTION: OptionTable = {
-  '--dir <folder>': 'folder of the tapes (default: .retake/runs)',
+  '--dir <folder>': 'tape folder (default: .retake/runs)',
 }
 export const DURABILITY_OPTION: OptionTable = {
   '--durability <machine|process>':
-    'what the tape survives while it is written: a power cut, or only the death of the process, without waiting for the disk (default: machine)',
+    'what a tape in progress survives. machine: a power cut. process: only a killed process, but Retake does not wait for the disk (default: machine)',
 }
 const TRUST_OPTION: OptionTable = {
-  '--trust': 'also start programs of runs that were recorded elsewhere',
+  '--trust': 'start the program even if the run was recorded elsewhere',
 }
 export const NODE_OPTION: OptionTable = {
-  '--node-arg <flag>...': 'flag for Node itself, as --node-arg=--flag; repeatable',
+  '--node-arg <flag>...': 'flag for Node, as in --node-arg=--flag; repeatable',
 }
 /** Options of commands that start the program of a run. */
 export const PROGRAM_OPTIONS: OptionTable = { ...TRUST_OPTION, ...DIR_OPTION }
-/** The same where it is a Node program. */
+/** The same for Node programs. */
 export const NODE_PROGRAM_OPTIONS: OptionTable = { ...NODE_OPTION, ...PROGRAM_OPTIONS }
 export const REDACT_OPTION: OptionTable = {
   '--redact <pattern>...':
-    'hide what matches: a regular expression, or one of the names email, phone, card, iban, ip, key; in addition to those in retake.config; repeatable',
+    'hide matches of a regular expression, or of email, phone, card, iban, ip or key; adds to retake.config; repeatable',
 }
 export const ALLOW_SECRETS_OPTION: OptionTable = {
-  '--allow-secrets': 'do it even if the run contains what looks like a secret (default: refuse)',
+  '--allow-secrets': 'continue even if the run seems to contain secrets (default: refuse)',
 }
 const COMMON: OptionTable = {
   '--json': 'print the result as JSON',
@@ -119,8 +119,7 @@ export function parseVerb(
       return type === 'string' && multiple !== true && given.indexOf(each) < index
     })
     // `parseArgs` takes the last value and drops the others silently.
-    if (twice !== undefined)
-      throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
+    if (twice !== undefined) throw usageError(`--${twice} is given twice.`, 'Give it only once.')
     const all = [...positionals.map((each) => each.replace(QUOTE, '')), ...args.slice(cut)]
     if (values['help'] !== true) {
       checkArguments(verb, all)
@@ -192,7 +191,7 @@ function unparsed(
 ): RetakeError {
   const [what = message] = message.split(/(?<=\.) |\n/)
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-    return usageError(what, 'The option is used in another way.')
+    return usageError(what, 'The help shows how to use the option.')
   const typed = /'-*([^']*)'/.exec(message)?.[1] ?? ''
   const close = closestName(typed, names)
   const why = verb.agentFollows
@@ -251,7 +250,7 @@ export class Options {
         group[option] = [...(Array.isArray(before) ? before : []), value]
       else if (members[option] === 'one' && before === undefined) group[option] = value
       else if (members[option] === 'one')
-        throw usageError(`--${option} is given twice.`, `Each --${name} takes one value for it.`)
+        throw usageError(`--${option} is given twice.`, `Give it only once for each --${name}.`)
     }
     return groups.map((group) => new Options(group))
   }

@@ -27,8 +27,8 @@ export interface Excerpt {
 const CONTEXT = 32
 
 /**
- * Where two texts differ, with a little of what surrounds it, on one line each.
- * `width` bounds the length of each excerpt.
+ * Excerpts around the first difference of two texts, on one line each. `width` limits the length of
+ * each excerpt.
  */
 export function excerpts(recorded: string, current: string, width: number): [Excerpt, Excerpt] {
   const most = Math.min(recorded.length, current.length)
@@ -166,8 +166,8 @@ function fieldLines(diff: ValueDiff, look: DiffLook): string[] {
 }
 
 /**
- * The first run's value with `-`, the second's with `+`, as far as they are there; in a line
- * each, two values are cut to where they differ.
+ * The first run's value with `-`, the second's with `+`, if present; on one line each, both are cut
+ * to the difference.
  */
 function sidesLines(a: unknown, b: unknown, { paint, width, full }: DiffLook): string[] {
   const [left, right] = [shownValue(a), shownValue(b)]
@@ -270,7 +270,7 @@ function usageLines({ a, b, fields, change }: StepDiff, { paint, width }: DiffLo
   return packed(facts, width - 2).map((line) => `  ${paint('dim', line)}`)
 }
 
-/** Facts on as few lines as they fit on, none of them broken. */
+/** Facts on as few lines as possible, without breaking one. */
 function packed(facts: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const fact of facts) {
@@ -307,7 +307,7 @@ export interface DiffLook extends Look {
 const MOST_STEPS = 40
 const MOST_LINES = 12
 
-/** Two runs beside each other, for a person: what they are, what differs first, then all that differs. */
+/** A comparison of two runs: what they are, the first difference, then all differences. */
 export function comparisonLines(diff: RunDiff, look: DiffLook): string[] {
   return [
     ...sideLines(diff, look),

@@ -20,7 +20,7 @@ import { attempt } from '../attempt.js'
 export interface LiveTrial {
   readonly verdict: Judgement['verdict']
   readonly reason: string
-  /** Its outcome says nothing about the agent: a provider did not answer, or it was too slow. */
+  /** Set if its outcome says nothing about the agent: a provider did not answer, or it was too slow. */
   readonly broke?: string
   /** It would have had an effect, and was ended before. */
   readonly refused?: string
@@ -153,7 +153,7 @@ function differenceText(first: FirstDivergence): string {
   return `step ${label} ${first.change}${where}`
 }
 
-/** Results of trials, kept beside the tape, so that a command that was stopped can continue. */
+/** Results of trials, stored beside the tape, so that an interrupted command can continue. */
 export class StoredTrials {
   readonly #file: string
   readonly #trials: Record<string, LiveTrial>

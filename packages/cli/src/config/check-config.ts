@@ -24,7 +24,7 @@ const nameOf = (value: unknown): string => {
   return typeof value === 'function' ? 'a function' : JSON.stringify(value)
 }
 
-/** A value for which `isRight` holds; `what` it has to be otherwise. */
+/** A value for which `isRight` is true; `what` describes it in errors. */
 const being =
   (what: string, isRight: (value: unknown) => boolean): Check =>
   (value, at, fail) => {

@@ -138,7 +138,7 @@ export interface FixConfig {
    * the requests of at least 59 passing runs identical. `suggest` unless set.
    */
   readonly policy?: FixPolicy
-  /** The model that writes fixes where no rule does; none unless set. */
+  /** The model that writes fixes if no rule does; none by default. */
   readonly model?: string
   /** Start of its address, for example `http://127.0.0.1:11434/v1`. */
   readonly url?: string
@@ -167,5 +167,5 @@ export interface BlameConfig {
   readonly liveTools?: boolean | readonly string[]
 }
 
-/** Gives a configuration its types; it is handed back as it is. */
+/** Adds types to a configuration, which is returned unchanged. */
 export const defineConfig = (config: RetakeConfig): RetakeConfig => config

@@ -67,7 +67,7 @@ function blameOf(
   }
 }
 
-/** A function is known by its place: it is called in a thread of its own. */
+/** A function is identified by its location, because it is called in another thread. */
 function oracleOf(
   oracle: RetakeConfig['oracle'],
   file: string,

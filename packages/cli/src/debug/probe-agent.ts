@@ -24,7 +24,7 @@ class DivergedOnTheWay extends Error {
   }
 }
 
-/** True for an error that says that today's program is not the recorded one. */
+/** True for an error that means that today's program is not the recorded one. */
 export const isDivergence = (error: unknown): boolean => error instanceof DivergedOnTheWay
 
 /** Lets a probe run to the moment a step's answer reached the agent, and stops at the line it woke. */
@@ -41,7 +41,7 @@ function endedBefore(view: RunView, step: Step, end: Ended): Error {
   return cliErrors.NO_USER_CODE_AFTER(view.id, step.label)
 }
 
-/** Throws when the replay did not come to the end that was recorded. */
+/** Throws if the replay did not reach the recorded end. */
 export function checkEnd({ report, signal, exitCode }: Ended): void {
   if (report === undefined) throw withoutReport({ code: exitCode, ...(signal && { signal }) })
   if (report.divergences.length > 0) throw new DivergedOnTheWay(report as Replayed)
@@ -108,7 +108,7 @@ export async function withProbe<T>(
 
 export interface ProbeAgentOptions {
   readonly nodeArgs?: readonly string[]
-  /** Where the agent's output goes; nowhere unless said. */
+  /** Destination of the agent's output; discarded by default. */
   readonly output?: { readonly stdout: Output; readonly stderr: Output }
 }
 type Output = 'ignore' | 'inherit' | NodeJS.WritableStream
@@ -148,7 +148,7 @@ export function spawnProbe(
     libraries: [cliRoot.href, new URL('.', import.meta.resolve('@retake/guard')).href],
     kill: () => {
       child.kill('SIGKILL')
-      // Now, because this process may be about to end, too.
+      // Immediately, because this process may be about to end too.
       replay.remove()
     },
   }

@@ -315,7 +315,7 @@ function notFoundText({ steps, failed, message }: NotFound): string {
   if (steps === 0) return 'There are no steps in that direction.'
   const threw = failed === steps ? 'it threw at all of them' : `it threw at ${failed} of them`
   const why = message === undefined ? '' : `; ${threw}: ${printable(message)}`
-  return `Not true at any of ${plural(steps, 'step')}${why}. Still where you were.`
+  return `Not true at any of ${plural(steps, 'step')}${why}. The position is unchanged.`
 }
 
 export interface StepPromptOptions {
@@ -413,7 +413,7 @@ export class StepPrompt {
   }
 
   #givenUp(): boolean {
-    process.stderr.write('given up; still where you were\n')
+    process.stderr.write('cancelled; the position is unchanged\n')
     return !this.options.signal.aborted
   }
 

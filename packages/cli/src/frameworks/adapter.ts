@@ -10,9 +10,8 @@ import { cliErrors } from '../errors.js'
 const wrapped = new WeakSet<object>()
 
 /**
- * Runs `around` in place of methods of an object, each of which it can then call.
- * Changes the object itself. A method that it does not have is left out, one that
- * is wrapped already stays as it is.
+ * Wraps methods of an object with `around`, which can call the original. Changes the object itself.
+ * Skips methods that do not exist or are already wrapped.
  */
 export function wrapCalls(
   object: object,
@@ -30,8 +29,8 @@ export function wrapCalls(
 }
 
 /**
- * Something that applies to the whole program and returns its undo. Done again
- * before that, it changes nothing and hands back the same undo.
+ * Applies something to the whole program and returns its undo. Called again before the undo, it
+ * changes nothing and returns the same undo.
  */
 export function onceAProgram<A extends readonly unknown[]>(
   setUp: (...args: A) => () => void,
@@ -58,8 +57,8 @@ export interface SupportedVersion {
 }
 
 /**
- * Refuses a framework that the adapter does not know, by name and range. A
- * framework whose version cannot be found is taken as it is.
+ * Refuses unsupported versions of a framework, by name and range. A framework whose version cannot
+ * be found is accepted.
  */
 export function requireVersion({ package: name, from, to }: SupportedVersion): void {
   const version = outsideRuns(() => installedVersion(name))
@@ -70,7 +69,7 @@ export function requireVersion({ package: name, from, to }: SupportedVersion): v
     throw cliErrors.FRAMEWORK_NOT_SUPPORTED(name, version, `${from} to ${to}.x`)
 }
 
-/** The version the program itself would load, else the one next to Retake. */
+/** The version that the program itself would load, else the one next to Retake. */
 function installedVersion(name: string): string | undefined {
   const starts = [dirname(process.argv[1] ?? ''), process.cwd(), dirname(here)]
   for (const folder of starts.flatMap(foldersUp)) {
@@ -85,7 +84,7 @@ const here = fileURLToPath(import.meta.url)
 const versionIn = (file: string): string | undefined =>
   attempt(() => (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }).version)
 
-/** Compares dotted numbers; what is missing counts as 0, a suffix like `-beta.1` is not looked at. */
+/** Compares dotted numbers; missing parts count as 0, and a suffix like `-beta.1` is ignored. */
 function compare(a: string, b: string): number {
   const [left, right] = [a, b].map((text) => text.split('-')[0]?.split('.').map(Number) ?? [])
   for (let at = 0; at < Math.max(left?.length ?? 0, right?.length ?? 0); at += 1) {

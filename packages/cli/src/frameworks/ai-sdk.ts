@@ -39,7 +39,7 @@ function toolInput(given: unknown): {
   if (typeof given === 'function') return toolInput((given as () => unknown)())
   const { jsonSchema, validate } = given as AiSchema
   const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
-  // Without a function of its own a JSON Schema is only sent to the model; the SDK checks nothing.
+  // Without a validation function, a JSON Schema is only sent to the model; the SDK checks nothing.
   return { schema, isChecked: typeof validate === 'function' }
 }
 
@@ -166,11 +166,11 @@ interface ExecuteOptions {
 export type AiSdkGuardOptions = Omit<GuardToolsOptions, 'onDenied'>
 
 /**
- * The same tools behind a guard: `generateText({ tools: guardTools(run, { weather }) })`.
- * A denial is a tool error of the AI SDK, with the text of the denial, and
- * `execute` is not called. Tools without `execute` run elsewhere and stay as they are.
+ * The same tools behind a guard: `generateText({ tools: guardTools(run, { weather }) })`. A denial
+ * becomes a tool error of the AI SDK, with the text of the denial, and `execute` is not called.
+ * Tools without `execute` run elsewhere and stay unchanged.
  *
- * A result that comes in pieces is waited for: what is handed on is the last of them.
+ * If `execute` yields several results, the guard waits for the last one and returns it.
  */
 export function guardTools<T extends Readonly<Record<string, object>>>(
   run: GuardRun,

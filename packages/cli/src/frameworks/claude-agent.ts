@@ -20,9 +20,8 @@ interface ModelProxy {
 const PATIENCE_MS = { start: 10_000, stop: 2000 }
 
 /**
- * Starts a recording proxy in a thread of its own and waits for it: for the program
- * it takes no time, as on replay, where there is none. The thread does not keep the process
- * alive.
+ * Starts a recording proxy in another thread and waits for it: for the program this takes no time,
+ * as on replay, where there is no proxy. The thread does not keep the process alive.
  */
 function startModelProxy(options: {
   readonly upstream: string
@@ -87,13 +86,13 @@ const isOn = (value = ''): boolean => /^(1|true|yes|on)$/i.test(value.trim())
 const MARK = 'claude-agent'
 
 /**
- * Options for `query()` of the Claude Agent SDK that let the model calls of its
- * subprocess be seen: `query({ prompt, options: recordedClaude({ … }) })`.
+ * Options for `query()` of the Claude Agent SDK that record the model calls of its subprocess:
+ * `query({ prompt, options: recordedClaude({ … }) })`.
  *
- * The subprocess itself is recorded and replayed without this. Here its requests go
- * through a proxy that writes them to a tape of their own, in a folder beside the
- * tape of the run; a mark in the run names it. In a replay, and outside of runs,
- * the options are handed back as they are and no proxy is started.
+ * The subprocess itself is recorded and replayed without this. With it, its requests go through a
+ * proxy that writes them to a separate tape, in a folder beside the tape of the run; a mark in the
+ * run names it. During replay and outside of runs, the options are returned unchanged and no proxy
+ * is started.
  */
 export function recordedClaude<O extends object>(options: O = {} as O): O {
   requireVersion({ package: '@anthropic-ai/claude-agent-sdk', from: '0.3', to: '0' })
@@ -111,7 +110,7 @@ export function recordedClaude<O extends object>(options: O = {} as O): O {
   return url === undefined ? options : { ...options, env: { ...env, ANTHROPIC_BASE_URL: url } }
 }
 
-/** Proxies of a run, by where they lead; undefined for one that could not be started. */
+/** Proxies of a run, by target; undefined for one that could not be started. */
 const proxies = new WeakMap<Recording, Map<string, string | undefined>>()
 
 function proxyTo(upstream: string, recording: Recording): string | undefined {

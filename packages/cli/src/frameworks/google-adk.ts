@@ -23,8 +23,8 @@ interface Known {
 }
 
 /**
- * Stands before the tracers of a program and notes which span lies in which. The
- * spans are those of the tracers behind it, if there are any.
+ * Wraps the tracers of a program and tracks how spans are nested. The spans are those of the
+ * wrapped tracers, if there are any.
  */
 class SpanScopes implements TracerProvider {
   readonly #known = new WeakMap<Span, Known>()
@@ -83,7 +83,7 @@ function scopeOf(spanName: string): FrameworkScope | undefined {
   return kind === undefined || name === '(merged)' ? undefined : { kind, name }
 }
 
-/** Hands OpenTelemetry's context on to what is started in it, as the manager of its Node SDK does. */
+/** Propagates OpenTelemetry's context to everything started in it, like the context manager of its Node SDK. */
 class AsyncContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
 

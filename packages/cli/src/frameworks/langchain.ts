@@ -71,13 +71,13 @@ interface WhereConfig {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** A place, and how many graphs deep it lies: agents outside the node they run, tools inside. */
+/** A scope, and its depth in graphs: agents are outside the node they run, tools inside. */
 interface Frame {
   readonly scope: FrameworkScope
   readonly depth: number
 }
 
-/** Where a runnable runs, with all that is around it. */
+/** Scopes of a runnable, including all enclosing ones. */
 interface GraphScopes {
   /** Nodes from the outermost graph to the innermost, each as `name:task`. */
   readonly path: readonly string[]
@@ -284,7 +284,7 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
     })
     return tool.responseFormat === 'content_and_artifact' ? [message, undefined] : message
   }
-  // The tool itself stays as it is, behind one that differs only in this.
+  // The tool itself stays unchanged, behind one that differs only in this.
   return Object.create(tool, {
     _call: { value: call, writable: true, configurable: true },
     ...('func' in tool && { func: { value: call, writable: true, configurable: true } }),
@@ -316,9 +316,8 @@ interface NamedTool {
 }
 
 /**
- * Marks tools so that steps inside carry their names, too: LangChain's config does
- * not say in which tool it is. The mark is metadata of the tool, inherited by what
- * it calls. Returns the same tools.
+ * Marks tools so that steps inside get their names: LangChain's config does not contain the current
+ * tool. The mark is metadata of the tool, inherited by everything it calls. Returns the same tools.
  */
 export function nameTools<T extends readonly NamedTool[]>(tools: T): T {
   for (const tool of tools) {

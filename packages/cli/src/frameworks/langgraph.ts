@@ -240,7 +240,7 @@ type SavedEntry = (CheckpointEntry | WritesEntry | DeletedEntry) & { readonly se
 const encodingOf = (type: string): BufferEncoding => (type === 'json' ? 'utf8' : 'base64')
 
 export interface TapeSaverOptions {
-  /** A tape whose checkpoints are there from the beginning: to look at a recorded run, or to go on from it. */
+  /** A tape whose checkpoints are available from the start: to read a recorded run, or to continue it. */
   readonly tape?: string
   readonly serde?: SerializerProtocol
 }
@@ -248,11 +248,10 @@ export interface TapeSaverOptions {
 /**
  * A checkpointer for LangGraph whose checkpoints are part of the run's tape.
  *
- * - In a recorded run it writes each checkpoint to the tape. On replay it gives the
- *   same ones again.
- * - In `answerFrom(tape, …)` it starts with the checkpoints of that tape: going back
- *   to one of them also goes back in the answers, to the requests after it.
- * - Elsewhere it stores checkpoints in memory, beginning with those of `tape`.
+ * - In a recorded run it writes each checkpoint to the tape. A replay has the same checkpoints.
+ * - In `answerFrom(tape, …)` it starts with the checkpoints of that tape: returning to one of them
+ *   also rewinds the answers, to the requests after it.
+ * - Elsewhere it stores checkpoints in memory, starting with those of `tape`.
  *
  * It is not a database: processes do not share checkpoints.
  */

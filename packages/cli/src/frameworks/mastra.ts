@@ -163,12 +163,12 @@ export interface MastraConfig {
 }
 
 /**
- * Lets steps carry the agent, tool, workflow and workflow step of Mastra that they
- * happen in: `new Mastra(nameConfig({ agents, workflows }))`. Agents that are not
- * registered there, such as those below another agent, take `nameAgent`.
+ * Labels steps with the agent, tool, workflow and workflow step of Mastra: `new Mastra(nameConfig({
+ * agents, workflows }))`. For agents that are not registered there, such as sub-agents, use
+ * `nameAgent`.
  *
- * Tools and workflows are seen through Mastra's observability. Where the program
- * has its own, that stays as it is, and only agents are named.
+ * Tools and workflows are observed through Mastra's observability. If the program has its own, it
+ * stays unchanged, and only agents are labelled.
  */
 export function nameConfig<C extends MastraConfig>(config: C): C {
   requireMastra()

@@ -83,7 +83,7 @@ interface CallResult {
   readonly content?: readonly { readonly type: string; readonly text?: string }[]
 }
 
-/** A server said that its tool failed. */
+/** A server reported that its tool failed. */
 class McpToolFailed extends Error {
   override readonly name = 'McpToolFailed'
   constructor(readonly result: CallResult) {
@@ -101,17 +101,17 @@ const FACTS = [
   'getDiscoverResult',
 ]
 
-/** Inside of a call that has passed the guard: a client's methods call each other. */
+/** True inside a call that has passed the guard: a client's methods call each other. */
 const passed = new AsyncLocalStorage<object>()
 
 /**
- * Lets every call of a server's tools pass a guard. Changes the client itself and hands it
- * back; the list of tools stays as it is, and the schemas in it are taken over once they
- * were listed. What the guard denies is a result with `isError` and the text of the denial,
- * and no request is sent; results with `isError` count as failed.
+ * Puts every call of a server's tools behind a guard. Changes the client itself and returns it; the
+ * list of tools stays the same, and its schemas are used once they were listed. A denied call
+ * returns a result with `isError` and the text of the denial, and no request is sent; results with
+ * `isError` count as failed.
  *
- * Inside a recording each request of a guarded client is one step, with its answer: the
- * messages themselves are not on the tape, so it must be guarded before it connects.
+ * Inside a recording each request of a guarded client is one step, with its answer. The messages
+ * themselves are not on the tape, so guard the client before it connects.
  */
 export function guardTools<C extends McpClient>(
   run: GuardRun,
@@ -151,7 +151,7 @@ class GuardedClient {
     this.#guardRequests()
   }
 
-  /** Tool calls through `request` are guarded, too. */
+  /** Tool calls through `request` are guarded too. */
   #guardRequests(): void {
     const request = this.#method('request')
     const isToolCall = (message: unknown): message is { method: string; params: CallParams } =>

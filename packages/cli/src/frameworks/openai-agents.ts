@@ -97,12 +97,12 @@ interface Details {
 }
 
 /**
- * The same tools behind a guard: `new Agent({ tools: guardTools(run, [lookUp]) })`. What the
- * guard denies reaches the model as the output of the tool, and the tool does not start.
+ * The same tools behind a guard: `new Agent({ tools: guardTools(run, [lookUp]) })`. A denial
+ * reaches the model as the output of the tool, and the tool does not start.
  *
- * Calls are judged by the arguments the model gave, checked against the tool's JSON Schema;
- * what a zod schema makes of them happens inside the tool. Errors that the tool's own
- * `errorFunction` turns into text are results to the guard. Tools that a provider runs stay as they are.
+ * Calls are judged by the arguments from the model, checked against the tool's JSON Schema; a zod
+ * schema is applied inside the tool. Errors that the tool's own `errorFunction` turns into text are
+ * results for the guard. Tools that a provider runs stay unchanged.
  */
 export function guardTools<T extends readonly { readonly type: string; readonly name: string }[]>(
   run: GuardRun,

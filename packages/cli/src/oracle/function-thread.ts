@@ -1,4 +1,4 @@
-/** Runs a function of the user's in a thread of its own, where it can be stopped whatever it does. */
+/** Runs a user's function in its own thread, where it can always be stopped. */
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../config/load-config.js'
@@ -18,7 +18,7 @@ async function load({ file, member }: FunctionLocation): Promise<OracleFunction>
   return found as OracleFunction
 }
 
-/** At once: what is still on its way to the main thread is lost when the program ends. */
+/** Synchronously: messages on their way to the main thread are lost when the program ends. */
 const writeNow: typeof process.stderr.write = (chunk: Uint8Array | string, ...rest: unknown[]) => {
   const [encoding] = rest
   const bytes =

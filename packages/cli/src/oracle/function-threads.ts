@@ -27,7 +27,7 @@ export type FromThread =
   | { readonly ready: true }
   | { readonly judgement: Judgement }
   | { readonly threw: string }
-/** How a thread came to its end, or was given up on, instead of an answer. */
+/** How a thread ended, or was given up on, instead of an answer. */
 type ThreadSaid = FromThread | { readonly gone: string }
 
 /** A file that takes longer than this to load is stuck. */
@@ -60,7 +60,7 @@ class FunctionThreads {
     return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
   }
 
-  /** Puts it back. An idle thread does not keep the process alive. */
+  /** Returns the thread to the pool. An idle thread does not keep the process alive. */
   release(worker: Worker): void {
     worker.unref()
     this.#idle.push(worker)
@@ -106,9 +106,8 @@ function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> 
 }
 
 /**
- * An oracle that is a function: `(outcome) => boolean`. Each call has a thread to itself
- * while it lasts, so that one that hangs, even in a loop, can be ended. What it prints
- * goes to stderr.
+ * An oracle that is a function: `(outcome) => boolean`. Each call has its own thread while it
+ * lasts, so that one that hangs, even in a loop, can be ended. Its output goes to stderr.
  */
 export async function functionCheck(location: FunctionLocation): Promise<OracleCheck> {
   const threads = new FunctionThreads(location)

@@ -103,7 +103,7 @@ async function readBounded(response: Response): Promise<string | undefined> {
 const completionsOf = (url: string): string =>
   /\/chat\/completions\/?$/.test(url) ? url : `${url.replace(/\/+$/, '')}/chat/completions`
 
-/** `fetch failed` alone says nothing. */
+/** `fetch failed` alone is not helpful. */
 function causeOf(error: unknown): string {
   const { cause } = error as { cause?: unknown }
   const shown = cause instanceof Error ? cause : error
@@ -119,7 +119,7 @@ const contentOf = (body: string): string | undefined =>
     return typeof content === 'string' ? content : undefined
   })
 
-/** How often a judge said the same when its options were swapped. */
+/** How often a judge gave the same verdict when its options were swapped. */
 export class Agreement {
   #votes = 0
   #agreed = 0
@@ -201,7 +201,7 @@ function shortened(text: string): string {
   return `${text.slice(0, half)}\n[${left} characters left out]\n${text.slice(-half)}`
 }
 
-/** The letter that a judge answered with; `undefined` when it said anything else. */
+/** The letter that a judge answered with; `undefined` for anything else. */
 function readLetter(answer: string): 'A' | 'B' | undefined {
   const said = answer.replace(/^\s*<think>[^]*?<\/think>/, '').trim()
   const letter = /^\W*(?:(?:answer|option|statement)\W*)?([ab])\W*$/i.exec(said)?.[1]
@@ -227,9 +227,9 @@ const SHOWN_MAX = 60
 const OPTIONS: readonly FirstOption[] = ['meets', 'fails']
 
 /**
- * `judge:<criterion>`: a model decides whether the output meets the criterion. It is called
- * twice, with its two options in the other order; where it does not say the same, the run is
- * undecided. That excludes a judge that guesses, not one that is wrong.
+ * `judge:<criterion>`: a model decides whether the output meets the criterion. It is called twice,
+ * with its two options swapped; if the verdicts differ, the run is undecided. This excludes a judge
+ * that guesses, not one that is wrong.
  */
 export function judgeCheck(
   criterion: string,
@@ -261,7 +261,7 @@ export function judgeCheck(
 function endpointOf({ url, model, apiKeyEnv }: JudgeOptions): ChatEndpoint {
   if (url === undefined || model === undefined)
     throw usageError(
-      'It is not said which model judges.',
+      'No judge model is configured.',
       'Give --judge-url and --judge-model, or `judge: { url, model }` in retake.config.ts.',
     )
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))

@@ -27,8 +27,8 @@ import { isDeepStrictEqual } from 'node:util'
 /** Options of every command with an oracle. */
 export const ORACLE_OPTIONS: Verb['options'] = {
   '--oracle <check>':
-    'what passing means: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; not: before it negates it; see `retake docs oracles`',
-  '--expect <text>': 'shorter oracle: the output contains this text',
+    'check that decides pass or fail: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; the prefix not: negates it; see `retake docs oracles`',
+  '--expect <text>': 'short oracle: the output contains this text',
   '--oracle-timeout <s>': 'maximum time for one judgement (default: 30, for a judge 120)',
   '--judge-url <url>': 'address of the model for judge:…',
   '--judge-model <name>': 'name of the model for judge:…',
@@ -42,7 +42,7 @@ export function oracleText(options: Options): string | undefined {
   const expected = options.text('expect')
   if (expected === undefined) return options.text('oracle')
   if (options.has('oracle'))
-    throw usageError('--expect and --oracle both say what passing means.', 'Give one of them.')
+    throw usageError('--expect and --oracle both define a pass.', 'Give one of them.')
   return expectedText(expected)
 }
 
@@ -73,7 +73,7 @@ export async function givenOracle(
 function judgeOf(options: Options): JudgeOptions {
   const url = options.text('judge-url')
   const model = options.text('judge-model')
-  // A key goes only where the configuration that names it says.
+  // A key is only sent to the address in the configuration that names it.
   const configured = project().judge ?? {}
   const { apiKeyEnv: _, ...keyless } = configured
   return {
@@ -88,11 +88,11 @@ export interface OracleOptions {
   /** Longest time for one judgement; 30 seconds unless set, for a judge 2 minutes. */
   readonly timeoutMs?: number | undefined
   readonly judge?: JudgeOptions
-  /** Where files are looked for; the working directory unless set. */
+  /** Folder of relative paths; the working directory by default. */
   readonly folder?: string | undefined
 }
 
-/** Reads an oracle; throws when it is none, before anything was run. */
+/** Parses an oracle; throws if it is invalid, before anything runs. */
 export async function makeOracle(
   source: OracleSource,
   options: OracleOptions = {},
@@ -180,7 +180,7 @@ async function judgeBounded(
   if (either.aborted) giveUp()
   try {
     const answer = Promise.resolve().then(() => judge(outcome, either))
-    // Once it is given up on, nobody waits for what it comes to.
+    // Once it is given up on, its result is ignored.
     answer.catch(() => {})
     return await Promise.race([stopped, answer])
   } catch (error) {
@@ -237,7 +237,7 @@ const negated = (check: OracleCheck): OracleCheck => {
 /** `exit:0`: passes with this exit code. A run that was killed has none. */
 function exitCheck(code: string): OracleCheck {
   if (!/^\d{1,3}$/.test(code))
-    throw usageError(`"exit:${code}" names no exit code.`, 'For example: --oracle exit:0.')
+    throw usageError(`"exit:${code}" is not an exit code.`, 'For example: --oracle exit:0.')
   return {
     judgesBroken: true,
     judge: ({ exitCode, signal }) => {
@@ -295,9 +295,9 @@ function patternOf(text: string): RegExp {
 const SHOWN_MAX = 60
 
 /**
- * `json:<path>=<json>` passes if that is the value, `json:<path>` if there is one
- * that is not empty: not null, false, 0, "" or an empty list. It looks into what a
- * function returned, else into stdout, else into its last line that is JSON.
+ * `json:<path>=<json>` passes if that is the value, `json:<path>` if the value is not null, false,
+ * 0, "" or an empty list. Looks in the return value of a function, else in stdout, else in its last
+ * line that is JSON.
  */
 function jsonCheck(text: string): OracleCheck {
   const { path, wanted } = parseJsonCheck(text)
@@ -330,7 +330,7 @@ function parseJsonCheck(text: string): { path: string; wanted?: Found } {
   throw usageError(`"${clipText(rest.slice(1), SHOWN_MAX)}" is not JSON.`, example)
 }
 
-/** The JSON that a run came to, if it came to some. */
+/** The JSON result of a run, if there is one. */
 function documentOf({ stdout, result }: RunOutcome): Found | undefined {
   if (result !== undefined) return { value: result }
   const whole = parseJson(stdout)
@@ -404,5 +404,5 @@ function fileCheck(text: string, folder: string): Promise<OracleCheck> | undefin
   if (statSync(file, { throwIfNoEntry: false })?.isFile())
     return functionCheck({ file, member: [] })
   if (/\s/.test(text)) return undefined
-  throw usageError(`There is no file ${text}.`, `It was looked for from ${folder}.`)
+  throw usageError(`There is no file ${text}.`, `Retake looked in ${folder}.`)
 }

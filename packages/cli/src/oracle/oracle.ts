@@ -8,11 +8,11 @@ import { viewRun } from '../runs/view-run.js'
 /** Outcome of a run as an oracle sees it. */
 export interface RunOutcome {
   readonly stdout: string
-  /** The same as it was written, where it is known; commands get these bytes. */
+  /** The same as raw bytes, if known; commands get these. */
   readonly stdoutBytes?: Uint8Array
   /** stderr, if known. */
   readonly stderr?: string
-  /** It came to its own end: it was not killed, and was not given up on. */
+  /** True if it ended by itself: it was not killed or given up on. */
   readonly ended: boolean
   readonly exitCode?: number
   /** The signal that killed it. */
@@ -40,7 +40,7 @@ export interface Judgement {
   readonly votes?: readonly Verdict[]
 }
 
-/** Tells outcomes that pass from those that fail. It says what passing means. */
+/** Decides whether an outcome passes. */
 export interface Oracle {
   (outcome: RunOutcome, signal: AbortSignal): Promise<Judgement>
   /** As it was given. */
@@ -99,15 +99,15 @@ export interface OracleCheck {
   readonly judge: Judge
   /** Gets ready for one judgement; how long that takes is not the oracle's fault. */
   readonly prepare?: () => Promise<Judge>
-  /** It may also judge a run that did not come to its end. */
+  /** True if it can judge a run that did not reach its end. */
   readonly judgesBroken?: boolean
   /** Other dependencies beside its text, for `Oracle.key`. */
   readonly key?: string
-  /** How long it may take unless the user says so. */
+  /** Default time limit. */
   readonly timeoutMs?: number
 }
 
-/** Exit code of a run; a function that returns ends like a program with 0, one that throws with 1. */
+/** Exit code of a run; a function that returns counts as 0, one that throws as 1. */
 export const codeOfEnd = ({
   exitCode,
   signal,
@@ -146,7 +146,7 @@ export function readOutcome(tape: Tape): RunOutcome {
   }
 }
 
-/** A branch leaves the disk as it is: what it wrote lies beside its tape, at the path it has on disk. */
+/** A branch does not change the disk: its files are beside its tape, at the path they have on disk. */
 function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape): string {
   if (branch === undefined) return cwd
   const { root } = path.parse(cwd)

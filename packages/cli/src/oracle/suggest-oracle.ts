@@ -2,7 +2,7 @@ import type { Tape } from '@retake/tape'
 import { clipText } from '@retake/tape'
 import { readOutcome } from './oracle.js'
 
-/** An oracle that fits a run whose failure nobody described, and the reason in words. */
+/** An oracle for a run without a described failure, and the reason. */
 export interface SuggestedOracle {
   readonly oracle: string
   readonly why: string

@@ -17,7 +17,7 @@ import { Interrupted } from '../command-line/exit-codes.js'
 import { TaskProcess } from '../agent/agent-process.js'
 import { startOf } from '../agent/replay-agent.js'
 
-/** A program that takes longer than this in one order is stuck in a loop of its own. */
+/** A program that takes longer than this in one order is in an infinite loop. */
 const TIMEOUT_MS = 60_000
 
 interface Order {
@@ -58,7 +58,7 @@ export async function tryOrder(
   try {
     const end = await child.run({ stdio: 'ignore', timeoutMs: TIMEOUT_MS })
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    // Without a report the process was killed: it never came to an end.
+    // Without a report the process was killed before its end.
     const { divergences, ...report } = (child.read('report.json') ?? {
       ...NOTHING_REPORTED,
       exitCode: end.code,
@@ -89,7 +89,7 @@ export interface RaceOutcome {
   readonly signal?: string
   /** The error that ended it. */
   readonly error?: { readonly class: string; readonly message: string }
-  /** The value that `record()` returned, as it is on the tape. */
+  /** The value that `record()` returned, as stored on the tape. */
   readonly result?: string
   /** Its writes to stdout. */
   readonly stdout: readonly string[]
@@ -173,13 +173,13 @@ interface JudgedOrder extends TriedOrder {
   readonly outputOrderDiffers: boolean
 }
 
-/** Judges what an order came to. */
+/** Judges the outcome of an order. */
 export type RaceJudge = (tried: TriedOrder) => Promise<JudgedOrder>
 
 /**
- * Against the recorded outcome: exit code, error, the lines of stdout, what was
- * asked for. An order that needs an answer which the recorded run gave up on
- * cannot be judged: nobody knows what would have come.
+ * Compares with the recorded outcome: exit code, error, lines of stdout, requests. An order that
+ * needs an answer that the recorded run gave up on cannot be judged, because that answer is
+ * unknown.
  */
 export const judgeByOutcome =
   (recorded: RaceOutcome): RaceJudge =>
@@ -201,7 +201,7 @@ const notSent = ({ what }: { readonly what: string }): OutcomeDifference => ({
   now: '',
 })
 
-/** By what the user calls good: an order counts when it is judged otherwise than the recorded run. */
+/** By the user's oracle: an order counts if its verdict differs from that of the recorded run. */
 export async function judgeByOracle(oracle: Oracle, recorded: RaceOutcome): Promise<RaceJudge> {
   const judged = (outcome: RaceOutcome): Promise<Judgement> =>
     oracle(asOracleSees(outcome), new AbortController().signal)
@@ -241,10 +241,10 @@ export interface Race {
 
 export type Races = Awaited<ReturnType<typeof findRaces>>
 
-/** For more outcomes than this, which deliveries decide is not looked for. */
+/** With more outcomes than this, the decisive deliveries are not searched. */
 const EXPLAINED_MAX = 5
 
-/** Tries every seed and says which outcomes differ from the recorded one. */
+/** Tries every seed and returns the outcomes that differ from the recorded one. */
 export async function findRaces(
   tape: Tape,
   {
@@ -328,7 +328,7 @@ async function decidingSwap(
   return swaps[changed - 1]
 }
 
-/** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */
+/** A delivery in words: `the answer to step 3 (tool transfer)`. */
 export function deliveryName(tape: Tape, view: RunView, seq: number): string {
   if (seq >= tape.count) return 'the end of local work'
   const event = tape.event(seq)
@@ -345,7 +345,7 @@ export function deliveryName(tape: Tape, view: RunView, seq: number): string {
   return `event ${seq}`
 }
 
-/** The step that a delivery answers. The messages of a server are steps after the one of its process. */
+/** The step that a delivery answers. The messages of a server are steps after that of its process. */
 export function stepOfDelivery(tape: Tape, view: RunView, seq: number): Step | undefined {
   const event = seq < tape.count ? tape.event(seq) : undefined
   return view.recordedSteps.findLast(

@@ -44,9 +44,9 @@ export class GitRepository {
   }
 
   /**
-   * Commits that may be the first bad one: `bad` and those before it that come
-   * after a good one. The one that halves them best comes first; git itself
-   * weighs them, by the number of ancestors, so merges are taken into account.
+   * Commits that may be the first bad one: `bad` and its ancestors that descend from a good one.
+   * The one that halves them best comes first; git computes this by the number of ancestors, so
+   * merges are taken into account.
    */
   async candidates(good: readonly string[], bad: string): Promise<string[]> {
     const excluded = good.map((hash) => `^${hash}`)
@@ -58,7 +58,10 @@ export class GitRepository {
     await this.run('worktree', 'add', '--quiet', '--force', '--detach', folder, hash)
   }
 
-  /** Forgets the worktree, also when its folder is already gone. Not `prune`, which would forget others, too. */
+  /**
+   * Removes the worktree from git's list, even if its folder is already gone. Not `prune`, which
+   * would also remove others.
+   */
   async removeWorktree(folder: string): Promise<boolean> {
     return (await this.#try('worktree', 'remove', '--force', '--force', folder)).code === 0
   }

@@ -34,10 +34,9 @@ const LOCK_FILES = [
 type LinkedModules = 'linked' | 'other lock file' | 'none'
 
 /**
- * Lends the packages installed in the checkout to a worktree, when its lock file
- * asks for the same ones. Package by package: packages of the repository itself
- * must come from the worktree, and a build that empties `node_modules` must not
- * empty the checkout's.
+ * Links the packages installed in the checkout into a worktree, if both have the same lock file.
+ * Package by package: packages of the repository itself must come from the worktree, and a build
+ * that empties `node_modules` must not empty the checkout's.
  */
 export function linkModules(
   checkout: string,
@@ -117,8 +116,8 @@ const RANDOM_MIN = 8
 const RANDOM_MAX = 64
 
 /**
- * A new folder, where possible with a path exactly as long as the repository's:
- * whatever counts or wraps text with a path in it then comes to the same.
+ * A new folder whose path has, if possible, exactly the length of the repository's: text with a
+ * path in it then has the same length and line breaks.
  */
 export function makeTwinFolder(top: string): string {
   const length = Buffer.byteLength(top)
@@ -270,7 +269,7 @@ const LOAD_CODES = new Set<unknown>([
   'ERR_UNKNOWN_FILE_EXTENSION',
 ])
 
-/** The program was not even loaded: that says nothing about what it would have done. */
+/** The program was not even loaded, which says nothing about its behaviour. */
 function loadError({ end, served }: Replayed): string | undefined {
   const error = end?.error
   if (error === undefined || served > 0) return undefined

@@ -138,12 +138,12 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** GitHub shows no more of one kind for a step. */
 const ANNOTATIONS_MAX = 10
-/** A summary may have a megabyte; nobody reads that much. */
+/** GitHub allows a megabyte; less is more readable. */
 const ROWS_MAX = 500
 
 export const isGithub = (env: Environment): boolean => env['GITHUB_ACTIONS'] === 'true'
 
-/** Workflow commands that mark what is wrong, at the line of the agent if it is known, else at the tape. */
+/** Workflow commands that annotate problems, at the line of the agent if known, else at the tape. */
 export function annotations(verdicts: readonly ProofVerdict[], env: Environment): string[] {
   const root = env['GITHUB_WORKSPACE'] ?? process.cwd()
   return verdicts
@@ -180,7 +180,7 @@ const escapeData = (text: string): string =>
 const escapeProperty = (text: string): string =>
   escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 
-/** Adds a table of all tapes to the summary of the job, what is wrong first. */
+/** Adds a table of all tapes to the job summary, problems first. */
 export function appendSummary(verdicts: readonly ProofVerdict[], env: Environment): void {
   const file = env['GITHUB_STEP_SUMMARY']
   if (file === undefined || file === '') return

@@ -18,9 +18,9 @@ export interface Verified {
   readonly replay: 'identical' | 'same output' | 'diverged' | 'failed' | 'not tried'
   /** With `not tried`: why not. */
   readonly notReplayed?: string
-  /** One line: what was found, or how much was checked. */
+  /** One line: the problem, or how much was checked. */
   readonly detail: string
-  /** No problem was found. Says nothing about what was not tried. */
+  /** True if no problem was found in what was checked. */
   readonly ok: boolean
   readonly events?: number
   /** Names the run, for comparing. */

@@ -2,14 +2,14 @@ import { createContext, Script } from 'node:vm'
 import { attempt } from '../attempt.js'
 import type { Pattern } from './patterns.js'
 
-/** Shorter texts are looked through as they are. */
+/** Shorter texts are scanned completely. */
 const LONG = 32 << 10
-/** So much of what two texts have in common is looked at again: no match reaches further. */
+/** Length of the common part of two texts that is scanned again: no match is longer. */
 const MARGIN = 16 << 10
 
 /**
- * Finds ranges in texts that come one after the other. Every request of a conversation
- * repeats the one before it: equal parts are scanned only once.
+ * Finds ranges in successive texts. Every request of a conversation repeats the previous one, so
+ * equal parts are scanned only once.
  */
 export class RangeFinder {
   #text = ''
@@ -123,7 +123,7 @@ export interface FoundValue {
   readonly pattern: Pattern
 }
 
-/** Matches in a text as it is, or escaped as in JSON, in JSON inside JSON, or as in a URL. They may overlap. */
+/** Matches in a text, unescaped or escaped as in JSON, in JSON inside JSON, or as in a URL. They may overlap. */
 export function findValues(text: string, patterns: readonly Pattern[], depth = 0): FoundValue[] {
   const found: FoundValue[] = []
   for (const pattern of patterns)

@@ -17,8 +17,8 @@ import path from 'node:path'
 import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 
 /**
- * How much of an answer is taken: what matches once the framing is undone; every text
- * that a model said; all of its content.
+ * How much of an answer is hidden: matches after the framing is removed; every text of a model; all
+ * of its content.
  */
 export const DEGREES = ['matches', 'texts', 'all'] as const
 export type Degree = (typeof DEGREES)[number]
@@ -27,7 +27,7 @@ export type Degree = (typeof DEGREES)[number]
 const SAID =
   /"(?:text|content|arguments|partial_json|thinking|delta|reasoning|reasoning_content|refusal|transcript|output|input|response|summary|data|result|message|value)"\s*:\s*"((?:[^"\\]|\\.)*)"/g
 
-/** Overwrites what a step was answered; heads and framing of HTTP stay, so that the rest can be read. */
+/** Overwrites the answer of a step; HTTP heads and framing stay, so that the rest can be read. */
 export function blankAnswer(tape: Tape, step: Step, degree: Degree, mask: Mask): ChangedBodies {
   const changed: ChangedBodies = new Map()
   const events = step.answerSeqs.map((seq) => tape.event(seq))
@@ -149,7 +149,7 @@ const isWireBytes = (value: object): value is { $: string; v: string } =>
   /^(?:ArrayBuffer|Buffer|DataView|\w+Array)$/.test(String(value.$))
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Hides what matches behind as many `*` as it has bytes, and counts what it hid. */
+/** Hides matches behind `*` of the same length in bytes, and counts them. */
 export class Mask {
   readonly #finder: RangeFinder
   /** Values hidden so far. */
@@ -203,8 +203,8 @@ export class Mask {
   }
 
   /**
-   * Pieces that belong together, such as the chunks of an answer: what matches is found
-   * across their borders. Undefined for a piece that stays as it is.
+   * Pieces that belong together, such as the chunks of an answer: matches are found across their
+   * borders. Undefined for a piece that stays unchanged.
    */
   pieces(pieces: readonly Uint8Array[]): (Uint8Array | undefined)[] {
     const whole = Buffer.concat(pieces)
@@ -217,7 +217,7 @@ export class Mask {
     )
   }
 
-  /** Bytes that are no UTF-8 are looked at one by one. */
+  /** Bytes that are not UTF-8 are checked one by one. */
   byteRanges(bytes: Buffer): [start: number, end: number][] {
     const utf8 = attempt(() => strictText.decode(bytes))
     const text = utf8 ?? bytes.toString('latin1')
@@ -233,7 +233,7 @@ export class Mask {
     return ranges.map(([start, end]) => [byteAt(start), byteAt(end)])
   }
 
-  /** Times and counts are short or not of the user; what is long enough to name somebody is looked at. */
+  /** Times and counts are short and not personal; longer numbers are checked. */
   #number(value: number): number | null {
     if (Math.abs(value) < 1e6 || !this.matches(String(value))) return value
     this.hidden += 1
@@ -241,7 +241,7 @@ export class Mask {
   }
 }
 
-/** A number of JSON becomes null and blanks, so that what is left is JSON still. */
+/** A JSON number becomes null and blanks, so that the rest stays valid JSON. */
 function overwrite(bytes: Buffer, start: number, end: number): void {
   let [from, to] = [start, end]
   while (isNumeric(bytes[from - 1])) from--
@@ -270,7 +270,7 @@ function neighbour(bytes: Buffer, from: number, step: 1 | -1): number {
 /** Bodies that have changed, by their event. */
 export type ChangedBodies = Map<number, Uint8Array>
 
-/** Masks the bodies of a run; those that are pieces of one thing together. */
+/** Masks the bodies of a run; pieces of one content together. */
 export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
   const changed: ChangedBodies = new Map()
   const streams = new Map<string, number[]>()
@@ -306,7 +306,7 @@ export function streamOf(event: TapeEvent, tape: Tape): string | undefined {
   return undefined
 }
 
-/** A file is often read and written piece by piece; each is a call of its own. */
+/** A file is often read and written in pieces; each is a separate call. */
 function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined {
   if (event.as !== 'bytes' && event.as !== 'text') return undefined
   const call = event.type === 'call' ? event : tape.event(event.op)

@@ -82,8 +82,8 @@ const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
   [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
 
 /**
- * Reads a run as the viewer does, with streams put together and compression undone,
- * and finds the steps that still contain a match. An unreadable step counts.
+ * Reads a run as the viewer does, with joined streams and without compression, and finds the steps
+ * that still contain a match. An unreadable step counts.
  */
 function* remainingMatches(view: RunView, mask: Mask): Generator<Step> {
   const looked = new Set<string>()

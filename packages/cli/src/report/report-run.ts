@@ -56,7 +56,7 @@ function shortened(excerpt: SourceExcerpt): SourceExcerpt {
   return { ...excerpt, firstLine, lines }
 }
 
-/** Everywhere that a step or a state says it happened, and where errors were thrown. */
+/** All locations of steps, states and thrown errors. */
 function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
   const sites = new Set<string>()
   for (const event of tape.events()) {
@@ -82,7 +82,7 @@ export interface ReportOptions {
   readonly redact: readonly Pattern[]
   /** False: a run that contains secrets is refused. */
   readonly allowsSecrets: boolean
-  /** Called with what is being done now. */
+  /** Called with the current activity. */
   readonly onStage?: (what: string) => void
 }
 
@@ -140,7 +140,7 @@ function redactionNotes(
     `Redacted (${what}): ${plural(mask.hidden, 'value')} hidden behind *.`,
     ...(blanked.length > 0
       ? [
-          `Answers taken out as a whole, since a value was spread over their parts: step ${blanked.join(', ')}.`,
+          `Answers hidden completely, because a value was spread over their parts: step ${blanked.join(', ')}.`,
         ]
       : []),
   ]
@@ -151,7 +151,7 @@ function notesOf(tape: Tape, status: string): string[] {
   return [
     status === 'recording'
       ? `The run was still being recorded: the report shows its first ${tape.count} events.`
-      : `The tape ends without an end of the run: the report shows the ${tape.count} events that are whole.`,
+      : `The recording was cut off: the report shows its ${tape.count} intact events.`,
   ]
 }
 
@@ -176,7 +176,7 @@ function embeddedTapes(line: readonly string[]): Uint8Array[] {
       event: (event) => event,
       body: (_seq, body) => body,
     })
-    // Tapes of an older format are not written again as they were.
+    // Tapes of an older format cannot be rewritten.
     if (!line.slice(1).every((file, position) => isChainedTo(file, cut[position] ?? '')))
       return whole
     return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
@@ -198,7 +198,7 @@ function gatherFindings(tape: Tape, { withSource }: Pick<ReportOptions, 'withSou
       return from()
     } catch {
       notes.push(
-        `What \`retake ${command}\` found about this run could not be read: it is left out.`,
+        `What \`retake ${command}\` found about this run could not be read, and is left out.`,
       )
       return undefined
     }

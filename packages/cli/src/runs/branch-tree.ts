@@ -29,7 +29,7 @@ export function branchLines({ run, details: { branch } }: Tape, width: number): 
   return [`${line} · ${editText(edit, room)}${rest}`]
 }
 
-/** Where the answer of a step came from, and what was changed there. The tape contains the parent's request. */
+/** Origin of the answer of a step, and the change there. The tape contains the parent's request. */
 export function stepBranchLines(tape: Tape, step: Step, width: number): string[] {
   const origin = originOf(tape, step)
   if (origin === undefined) return []
@@ -45,7 +45,7 @@ export function stepBranchLines(tape: Tape, step: Step, width: number): string[]
 }
 
 const ORIGINS = {
-  served: ': its answer is the one of the parent',
+  served: ": its answer is the parent's",
   edited: ': its answer was put in by the fork',
   lost: ': it was running when the run went live, and could not continue',
   live: '',
@@ -66,13 +66,13 @@ export const howText = ({ kind, at }: BranchDetails): string =>
 export const atText = (at: string): string =>
   /^e\d/.test(at) ? `event ${at.slice(1)}` : `step ${at}`
 
-/** A run and the branches that go on from it, oldest first. */
+/** A run and its branches, oldest first. */
 export interface BranchNode {
   readonly id: string
   readonly name: string
   readonly status?: RunStatus
   readonly exitCode?: number
-  /** How it came to be; the first run of a tree has none. */
+  /** How it was made; missing for the first run of a tree. */
   readonly branch?: BranchDetails
   /** A trace of another tool, not a recording. */
   readonly isImported?: true
@@ -82,7 +82,7 @@ export interface BranchNode {
   readonly startedAt?: number
   readonly durationMs?: number
   readonly costUsd?: number | undefined
-  /** The last line it printed: often what it came to. */
+  /** The last line it printed, often the result. */
   readonly lastLine?: string
   /** Why it cannot be read. */
   readonly error?: ExplainedError
@@ -123,7 +123,7 @@ export function branchTree(
       branches: children.filter((run) => !seen.has(run.id)).map((run) => makeNode(run.id)),
     }
   }
-  /** Tapes that cannot be read at all may be branches, too. */
+  /** Tapes that cannot be read at all may be branches too. */
   return { root: makeNode(rootOf(runs, id)), unreadable }
 }
 
@@ -200,14 +200,14 @@ export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTap
   const paid = sum(live)
   return {
     served: notSent.length,
-    /** Steps that were under way and could not go on. */
+    /** Steps that were in progress and could not continue. */
     lost,
     live: live.length,
     /** Requests to models and servers that were not sent. */
     savedRequests: saved.requests,
     savedTokens: saved.tokens,
     savedUsd: saved.usd,
-    /** How long the parent took for what was served. */
+    /** How long the parent took for the served part. */
     savedMs: servedTo > 0 ? tape.event(servedTo - 1).at : 0,
     paidRequests: paid.requests,
     paidTokens: paid.tokens,

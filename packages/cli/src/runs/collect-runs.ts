@@ -7,7 +7,7 @@ import type { RunStore } from './run-store.js'
 import type { RunSummary } from './run-summary.js'
 import type { RunTrash } from './run-trash.js'
 
-/** Runs to remove: those to which everything that is set applies. */
+/** Runs to remove: those to which all given rules apply. */
 export interface RemovalRule {
   /** Started before this moment, in epoch milliseconds. */
   readonly before?: number | undefined
@@ -26,8 +26,8 @@ interface Removal {
 }
 
 /**
- * Removes runs by rule. These stay whatever the rule says: runs that are being recorded, pinned or on
- * hold, younger than the floor of the configuration, unreadable, or continued by a branch that stays.
+ * Removes runs by rule. These always stay: runs that are being recorded, pinned or on hold, younger
+ * than the floor of the configuration, unreadable, or continued by a branch that stays.
  */
 export function collectRuns(
   store: RunStore,

@@ -43,14 +43,14 @@ export class RunFamily {
     this.runs = runs
     this.#seen = new Set()
     for (const run of runs.values()) {
-      // A branch whose tape breaks the reader may still say what it continues.
+      // A branch whose tape breaks the reader may still name its parent.
       const parent = 'error' in run ? readBranchRun(run.path)?.parent?.run : run.branch?.parent
       if (parent !== undefined) this.#add(parent, run.id)
     }
     this.lookAgain()
   }
 
-  /** Learns branches that were begun since: their tapes, and marks of those that have no tape yet. */
+  /** Finds branches that were started since: their tapes, and marks of those without a tape yet. */
   lookAgain(): void {
     const names = this.#store.fileNames()
     const seen = this.#seen
@@ -74,7 +74,7 @@ export class RunFamily {
     return [...(this.#branches.get(id) ?? [])]
   }
 
-  /** A run and everything that continues it, branches before what they continue. */
+  /** A run and everything that continues it, branches before their parents. */
   descendants(id: string, seen = new Set<string>()): string[] {
     if (seen.has(id)) return []
     seen.add(id)
@@ -107,7 +107,7 @@ export function refusedRuns(family: RunFamily, ids: readonly string[]): Retained
     else if ('tags' in run && run.tags?.includes(PIN)) refuse({ id, why: 'pinned' })
     else if ('status' in run && run.status === 'recording') refuse({ id, why: 'recording' })
   }
-  // Branches are decided before what they continue.
+  // Branches are decided before their parents.
   const seen = new Set<string>()
   for (const id of ids.flatMap((each) => family.descendants(each, seen))) {
     const branches = family.branchesOf(id).filter((branch) => !going.has(branch))
@@ -173,7 +173,7 @@ function removeRun(tape: string, id: string, blamed: readonly string[], trash?: 
   if (isMarkedAlive(tape)) return false
   let lock: TapeLock
   try {
-    // As long as it is locked, nobody can resume the run.
+    // While it is locked, the run cannot be resumed.
     lock = TapeLock.take(tape)
   } catch (error) {
     if (error instanceof TapeError && error.code === 'TAPE_IN_USE') return false
@@ -184,7 +184,7 @@ function removeRun(tape: string, id: string, blamed: readonly string[], trash?: 
     const others = [`${tape}.pid`, ...Object.values(companionsOf(tape, id))]
     if (trash !== undefined) trash.take(tape, id)
     else for (const file of [tape, ...others]) rmSync(file, { recursive: true, force: true })
-    // Findings are in the trash by now; the rest is what a search reuses.
+    // Findings are in the trash by now; the rest is the cache of a search.
     for (const file of blamed) rmSync(file, { recursive: true, force: true })
     return true
   } catch (error) {

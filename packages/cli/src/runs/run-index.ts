@@ -2,7 +2,7 @@ import { attempt } from '../attempt.js'
 import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Inode, size and time of a tape: as long as they are the same, what was read from it is valid. */
+/** Inode, size and time of a tape: while they are the same, the row is valid. */
 export interface TapeStamp {
   readonly text: string
   readonly bytes: number
@@ -20,7 +20,7 @@ export function stampOf(file: string): TapeStamp | undefined {
 /** A row that was read from a tape. */
 export interface TapeReading<Row> {
   readonly row: Row
-  /** Runs whose tapes were read with it: those that a branch continues. */
+  /** Runs whose tapes were read with it: the parents of a branch. */
   readonly ancestors?: readonly string[]
   /** False while the row may change although the tape does not: it is read again next time. */
   readonly isFinal: boolean
@@ -39,18 +39,18 @@ interface IndexLine<Row> {
 const LAYOUT = 2
 /** Reading fewer bytes than this takes a moment: no file is left for it. */
 const WORTH_BYTES = 1 << 20
-/** Lines that may be outdated before the file is rewritten, besides as many as are current. */
+/** The file is rewritten when it has this many outdated lines more than current ones. */
 const OUTDATED_MAX = 200
 
 /**
  * Rows of lists for the runs of a folder, in a file beside the tapes, so that each tape is read
- * once. The first line says which reader made the rows; every other line is a row, and a later
- * row of a run replaces an earlier one.
+ * once. The first line identifies the reader that made the rows; every other line is a row, and a
+ * later row of a run replaces an earlier one.
  *
- * The tapes are the truth, and the file can be deleted at any time. A row counts only while the
- * tape and its ancestors have the stamps that they were read with. Lines that are torn or are not
- * rows are ignored. Processes may add rows at the same time; one that rewrites the file may drop
- * rows of another, whose tapes are then read again.
+ * The tapes are the truth, and the file can be deleted at any time. A row is only valid while the
+ * tape and its ancestors have the stamps with which they were read. Lines that are torn or not rows
+ * are ignored. Processes may add rows concurrently; one that rewrites the file may drop rows of
+ * another, whose tapes are then read again.
  */
 export class RunIndexFile<Row extends object> {
   readonly #folder: string
@@ -81,7 +81,7 @@ export class RunIndexFile<Row extends object> {
     const own = stampOf(this.#tapeOf(id))
     if (known !== undefined && known.stamp === this.#stampText(own, known.ancestors))
       return known.row
-    // Stamped before it is read: what is written meanwhile makes the row outdated.
+    // Stamped before it is read: later writes make the row outdated.
     const { row, ancestors, isFinal } = read()
     if (own === undefined || !isFinal) return row
     const stamp = this.#stampText(own, ancestors)
@@ -92,7 +92,7 @@ export class RunIndexFile<Row extends object> {
     return row
   }
 
-  /** The row as it was when it was last read; the tape may have changed since. */
+  /** The row at the last read; the tape may have changed since. */
   lastRowOf(id: string): Row | undefined {
     return this.#load().get(id)?.row
   }

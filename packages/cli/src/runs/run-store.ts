@@ -72,7 +72,7 @@ export class RunStore {
   readonly index: RunIndexFile<StoredSummary>
   readonly #isDefault: boolean
 
-  /** `.retake/runs` under the working directory, unless `folder` or the project's configuration says otherwise. */
+  /** `.retake/runs` in the working directory, unless `folder` or the project's configuration says otherwise. */
   constructor(folder: string | undefined = project().runs) {
     this.#isDefault = folder === undefined
     this.folder = path.resolve(folder ?? path.join('.retake', 'runs'))
@@ -112,7 +112,7 @@ export class RunStore {
     return { id: path.basename(tape, EXTENSION), tape }
   }
 
-  /** Names of the files of the folder; none if there is no folder. */
+  /** Names of the files in the folder; empty if there is no folder. */
   fileNames(): string[] {
     return attempt(() => readdirSync(this.folder), [])
   }
@@ -129,8 +129,8 @@ export class RunStore {
   }
 
   /**
-   * Sorts runs as they are needed. An id begins with its date and second; only for runs of one
-   * second, and for tapes with names of their own, the tape is read.
+   * Sorts runs on demand. An id begins with its date and second; only for runs of the same second,
+   * and for tapes with custom names, the tape is read.
    */
   *newestFirst(ids: readonly string[]): Generator<string> {
     const bySecond = new Map<string, string[]>()
@@ -193,7 +193,7 @@ export class RunStore {
 
 const LAST = /^last(?::(?<status>done|failed|killed|recording))?(?:~(?<back>\d{1,9}))?$/
 const CHILD = /^(?<run>.+)-(?<event>\d{1,9})$/s
-/** The part of an id that says when the run started, as in `20261115-093012-kqzt`. */
+/** The part of an id with the start time, as in `20261115-093012-kqzt`. */
 const SECOND = /^\d{8}-\d{6}/
 const secondText = (epochMs: number): string =>
   new Date(epochMs)

@@ -35,7 +35,7 @@ export interface RunRow extends RunTags {
   readonly costUsd?: number
   readonly models?: readonly string[]
   readonly tokens?: number
-  /** The input of the run, its arguments, or what the user said first; shortened, as are the next two. */
+  /** The input of the run, its arguments, or the first user message; shortened, as are the next two. */
   readonly input?: string
   /** The error that ended it. */
   readonly failure?: string
@@ -182,7 +182,7 @@ function inputOf({ details }: Tape, view: RunView): string | undefined {
   return prompt && messageText(prompt)
 }
 
-/** The recorded input of a function run: text as it is, everything else as JSON. */
+/** The recorded input of a function run: text unchanged, everything else as JSON. */
 export function inputText(wire: unknown): string {
   const plain = plainJson(wire)
   return typeof plain === 'string' ? plain : (JSON.stringify(plain) ?? '')
@@ -220,7 +220,7 @@ export type IntegritySummary = 'intact' | 'cut off' | 'recording' | 'damaged'
 /** Checks every byte and every link of a tape, and that its end is present. */
 export function checkTape(tape: Tape): {
   readonly integrity: IntegritySummary
-  /** One line: what was found, or how much was checked. */
+  /** One line: the problem, or how much was checked. */
   readonly detail: string
   readonly events: number
   /** Names the run; recomputed, not read off the tape. */

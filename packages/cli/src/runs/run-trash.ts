@@ -28,10 +28,10 @@ const TAPE = 'tape'
 const FRESH_MS = 60_000
 
 /**
- * Removed runs of a folder, in `.trash` inside of it, one folder per run. The tape moves first, and
- * on the way back last, each with one rename: whenever a process is killed, a run whose tape is in its
- * folder is whole, and one whose tape is in the trash is removed. `settle` finishes what a
- * killed process has left.
+ * Removed runs of a folder, in `.trash` inside it, one folder per run. The tape moves first, and on
+ * restoring last, each with one rename: whenever a process is killed, a run whose tape is in its
+ * folder is complete, and one whose tape is in the trash is removed. `settle` finishes the work of
+ * a killed process.
  */
 export class RunTrash {
   readonly #store: RunStore
@@ -116,7 +116,7 @@ export class RunTrash {
     restored.push(id)
   }
 
-  /** Removes for good what was removed before a moment: branches before what they continue. */
+  /** Permanently deletes runs that were removed before a moment: branches before their parents. */
   empty(before: number, isDry = false): string[] {
     const old = this.runs().filter(({ removedAt }) => removedAt < before)
     if (!isDry)

@@ -18,8 +18,8 @@ import {
 } from '../terminal/terminal.js'
 
 /**
- * One step for a person: the conversation, the request and answer, or the call and its result.
- * `origin` says where its answer came from.
+ * One step in full: the conversation, the request and answer, or the call and its result. `origin`
+ * is the source of its answer.
  */
 export function stepLines(step: Step, { paint, width }: Look, origin: readonly string[]): string[] {
   const exchange = step.exchange()
@@ -38,7 +38,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
       ? [
           ...section('arguments', shown(call.args), paint),
           ...(mcp && mcp.notifications.length > 0
-            ? section('told meanwhile', mcp.notifications.map(notificationText).join('\n'), paint)
+            ? section('notifications', mcp.notifications.map(notificationText).join('\n'), paint)
             : []),
           ...section('result', shown(call.result), paint),
         ]
@@ -66,7 +66,7 @@ function guardLine(guard: StepGuard): string {
 export const scopePath = (step: Step): string =>
   printable(step.within.map(({ name }) => name).join(' › '))
 
-/** How it ended; a call that a guard did not start may be stopped, or in doubt. */
+/** Its outcome; a call that a guard did not start may be stopped, or in doubt. */
 export const stateWord = ({ state, guard }: Step): string =>
   state === 'denied' ? (guard?.status ?? state) : state
 

@@ -3,7 +3,7 @@ import { type ReadOptions, readRun, type RunView, type Step, type Tape } from '@
 import { project } from '../config/define-config.js'
 import { errors } from '@retake/engine/errors'
 
-/** The step of a number or label, or an error that says which there are. */
+/** The step with a number or label, or an error that lists the steps. */
 export function findStep(view: RunView, label: string): Step {
   const step = view.step(label)
   if (step === undefined) throw errors.NO_SUCH_STEP(view.id, label, view.recordedSteps.length)
@@ -11,8 +11,8 @@ export function findStep(view: RunView, label: string): Step {
 }
 
 /**
- * The event at which a step is looked at: its last answer, or its start when it has
- * none. Requests of an MCP server on a pipe are answered by the agent itself.
+ * The event at which a step is inspected: its last answer, or its start if it has none. Requests of
+ * an MCP server on a pipe are answered by the agent itself.
  */
 export const momentOf = (step: Step): number => {
   const { transport, askedBy } = step.kind === 'mcp' ? (step.mcp() ?? {}) : {}
@@ -31,7 +31,7 @@ export const readOptions = (): ReadOptions => ({
 /** A tape as people want to see it. */
 export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())
 
-/** The step an event belongs to: the one it starts or answers, else the last one begun by then. */
+/** The step of an event: the one it starts or answers, else the last one that had begun. */
 export function stepAt(view: RunView, seq: number): Step | undefined {
   const { recordedSteps } = view
   return (

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Set by programs that work for somebody: nobody would see the window. */
+/** Set by automation: nobody would see the window. */
 const AGENTS = ['CLAUDECODE', 'CURSOR_AGENT', 'CODEX_SANDBOX', 'AI_AGENT', 'GEMINI_CLI']
 const REMOTE = ['SSH_CONNECTION', 'SSH_TTY']
 

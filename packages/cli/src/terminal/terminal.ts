@@ -52,13 +52,13 @@ export class Progress {
   }
 }
 
-/** Less room than this is none for the last column, unless it needs less. */
+/** With less room than this, the last column is dropped, unless it needs less. */
 const LAST_MIN = 12
 
 /**
- * Rows of plain text in columns two spaces apart; the last column is cut to fit the width.
- * Where it would have no room, columns that can be spared are left out, in the order given.
- * A row is one line, whatever its cells contain.
+ * Rows of plain text in columns two spaces apart; the last column is cut to fit the width. If it
+ * would have no room, optional columns are dropped, in the given order. A row is one line, whatever
+ * its cells contain.
  */
 export function table(
   rows: readonly (readonly string[])[],
@@ -91,7 +91,7 @@ export function table(
 const COLOUR = /\p{Cc}\[\d+m/gu
 const visibleLength = (text: string): number => text.replace(COLOUR, '').length
 
-/** Text cut to a length; painted text is left as it is. */
+/** Text cut to a length; coloured text is left unchanged. */
 export function cutTo(text: string, length: number): string {
   return visibleLength(text) > length && length > 1 && !text.includes('\u001B')
     ? `${text.slice(0, length - 1)}…`
@@ -99,10 +99,9 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * Recorded text may contain anything, also sequences that make a terminal do
- * things. Control characters other than line breaks and tabs are shown as `\x1b`, those
- * that turn the direction of text around, so that it reads as something else, as `\u{202e}`.
- * Keys are hidden: source lines and tapes of older versions may contain some.
+ * Recorded text may contain anything, even sequences that control a terminal. Control characters
+ * other than line breaks and tabs are shown as `\x1b`, and direction overrides as `\u{202e}`. Keys
+ * are hidden: source lines and tapes of older versions may contain some.
  */
 export function printable(text: string): string {
   return redactText(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
@@ -137,10 +136,10 @@ export function painter(stream: NodeJS.WriteStream): Paint {
   return (style, text) => (colours ? `\u001B[${CODES[style]}m${text}\u001B[0m` : text)
 }
 
-/** How wide text may be; 80 where it is not known. */
+/** Width for text; 80 if unknown. */
 export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns || 80
 
-/** Where lines of a table are cut. A pipe or file gets them whole, for `grep` and for people. */
+/** Width at which lines of a table are cut; unlimited for pipes and files. */
 export const cutWidthOf = (stream: NodeJS.WriteStream): number =>
   stream.isTTY ? widthOf(stream) : Infinity
 
@@ -203,7 +202,7 @@ export const lookOf = (stream: NodeJS.WriteStream): Look => ({
 
 type Prompt = (message: string) => Promise<string>
 
-/** Lets `work` put questions to whoever sits at the terminal. Ctrl-C, or the end of the input, ends it as interrupted. */
+/** Lets `work` prompt the user at the terminal. Ctrl-C, or the end of the input, interrupts it. */
 export async function promptOnTerminal<T>(work: (prompt: Prompt) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const stopped = new AbortController()

@@ -1,10 +1,10 @@
 /**
- * Jest's Node environment with Retake in it. Jest runs every test file in a `vm`
- * context with a `Date` and a `Math.random` of its own, and loads modules for it
- * again; the engine lives outside, once, and reaches in from here.
+ * Jest's Node environment with Retake. Jest runs every test file in a `vm` context with its own
+ * `Date` and `Math.random`, and loads modules for it again; the engine is loaded once outside, and
+ * reaches in from here.
  *
- * Tests import `retake` and `retake/jest`, which are thin entry points to it: an export
- * condition of this environment leads there.
+ * Tests import `retake` and `retake/jest`, which are thin entry points to it, selected by an export
+ * condition of this environment.
  */
 import * as engine from '@retake/engine'
 import {

@@ -17,7 +17,7 @@ function divergenceText(file: string, found: Divergence, test: RunningTest): str
     withTitle: true,
     ...(advice && { fix: advice }),
   })
-  return [`The agent does something else than ${fromHere(file)} says.`, '', ...lines].join('\n')
+  return [`The agent no longer matches ${fromHere(file)}.`, '', ...lines].join('\n')
 }
 
 /** An SDK without a key stops before its first request: the agent has not changed then. */
@@ -26,7 +26,7 @@ function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
   if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary)) return undefined
   const name = /\b[A-Z][A-Z\d_]*_(?:KEY|TOKEN)\b/.exec(summary)?.[0]
   const example = name === undefined ? '' : `: ${name}=for-replay`
-  return [`An SDK that insists on a key gets any text in a replay${example}`]
+  return [`If the SDK requires a key, set any value for the replay${example}`]
 }
 
 /** The test that uses the tape, as far as the runner reports it. */
@@ -43,7 +43,7 @@ export interface RunningTest {
 /** The whole command that records the tape of this test again. */
 function recordAgain({ testPath, currentTestName }: RunningTest): string {
   const runner = process.env['VITEST'] === undefined ? 'jest' : 'vitest run'
-  // Vitest joins groups with ` > ` in names, and with a space where it looks for them.
+  // Vitest joins groups with ` > ` in names, but with a space in name filters.
   const name = currentTestName
     ?.replaceAll(' > ', ' ')
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
@@ -65,7 +65,7 @@ export class TapeFailure extends Error {
   override readonly name = 'TapeFailure'
   declare readonly code: string
 
-  /** One of Retake's own errors as such a failure; any other stays what it is. */
+  /** One of Retake's own errors as such a failure; any other is returned unchanged. */
   static from(cause: unknown, file: string, test: RunningTest = {}): unknown {
     const explained = explain(cause)
     if (explained === undefined) return cause

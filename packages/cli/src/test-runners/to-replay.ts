@@ -59,11 +59,11 @@ export async function toReplay(
     await (state.isNot === true ? runner.replay(file, {}) : useTape(file, runner, options, running))
     return {
       pass: true,
-      message: () => `The agent does exactly what ${fromHere(file)} says, and should not.`,
+      message: () => `The agent matches ${fromHere(file)}, but should differ.`,
     }
   } catch (error) {
     const isExpected = state.isNot === true && error instanceof ReplayDiverged
-    // Thrown, not answered: a runner would put a stack of its own to a message.
+    // Thrown, not returned: a runner would add its own stack to a message.
     if (!isExpected) throw TapeFailure.from(error, file, state)
     return { pass: false, message: () => '' }
   }
@@ -73,7 +73,7 @@ function isUpdate({ updates, snapshotState }: MatcherState): boolean {
   return updates ?? (snapshotState as { _updateSnapshot?: unknown })?._updateSnapshot === 'all'
 }
 
-/** How the agent is run with its tape: a function here, a program in a process of its own. */
+/** How the agent runs with its tape: a function here, a program in its own process. */
 function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unknown> {
   if (typeof agent === 'function') return functionRunner(agent as () => unknown)
   if (typeof agent !== 'string' && !(agent instanceof URL))
@@ -81,7 +81,7 @@ function runnerOf(agent: unknown, testPath: string | undefined): TapeRunner<unkn
   return programRunner(pathFrom(agent, testPath))
 }
 
-/** A run with a tape: what the agent answered, or throws what it threw. */
+/** Runs with a tape: returns the result of the agent, or throws its error. */
 export type UseTape = <T>(
   tape: string | URL,
   agent: () => T | Promise<T>,
@@ -110,7 +110,7 @@ const describe = (value: unknown): string => {
   return value === null ? 'null' : `a value of type ${typeof value}`
 }
 
-/** A whole program, in a process of its own, as `retake record` and `replay` run it. */
+/** A whole program in its own process, like `retake record` and `replay`. */
 const programRunner = (
   program: string,
   runs: readonly string[] = [],
@@ -183,9 +183,9 @@ export interface ReplayedProgram extends RunOutcome {
 }
 
 /**
- * Replays a program against its tape, offline, in a process of its own. Works in any test
- * runner: paths are URLs, or relative to the working directory. Never records. Throws a
- * `TapeFailure` where the program does something else.
+ * Replays a program against its tape, offline, in its own process. Works in any test runner: paths
+ * are URLs, or relative to the working directory. Never records. Throws a `TapeFailure` if the
+ * program behaves differently.
  */
 export async function replayProgram(
   program: string | URL,

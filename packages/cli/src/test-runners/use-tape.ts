@@ -25,7 +25,7 @@ const MODES: readonly string[] = ['replay', 'record', 'update', 'offline'] satis
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** True in CI, where nobody would commit a new tape. */
+/** True in CI, where a new tape would not be committed. */
 export const isCi = (env: Environment = process.env): boolean =>
   !['', '0', 'false'].includes(env['CI'] ?? '')
 
@@ -42,10 +42,9 @@ export function chooseMode(wanted: string | undefined, env: Environment = proces
 }
 
 /**
- * Lets `make` write a tape to a folder beside the one that is wanted, and puts it
- * in its place when it is finished, so that a tape is always a whole one, the old
- * or the new. When `make` throws, the old
- * one stays, unless throwing is what it is meant to do.
+ * Lets `make` write a tape to a folder beside the target, and moves it into place when it is
+ * complete, so that there is always a complete tape, the old or the new one. If `make` throws, the
+ * old one stays, unless throwing is expected.
  */
 export async function recordAside<T>(
   file: string,
@@ -118,7 +117,7 @@ export interface TapeRunner<T> {
   replay(file: string, options: UseTapeOptions): Promise<T>
 }
 
-/** Replays an agent against its tape, or records it, as the mode says. */
+/** Replays an agent against its tape, or records it, depending on the mode. */
 export async function useTape<T>(
   file: string,
   runner: TapeRunner<T>,

@@ -9,7 +9,7 @@ import { cliErrors } from '../errors.js'
 import type { TapeMode, UseTapeOptions } from './use-tape.js'
 import { tapeFunction, toReplay, type UseTape } from './to-replay.js'
 
-// In a realm of its own, where Node's modules were copied before anything could reach them.
+// True in a separate realm, where Node's modules were copied before anything could patch them.
 if (Object.getPrototypeOf(existsSync) !== Function.prototype)
   throw cliErrors.VITEST_POOL_UNSUPPORTED()
 
@@ -65,7 +65,7 @@ export type { TapeMode, UseTapeOptions, UseTape }
 declare module 'vitest' {
   // The type parameter has to be there for the declarations to merge.
   interface Matchers<T> {
-    /** Runs the agent against its tape and fails where it does something else. */
+    /** Runs the agent against its tape and fails if it behaves differently. */
     toReplay(tape: string | URL, options?: UseTapeOptions): Promise<void>
   }
 }

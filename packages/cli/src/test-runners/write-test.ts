@@ -130,8 +130,8 @@ export function writeTest(tape: Tape, options: WriteTestOptions): WrittenTest {
 }
 
 /**
- * Writes the beginning of a test for an imported run: its input, its tool calls and its result as
- * data. It is skipped until somebody connects the agent, because a trace cannot be replayed.
+ * Writes a starting point for a test of an imported run: its input, tool calls and result as data.
+ * It is skipped until it is connected to the agent, because a trace cannot be replayed.
  */
 export function writeTestSkeleton(
   tape: Tape,

@@ -19,10 +19,9 @@ export const loadStripper = (): typeof Swc =>
   (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as typeof Swc)
 
 /**
- * Turns TypeScript into JavaScript. Types become blanks, so every position
- * stays what it was; only code that needs more than that (enums, namespaces,
- * parameter properties, imports of types not marked as such, decorators) is
- * rewritten and carries a source map.
+ * Turns TypeScript into JavaScript. Types become blanks, so that every position stays the same;
+ * only code that needs more (enums, namespaces, parameter properties, imports of types not marked
+ * as such, decorators) is rewritten and gets a source map.
  */
 export function stripTypes(source: string, path: string) {
   return outside(() => toJavaScript(source, path))

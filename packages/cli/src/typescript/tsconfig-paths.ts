@@ -54,7 +54,7 @@ function pathsFor(folder: string): Paths | undefined {
   return paths
 }
 
-/** Undefined when there is no such file. A broken one is the compiler's business. */
+/** Undefined if there is no such file. Reporting a broken one is left to the compiler. */
 function readConfig(file: string): { paths: Paths | undefined } | undefined {
   let text: string
   try {

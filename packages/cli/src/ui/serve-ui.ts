@@ -42,7 +42,7 @@ function editorAddress({ editor = 'vscode', host }: ServeUiOptions): string | un
   return address
 }
 
-/** Serves the runs of a folder until the user stops it; `page` is the one that the link leads to. */
+/** Serves the runs of a folder until the user stops it; `page` is the target of the link. */
 export async function serveUntilSignal(
   store: RunStore,
   options: ServeUiOptions & {
@@ -60,7 +60,7 @@ export async function serveUntilSignal(
   await Promise.all([server.close(), repository.close?.()])
 }
 
-/** Serves the viewer where the options say, or says why not. */
+/** Serves the viewer at the configured address, or explains why not. */
 async function serveUi(repository: RunRepository, options: ServeUiOptions): Promise<ViewerServer> {
   const { host, allowHosts = [] } = options
   const password = readPassword(options.passwordFile)

@@ -383,9 +383,9 @@ function savingsLine(savings: GuardSavings): string | undefined {
 
 export default {
   arguments: '<run>',
-  description: `Verifies the tape first: chain, seal and signature. Then lists every guarded call: when,
-by which agent, with what arguments, which rule decided, who approved it, and its outcome.
-Calls in doubt are marked. Exit code 3 if the tape was changed; then nothing else is shown.`,
+  description: `Verifies the tape first: chain, seal and signature. Then lists every guarded call:
+when, by which agent, with which arguments, which rule decided, who approved it, and its outcome.
+Calls in doubt are marked. If the tape was changed, nothing is listed, and the exit code is 3.`,
   options: {
     '--html <file>': 'write an HTML page without scripts',
     ...DIR_OPTION,

@@ -247,10 +247,10 @@ const SEEDS = 40
 
 export default {
   arguments: 'blame',
-  description: `Runs the search of \`retake blame\` on failures with known causes: nine competing faults,
-seventeen scenarios, hard cases such as rewording models and high base rates, and runs in which
-no step is to blame. They are simulated, so nothing is
-sent or written. Exit code 1 if the search misses its quality targets.`,
+  description: `Runs the search of \`retake blame\` on failures with known causes: nine competing
+faults, seventeen scenarios, hard cases such as rewording models and high base rates, and runs in
+which no step is to blame. All are simulated, so nothing is sent or written. Exit code 1 if the
+search misses its quality targets.`,
   options: {
     '--seeds <n>': `how often to draw each scenario (default: ${SEEDS})`,
     '--json': 'print the figures as JSON',

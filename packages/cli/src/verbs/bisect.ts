@@ -11,13 +11,13 @@ import type { Tried } from '../prove/try-commit.js'
 
 export default {
   arguments: '<run>',
-  description: `Replays the tape with the code of commits between a good and a bad one, and names the
-first commit that differs. Commits are checked out in temporary folders; your checkout is not
-touched. The tape answers every request, so no network and no key is needed. Commits that do
-not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
+  description: `Replays the tape with the code of commits between a good and a bad one, and names
+the first commit that behaves differently. Commits are checked out in temporary folders; your
+checkout is not touched. The tape answers every request, so no network and no key is needed.
+Commits that do not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
   options: {
-    '--good <rev>': 'commit at which the run was as recorded (required)',
-    '--bad <rev>': 'commit at which it is not (default: HEAD)',
+    '--good <rev>': 'commit that behaves as recorded (required)',
+    '--bad <rev>': 'commit that behaves differently (default: HEAD)',
     ...ORACLE_OPTIONS,
     '--run <command>': 'run this before each replay, for example "npm run build"',
     '--timeout <s>': 'maximum time for one replay (default: 120)',
@@ -132,6 +132,6 @@ function noteLines(all: readonly Tried[], paint: Paint): string[] {
   return [
     '',
     `${paint('yellow', 'note')} the lock file differs from the checkout's at ${plural(other, 'commit')}: ` +
-      'no node_modules were lent to them. Install with --run, for example --run "npm ci".',
+      'node_modules are not linked there. Install with --run, for example --run "npm ci".',
   ]
 }

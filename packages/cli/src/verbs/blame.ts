@@ -57,20 +57,20 @@ async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number
 
 export default {
   arguments: '[run]',
-  description: `Finds the steps that together made a run fail. Runs the agent many times, each time with
-some steps pinned to the recording and the others free, and lets an oracle judge each fork.
-Names the cause, the steps that only repeat it, those that would have failed without it, and
-those that are unrelated. Exit code 3 if a cause, a dependence or a race was found, 1 if not, 0 if the run passes.
-Without an oracle, one is suggested by the exit code or by another run of the same agent.
-Nothing with effects really runs without --live-tools: recordings answer it.
-Forks are stored, so an interrupted search continues where it stopped.`,
+  description: `Finds the steps that together made a run fail. Runs the agent many times, each
+time with some steps pinned to the recording and the others free, and lets an oracle judge each
+fork. Names the cause, steps that only repeat it, steps that would have failed without it, and
+unrelated steps. Exit code 3 if a cause, a dependence or a race was found, 1 if not, 0 if the run
+passes. Without an oracle, one is suggested from the exit code or from another run of the same
+agent. Steps with effects get recorded answers, unless you add --live-tools. Forks are stored, so
+an interrupted search continues where it stopped.`,
   options: {
     ...ORACLE_OPTIONS,
     '--free <step=how>...':
       'how to answer a free step: live, neutral, nothing, error, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: models and GET requests live, everything else from recordings)',
     '--live-tools [names]':
-      'really run tools, processes, MCP calls and requests other than GET when they are free: all, or --live-tools=a,b',
-    '--simulator <file>': 'module that answers free steps in place of a provider',
+      'run free tools, processes, MCP calls and requests other than GET for real: all, or --live-tools=a,b',
+    '--simulator <file>': 'module that answers free steps instead of a provider',
     '--max-forks <n>': `maximum number of forks (default: ${FORKS})`,
     '--max-usd <n>': 'maximum cost',
     '--dry-run': 'only print the estimate',
@@ -81,7 +81,7 @@ Forks are stored, so an interrupted search continues where it stopped.`,
     '--evidence': 'also print every experiment and its result',
     '--classic': 'also print the result of changing one step at a time',
     '--spans <step>':
-      'also find which words of the request of this model step mattered, by sending it again with parts left out',
+      'also find the words in the request of this model step that mattered, by leaving out parts',
     '--keep': 'keep the tapes of forks, for retake show and diff',
     '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
     ...PROGRAM_OPTIONS,

@@ -64,7 +64,7 @@ function raceLines(found: Races, context: RaceContext, look: Look): string[] {
         ]
       : []),
     ...(unclear.length > 0 ? ['', ...unclearLines(unclear)] : []),
-    ...(reordered === 0 && tried > 1 ? ['', 'nothing in this run happens at the same time'] : []),
+    ...(reordered === 0 && tried > 1 ? ['', 'no steps of this run overlap'] : []),
   ]
 }
 
@@ -129,16 +129,16 @@ const SEEDS_MAX = 100_000
 
 export default {
   arguments: '<run>',
-  description: `Replays the program many times, each time delivering the recorded answers in another
-order that could have happened, and reports every order that changes the outcome: exit code,
-error, lines on stdout, or requests. Nothing leaves the process, so it costs nothing. Exit code
-3 if such an order was found.`,
+  description: `Replays the program many times, each time delivering the recorded answers in
+another possible order, and reports every order that changes the outcome: exit code, error, lines
+on stdout, or requests. Nothing leaves the process, so it costs nothing. Exit code 3 if such an
+order was found.`,
   options: {
     '--seeds <n>': `number of orders to try (default: ${SEEDS})`,
     '--seed <n>': 'try only this order, to reproduce a finding; 0 is the recorded order',
     ...ORACLE_OPTIONS,
     '--keep':
-      'keep the tape of the smallest seed of each changed outcome, for retake replay, show and diff',
+      'keep the tape of the smallest seed for each changed outcome, for retake replay, show and diff',
     '--jobs <n>': 'number of processes at a time (default: one per core)',
     ...PROGRAM_OPTIONS,
     '--json': 'print the findings as JSON',

@@ -25,15 +25,15 @@ const TIMEOUT_S = 300
 
 export default {
   arguments: '<run|folder...>',
-  description: `Runs today's code against every tape. Where it makes the recorded requests and nothing
-else, the tape is proved unchanged, at no cost. Where it first makes another request, it is
-continued live several times, and an oracle judges the outcomes against the recorded one.
-Exit code 3 if a run that passed now fails, 1 if something could not be judged.
+  description: `Runs today's code against every tape. If it makes exactly the recorded requests,
+the tape is proved unchanged, at no cost. At the first other request, it continues live several
+times, and an oracle compares the outcomes with the recorded one. Exit code 3 if a run that passed
+now fails, 1 if something could not be judged.
 
-Project files that the run read, such as prompts, are read as they are today. Tools and
-requests that may have an effect get their recorded answer if they are identical; a run that
-would do anything else is reported and ended there. Tapes that are broken, in doubt or not
-trusted are listed.`,
+Project files that the run read, such as prompts, are read as they are today. Tools and requests
+that may have an effect get their recorded answer if they are identical; a run that would do
+anything else is reported and ended there. Tapes that are broken, in doubt or not trusted are
+listed.`,
   options: {
     '--times <n>': `live continuations of a changed run (default: ${TIMES})`,
     '--base <revision>':
@@ -63,7 +63,7 @@ trusted are listed.`,
     const timeoutMs = 1000 * (options.number('timeout', SECONDS) ?? TIMEOUT_S)
     const oracle = await givenOracle(options, undefined, project().oracle)
     if (oracle === undefined)
-      throw usageError('Missing option --oracle <check>.', 'It says what passing means.')
+      throw usageError('Missing option --oracle <check>.', 'It decides which runs pass.')
     const files = [...new Set(names.flatMap((name) => tapesOf(name, options.store)))]
     const base = await baseOf(options.text('base'))
     const reports = (['junit', 'comment'] as const).flatMap((option) => {

@@ -59,14 +59,15 @@ interface ComparedRow extends ReturnType<typeof trialFigures> {
 
 export default {
   arguments: '<run>',
-  description: `Forks the run at step N with each model or system prompt, several times, and prints a table:
-how many passed, with a 95 % interval that stays valid however often you look, cost, time, and
-the first difference from the recorded run. Everything before step N is served.
+  description: `Forks the run at step N with each model or system prompt, several times, and
+prints a table: how many forks passed, with a 95 % interval that is valid at any stopping time,
+cost, time, and the first difference from the recorded run. Everything before step N is served
+from the tape.
 
-Tools and requests that may have an effect get their recorded answer if they are identical;
-a fork that would do anything else is ended there. --live-tools lets it.
+Tools and requests that may have an effect get their recorded answer if they are identical. A fork
+that would do anything else is ended there, unless you add --live-tools.
 
-Results are stored beside the tape: a command that was stopped continues where it was.
+Results are stored beside the tape, and an interrupted command continues where it stopped.
 
 To compare two runs, use \`retake diff\`.`,
   options: {
@@ -100,7 +101,7 @@ To compare two runs, use \`retake diff\`.`,
     refuseProxyRun(tape)
     const oracle = await givenOracle(options, undefined, project().oracle)
     if (oracle === undefined)
-      throw usageError('Missing option --oracle <check>.', 'It says what passing means.')
+      throw usageError('Missing option --oracle <check>.', 'It decides which forks pass.')
     const step = findStep(viewRun(tape), options.text('at') ?? '')
     const env = options.variables()
     checkContinuable(tape, planFor(tape, step.label, variants[0], options), env)

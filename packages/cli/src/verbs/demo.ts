@@ -20,13 +20,13 @@ import type { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '',
-  description: `Records a small refund agent that talks to a scripted model on this machine, stops the
-model, replays the run, and shows what a changed prompt looks like. Then jumps to the step that
-went wrong and forks the run there with a corrected tool result. No key is needed. The agent is
-copied to .retake/demo; the runs are stored in .retake/runs. If there is a screen, the viewer
-opens at the step that went wrong, with the scripted model running, until Ctrl-C.`,
+  description: `Records a small refund agent with a scripted model on this machine, stops the
+model, replays the run, and shows the effect of a changed prompt. Then jumps to the step that went
+wrong and forks the run there with a corrected tool result. No key is needed. The agent is copied
+to .retake/demo; the runs are in .retake/runs. If there is a screen, the viewer opens at the step
+that went wrong, with the scripted model running, until Ctrl-C.`,
   options: {
-    '--open': 'serve the viewer at the end even if no screen is found',
+    '--open': 'serve the viewer at the end, even without a screen',
     '--no-open': 'do not serve the viewer',
     '--json': 'print only the results, as JSON',
   },
@@ -55,7 +55,7 @@ opens at the step that went wrong, with the scripted model running, until Ctrl-C
         flipped,
       })
     if (!proven) {
-      say(`\n${paint('red', 'The replay was not what it should be.')} Please report it.`)
+      say(`\n${paint('red', 'The replay was not identical.')} Please report it.`)
       return 1
     }
     const shown = { store: folder.store, run: first.tape.run.id, step: wrong.label }
@@ -199,7 +199,7 @@ ${look().paint('bold', 'Your own agent, JavaScript or TypeScript:')}
    retake show last          its steps, messages, tools and costs
    retake replay last        the same run again, offline, bit for bit
    retake fork last --at 3   try something else there, pay for the rest only
-   retake branches last      what was tried, what it came to, what it saved
+   retake branches last      what was tried, the outcome, and the savings
    retake blame --demo       which step made it fail, found by forking this one
    retake ui                 see all of it, and change it, in the browser`
 }

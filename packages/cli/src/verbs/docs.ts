@@ -98,8 +98,8 @@ function readPage(name: string) {
 
 export default {
   arguments: '[page]',
-  description: `Prints the documentation of this version, without a network. With an error code: what
-it means, why it happens, how to fix it.`,
+  description: `Prints the documentation of this version, without a network. With an error code,
+explains the error and how to fix it.`,
   options: { '--json': 'print the page, or the list of pages, as JSON' },
   examples: [
     'retake docs',

@@ -32,11 +32,11 @@ import path from 'node:path'
 
 export default {
   arguments: '<run> [expression]',
-  description: `Replays the program, offline, and evaluates the expression each time the line is about to
-run, like a log statement added afterwards. The run is not affected: an expression with side
-effects fails, and its error is printed for that hit.
+  description: `Replays the program offline and evaluates the expression each time the line is
+about to run, like a log statement added afterwards. An expression with side effects fails: its
+error is printed, and the run is not affected.
 
-With --all, the same over every recorded run, in parallel; the argument is the expression alone.
+With --all, does this for every recorded run, in parallel; the only argument is the expression.
 --by outcome counts in how many failed and passed runs each value occurred.`,
   options: {
     '--all': 'every run of the folder instead of one',

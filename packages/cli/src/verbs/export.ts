@@ -35,12 +35,13 @@ const CONVENTIONS: readonly Conventions[] = ['both', 'gen_ai', 'openinference']
 
 export default {
   arguments: '<run>',
-  description: `\`jsonl\` has every event of the tape, one per line, for grep and jq. \`otlp-json\` and
-\`otlp-protobuf\` are OpenTelemetry spans with gen_ai.* and OpenInference attributes; protobuf is the
-default with --endpoint. \`chrome\` is for ui.perfetto.dev, \`har\` for tools that read HTTP archives.
+  description: `\`jsonl\` has every event of the tape, one per line, for grep and jq.
+\`otlp-json\` and \`otlp-protobuf\` are OpenTelemetry spans with gen_ai.* and OpenInference
+attributes; protobuf is the default with --endpoint. \`chrome\` is for ui.perfetto.dev, \`har\`
+for tools that read HTTP archives.
 
-Spans have no messages, arguments and results unless you add --content. Steps that a branch was
-served from its parent are marked as replayed and do not look like new calls.`,
+Spans contain no messages, arguments or results unless you add --content. Steps of a branch that
+were served from its parent are marked as replayed, so that they do not look like new calls.`,
   options: {
     '--format <format>': FORMATS.join(', '),
     '--jsonl':
@@ -48,7 +49,7 @@ served from its parent are marked as replayed and do not look like new calls.`,
     '-o, --out <file>': 'file to write (default: stdout)',
     '--endpoint <url>': 'send spans to this OTLP/HTTP receiver; /v1/traces is added to a bare host',
     '--header <name=value>...': 'header for the receiver, such as a key; repeatable',
-    '--timeout <seconds>': 'how long a receiver that is down or busy is tried (default: 60)',
+    '--timeout <seconds>': 'how long to retry if the receiver is down or busy (default: 60)',
     '--attributes <names>': `attributes of spans: ${CONVENTIONS.join(', ')} (default: both)`,
     '--content': 'include messages, arguments and results in spans',
     ...REDACT_OPTION,

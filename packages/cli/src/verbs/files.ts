@@ -69,8 +69,8 @@ const contentOf = (file: string): Buffer =>
 
 export default {
   arguments: '<branch> [folder]',
-  description: `Forks and reruns do not change your files: what they write is stored beside their tape.
-This command shows how it differs from the files on disk.`,
+  description: `Forks and reruns do not change your files: what they write is stored beside their
+tape. This command shows the differences to the files on disk.`,
   options: {
     '--diff': 'show the differences inside the files',
     '--keep':

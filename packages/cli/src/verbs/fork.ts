@@ -85,27 +85,28 @@ async function offerAnotherTry(error: unknown): Promise<void> {
 
 export default {
   arguments: '<run>',
-  description: `Serves everything before step N from the tape, at no cost. Step N gets the answer you
-give it, or is requested again; everything after it is live and recorded as a branch. The tape
-of the parent never changes.
+  description: `Serves everything before step N from the tape, at no cost. Step N gets the answer
+that you give, or is sent again. Everything after it is live and recorded as a branch. The tape of
+the parent never changes.
 
-With several --at, each followed by its own changes, the branch is live after the first; a later
-step that corresponds to one of the others gets its change there.`,
+Repeat --at to change several steps; put the changes of a step after its --at. The branch is live
+after the first one. Later steps that correspond to the others get their changes.`,
   options: {
     '--at <N>...':
-      'the step; e17 is event 17, for a clock or random value or a read of a file; repeatable (required)',
+      'the step; e17 is event 17, for a clock value, a random value or a file read; repeatable (required)',
     '--set <path=json>...': 'change the parsed answer or tool result; repeatable',
-    '--response <file>...': 'replace the whole answer, or the content of a file, by this file',
+    '--response <file>...':
+      'replace the whole answer, or the content of a file read, with this file',
     '--edit': 'open the answer in $EDITOR',
     '--request <path=json>...':
-      'change the request (model, prompt, tools) or the arguments of the tool, and get a live answer; repeatable',
+      'change the request (model, prompt, tools) or the tool arguments, and get a live answer; repeatable',
     '--every-request <path=json>...':
-      'change every live request to a model, such as model="x"; path=@file takes a text from a file; repeatable',
+      'change every live request to a model, such as model="x"; path=@file reads a text from a file; repeatable',
     '--status <code>...': 'change the HTTP status of the answer',
-    '--force': 'accept an answer that the provider would never give',
+    '--force': 'accept an answer that is invalid for the provider',
     '--tail <offline>':
-      "offline: after the fork, too, serve the parent's answers to identical requests, and stop at the first other one",
-    '--name <name>': 'name of the branch (default: like its parent)',
+      "offline: after the fork, serve the parent's answers to identical requests, and stop at the first other one",
+    '--name <name>': 'name of the branch (default: that of its parent)',
     ...CONTINUE_OPTIONS,
   },
   examples: [

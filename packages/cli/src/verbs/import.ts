@@ -37,18 +37,19 @@ const LISTED_MAX = 20
 
 export default {
   arguments: '[file...]',
-  description: `Each trace becomes a run that list, show, diff, report, ui and test can read. It has what was
-reported about a program, not what a replay needs: replay, fork and rerun refuse it.
+  description: `Turns each trace into a run for list, show, diff, report, ui and test. A trace
+does not contain what a program needs to run again, so replay, fork and rerun refuse it.
 
-Formats, by their content unless you name one: OTLP as JSON, lines of JSON or protobuf, spans of
-OpenInference (Phoenix), traces and observations of Langfuse, runs of LangSmith, traces of TRAIL,
-and HTTP archives. Files may be compressed with gzip. Parts that cannot be read are counted and
-left out. Keys are masked by their shape, credentials in headers are removed.
+The format is detected unless you name it: OTLP as JSON, lines of JSON or protobuf, OpenInference
+spans (Phoenix), Langfuse traces and observations, LangSmith runs, TRAIL traces, and HTTP
+archives. Files may be compressed with gzip. Unreadable parts are counted and left out. Keys are
+masked by their shape, and credentials in headers are removed.
 
-With --from langfuse --trace <id>, Retake downloads the trace from the public API of Langfuse, with
-LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default: ${LANGFUSE_URL}).
+With --from langfuse --trace <id>, downloads the trace from the public API of Langfuse, with
+LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and LANGFUSE_BASE_URL (default:
+${LANGFUSE_URL}).
 
-With --listen, Retake receives OTLP over HTTP on this machine until you stop it with Ctrl-C.`,
+With --listen, receives OTLP over HTTP on this machine until Ctrl-C.`,
   options: {
     '--from <format>': `format of the files: ${IMPORT_FORMATS.join(', ')} (default: detected)`,
     '--trace <id>...': 'download this trace; needs --from langfuse; repeatable',

@@ -18,17 +18,16 @@ const STATUSES = [...Object.keys(RUN_STATUS_WORDS), 'damaged']
 
 export default {
   arguments: '',
-  description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged if the
-tape is incomplete or was changed. The last column has the name of a run and, with it, its error,
-the last line it printed, or its input.
-Rows come from \`index.jsonl\` beside the tapes. Retake writes this file when it is worth it and
-rebuilds it if it is missing or out of date.`,
+  description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged
+if the tape is incomplete or was changed. The last column has the name of the run, and its error,
+its last line of output, or its input. Rows come from \`index.jsonl\` beside the tapes, which
+Retake rebuilds if it is missing or out of date.`,
   options: {
     '-n, --count <n>': `number of runs to show (default: ${SHOWN}; with --json, all)`,
     '--since <when>':
       'runs that started since then: 30m, 12h, 7d, 2w, or a date such as 2026-11-15',
     '--status <status>...': `runs with this status: ${STATUSES.join(', ')}; repeatable`,
-    '--name <glob>': 'runs with this name; * stands for any text, ? for one character',
+    '--name <glob>': 'runs with this name; * matches any text, ? one character',
     '--tag <tag>...': 'runs with this tag; repeatable, a run must have all of them',
     '--search <text>':
       'runs with this text in id, name, input, error, last output line, tags or note',

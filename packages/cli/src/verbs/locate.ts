@@ -12,7 +12,7 @@ interface LocateLook extends Look {
 
 /** Said when the first place is one where the agent itself sends or writes the value. */
 const OWN =
-  "Nothing had brought it in when the agent first used it: it comes from the agent's own code."
+  "It was not part of any input when the agent first used it: it comes from the agent's own code."
 
 /** Number of occurrences shown without --all. */
 const OCCURRENCES_MAX = 40
@@ -137,10 +137,10 @@ const oneLine = (text: string): string =>
 
 export default {
   arguments: '<run> <text>',
-  description: `Searches every event of a run. A value enters through answers (also streamed ones), files,
-tool results, random values and the environment; it leaves through requests, tool arguments,
-files and output. Escapes are ignored, and a number matches only as a whole number. Exit code 1
-if the value does not occur.`,
+  description: `Searches every event of a run. A value comes in through answers (including
+streams), files, tool results, random values and the environment. It goes out through requests,
+tool arguments, files and output. Escapes are ignored, and a number only matches as a whole
+number. Exit code 1 if the value does not occur.`,
   options: {
     '--all': 'print every occurrence, also in repeated conversation history',
     ...DIR_OPTION,

@@ -26,14 +26,15 @@ import { FOUND, nextSignal } from '../command-line/exit-codes.js'
 
 export default {
   arguments: 'record | replay <run>',
-  description: `Listens on the loopback address in place of the providers. Point the base URL of an SDK,
-or curl, at it. \`record\` forwards requests and writes a tape. \`replay\` answers from the tape and
-sends nothing; a request that was not recorded gets status 502 and the differences. Both run
-until Ctrl-C. For a single command, \`retake record -- python agent.py\` does all of this.
+  description: `Listens on the loopback address in place of the providers. Point the base URL of
+an SDK, or curl, to it. \`record\` forwards requests and writes a tape. \`replay\` answers from
+the tape and sends nothing; a request that was not recorded gets status 502 and the differences.
+Both run until Ctrl-C. For a single command, \`retake record -- python agent.py\` does all of
+this.
 
-With one upstream every path goes there. With several, the first part of the path is the name:
-/openai/v1/…; without it the Host header decides, or a path that only one of them has, such as
-/v1/messages.`,
+With one upstream, every path goes there. With several, the first part of the path is the name:
+/openai/v1/…. Without a name, the Host header decides, or a path that only one of them has, such
+as /v1/messages.`,
   options: {
     '--upstream <[name=]url>...': 'a provider; repeatable (record)',
     '--port <port>': 'port to listen on (default: 4141; 0: any free port)',

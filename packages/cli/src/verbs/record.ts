@@ -16,33 +16,33 @@ import { painter } from '../terminal/terminal.js'
 
 export default {
   arguments: '<file> [arguments of the agent...] | -- <command>',
-  description: `Runs the agent unchanged: output, input and exit code are its own. When it has ended,
-Retake prints a summary to stderr, with a line for everything that was not captured: what,
-where, and the consequence for a replay.
+  description: `Runs the agent unchanged, with its own output, input and exit code. At the end,
+Retake prints a summary to stderr, with a line for everything that was not captured: what, where,
+and the consequence for a replay.
 
-Put a command in any other language after \`--\`. While it runs, the base URLs that provider SDKs
-read, and HTTP_PROXY and similar variables, point at a recording proxy. The tape holds its HTTP
-requests, its output and its exit code; HTTPS to hosts other than providers only with --tls
-(\`retake docs proxy\`).
+Put a command in any other language after \`--\`. While it runs, the base URLs of provider SDKs,
+HTTP_PROXY and similar variables point to a recording proxy. The tape contains its HTTP requests,
+output and exit code. HTTPS to other hosts is only recorded with --tls (\`retake docs proxy\`).
 
 Options go before the file.`,
   options: {
-    '--name <name>': 'name of the run in lists (default: the name of the file)',
+    '--name <name>': 'name of the run in lists (default: the file name)',
     '--tag <tag>...': 'tag of the run, for `retake list --tag`; repeatable',
     ...DIR_OPTION,
     '--out <file>': 'path of the tape, such as tapes/refund.tape; its name is the id of the run',
     '--node-arg <flag>...':
-      'flag for Node itself, as --node-arg=--flag; modules that it preloads are part of the run; repeatable',
+      'flag for Node, as in --node-arg=--flag; preloaded modules are part of the run; repeatable',
     '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',
     '--matcher <name|file>...': 'for a command: what may differ between requests; repeatable',
-    '--tls': 'for a command: record HTTPS, too, by making it trust certificates of this run',
+    '--tls':
+      'for a command: also record HTTPS, by making the command trust certificates of this run',
     '--children':
-      'record Node programs that the agent starts on tapes of their own, so that `retake blame` searches their steps',
+      'record each Node program that the agent starts on its own tape, so that `retake blame` searches its steps',
     ...DURABILITY_OPTION,
     '--sign':
       'sign the seal with the key of this machine, and let `retake receipt` disclose single steps; also `seal: { sign: true }` in retake.config',
     '--strict':
-      'exit with 3 if something was not captured and the agent itself ended with 0; stop a program that listens',
+      'exit with 3 if something was not captured and the agent exited with 0; stop a program that listens',
     '--json': 'print the result as one line of JSON on stderr',
   },
   examples: [

@@ -109,15 +109,15 @@ const headOf = (step: Step, { paint, width }: Look): string => {
 
 export default {
   arguments: '<run>',
-  description: `Runs the real code again, with the recorded arguments in the recorded folder. Nothing
-leaves the process: the tape answers for models, tools, files, clock and random numbers. Stops
-with exit code 3 at the first difference.
+  description: `Runs your real code again, with the recorded arguments in the recorded folder.
+Nothing leaves the process: models, tools, files, clock and random numbers are served from the
+tape. Stops with exit code 3 at the first difference.
 
-A command recorded with \`record -- <command>\` is run again, too: the tape plays its providers;
-requests, stdout and exit code are compared.
+A command recorded with \`record -- <command>\` runs again too: the tape answers for its
+providers, and requests, stdout and exit code are compared.
 
-With --step, runs only until the answer of step N reached the program, and shows the line of
-your code that ran next, the call stack and the variables.`,
+With --step, stops when the answer of step N has reached the program, and shows the line of your
+code that runs next, the call stack and the variables.`,
   options: {
     '--step <N>': "stop at this step and show the program's state",
     '--inspect [port]':
@@ -128,7 +128,7 @@ your code that ran next, the call stack and the variables.`,
     '--entry <file>': 'run this file in place of the recorded program, with the recorded arguments',
     '--pace': 'replay with the recorded pauses (default: full speed)',
     '--node-arg <flag>...':
-      'flag for Node itself, as --node-arg=--flag; modules that it preloads are not part of the run, they really run; repeatable',
+      'flag for Node, as in --node-arg=--flag; preloaded modules are not part of the run, and really run; repeatable',
     ...PROGRAM_OPTIONS,
     '--json': "print the receipt as JSON on stdout, and the agent's output on stderr",
   },

@@ -5,13 +5,13 @@ import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-agent.js'
 
 export default {
   arguments: '<run>',
-  description: `Runs today's code against a recorded run. Every request that is on the tape gets its recorded
-answer, at no cost; only requests that the tape does not have are live. Log lines, clock reads and
-random values may change. Files of the project are read from disk. The result is recorded as a
-branch of the old run; files that it writes go to a folder of their own (\`retake files\`).`,
+  description: `Runs today's code against a recorded run. Requests that are on the tape get their
+recorded answer, at no cost; only other requests are live. Log lines, clock reads and random
+values may change. Project files are read from disk. The result is recorded as a branch of the old
+run; files that it writes go to a separate folder (\`retake files\`).`,
   options: {
     '--from <step>':
-      'give all steps before this one their recorded answers although their requests may differ, and go live from it',
+      'serve all steps before this one, even if their requests differ, and go live from there',
     '--ignore <what>': 'ignore a difference: `system` serves requests with another system prompt',
     '--live-after-change': 'send everything after the first difference live',
     ...CONTINUE_OPTIONS,

@@ -11,12 +11,12 @@ const POLICIES = ['ask', 'retry', 'skip', 'fail']
 
 export default {
   arguments: '<run>',
-  description: `Serves the recorded part from the tape, then goes live. A killed run is continued on its
-own tape. A run that ended with an error is continued as a branch, and the failed step is
-requested again.
+  description: `Serves the recorded part from the tape, then goes live. A killed run continues on
+its own tape. A run that ended with an error continues as a branch, and the failed step is sent
+again.
 
-A step is in doubt if its request was sent and its answer is not on the tape: the other side may
-have acted on it. It is only repeated if you say so.`,
+A step is in doubt if its request was sent but its answer was never recorded: it may have had its
+effect. It is only repeated if you say so.`,
   options: {
     '--in-doubt <policy>':
       'ask (default on a terminal), retry, skip (the agent gets an error instead), fail (default elsewhere)',

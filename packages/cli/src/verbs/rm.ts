@@ -8,9 +8,10 @@ import { printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '<run...>',
-  description: `Removes runs and what belongs to them: captured state, tags, files of a branch, approvals,
-forks of compare and findings of blame. A run that has branches is only removed together with them, because a branch
-begins with the events of its parent. Nothing is removed if one of the runs must stay.`,
+  description: `Removes runs and everything that belongs to them: captured state, tags, files of a
+branch, approvals, forks of compare and findings of blame. A run with branches is only removed
+together with them, because a branch begins with the events of its parent. If one of the runs must
+stay, nothing is removed.`,
   options: {
     '--branches': 'also remove the branches of these runs',
     ...DIR_OPTION,

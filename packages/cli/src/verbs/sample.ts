@@ -9,10 +9,10 @@ import { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '',
-  description: `Records two small programs that come with Retake: one with tools under a policy, one with
-a tool that breaks its contract. Then replays the first: no tool runs again, and the decisions
-are the same. The programs are copied to .retake/sample each time: change one, and run it with
-\`retake record\`. No key is needed.`,
+  description: `Records two small programs that come with Retake: one with tools under a policy,
+one with a tool that breaks its contract. Then replays the first: no tool runs again, and the
+decisions are the same. The programs are copied to .retake/sample each time. To try a change, edit
+one and run it with \`retake record\`. No key is needed.`,
   options: { '--json': 'print only the results, as JSON' },
   examples: ['retake sample', 'retake record .retake/sample/policy.ts'],
   async run(options) {

@@ -28,12 +28,13 @@ const DEPTH_MAX = 3
 
 export default {
   arguments: '',
-  description: `Finds out what failed runs have in common and passed runs do not. Replays each recorded run
-once, offline, and takes the variables at the line of your code that ran after each step, as
-\`retake snapshot\` does. Then it ranks predicates (a value, a bound on a number, a line that ran) by
-Fisher's exact test, with a correction for their number.
+  description: `Finds out what failed runs have in common and passed runs do not. Replays each
+recorded run once, offline, and captures the variables after each step, like \`retake snapshot\`.
+Then ranks predicates (a value, a bound on a number, a line that ran) by Fisher's exact test,
+corrected for the number of predicates.
 
-A correlation, not a cause: predicates that are true of the same runs are shown as one.`,
+The result is a correlation, not a cause. Predicates that are true of the same runs are shown as
+one.`,
   options: {
     '--top <n>': `number of predicates to show (default: ${SHOWN})`,
     ...ALL_RUNS_OPTIONS,

@@ -5,9 +5,9 @@ import { printJson } from '../terminal/terminal.js'
 
 export default {
   arguments: '<run...>',
-  description: `A tape names the program that a replay starts. Retake starts programs of runs that you
-recorded on this machine. A run from a colleague or a repository must be trusted first: this
-command prints what it starts and remembers that it may.
+  description: `A tape names the program that a replay starts. Retake only starts programs of runs
+that you recorded on this machine. A run from a colleague or a repository must be trusted first:
+this command prints what would be started, and allows it.
 
 Trust covers program, arguments, flags, folder and environment. It is stored outside of the
 project, in $XDG_STATE_HOME/retake or ~/.local/state/retake.`,

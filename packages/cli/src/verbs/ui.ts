@@ -9,16 +9,16 @@ import { openBrowser } from '../terminal/open-browser.js'
 
 export default {
   arguments: '[run]',
-  description: `Serves the viewer on this machine and opens it in the browser, with the list of runs or
-with one run, until Ctrl-C. Only the printed address gives access; each start creates a new one.`,
+  description: `Serves the viewer on this machine and opens it in the browser, with the list of
+runs or one run, until Ctrl-C. Only the printed address gives access; it changes with each start.`,
   options: {
     '--step <N>': 'open the run at this step',
     '--port <port>': 'port to listen on (default: 4600, or the next free one; 0: any free port)',
     '--no-open': 'do not open a browser',
     '--host <address>':
       'listen on an address other than loopback; needs a password, in RETAKE_PASSWORD or a file',
-    '--password-file <file>': 'file whose first line is the password',
-    '--allow-host <name>...': 'host name that leads here through a proxy; repeatable',
+    '--password-file <file>': 'file with the password on its first line',
+    '--allow-host <name>...': 'host name of a proxy that leads here; repeatable',
     '--editor <name>':
       'editor for source lines: vscode (default), cursor, windsurf, zed, idea, or an address with {file} and {line}',
     ...PROGRAM_OPTIONS,

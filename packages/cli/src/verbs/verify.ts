@@ -34,20 +34,20 @@ import { type Verified, verifyRecordedTape } from '../prove/verify-tape.js'
 
 export default {
   arguments: '<run|folder...>',
-  description: `Recomputes every digest of the tape, then replays the program and compares. Exit code 3
-if a tape is damaged or cut off, or if a program behaves differently. A run that is still being
-recorded is neither.
+  description: `Recomputes every digest of the tape, then replays the program and compares. Exit
+code 3 if a tape is damaged or cut off, or if a program behaves differently. A run that is still
+being recorded does not count.
 
-In a GitHub workflow, findings are annotated at the line of your code, and the summary of the
-job gets a table of all tapes.`,
+In a GitHub workflow, findings are annotated at the line of your code, and the job summary gets a
+table of all tapes.`,
   options: {
     '--integrity-only': 'do not replay the programs',
-    '--allow-cut-off': 'accept a tape without an end, as a killed run leaves it',
+    '--allow-cut-off': 'accept the tape of a killed run, which has no end',
     '--strict-files':
-      'report a project file that has changed since the run read it as a finding (default: a warning; the recorded content is served)',
+      'treat a project file that changed since the run read it as a finding (default: a warning; the recorded content is served)',
     '--write-manifest <file>': 'write the digests of these tapes to a file, if nothing was found',
     '--manifest <file>':
-      'report tapes whose digest is not the one in this file, that it does not have, or that are missing from a folder',
+      'report tapes that differ from this file, that are not in it, or that are missing',
     '--junit <file>': 'also write JUnit XML, with a test case for each tape',
     ...PROGRAM_OPTIONS,
     '--json': 'print one result per line as JSON',

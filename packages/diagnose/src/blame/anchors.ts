@@ -3,42 +3,41 @@ import type { LedgerCell } from './ledger.js'
 import type { Search } from './search.js'
 import { logOddsOfTwoRates } from './ledger.js'
 
-/** How often it fails when everything is pinned, and when nothing is. */
+/** Failure rates of the two anchors: everything pinned, and nothing pinned. */
 export interface Anchors {
   readonly pinned: LedgerCell
   readonly free: LedgerCell
-  /** They differ; otherwise nothing can be blamed. */
+  /** True if they differ; otherwise no step can be blamed. */
   readonly areSeparate: boolean
-  /** They are the same, as far as anybody would care; otherwise it is open. */
+  /** True if they are practically equal. If neither flag is true, the question is open. */
   readonly areSame: boolean
 }
 
 const MIN_PAIRS = 4
-/** Two rates that look alike may still differ: some more must agree before that is said. */
+/** Minimum number of pairs before two similar rates count as equal. */
 const MIN_PAIRS_SAME = 10
 /**
- * If it always fails, as many forks with nothing pinned must fail, too, unless they all did
- * exactly the same: a step may make certain what was likely.
+ * If the run always fails, as many forks with nothing pinned must fail too, unless all did exactly
+ * the same: a step may make a likely failure certain.
  */
 const MIN_FREE_SAME = 20
-/** After as many it continues only while they look different. */
-const MAY_END = 80
+/** After this many forks, continues only while the rates look different. */
+const MIN_FORKS_TO_END = 80
 const MAX_PAIRS = 160
-/** How much likelier it must be that the rates differ, or that they do not. */
+/** Required log likelihood ratio for and against a difference of the rates. */
 const SEPARATE = Math.log(300)
 const SAME = Math.log(20)
-/** Enough when it is looked at for the last time. */
+/** Lower requirement at the last look. */
 const SEPARATE_AT_LAST = Math.log(30)
 const SAME_AT_LAST = Math.log(1.5)
 const PLAIN_GAP = 0.7
 const SECOND_LOOK = 40
-/** After this many replays without a failure the run is taken to pass. */
+/** After this many replays without a failure, the run counts as passing. */
 const PASSES_AFTER = 16
 
 /**
- * Draws both anchors in turn until they plainly differ or plainly do not. While the
- * pinned one has not failed once, only that is run again: without a failure there is
- * nothing to explain.
+ * Draws both anchors in turn until they clearly differ or clearly do not. As long as the pinned one
+ * has never failed, only that one is repeated: without a failure there is nothing to explain.
  */
 export async function takeAnchors(
   search: Search,
@@ -49,7 +48,7 @@ export async function takeAnchors(
   const { ledger } = search
   for (;;) {
     const state = compare(search, pinned, free)
-    if (state || ledger.isBarren(pinned) || ledger.isBarren(free)) {
+    if (state || ledger.hasNoVerdict(pinned) || ledger.hasNoVerdict(free)) {
       if (state === 'separate') {
         pinned.verdict = true
         free.verdict = false
@@ -63,7 +62,7 @@ export async function takeAnchors(
   }
 }
 
-/** True if every fork of each did exactly the same: then chance probably plays no part. */
+/** True if all forks of each cell did exactly the same: then chance probably plays no part. */
 function areUniform(...cells: readonly LedgerCell[]): boolean {
   return cells.every(({ seen, forks, fails }) => {
     if (forks < MIN_PAIRS || (fails > 0 && fails < forks)) return false
@@ -75,8 +74,8 @@ function areUniform(...cells: readonly LedgerCell[]): boolean {
 }
 
 /**
- * Looks at the anchors again when what was learned between them did not hold: perhaps they
- * never differed. Rates that are plain need no second look.
+ * Looks at the anchors again when a conclusion between them was contradicted: perhaps they never
+ * differed. Clear rates need no second look.
  */
 export async function areStillSeparate(search: Search): Promise<boolean> {
   const { ledger, levels } = search
@@ -135,7 +134,7 @@ function compare(
     const isChancy = alwaysFails && search.mode === 'free' && !areUniform(pinned, free)
     if (!isChancy || free.forks >= MIN_FREE_SAME) return 'same'
   }
-  if (pairs >= MAY_END && odds < 0) return odds <= -SAME_AT_LAST ? 'same' : 'open'
+  if (pairs >= MIN_FORKS_TO_END && odds < 0) return odds <= -SAME_AT_LAST ? 'same' : 'open'
   if (pairs < MAX_PAIRS) return undefined
   return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'
 }

@@ -7,22 +7,21 @@ import { union, upTo, without, type StepSet } from './step-set.js'
 const LONGER_PREFIXES = 3
 const REPAIRS = 3
 const RANDOM_COALITIONS = 8
-/** A coalition is expected to do what was learned; as much less need it show to be believed. */
+/** A coalition is expected to behave as predicted, so it needs less evidence by this much. */
 const EXPECTED = Math.log(20)
-/** The least that it must show all the same. */
-const LEAST_BAR = 1.5
+/** Minimum evidence in any case. */
+const MIN_BAR = 1.5
 
-/** A coalition that does not do what was learned. */
+/** A coalition that does not behave as predicted. */
 export interface Contradiction {
   readonly pinned: StepSet
   readonly fails: boolean
 }
 
 /**
- * Puts what was learned to the test with coalitions that the search had no reason to ask:
- * longer prefixes, the whole run with one step of each cause repaired, and steps chosen at
- * random. A contradiction ends it immediately where a cause passed: that cannot be repaired by
- * one more cause.
+ * Tests the conclusions with coalitions that the search had no reason to try: longer prefixes, the
+ * whole run with one step of each cause repaired, and random steps. Ends immediately if a cause
+ * passed: one more cause cannot explain that.
  */
 export async function auditCauses(
   search: Search,
@@ -38,11 +37,11 @@ export async function auditCauses(
   const contradiction = results.find(isFinal) ?? results.find((result) => result !== undefined)
   const open = coalitions.filter((pinned) => search.cell(pinned).forks === 0)
   if (contradiction === undefined && 2 * open.length > coalitions.length)
-    search.note('Forks of most audits came to no verdict: the cause is proven, and hardly audited.')
+    search.note('Most audit forks have no verdict: the cause is proven, but hardly audited.')
   return contradiction
 }
 
-/** A cause passed. */
+/** True if a cause passed. */
 function isFinal(result: Contradiction | undefined): boolean {
   return result !== undefined && !result.fails
 }
@@ -51,12 +50,12 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const { random, stepCount, everyStep, mode } = search
   const { causes } = learned
   const chosen = new Map<unknown, StepSet>()
-  // Where there are more causes than may be named, nothing says what passes.
-  const saysWhatPasses = learned.clearsOthers || causes.length < search.options.maxCauses
+  // If there are more causes than may be named, it is unknown which coalitions pass.
+  const predictsPasses = learned.clearsOthers || causes.length < search.options.maxCauses
   const add = (pinned: StepSet) => {
     const steps = without(pinned, learned.followers())
     const cell = search.cell(steps)
-    if (cell.verdict === undefined && (saysWhatPasses || learned.predicts(steps))) {
+    if (cell.verdict === undefined && (predictsPasses || learned.predicts(steps))) {
       chosen.set(cell, steps)
     }
   }
@@ -81,7 +80,7 @@ async function contradicts(
 ): Promise<Contradiction | undefined> {
   const cell = search.cell(pinned)
   const expected = learned.predicts(pinned)
-  const easier = Math.max(LEAST_BAR, search.bar - EXPECTED)
+  const easier = Math.max(MIN_BAR, search.bar - EXPECTED)
   const bars = expected
     ? { fails: easier, passes: search.bar }
     : { fails: search.bar, passes: easier }

@@ -3,7 +3,7 @@ import type { BlameFindings, BlameProbe, StepIntervention } from '@retake/tape'
 import { intervalText, rateText } from '@retake/tape/present'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
-import { findAmbient, findEarlierCause, setFollowersAside } from './find-ambient.js'
+import { findAmbient, findEarlierCause, dropFollowers } from './find-ambient.js'
 import { dropUnproven, learnCauses } from './learn-causes.js'
 import { runRepair } from './run-repair.js'
 import { type LedgerLimits, mapConcurrent, probeOf, rateOf, SearchStopped } from './ledger.js'
@@ -11,25 +11,25 @@ import { makeFindings, type Conclusion } from './make-findings.js'
 import { Search } from './search.js'
 
 /**
- * Forks that a command allows by default. Most failures take fewer than half; with
- * fewer than this, noisy ones would often end before a cause is proven.
+ * Default limit of forks. Most failures take fewer than half; with a lower limit, searches of noisy
+ * failures would often end before a cause is proven.
  */
 export const DEFAULT_FORKS = 500
 
 export interface BlameOptions extends LedgerLimits {
-  /** Display names of the steps; their numbers, from 1, unless set. */
+  /** Display names of the steps; by default their numbers, from 1. */
   readonly labels?: readonly string[]
-  /** How each step is answered where it is free; live unless set. */
+  /** How each step is answered while it is free; live by default. */
   readonly interventions?: readonly StepIntervention[]
-  /** How likely each step is to be the cause before any fork; it only orders the search. */
+  /** Probability of each step to be the cause before any fork; it only orders the search. */
   readonly prior?: readonly number[]
-  /** Probability of a wrong decision that each test may have; 0.01 unless set. */
+  /** Error rate allowed for each test (default: 0.01). */
   readonly errorRate?: number
-  /** Chooses audits; the same seed asks the same questions. */
+  /** Selects audits; the same seed makes the same forks. */
   readonly seed?: number
-  /** At most this many causes; 4 unless set. */
+  /** Maximum number of causes (default: 4). */
   readonly maxCauses?: number
-  /** Separates steps that repeat a cause from clear ones; true by default. */
+  /** Distinguishes steps that repeat a cause from clear ones (default: true). */
   readonly echoes?: boolean
   /** Called after each fork. */
   readonly onProgress?: (progress: BlameProgress) => void
@@ -37,18 +37,18 @@ export interface BlameOptions extends LedgerLimits {
 
 export interface BlameProgress {
   readonly forks: number
-  /** About how many more are needed. */
+  /** Estimate of the remaining forks. */
   readonly remaining: number
   readonly probe: BlameProbe
 }
 
-/** Below this, something that waits behind the cause is not looked for: it would rather be chance. */
+/** Below this failure rate, no back-up behind the cause is searched: it would probably be chance. */
 const OFTEN = 0.34
 
 /**
- * Finds which steps together made a run fail, in as few forks as possible. Names a cause
- * only when tests have proven it; otherwise the verdict says why there is none. An error
- * of the source ends it: forks that were run are its source's to keep.
+ * Finds the steps that together made a run fail, in as few forks as possible. Names a cause only if
+ * tests prove it; otherwise the verdict says why there is none. An error of the source ends the
+ * search; the source stores the forks that were run.
  */
 export async function blameRun(
   source: ForkSource,
@@ -103,7 +103,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
   }
   if (!search.learned && !search.ambientCause) return unproven(search)
   if (search.options.echoes) await testEchoes(search)
-  await setFollowersAside(search)
+  await dropFollowers(search)
   await runRepair(search)
   return { verdict: isRace(search) ? 'race' : 'attributed' }
 }
@@ -117,21 +117,21 @@ function unproven({ everyInput }: Search): Conclusion {
   }
 }
 
-/** True if the first cause needs the order in which steps were answered. */
+/** True if the first cause depends on the order in which steps were answered. */
 function isRace({ source, needed, ambientCause, learned }: Search): boolean {
   const inputs = learned?.causes.length ? needed : (ambientCause?.inputs ?? [])
   return inputs.some((index) => source.ambient[index]!.kind === 'order')
 }
 
 /**
- * Where it fails whatever is pinned, a back-up may wait that comes into play once the cause is
- * repaired. Then causes are read with every other step held as it was.
+ * If the run fails whatever is pinned, a back-up may take over once the cause is repaired. Then
+ * causes are searched with every other step frozen.
  */
 async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'
   if ((await takeAnchors(search, search.replayCell, search.freeCell)).areSeparate) {
     search.note(
-      'In a live run something else fails it once the cause is repaired: causes were read with all other steps as recorded.',
+      'In a live run, something else makes it fail once the cause is repaired. Causes were tested with all other steps as recorded.',
     )
     return true
   }
@@ -150,7 +150,7 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   }
   const rates = `unchanged, the run failed in ${rateText(pinned)} forks; with nothing pinned in ${rateText(free)} (${intervalText(rateOf(free))})`
   if (!areSame) {
-    return { verdict: 'inconclusive', why: `That is not enough to tell: ${rates}.` }
+    return { verdict: 'inconclusive', why: `That is not enough to decide: ${rates}.` }
   }
   if (pinned.fails < pinned.forks) {
     return { verdict: 'flaky', why: `It does not fail every time, whatever is pinned: ${rates}.` }
@@ -159,7 +159,7 @@ function unattributed({ pinned, free, areSame }: Anchors): Conclusion {
   return { verdict: 'no attributable step', why }
 }
 
-/** Tests if each step that a cause changed would fail alone. */
+/** Tests whether each step that a cause changed would fail alone. */
 async function testEchoes(search: Search): Promise<void> {
   search.begin('echoes')
   const changed = search.learned?.changed ?? []

@@ -4,38 +4,38 @@ import { betaCdf, type Interval, wilson } from './stats.js'
 import { upTo } from './step-set.js'
 import type { BlameMode } from '@retake/tape'
 
-/** How many forks may be spent, and who may end it. */
+/** Limits of forks, and the signal that ends them. */
 interface ForkLimits extends Omit<LedgerLimits, 'forksBefore'> {
-  /** Told after each fork how many there were. */
+  /** Called after each fork with the number of forks so far. */
   readonly onFork?: (asked: number) => void
 }
 
-/** Results of forks of one coalition; undefined ones are left out. */
+/** Results of forks of one coalition, without undefined ones. */
 interface Counted {
   readonly fails: number
   readonly forks: number
 }
 
-/** Asks a source for a fixed number of forks at a time, and counts what it cost. */
+/** Requests a fixed number of forks at a time from a source, and adds up their cost. */
 export class CountedForks {
   asked = 0
   undefinedForks = 0
   readonly #drawn = new Map<string, number>()
   #underWay = 0
   #spentUsd = 0
-  #dearestUsd: number
+  #highestForkUsd: number
 
   constructor(
     private readonly source: ForkSource,
     private readonly limits: ForkLimits = {},
   ) {
-    this.#dearestUsd = limits.forkUsd ?? 0
+    this.#highestForkUsd = limits.forkUsd ?? 0
   }
 
   /** True if requested forks will not be run. */
   get isStopped(): boolean {
     const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
-    const atMostUsd = this.#spentUsd + this.#dearestUsd * (this.#underWay + 1)
+    const atMostUsd = this.#spentUsd + this.#highestForkUsd * (this.#underWay + 1)
     if (maxUsd <= 0 || atMostUsd > maxUsd) return true
     return this.asked >= maxForks || signal?.aborted === true
   }
@@ -56,9 +56,9 @@ export class CountedForks {
         const { outcome, isServed, costUsd } = await this.source
           .fork({ pinned, mode, ambient: [] }, draw)
           .finally(() => this.#underWay--)
-        const usd = isServed ? 0 : (costUsd ?? this.#dearestUsd)
+        const usd = isServed ? 0 : (costUsd ?? this.#highestForkUsd)
         this.#spentUsd += usd
-        this.#dearestUsd = Math.max(this.#dearestUsd, usd)
+        this.#highestForkUsd = Math.max(this.#highestForkUsd, usd)
         if (outcome === 'undefined') this.undefinedForks++
         else forks++
         if (outcome === 'fail') fails++
@@ -72,24 +72,24 @@ export class CountedForks {
 }
 
 export interface ClassicOptions extends FlipOptions, ForkLimits {
-  /** Display names of the steps; their numbers, from 1, unless set. */
+  /** Display names of the steps; by default their numbers, from 1. */
   readonly labels?: readonly string[]
-  /** How often every prefix is asked for its share. */
+  /** How often every prefix is forked for its share. */
   readonly rounds?: number
 }
 
-/** A step as tools see it that ask about one step at a time. */
+/** A step as seen by methods that test one step at a time. */
 export interface ClassicStep {
   readonly label: string
   readonly flip: FlipRate
   /** Its temporal Shapley share. */
   readonly share: number
-  /** By these measures; for what it is worth, beside the search. */
+  /** By these measures only; the search decides differently. */
   readonly isNecessary: boolean
   readonly isSufficient: boolean
 }
 
-/** For comparison with the search: it ranks steps, and names no cause. */
+/** For comparison with the search: it ranks steps and names no cause. */
 export interface ClassicView {
   readonly steps: readonly ClassicStep[]
   readonly forksPerStep: number
@@ -97,7 +97,7 @@ export interface ClassicView {
   readonly falseShare: number
   readonly forks: number
   readonly undefinedForks: number
-  /** A budget or the user ended it; what was not reached has no forks. */
+  /** True if a budget or the user ended it; the rest has no forks. */
   readonly isStopped: boolean
 }
 
@@ -126,34 +126,34 @@ export async function classicView(
   return { steps, forksPerStep, rounds, falseShare, forks: asked, undefinedForks, isStopped }
 }
 
-/** How many forks that view takes. */
+/** Number of forks of that view. */
 export function classicForks(stepCount: number, options: ClassicOptions = {}): number {
   const { forksPerStep = FORKS_PER_STEP, rounds = ROUNDS } = options
   return stepCount * forksPerStep * (1 + rounds)
 }
 
-/** How often one step alone fails the run. */
+/** How often the run fails with one step alone. */
 export interface FlipRate extends Interval {
-  /** The bounds are Wilson's: for a number of forks that was fixed beforehand. */
+  /** The bounds are Wilson's, for a number of forks that was fixed beforehand. */
   readonly fails: number
   readonly forks: number
-  /** How probable so many failures are at the rate at which runs fail anyway. */
+  /** Probability of at least this many failures at the base rate. */
   readonly chance: number
-  /** Still believed among so many steps, by Benjamini and Hochberg. */
+  /** True if still significant among all steps, by Benjamini and Hochberg. */
   readonly isBelieved: boolean
 }
 
 interface FlipOptions {
   readonly forksPerStep?: number
-  /** Share of false findings among those believed. */
+  /** Share of false findings among the accepted ones. */
   readonly falseShare?: number
-  /** How often a run fails anyway. */
+  /** How often a run fails without any cause. */
   readonly baseRate?: number
 }
 
 /**
- * Keeps one step at a time and frees the others: how often does that fail? An echo fails as
- * well as its root, and half of a joint cause does not fail at all, so this ranks; it cannot blame.
+ * Pins one step at a time and frees the others. An echo fails like its root, and half of a joint
+ * cause does not fail at all, so this ranks steps but cannot blame them.
  */
 export async function flipRates(
   source: ForkSource,
@@ -174,8 +174,8 @@ export async function flipRates(
 }
 
 /**
- * Which of many findings to believe, so that on average no more than a share `q` of those
- * believed is false: true for each of the probabilities of chance that is small enough.
+ * Benjamini and Hochberg: selects findings so that on average at most a share `q` of the accepted
+ * ones is false. Returns true for each p-value that is small enough.
  */
 export function benjaminiHochberg(chances: readonly number[], q: number): boolean[] {
   const rising = chances.toSorted((a, b) => a - b)
@@ -185,7 +185,7 @@ export function benjaminiHochberg(chances: readonly number[], q: number): boolea
   return chances.map((chance) => chance <= bar)
 }
 
-/** How probable at least this many failures are among so many forks, when each fails at this rate. */
+/** Probability of at least this many failures among `forks`, if each fails at this rate. */
 export function binomialTail(fails: number, forks: number, rate: number): number {
   if (fails <= 0) return 1
   if (fails > forks) return 0
@@ -198,8 +198,8 @@ interface TemporalOptions {
 }
 
 /**
- * How much each step adds to the rate of failing when steps are kept one after the other,
- * in the order in which they happened. The last half of a joint cause gets all of it.
+ * How much each step adds to the failure rate when steps are pinned one after the other, in
+ * recorded order. The last half of a joint cause gets all of it.
  */
 export async function temporalShapley(
   source: ForkSource,

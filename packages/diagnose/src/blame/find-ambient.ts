@@ -7,20 +7,20 @@ import { type StepSet, union } from './step-set.js'
 export interface AmbientCause {
   /** By their index in `ForkSource.ambient`. */
   readonly inputs: StepSet
-  /** At most how likely the tests that named them are wrong. */
+  /** Maximum probability that the tests that named them are wrong. */
   readonly errorRate: number
 }
 
-/** `done`: ambient inputs alone made it fail. `open`: that could not be decided. */
+/** `done`: ambient inputs alone made it fail. `open`: not decided. `steps`: search the steps. */
 type Next = 'steps' | 'done' | 'open'
 
 /**
- * Finds out if the failure needs ambient inputs: the clock, random values, files, the order
- * of answers. With every step pinned and every ambient input live it must fail as often as
- * the unchanged run; otherwise the smallest set that it needs is found, still with every
+ * Finds out whether the failure needs ambient inputs: the clock, random values, files, the order of
+ * answers. With every step pinned and every ambient input live, it must fail as often as the
+ * unchanged run. Otherwise the smallest set of inputs that it needs is searched, still with every
  * step pinned. Such forks make no live request.
  *
- * `steps`: causes are to be looked for among the steps, with `search.ambient` pinned.
+ * `steps`: causes must be searched among the steps, with `search.ambient` pinned.
  */
 export async function findAmbient(search: Search): Promise<Next> {
   const every = search.everyInput
@@ -37,7 +37,7 @@ export async function findAmbient(search: Search): Promise<Next> {
   if (!found) {
     search.ambient = every
     search.note(
-      'If inputs besides the steps matter, such as the clock, could not be decided; they were pinned in every fork.',
+      'It could not be decided whether inputs other than steps matter, such as the clock; they were pinned in every fork.',
     )
     return separates(search)
   }
@@ -66,9 +66,9 @@ async function separates(search: Search): Promise<Next> {
 }
 
 /**
- * Steps that are enough by themselves may only repeat what ambient inputs made of them: with
- * these pinned as recorded, it fails before the first cause among the steps is complete.
- * Looks for what made it fail then.
+ * Steps that fail on their own may only repeat the effect of ambient inputs: with these pinned as
+ * recorded, the run fails before the first cause among the steps is complete. Searches for what
+ * made it fail then.
  */
 export async function findEarlierCause(search: Search): Promise<Next> {
   const every = search.everyInput
@@ -98,8 +98,8 @@ export async function findEarlierCause(search: Search): Promise<Next> {
   return separates(search)
 }
 
-/** Drops steps that would be enough without the ambient cause but follow from it. */
-export async function setFollowersAside(search: Search): Promise<void> {
+/** Drops steps that would fail without the ambient cause but follow from it. */
+export async function dropFollowers(search: Search): Promise<void> {
   const { ambientCause, learned, ledger } = search
   if (!ambientCause || !learned) return
   const caused = ledger.cell({ pinned: [], mode: 'free', ambient: ambientCause.inputs })

@@ -4,27 +4,27 @@ import type { Search } from './search.js'
 import { type StepSet, union, upTo } from './step-set.js'
 import { type LedgerCell, logOddsOfTwoRates, rateOf } from './ledger.js'
 
-/** When it is worth a look whether the risk rose before the cause, and when it did. */
+/** Evidence needed to check whether the risk rose before the cause, and to say that it did. */
 const RAISED = Math.log(30)
 const NOT_RAISED = -Math.log(2)
 const MAX_EXTRA = 60
-/** Rates closer than this leave no room for a third one between them. */
-const LEAST_RISE = 0.5
-/** A risk that shows in one fork of three would hardly hide from as many. */
-const LEAST_LOOK = 8
+/** Rates closer than this leave no room for a third rate between them. */
+const MIN_RISE = 0.5
+/** A risk that shows in one fork of three would hardly be missed in this many. */
+const MIN_LOOK_FORKS = 8
 const MAX_BISECTION = 80
-/** Below this it is said that the risk rose, but not where. */
+/** Below this probability, Retake says that the risk rose, but not where. */
 const LOCATED = 0.8
 
-/** Where the risk rose before it was made real. */
+/** Where the risk rose before the failure became certain. */
 export interface RaisedRisk {
-  /** Missing where the forks did not suffice to say. */
+  /** Missing if the forks do not suffice to say. */
   readonly step?: number
   readonly before: Tally
   readonly after: Tally
 }
 
-/** How often it fails with the steps up to each one kept, wherever that was asked. */
+/** Failure rates of all tested prefixes. */
 export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
   return ledger
     .prefixes(ambient)
@@ -36,9 +36,9 @@ export function riskCurve({ ledger, labels, ambient }: Search): RiskPoint[] {
 }
 
 /**
- * A step that made the failure likely before another made it certain. It is not a cause, for
- * it mostly passes, but people look for it. Forks are spent only when those that are there
- * suggest one.
+ * A step that made the failure likely before another made it certain. It is not a cause, because
+ * the run mostly passes with it, but users look for it. Runs forks only if existing ones suggest
+ * such a step.
  */
 export async function findRaisedRisk(
   search: Search,
@@ -46,7 +46,7 @@ export async function findRaisedRisk(
 ): Promise<RaisedRisk | undefined> {
   const last = cause.at(-1)!
   if (search.mode === 'frozen' || last < 1) return undefined
-  if (search.levels.meanHigh - search.levels.meanLow < LEAST_RISE) return undefined
+  if (search.levels.meanHigh - search.levels.meanLow < MIN_RISE) return undefined
   const before = search.cell([])
   const after = search.cell(upTo(last - 1))
   if (!(await isRaised(search, before, after))) return undefined
@@ -71,14 +71,14 @@ async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): 
   const { ledger } = search
   if (ledger.isDeterministic) return false
   if (search.levels.isCertaintyExpected) {
-    await ledger.draw(after, 'risk', LEAST_LOOK / 2 - after.forks)
+    await ledger.draw(after, 'risk', MIN_LOOK_FORKS / 2 - after.forks)
     if (!ledger.hasChance) return false
   }
-  await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
+  await ledger.draw(after, 'risk', MIN_LOOK_FORKS - after.forks)
   for (let extra = 0; extra < MAX_EXTRA; extra++) {
     const odds = logOddsOfTwoRates(search.levels, after, before)
     if (odds >= RAISED) return true
-    if (odds < NOT_RAISED || ledger.isBarren(before) || ledger.isBarren(after)) return false
+    if (odds < NOT_RAISED || ledger.hasNoVerdict(before) || ledger.hasNoVerdict(after)) return false
     await ledger.draw(after.forks > before.forks ? before : after, 'risk')
   }
   return false
@@ -86,32 +86,32 @@ async function isRaised(search: Search, before: LedgerCell, after: LedgerCell): 
 
 const MAX_DRAWS = 400
 const DOUBTFUL_AFTER = 40
-/** Nobody is so unlikely that forks could not say otherwise. */
+/** Minimum prior, so that forks can overrule it. */
 const PRIOR_FLOOR = 0.001
 
 export interface FirstFailQuery {
-  /** In rising order; that they all together fail is taken for granted. */
+  /** In ascending order; assumed to fail together. */
   readonly candidates: StepSet
-  /** Kept besides. */
+  /** Pinned in addition. */
   readonly fixed: StepSet
   readonly purpose: ProbePurpose
-  /** How likely a wrong answer may be. */
+  /** Allowed error rate. */
   readonly errorRate: number
-  /** The rates to tell apart; those of the search unless set. */
+  /** The two rates to distinguish; by default those of the search. */
   readonly levels?: Levels
   readonly maxDraws?: number
 }
 
-/** Which of the candidates it is, by its place among them, and how likely. */
+/** Index of the first failing candidate, and its probability. */
 export interface FirstFail {
   readonly at: number
   readonly probability: number
 }
 
 /**
- * The first candidate up to which the candidates must be kept for the run to fail, by
- * bisection: each fork is put where it halves what is likely, and what it says is weighed,
- * not believed. Forks of these coalitions that were drawn before count as well.
+ * The first candidate up to which candidates must be pinned for the run to fail. A bisection for
+ * noisy answers: each fork is placed where it halves the probability, and its outcome is weighed.
+ * Earlier forks of these coalitions count too.
  */
 export async function firstFail(search: Search, query: FirstFailQuery): Promise<FirstFail> {
   const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = query
@@ -126,7 +126,7 @@ export async function firstFail(search: Search, query: FirstFailQuery): Promise<
   }
   let belief = believe()
   for (let drawn = 0; drawn < maxDraws && belief.best() < 1 - errorRate; drawn++) {
-    // A question that stays open this long does not fit rates that rest on few forks.
+    // If a question stays open this long, the rates are probably based on too few forks.
     if (drawn === DOUBTFUL_AFTER && (await search.firmUpAnchors())) belief = believe()
     const at = belief.halfway((split) => !search.ledger.isExhausted(cells[split]!))
     if (at === undefined) break
@@ -139,7 +139,7 @@ export async function firstFail(search: Search, query: FirstFailQuery): Promise<
   return { at: belief.bestAt, probability: belief.best() }
 }
 
-/** How likely each candidate is to be the first, together with each pair of rates. */
+/** Joint probability of each candidate to be the first, and each pair of rates. */
 class Belief {
   bestAt = 0
   private readonly high: Float64Array
@@ -166,12 +166,12 @@ class Belief {
     this.update(-1, 0, 0)
   }
 
-  /** The share of the likeliest candidate. */
+  /** Probability of the most likely candidate. */
   best(): number {
     return this.each[this.bestAt]!
   }
 
-  /** Where to cut so that both sides are about as likely. */
+  /** Where to cut so that both sides are about equally likely. */
   halfway(mayCut: (at: number) => boolean): number | undefined {
     let before = 0
     let nearest = Infinity
@@ -187,7 +187,7 @@ class Belief {
     return found
   }
 
-  /** Weighs the outcomes of forks that pinned the candidates up to `cut`. */
+  /** Updates the probabilities with outcomes of forks that pinned the candidates up to `cut`. */
   update(cut: number, fails: number, passes: number): void {
     const { joint } = this
     const pairs = this.high.length
@@ -208,7 +208,10 @@ class Belief {
     this.normalise(total)
   }
 
-  /** Of each pair of rates, relative to the largest: many concurrent forks must not underflow. */
+  /**
+   * Likelihood of each pair of rates, relative to the largest, so that many concurrent forks do not
+   * underflow.
+   */
   private likelihoods(fails: number, passes: number): [Float64Array, Float64Array] {
     const log = (rate: number) => fails * Math.log(rate) + passes * Math.log1p(-rate)
     const high = this.high.map(log)
@@ -224,7 +227,7 @@ class Belief {
     return [high, low]
   }
 
-  /** The joint belief is scaled only before it would underflow. */
+  /** Scales the joint probabilities only before they would underflow. */
   private normalise(total: number): void {
     if (total < 1e-150) {
       for (let index = 0; index < this.joint.length; index++) this.joint[index]! /= total

@@ -1,38 +1,41 @@
 import type { AmbientInput, BlameMode } from '@retake/tape'
 
-/** Names a fork: which steps and ambient inputs get what was recorded. All others are free. */
+/** Identifies a fork: the steps and ambient inputs that are pinned. All others are free. */
 export interface Coalition {
-  /** Steps that get their recorded answers, in rising order. */
+  /** Steps that get their recorded answers, in ascending order. */
   readonly pinned: readonly number[]
   /**
-   * `free`: the other steps run again, after whatever came before them.
-   * `frozen`: each is answered as if the recorded request had been sent, whatever came before.
+   * `free`: the other steps run again, after whatever came before them. `frozen`: each is answered
+   * as if the recorded request had been sent, whatever came before.
    */
   readonly mode: BlameMode
-  /** Ambient inputs served from the tape, by their index in `ForkSource.ambient`, rising. All others are live from the start. */
+  /**
+   * Ambient inputs served from the tape, by their index in `ForkSource.ambient`, ascending. All
+   * others are live from the start.
+   */
   readonly ambient: readonly number[]
-  /** Steps that get what they said in another fork. */
+  /** Steps that get their answers from another fork. */
   readonly given?: readonly Transplant[]
 }
 
-/** An answer of a step in another fork, which has no transplant itself. */
+/** The answer of a step in another fork that has no transplants itself. */
 export interface Transplant {
   readonly step: number
   readonly from: Coalition
   readonly draw: number
 }
 
-/** `undefined`: the agent broke, or the oracle could not tell. It counts as neither. */
+/** `undefined`: the agent broke, or the oracle could not decide. Counts as neither. */
 export type ForkOutcome = 'pass' | 'fail' | 'undefined'
 
 /** Result of one fork. */
 export interface Fork {
   readonly outcome: ForkOutcome
-  /** Value of each step, comparable with `ForkSource.recorded`; `undefined` if it did not happen. */
+  /** Value of each step, comparable with `ForkSource.recorded`; `undefined` if the step did not happen. */
   readonly values: readonly (StepValue | undefined)[]
-  /** How many pinned steps got their recorded answers to another request than the recorded one. */
+  /** Number of pinned steps that got their recorded answer to a changed request. */
   readonly forced?: number
-  /** Found among those of an earlier search. */
+  /** True if an earlier search ran it. */
   readonly isServed?: boolean
   readonly tokens?: number
   readonly costUsd?: number
@@ -50,11 +53,11 @@ export interface ForkSource {
   readonly ambient: readonly AmbientInput[]
   /** Maximum number of concurrent forks (default: 1). */
   readonly concurrency?: number
-  /** One fork is as good as many: the same coalition always comes to the same. */
+  /** True if the same coalition always has the same result, so one fork is enough. */
   readonly isDeterministic?: boolean
   /**
-   * Runs it once more. `draw` counts the forks of this coalition from 0: two with the
-   * same number may be the same fork, two with different numbers are independent.
+   * Runs the coalition once more. `draw` counts its forks from 0: two forks with the same number
+   * may be the same fork; two with different numbers are independent.
    */
   fork(coalition: Coalition, draw: number): Promise<Fork>
 }

@@ -11,9 +11,9 @@ import { type LedgerCell, logOddsOfTwoRates, type SeenFork } from './ledger.js'
 import type { Tally } from './levels.js'
 
 /**
- * Each member's exact Shapley share of what a set comes to: what it adds, on average over
- * all orders in which the members could be added. Together they make the value of the whole
- * set less that of none. Asks for every subset once, so it is meant for a cause of a few steps.
+ * Exact Shapley share of each member: what it adds to the value of a set, on average over all
+ * orders in which members could be added. The shares add up to the value of the whole set minus
+ * that of the empty one. Evaluates every subset once, so it is meant for causes of a few steps.
  */
 export function coreShapley(
   members: readonly number[],
@@ -33,7 +33,7 @@ export function coreShapley(
   })
 }
 
-/** How often, over all orders, exactly these come before a member: size! (count - size - 1)! / count!. */
+/** Share of the orders in which exactly these members come before another: size! (count - size - 1)! / count!. */
 function weight(count: number, size: number): number {
   let orders = count
   for (let taken = 1; taken <= size; taken++) orders = (orders * (count - taken)) / taken
@@ -48,29 +48,29 @@ function sizeOf(mask: number): number {
   return size
 }
 
-/** How much stricter than a step of the search the tests are that name a cause. */
+/** Factor by which tests that name a cause are stricter than other tests of the search. */
 const STRICTER = 5
-/** For these tests more forks may be spent than for a step of the search. */
+/** These tests may use more forks. */
 const PROOF_DRAWS_MAX = 300
 
-/** When a cause fails too rarely to explain the run, and when that is worth a look, as logarithms. */
+/** Evidence needed to say that a cause fails too rarely to explain the run, and to check it, as logarithms. */
 const WEAKER = Math.log(100)
 const PROBABLY_WEAKER = Math.log(6)
 const MAYBE_WEAKER = Math.log(3)
-/** A part of a cause that fails in three forks of ten hardly does so in as many. */
+/** A part of a cause that fails in three forks of ten hardly fails in this many in a row. */
 const MIN_ALONE = 3
 const MAX_ALONE = 60
 
 interface Proof {
   readonly isProven: boolean
-  /** At most how likely one of its tests is wrong. */
+  /** Maximum probability that one of its tests is wrong. */
   readonly errorRate: number
 }
 
 /**
- * Tests what it means to be a cause, more strictly than the search that found it: pinned
- * alone it fails, without any one member it does not, and, for the first cause, it does
- * not fail before its last member, neither with live ambient inputs nor with recorded ones.
+ * Tests the definition of a cause, more strictly than the search that found it. Pinned alone, it
+ * fails; without any single member, it does not. The first cause must not fail before its last
+ * member, neither with live nor with recorded ambient inputs.
  */
 export async function proveCause(
   search: Search,
@@ -113,7 +113,7 @@ function claimsOf(search: Search, core: StepSet, order: 'first' | 'other'): Clai
   return claims
 }
 
-/** True if what was seen since still speaks for every claim about a cause. Runs no fork. */
+/** True if later evidence still supports every claim about a cause. Runs no fork. */
 function isStillLikely(search: Search, learned: Learned): boolean {
   return learned.causes.every((core, index) =>
     claimsOf(search, core, index === 0 ? 'first' : 'other').every(
@@ -123,8 +123,8 @@ function isStillLikely(search: Search, learned: Learned): boolean {
 }
 
 /**
- * Forgets causes that a search was stopped with, unless every claim about them is still
- * proven. If the run often fails anyway, that takes an audit, too.
+ * When a search is stopped, drops causes unless every claim about them is still proven. If the run
+ * often fails anyway, this includes an audit.
  */
 export function dropUnproven(search: Search): void {
   const { learned } = search
@@ -151,7 +151,10 @@ function sinceChosen({ chosenBy }: Search, cell: LedgerCell): Tally {
   return { fails: cell.fails - fails, forks: cell.forks - forks }
 }
 
-/** True if it clearly fails less often than the whole run: then it raises the risk, and something else makes it real. */
+/**
+ * True if it clearly fails less often than the whole run: then it only raises the risk, and
+ * something else makes the run fail.
+ */
 async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   const whole = search.cell(search.everyStep)
   const alone = search.cell(core)
@@ -168,12 +171,12 @@ async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
   }
 }
 
-/** Above this rate of failing without a cause, forks that chose a set of steps do not also prove it. */
+/** Above this failure rate without a cause, forks that selected a set of steps do not also prove it. */
 const OFTEN_FAILS = { first: 0.2, other: 0.04 }
 
 /**
- * Forks by which the search came upon a set. Of many sets, one fails by chance in all of its
- * first forks if the run often fails anyway: then only later forks count.
+ * Forks through which the search found a set. If a run often fails anyway, one of many sets fails
+ * in all of its first forks by chance, so only later forks count.
  */
 function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): Tally | undefined {
   if (search.levels.meanLow < OFTEN_FAILS[order]) return undefined
@@ -182,7 +185,7 @@ function chosenBy(search: Search, cell: LedgerCell, order: 'first' | 'other'): T
   return known
 }
 
-/** How much likelier the claim is than its opposite, as a logarithm. */
+/** Log likelihood ratio of the claim and its opposite. */
 async function oddsOf(
   search: Search,
   cell: LedgerCell,
@@ -192,7 +195,7 @@ async function oddsOf(
 ): Promise<number> {
   const strict = barOf(search.errorRate / STRICTER)
   const bars = { fails: strict, passes: strict, maxDraws: PROOF_DRAWS_MAX }
-  // Its own forks must not have shaped the rates that they are measured by.
+  // Its own forks must not have influenced the rates that they are measured by.
   search.reopen(cell)
   const ratio = await search.settle(cell, purpose, bars, before)
   if (cell.forks > 0) search.conclude(cell, ratio > 0)
@@ -201,36 +204,36 @@ async function oddsOf(
 
 /** Conclusions of a search so far. */
 export class Learned {
-  /** The first is what made the run fail; each is proven. */
+  /** The first one made the run fail; each is proven. */
   readonly causes: StepSet[] = []
-  /** Steps that say what was recorded because of a cause. */
+  /** Steps that have their recorded value because of a cause. */
   changed: StepSet = []
-  /** Steps that fail without the causes; it could not be decided if they follow from one. */
+  /** Steps that fail without the causes, and may or may not follow from one. */
   undecided: StepSet = []
-  /** Causes that follow from ambient inputs were set aside. */
+  /** True if causes that follow from ambient inputs were set aside. */
   isSetAside = false
   /** Sets of steps that were compared by transplant. */
   transplanted = 0
-  /** Without causes and changed steps it does not fail: the others are cleared. */
+  /** True if the run does not fail without causes and changed steps: all others are clear. */
   clearsOthers = false
   /** A step that made the failure likely before the first cause was complete. */
   raisedRisk: RaisedRisk | undefined
-  /** Found step by step, because causes undo each other. */
+  /** True if found step by step, because causes cancel each other. */
   isOneByOne = false
-  /** Its predictions for other coalitions were tested and hold. */
+  /** True if its predictions for other coalitions were tested and hold. */
   isAudited = false
-  /** Of the first cause, where its members need not have the same. */
+  /** Shares of the first cause, if its members may differ. */
   shares: readonly number[] | undefined
 
   constructor(
     first: StepSet,
-    /** At most how likely the tests that named the first cause are wrong. */
+    /** Maximum probability that the tests that named the first cause are wrong. */
     public errorRate: number,
   ) {
     this.causes.push(first)
   }
 
-  /** Every step of a cause. */
+  /** All steps of causes. */
   named(): StepSet {
     return this.causes.reduce<StepSet>(union, [])
   }
@@ -240,27 +243,27 @@ export class Learned {
     return union(this.changed, this.undecided)
   }
 
-  /** True if pinning these steps should fail. */
+  /** True if pinning these steps is expected to fail. */
   predicts(pinned: StepSet): boolean {
     return this.causes.some((cause) => includesAll(pinned, cause))
   }
 }
 
-/** When a step follows from a cause, and when it does not, as logarithms of how much likelier that is. */
+/** Evidence needed to say that a step follows from a cause, or does not, as log likelihood ratios. */
 const FOLLOWS = Math.log(60)
 const FOLLOWS_NOT = Math.log(10)
-/** As many forks of each side are compared before it is left open. */
+/** Maximum number of forks compared on each side before the question is left open. */
 const MAX_COMPARED = 40
 const MIN_COMPARED = 4
-/** A step that repeats a cause in every second fork would show up in as many. */
+/** A step that repeats a cause in every second fork would show up in this many. */
 const MIN_NEVER = 7
-/** As many sets of steps are compared by transplant; a long cascade would take forever. */
+/** Maximum number of step sets compared by transplant; a long cascade would take forever. */
 const MAX_TRANSPLANTED = 6
 
 /**
- * Steps whose recorded values come back when a cause is pinned, and do not when it is
- * repaired, in forks that were drawn anyway. An equal value has an equal effect, so this
- * needs no transplant; values that differ say nothing, because models reword.
+ * Steps that have their recorded values if a cause is pinned, and other values if it is repaired,
+ * in forks that were run anyway. Equal values have equal effects, so no transplant is needed;
+ * different values say nothing, because models reword.
  */
 function findRepeated(search: Search, cause: StepSet): StepSet {
   if (search.mode === 'frozen') return []
@@ -278,8 +281,8 @@ function findRepeated(search: Search, cause: StepSet): StepSet {
 }
 
 /**
- * Compares how often the fault shows with the cause pinned and with it repaired. Where
- * nothing is left to chance, forks that agree decide.
+ * Compares how often the fault appears with the cause pinned and with it repaired. In a
+ * deterministic run, forks that agree decide.
  */
 function comparedRates(search: Search, caused: Tally, repaired: Tally): 'more' | 'same' | 'open' {
   const { ledger, levels } = search
@@ -296,10 +299,10 @@ function comparedRates(search: Search, caused: Tally, repaired: Tally): 'more' |
 }
 
 /**
- * True if a member of a failing set carries the fault because of a cause; decided by
- * effect. With the cause repaired and the other members pinned, the member gets what it
- * said in forks with the cause pinned. If that fails more often than what the member says
- * there by itself, it follows from the cause. `undefined` if that could not be decided.
+ * Decides by effect whether a member of a failing set has the fault because of a cause. With the
+ * cause repaired and the other members pinned, the member gets its answer from forks with the cause
+ * pinned. If that fails more often than the member's own answer there, it follows from the cause.
+ * `undefined` if this cannot be decided.
  */
 export async function followsFrom(
   search: Search,
@@ -329,8 +332,8 @@ export async function followsFrom(
   }
 
   /**
-   * A value that occurs on both sides cannot make a difference, except for the recorded value: that
-   * is known to fail.
+   * A value that occurs on both sides cannot make a difference, except for the recorded value,
+   * which is known to fail.
    */
   function shownByItself(fork: SeenFork): boolean {
     const value = valueIn(fork)
@@ -338,7 +341,7 @@ export async function followsFrom(
     return fork.isFail && !caused.seen.some((other) => valueIn(other) === value)
   }
 
-  /** True if a fork fails in which the member says the same; `undefined` without a verdict. */
+  /** True if a fork fails in which the member has this answer; `undefined` without a verdict. */
   async function failsGiven(fork: SeenFork): Promise<boolean | undefined> {
     const value = valueIn(fork)
     if (value === source.recorded[member]) return true
@@ -351,19 +354,19 @@ export async function followsFrom(
 }
 
 const MAX_MEMBERS = 8
-/** How often a bisection that its own prefix contradicts is done again, with what was learned. */
+/** How often a bisection is repeated, with the new evidence, if its own prefix contradicts it. */
 const MAX_RETRIES = 3
 
 /**
- * The smallest set of these steps that fails, of those the one that is complete first.
- * `undefined` where none was found. Whether it is right is for `proveCause` to say.
+ * The smallest failing set of these steps; of several, the one that is complete first. `undefined`
+ * if none was found. `proveCause` decides whether it is right.
  */
 export async function findCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
   const core = await growCore(search, pool)
   return core && shrinkCore(search, core)
 }
 
-/** Adds, from the last back to the first, the steps without which the others do not fail. */
+/** Adds, from the last step to the first, those without which the others do not fail. */
 async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefined> {
   let core: StepSet = []
   let candidates = pool
@@ -372,7 +375,7 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
     const purpose: ProbePurpose = core.length === 0 && isPrefix(pool) ? 'prefix' : 'cause'
     const query = { candidates, fixed: core, purpose, errorRate: search.errorRate }
     const { at, probability } = await firstFail(search, query)
-    // Much that does not come to an end is what chance looks like.
+    // A large set that keeps growing is probably chance.
     const isDoubtful = probability < 1 - search.errorRate || core.length >= 2
     if (isDoubtful && !(await areStillSeparate(search))) return undefined
     const grown = union(core, [candidates[at]!])
@@ -388,7 +391,7 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
   return undefined
 }
 
-/** Drops every member without which the others fail as well. */
+/** Drops every member without which the others still fail. */
 async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
   let needed = core
   for (const step of core) {
@@ -399,21 +402,21 @@ async function shrinkCore(search: Search, core: StepSet): Promise<StepSet> {
   return needed
 }
 
-/** As many more forks with every step free are looked at, and where they fail as many again. */
-const A_FEW = 2
+/** Number of additional forks with every step free; if they fail, as many again. */
+const EXTRA_FORKS = 2
 const SOME = 6
 
 /**
- * True if the run still passes with every step free, judged by new forks alone. Where the world
- * has changed since the search began, as a service went down, whatever is tried fails, and
- * every step would look like one more cause.
+ * True if the run still passes with every step free, judged only by new forks. If the environment
+ * has changed since the search began, for example because a service went down, everything fails,
+ * and every step would look like another cause.
  */
 async function stillPasses(search: Search): Promise<boolean> {
   const { ledger, levels } = search
   if (ledger.isDeterministic) return true
   const free = search.cell([])
   const { fails, forks } = free
-  for (const times of [A_FEW, SOME]) {
+  for (const times of [EXTRA_FORKS, SOME]) {
     await ledger.draw(free, 'anchor', times)
     const now = levels.logRatio({ fails: free.fails - fails, forks: free.forks - forks })
     if (now <= 0) return true
@@ -425,14 +428,14 @@ async function stillPasses(search: Search): Promise<boolean> {
   return true
 }
 
-/** Low, because all of many tests have to be right. */
+/** Low, because all of many tests must be right. */
 const ERROR_RATE = 1e-4
 const MAX_DRAWS = 200
 
 /**
- * The steps without any one of which the whole run passes. This holds also where causes
- * undo each other, so that no search by halves can work; it takes a test for every step.
- * `undefined` where one of these tests stays open.
+ * Steps without any single one of which the whole run passes. Works even if causes cancel each
+ * other, where bisection cannot; needs a test for every step. `undefined` if one of these tests
+ * stays open.
  */
 async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | undefined> {
   const { everyStep, ledger } = search
@@ -455,23 +458,23 @@ async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | 
 }
 
 const MAX_ATTEMPTS = 3
-/** How much surer every test must be when it is all learned again. */
+/** Factor by which every test must be stricter when everything is learned again. */
 const SURER = 20
-/** About so many forks may be spent on leaving out one step at a time. */
+/** Approximate limit of forks for leaving out one step at a time. */
 const MAX_ONE_BY_ONE = 3000
-/** For a cause with more steps, not every part is tested. */
+/** Parts of larger causes are not all tested. */
 const MAX_SHARED = 4
 
 /**
- * Learns the causes of a run whose anchors differ, and audits what it learned. What can be
- * repaired by one more cause is; otherwise everything is learned again, with stricter tests; and at
- * last step by step. Leaves what is proven in `search.learned`, nothing if nothing is.
+ * Finds the causes of a run whose anchors differ, and audits them. A contradiction that one more
+ * cause explains adds that cause. Otherwise everything is learned again with stricter tests, and
+ * finally step by step. Stores proven causes in `search.learned`; undefined if there are none.
  */
 export async function learnCauses(search: Search): Promise<void> {
   let changed: StepSet = []
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) {
-      search.note('An audit or a proof spoke against what was learned; it was learned again.')
+      search.note('An audit or a proof contradicted the result, so the search was repeated.')
     }
     const wasCertain = search.levels.isCertaintyExpected
     const outcome = await learnOnce(search)
@@ -479,7 +482,7 @@ export async function learnCauses(search: Search): Promise<void> {
     changed = search.learned?.changed ?? []
     search.learned = undefined
     if (wasCertain) {
-      // Single forks decided: the run does not do the same each time, or causes undo each other.
+      // Single forks decided this: the run is not deterministic, or causes cancel each other.
       search.levels.isCertaintyExpected = false
       search.reopenAll()
       attempt--
@@ -524,8 +527,8 @@ async function learnOnce(search: Search): Promise<'holds' | 'contradicted'> {
 }
 
 /**
- * True if the proofs hold with all that was seen since: more forks of the same coalitions,
- * and rates that are known better. Mostly this takes no fork.
+ * True if the proofs hold with all later evidence: more forks of the same coalitions, and better
+ * known rates. Usually needs no fork.
  */
 async function stillProven(search: Search, learned: Learned): Promise<boolean> {
   for (const [order, cause] of learned.causes.entries()) {
@@ -536,15 +539,15 @@ async function stillProven(search: Search, learned: Learned): Promise<boolean> {
   return true
 }
 
-/** With rates like these a contradiction is not an accident: learning again would not help. */
+/** With such rates a contradiction is no accident: learning again would not help. */
 function isNearlyCertain({ levels }: Search): boolean {
   return levels.meanHigh >= 0.96 && levels.meanLow <= 0.04
 }
 
-/** Where causes undo each other: the steps that the whole run needs to fail. */
+/** For causes that cancel each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
   if (search.stepCount * search.forksPerQuery() > MAX_ONE_BY_ONE) {
-    search.note('To leave out one step at a time would have taken too many forks.')
+    search.note('Leaving out one step at a time would have taken too many forks.')
     return
   }
   const needed = await leaveOneOut(search, changed)
@@ -556,7 +559,7 @@ async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
     return
   }
   search.note(
-    'Keeping more steps does not always fail more often: found by leaving out one step at a time.',
+    'Pinning more steps does not always fail more often: found by leaving out one step at a time.',
   )
   search.learned = new Learned(needed, needed.length * search.errorRate)
   search.learned.isOneByOne = true
@@ -566,8 +569,8 @@ async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
 }
 
 /**
- * Causes that undo each other need not have the same share: asks about every part of a
- * small one. `undefined` where it is too large, or a part stays open.
+ * Members of causes that cancel each other may have different shares: tests every part of a small
+ * cause. `undefined` if it is too large, or a part stays open.
  */
 async function sharesOf(search: Search, cause: StepSet): Promise<number[] | undefined> {
   if (cause.length > MAX_SHARED) return undefined
@@ -582,9 +585,8 @@ async function sharesOf(search: Search, cause: StepSet): Promise<number[] | unde
 }
 
 /**
- * Does the run still fail without every step that is known to matter? Then something else
- * would have failed it as well, and is looked for among the others; otherwise this one
- * question has cleared them all.
+ * Tests whether the run still fails without every step that is known to matter. If so, another
+ * cause is searched among the others; otherwise this one test clears all of them.
  */
 async function findBackUps(search: Search, learned: Learned): Promise<void> {
   for (;;) {
@@ -598,9 +600,9 @@ async function findBackUps(search: Search, learned: Learned): Promise<void> {
 }
 
 /**
- * Looks for one more cause among steps that fail together, and takes it if it can be
- * proven. Not if it speaks against a cause that is known: it must not be a part of one, and
- * what two causes share must not fail alone, or both are that and a bystander each.
+ * Searches one more cause among steps that fail together, and adds it if it can be proven. It must
+ * not contradict a known cause: it must not be a part of one, and the common part of two causes
+ * must not fail alone, because then that part is the cause.
  */
 async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Promise<boolean> {
   const core = await findCore(search, steps)
@@ -616,7 +618,7 @@ async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Pro
   return true
 }
 
-/** Sets aside members of a failing set that follow from a known cause, or may do so. */
+/** Sets aside members of a failing set that follow, or may follow, from a known cause. */
 async function setAside(search: Search, learned: Learned, core: StepSet): Promise<boolean> {
   if (!search.options.echoes) return false
   const before = learned.followers().length

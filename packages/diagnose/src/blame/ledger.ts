@@ -5,17 +5,17 @@ import { isPrefix, rangesText, type StepSet } from './step-set.js'
 import { confidenceSequence, logBeta } from './stats.js'
 import type { Levels, Tally } from './levels.js'
 
-/** Thrown inside a search when it may not fork any more; what is known by then is the result. */
+/** Thrown inside a search that may not fork any more; the result is what is known by then. */
 export class SearchStopped extends Error {
   override readonly name = 'SearchStopped'
 
-  /** `why` is a sentence for people. */
+  /** `why` is a sentence for users. */
   constructor(readonly why: string) {
     super(why)
   }
 }
 
-/** A fork that came to a verdict. */
+/** A fork with a verdict. */
 export interface SeenFork {
   readonly draw: number
   readonly isFail: boolean
@@ -27,32 +27,32 @@ export interface LedgerCell {
   readonly coalition: Coalition
   /** Purpose of its first fork. */
   purpose: ProbePurpose
-  /** Forks that came to a verdict, and how many of them failed. */
+  /** Forks with a verdict, and how many of them failed. */
   forks: number
   fails: number
   undefinedForks: number
-  /** The conclusion; missing while it is open. */
+  /** The conclusion; missing while open. */
   verdict: boolean | undefined
-  /** Its forks that came to a verdict, in the order in which they ended. */
+  /** Forks with a verdict, in the order in which they ended. */
   readonly seen: SeenFork[]
 }
 
 export interface LedgerLimits {
-  /** At most this many forks. */
+  /** Maximum number of forks. */
   readonly maxForks?: number
-  /** Forks that ran before the search and count against `maxForks`; defaults to none. */
+  /** Forks that ran before the search and count against `maxForks` (default: 0). */
   readonly forksBefore?: number
-  /** At most this much money, as far as forks report it. */
+  /** Maximum cost, as far as forks report it. */
   readonly maxUsd?: number
-  /** The most that one fork may cost before any is known; nothing by default. */
+  /** Maximum cost of one fork before any is known (default: 0). */
   readonly forkUsd?: number
-  /** Ends the search; what is known by then is the result. */
+  /** Ends the search; the result is what is known by then. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Every fork of a search, by coalition, so that a question that was asked before costs
- * nothing. Forks that an earlier search had run are not counted against the limits.
+ * All forks of a search, by coalition, so that repeating a question costs nothing. Forks of an
+ * earlier search do not count against the limits.
  */
 export class Ledger {
   readonly isDeterministic: boolean
@@ -64,12 +64,12 @@ export class Ledger {
   private readonly drawn = new Map<LedgerCell, number>()
   private readonly waiting: (() => void)[] = []
   private underWay = 0
-  /** Forks of one coalition came to different outcomes. */
+  /** True if forks of one coalition had different outcomes. */
   hasChance = false
-  /** A fork has failed or was given up: what else is being asked at the same time ends too. */
+  /** True if a fork failed or was given up: all other pending questions end too. */
   private isClosed = false
   private spentUsd = 0
-  private dearestUsd = 0
+  private highestForkUsd = 0
   private readsTokens = false
   private readsCost = false
 
@@ -79,10 +79,10 @@ export class Ledger {
   ) {
     this.isDeterministic = source.isDeterministic ?? false
     this.concurrency = Math.max(1, Math.floor(source.concurrency ?? 1))
-    this.dearestUsd = limits.forkUsd ?? 0
+    this.highestForkUsd = limits.forkUsd ?? 0
   }
 
-  /** With every step pinned both modes are the same coalition. */
+  /** With every step pinned, both modes are the same coalition. */
   cell(wanted: Coalition): LedgerCell {
     const isWhole = wanted.pinned.length === this.source.stepCount
     const coalition: Coalition = isWhole ? { ...wanted, mode: 'free' } : wanted
@@ -103,19 +103,19 @@ export class Ledger {
     return cell
   }
 
-  /** More forks of it would tell nothing: one is as good as many, or they come to no verdict. */
+  /** True if more forks would add nothing: one is enough, or they have no verdict. */
   isExhausted(cell: LedgerCell): boolean {
     const { forks, undefinedForks } = cell
     if (this.isDeterministic) return forks + undefinedForks > 0
     return undefinedForks >= 8 && undefinedForks > 4 * forks
   }
 
-  /** Its forks come to no verdict. */
-  isBarren(cell: LedgerCell): boolean {
+  /** True if its forks have no verdict. */
+  hasNoVerdict(cell: LedgerCell): boolean {
     return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
   }
 
-  /** Runs it some more times, as many concurrently as the source allows. */
+  /** Runs it `times` more times, as concurrently as the source allows. */
   async draw(cell: LedgerCell, purpose: ProbePurpose, times = 1): Promise<void> {
     const wanted = this.isDeterministic ? Math.min(1, times) : times
     for (let left = wanted; left > 0 && !this.isExhausted(cell);) {
@@ -144,13 +144,13 @@ export class Ledger {
     this.onFork?.(cell)
   }
 
-  /** Those that are under way may turn out to be served, and leave room within the limits. */
+  /** Running forks may turn out to be served, and leave room within the limits. */
   private mustWait(): boolean {
     if (this.underWay === 0) return false
     return this.underWay >= this.concurrency || this.reachedLimit() !== undefined
   }
 
-  /** Taken before its fork has ended, so that two concurrent forks differ. */
+  /** Numbered before its fork has ended, so that two concurrent forks differ. */
   private nextDraw(cell: LedgerCell, purpose: ProbePurpose): number {
     const draw = this.drawn.get(cell) ?? 0
     if (draw === 0) {
@@ -175,13 +175,13 @@ export class Ledger {
     if (ran + this.underWay >= maxForks) {
       return `The limit of ${maxForks} forks was reached.`
     }
-    if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.underWay + 1) > maxUsd) {
+    if (maxUsd <= 0 || this.spentUsd + this.highestForkUsd * (this.underWay + 1) > maxUsd) {
       return `One more fork could exceed the limit of $${maxUsd}.`
     }
     return undefined
   }
 
-  /** A fork that is under way when the search is stopped is its source's to keep. */
+  /** The source stores forks that are still running when the search is stopped. */
   private untilStopped(fork: Promise<Fork>): Promise<Fork> {
     const { signal } = this.limits
     if (!signal) return fork
@@ -209,9 +209,9 @@ export class Ledger {
     }
     if (fork.isServed) counts.served++
     else {
-      // One that was lost may have cost as much as any.
-      this.spentUsd += fork.costUsd ?? this.dearestUsd
-      this.dearestUsd = Math.max(this.dearestUsd, fork.costUsd ?? 0)
+      // A lost fork may have cost as much as the most expensive one.
+      this.spentUsd += fork.costUsd ?? this.highestForkUsd
+      this.highestForkUsd = Math.max(this.highestForkUsd, fork.costUsd ?? 0)
     }
     if (fork.outcome === 'undefined') {
       counts.undefined++
@@ -225,12 +225,12 @@ export class Ledger {
     cell.seen.push({ draw, isFail, values: fork.values })
   }
 
-  /** Every coalition that was asked, in order. */
+  /** All coalitions in the order in which they were tried. */
   evidence(labels: readonly string[]): BlameProbe[] {
     return this.transplantsMerged().map((cell) => probeOf(cell, labels))
   }
 
-  /** Transplants that differ only in the fork that a value was taken from, as one coalition. */
+  /** Merges transplants that differ only in the fork that a value came from. */
   private transplantsMerged(): LedgerCell[] {
     const merged = new Map<string, LedgerCell>()
     for (const cell of this.asked) {
@@ -248,7 +248,7 @@ export class Ledger {
     return [...merged.values()]
   }
 
-  /** The prefixes that were asked with these ambient inputs pinned, from the shortest. */
+  /** The prefixes that were tried with these ambient inputs pinned, shortest first. */
   prefixes(ambient: StepSet): LedgerCell[] {
     const isSameContext = (at: Coalition) => rangesText(at.ambient) === rangesText(ambient)
     return this.asked
@@ -294,27 +294,27 @@ export function probeOf(cell: LedgerCell, labels: readonly string[]): BlameProbe
   }
 }
 
-/** How often it failed, with bounds that hold whenever the search stopped counting. */
+/** Failure rate, with bounds that hold at any stopping time. */
 export function rateOf(counted: { readonly fails: number; readonly forks: number }): Rate {
   const { fails, forks } = counted
   return { fails, forks, ...confidenceSequence(fails, forks) }
 }
 
-/** How often it passed, with the same bounds. */
+/** Pass rate, with the same bounds. */
 export function passRateOf(counted: { readonly fails: number; readonly forks: number }): PassRate {
   const { fails, forks, low, high } = rateOf(counted)
   return { passes: forks - fails, forks, low: 1 - high, high: 1 - low }
 }
 
 /**
- * How much likelier it is that one tally has a higher rate of failing than the other, and
- * not only by a little, than that they have the same rate; as a logarithm.
+ * Log likelihood ratio: one tally has a clearly higher failure rate than the other, against both
+ * having the same rate.
  */
 export function logOddsOfTwoRates(levels: Levels, higher: Tally, lower: Tally): number {
   return levels.logEvidence(higher, lower) - logSameRate(higher, lower)
 }
 
-/** How likely both tallies are if they have one rate, whatever it is. */
+/** Log likelihood of both tallies if they have one common rate. */
 function logSameRate(first: Tally, second: Tally): number {
   const fails = first.fails + second.fails
   const passes = first.forks + second.forks - fails
@@ -322,9 +322,9 @@ function logSameRate(first: Tally, second: Tally): number {
 }
 
 /**
- * Runs something for each item, at most `limit` at a time, started in order; one after the
- * other for a limit of 1. Begins no more once a result is the last that is wanted. Results
- * are in the order of the items, without those that were not begun.
+ * Runs a function for each item, at most `limit` concurrently, started in order. Starts no more
+ * once a result is the last one needed. Results are in the order of the items, without those that
+ * were not started.
  */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],

@@ -10,22 +10,22 @@ const HIGH = [0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.995]
 const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 const SMALLEST_GAP = 0.09
 
-/** How much more likely than another pair of rates it is, before any fork, that nothing is left to chance. */
+/** Prior weight of a deterministic run, relative to any other pair of rates. */
 const CERTAINTY_WEIGHT = 12
 /** The same for a run that did exactly the same in its first forks. */
 const EXPECTED_WEIGHT = 150
 
 /**
- * How often a run fails when a cause is kept, and when none is: which pairs of rates go
- * with what was seen so far. There are only these two rates: a run with a third between
- * them is read as the one that is nearer.
+ * Probabilities of all pairs of rates: how often a run fails with a cause pinned, and without one.
+ * There are only these two rates: a run with a third rate between them is assigned to the nearer
+ * one.
  */
 export class Levels {
-  /** The pairs, and how likely each is. */
+  /** The pairs, and their probabilities. */
   readonly high: Float64Array
   readonly low: Float64Array
   readonly weights: Float64Array
-  /** True while the run seems to do the same each time: then one fork mostly decides. */
+  /** True while the run seems deterministic: then one fork usually decides. */
   isCertaintyExpected = false
   private readonly prior: Float64Array
   private readonly certain: number
@@ -57,7 +57,7 @@ export class Levels {
     }
   }
 
-  /** How often it fails with a cause, on average over what is likely. */
+  /** Failure rate with a cause, averaged over the probable rates. */
   get meanHigh(): number {
     return this.mean(this.high)
   }
@@ -66,7 +66,7 @@ export class Levels {
     return this.mean(this.low)
   }
 
-  /** Reads the rates again from coalitions that hold a cause and coalitions that do not. */
+  /** Fits the rates to coalitions that contain a cause and coalitions that do not. */
   refit(failing: Tally, passing: Tally): void {
     this.fillTerms(failing, passing)
     let highest = -Infinity
@@ -82,15 +82,12 @@ export class Levels {
     for (let pair = 0; pair < this.weights.length; pair++) this.weights[pair]! /= total
   }
 
-  /** The logarithm of how likely both tallies are when the two rates differ, before anything was seen. */
+  /** Log likelihood of both tallies if the two rates differ, under the prior. */
   logEvidence(failing: Tally, passing: Tally): number {
     return this.logLikelihood(failing, passing, this.prior)
   }
 
-  /**
-   * The logarithm of how much better a coalition's forks go with the rate of a cause than
-   * with the rate of none.
-   */
+  /** Log likelihood ratio of a coalition's forks: the rate with a cause against the rate without. */
   logRatio(tally: Tally): number {
     return (
       this.logLikelihood(tally, NONE, this.weights) - this.logLikelihood(NONE, tally, this.weights)

@@ -20,7 +20,7 @@ export interface Conclusion {
   readonly why?: string
 }
 
-/** Puts what a search knows into findings. */
+/** Turns the state of a search into findings. */
 export function makeFindings(search: Search, conclusion: Conclusion): BlameFindings {
   const { ledger, learned, source } = search
   const first = namedCauses(search)[0]
@@ -68,10 +68,10 @@ function causeSets(search: Search): CauseSet[] {
     : causes
 }
 
-/** At most this much is claimed for a cause that no audit has tested. */
+/** Maximum confidence in a cause that no audit has tested. */
 const UNAUDITED_MAX = 0.9
 
-/** Nothing is claimed for a cause while it is open which of the pinned ambient inputs it needs. */
+/** No confidence is claimed while it is open which of the pinned ambient inputs a cause needs. */
 function confidenceOf(search: Search): number {
   const { learned, ambientCause, ambient, needed } = search
   const isStep = namedCauses(search).length > 0
@@ -111,7 +111,7 @@ function ambientCauseSet(search: Search, inputs: StepSet, order: number): CauseS
   }
 }
 
-/** Without any one member it does not fail, so each has the same share of what they do together. */
+/** Without any single member it does not fail, so all members have the same share. */
 function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
   const { ledger, mode } = search
   const needed = search.needed.length > 0 ? search.needed : search.ambient
@@ -152,7 +152,7 @@ function isUnchanged({ freeCell, source }: Search, step: number): boolean {
   )
 }
 
-/** Fewer forks with nothing pinned say little about what never changes. */
+/** With fewer forks with nothing pinned, it is not known which steps never change. */
 const SEEN_FORKS = 4
 
 function roleOf(search: Search, step: number): StepRole {
@@ -171,7 +171,7 @@ function roleOf(search: Search, step: number): StepRole {
   return learned.clearsOthers ? 'clear' : 'unknown'
 }
 
-/** How many other steps must be repaired before repairing this one makes the difference. */
+/** Number of other steps that must be repaired before repairing this one makes the difference. */
 function responsibilityOf(causes: readonly StepSet[], step: number): number {
   if (!causes.some((cause) => cause.includes(step))) return 0
   const others = causes.filter((cause) => !cause.includes(step))
@@ -187,7 +187,7 @@ function notesOn(search: Search, learned: Learned): string[] {
       `${Math.round((100 * tally.fails) / tally.forks)} %`
     const where = step === undefined ? 'An earlier step' : `Step ${search.labelOf(step)}`
     notes.push(
-      `${where} had already raised the risk from ${percent(before)} to ${percent(after)} when the cause made it real.`,
+      `${where} had already raised the risk from ${percent(before)} to ${percent(after)} before the cause made it certain.`,
     )
   }
   if (learned.undecided.length > 0) {
@@ -198,17 +198,17 @@ function notesOn(search: Search, learned: Learned): string[] {
       },
     )
     notes.push(
-      `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. Whether that only repeats the cause or would have failed by itself could not be decided.`,
+      `Pinned without the cause, ${steps} fail${learned.undecided.length === 1 ? 's' : ''}. It could not be decided whether that only repeats the cause.`,
     )
   }
   if (!learned.clearsOthers && !learned.isOneByOne) {
-    notes.push('There may be more causes: without those that are named it may still fail.')
+    notes.push('There may be more causes: the run may still fail without the named ones.')
   }
-  if (!learned.isAudited) notes.push('The cause is proven, but it ended before that was audited.')
+  if (!learned.isAudited) notes.push('The cause is proven, but the search ended before an audit.')
   return notes
 }
 
-/** The steps of each cause by their place among the searched ones, from 0. */
+/** Steps of each cause by their index among the searched steps. */
 export function causeIndexes({ causes, steps }: BlameFindings): number[][] {
   const indexes = new Map(steps.map(({ label }, index) => [label, index]))
   return causes.map((cause) => cause.steps.map((label) => indexes.get(label)!))

@@ -15,8 +15,8 @@ const PHASES = ['anchors', 'ambient', 'cause', 'back-ups', 'audit', 'echoes'] as
 type Phase = (typeof PHASES)[number]
 
 /**
- * About how many forks a phase takes when the first cause is one step or two: halving
- * takes one question for each doubling of the steps.
+ * Estimated forks of a phase if the first cause has one or two steps: bisection takes one question
+ * per doubling of the steps.
  */
 function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): number {
   const halvings = Math.ceil(Math.log2(Math.max(2, stepCount)))
@@ -31,19 +31,19 @@ function forksOfPhase(phase: Phase, stepCount: number, forksPerQuery: number): n
   return Math.ceil(queries[phase] * forksPerQuery)
 }
 
-/** At most this many forks that come to a verdict decide one question. */
+/** Maximum number of forks with a verdict for one question. */
 const MAX_DRAWS = 100
 
-/** As many forks speak for the rate of an anchor. */
+/** Number of forks after which the rate of an anchor is firm. */
 const FIRM_FORKS = 16
 
-/** A question with this many forks is not an easy one. */
+/** With this many forks, a question is not easy. */
 const OPEN_AFTER = 8
 
-/** Evidence against a learned fact must be this strong. */
+/** Required evidence against a learned fact. */
 export const CONFIRMED = { fails: Math.log(1e4), passes: Math.log(1e4), maxDraws: 3 * MAX_DRAWS }
 
-/** When a question is settled: how much more likely one answer must be, as logarithms. */
+/** Log likelihood ratios at which a question is settled. */
 export interface Bars {
   readonly fails: number
   readonly passes: number
@@ -53,15 +53,15 @@ export interface Bars {
 export type SearchOptions = BlameOptions &
   Required<Pick<BlameOptions, 'errorRate' | 'seed' | 'maxCauses' | 'echoes'>>
 
-/** Subject of the search: steps while some ambient inputs are pinned, or ambient inputs while all steps are. */
+/** What is searched: steps while some ambient inputs are pinned, or ambient inputs while all steps are. */
 export interface Players {
   readonly count: number
   coalition(pinned: StepSet, mode: BlameMode): Coalition
 }
 
-/** State of one search: its forks, its rates, and how sure it must be. */
+/** State of one search: its forks, its rates, and its error rate. */
 export class Search {
-  /** How many players are searched. */
+  /** Number of players. */
   readonly stepCount: number
   readonly everyStep: StepSet
   /** Display names of the steps. */
@@ -73,7 +73,7 @@ export class Search {
   ambientCause: AmbientCause | undefined
   /** A repair that was run and passed. */
   repair: RunRepair | undefined
-  /** Facts proven so far; missing while nothing is, or no longer. */
+  /** Proven facts; undefined if there are none, or no longer. */
   learned: Learned | undefined
   mode: BlameMode = 'free'
   readonly everyInput: StepSet
@@ -83,7 +83,7 @@ export class Search {
   needed: StepSet = []
   /**
    * `unchecked`: a cause among the steps may follow from ambient inputs that are not pinned.
-   * `wrong`: one does. `known`: that is ruled out.
+   * `wrong`: one does. `known`: this is ruled out.
    */
   earliest: 'unchecked' | 'wrong' | 'known' = 'known'
   errorRate: number
@@ -92,7 +92,7 @@ export class Search {
   private failing: Tally = { fails: 0, forks: 0 }
   private passing: Tally = { fails: 0, forks: 0 }
   private readonly decided = new Set<LedgerCell>()
-  /** Forks of a coalition by which the search came upon it. */
+  /** Forks through which the search found a coalition. */
   readonly chosenBy = new Map<LedgerCell, Tally>()
 
   constructor(
@@ -113,7 +113,7 @@ export class Search {
     this.errorRate = options.errorRate
   }
 
-  /** A search of other players with the same forks; none of them repeats another. */
+  /** A search of other players that shares all forks. */
   among(players: Players): Search {
     const { prior: _prior, labels: _labels, ...options } = this.options
     const search = new Search(this.source, { ...options, echoes: false }, this.ledger, players)
@@ -127,7 +127,7 @@ export class Search {
     return this.ledger.cell({ pinned, mode: 'free', ambient: this.everyInput })
   }
 
-  /** Every step is pinned, and no ambient input. */
+  /** All steps pinned, all ambient inputs live. */
   get ambientFreeCell(): LedgerCell {
     const pinned = upTo(this.source.stepCount - 1)
     return this.ledger.cell({ pinned, mode: 'free', ambient: [] })
@@ -147,19 +147,19 @@ export class Search {
     return this.labels[step]!
   }
 
-  /** Says something that a reader must know, once. */
+  /** Adds a note for the reader, once. */
   note(text: string): void {
     if (!this.notes.includes(text)) this.notes.push(text)
   }
 
-  /** The bar that both answers must pass for a test with the error rate of this search. */
+  /** Log likelihood ratio that either answer must reach at the error rate of this search. */
   get bar(): number {
     return barOf(this.errorRate)
   }
 
   /**
-   * True if a run fails when only these steps are pinned: forks it until one answer is
-   * likely enough. `undefined` where its forks come to no verdict.
+   * True if a run fails when only these steps are pinned. Forks until one answer is likely enough.
+   * `undefined` if its forks have no verdict.
    */
   async fails(pinned: StepSet, purpose: ProbePurpose): Promise<boolean | undefined> {
     const cell = this.cell(pinned)
@@ -169,7 +169,10 @@ export class Search {
     return ratio > 0
   }
 
-  /** Forks a coalition until a bar is passed; comes to the logarithm of the likelihood ratio. Forks `before` do not count. */
+  /**
+   * Forks a coalition until a bar is reached; returns the log likelihood ratio. Forks in `before`
+   * do not count.
+   */
   async settle(
     cell: LedgerCell,
     purpose: ProbePurpose,
@@ -190,8 +193,8 @@ export class Search {
   }
 
   /**
-   * A coalition that stays open may be waiting for better known rates: then forks are better
-   * spent on the anchor that fewer of them speak for.
+   * A coalition may stay open because the rates are not known well enough: then forks are better
+   * spent on the anchor that has fewer of them.
    */
   private async firmUpRates(cell: LedgerCell): Promise<boolean> {
     if (cell.forks < OPEN_AFTER) return false
@@ -206,7 +209,7 @@ export class Search {
     return true
   }
 
-  /** Draws more of the anchors where few forks speak for them; true if it did. */
+  /** Runs more forks of anchors that have few; true if it did. */
   async firmUpAnchors(): Promise<boolean> {
     const thin = [this.cell(this.everyStep), this.cell([])].filter(
       (anchor) => anchor.forks < FIRM_FORKS && !this.ledger.isExhausted(anchor),
@@ -216,7 +219,7 @@ export class Search {
     return thin.length > 0
   }
 
-  /** How many more forks are needed even if all of them agree. */
+  /** Number of further forks needed even if all of them agree. */
   private surelyNeeded({ fails, forks }: Tally, bars: Bars): number {
     for (let more = 1; more < this.ledger.concurrency; more++) {
       const ifFail = this.levels.logRatio({ fails: fails + more, forks: forks + more })
@@ -226,13 +229,13 @@ export class Search {
     return this.ledger.concurrency
   }
 
-  /** Says what comes next, for the estimate of what remains. */
+  /** Starts a phase, for the estimate of remaining forks. */
   begin(phase: Phase): void {
     this.phase = phase
     this.forksBefore = this.ledger.counts.asked
   }
 
-  /** About how many more forks are needed. */
+  /** Estimate of the remaining forks. */
   remainingForks(): number {
     const { phase, stepCount, ledger } = this
     const each = ledger.isDeterministic ? 1 : this.forksPerQuery()
@@ -244,7 +247,7 @@ export class Search {
     return remaining
   }
 
-  /** By how far apart the two rates are. */
+  /** Depends on how far apart the two rates are. */
   forksPerQuery(): number {
     const { meanHigh, meanLow } = this.levels
     const gain = (meanHigh - meanLow) * (logit(meanHigh) - logit(meanLow))
@@ -257,14 +260,14 @@ export class Search {
     this.refit()
   }
 
-  /** Takes a conclusion back, so that its forks no longer shape the rates. */
+  /** Withdraws a conclusion, so that its forks no longer influence the rates. */
   reopen(cell: LedgerCell): void {
     cell.verdict = undefined
     this.decided.delete(cell)
     this.refit()
   }
 
-  /** Forgets every conclusion, never a fork. */
+  /** Withdraws all conclusions, but keeps all forks. */
   reopenAll(): void {
     for (const cell of this.decided) cell.verdict = undefined
     this.chosenBy.clear()
@@ -272,7 +275,7 @@ export class Search {
     this.refit()
   }
 
-  /** Reads the two rates from the anchors and every coalition that was decided. */
+  /** Fits the two rates to the anchors and every decided coalition. */
   refit(): void {
     const pinned = this.cell(this.everyStep)
     const free = this.cell([])
@@ -289,7 +292,7 @@ export class Search {
   }
 }
 
-/** How much more likely, as a logarithm, the right answer must be than the wrong one. */
+/** Log likelihood ratio required for an error rate. */
 export function barOf(errorRate: number): number {
   return Math.log((1 - errorRate) / errorRate)
 }

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same for the same seed: the mulberry32 recurrence. */
+/** Numbers from 0 (inclusive) to 1 (exclusive), deterministic for a seed: the mulberry32 recurrence. */
 export type Random = () => number
 
 export function seededRandom(seed: number): Random {
@@ -11,7 +11,7 @@ export function seededRandom(seed: number): Random {
   }
 }
 
-/** One more whole number mixed into a seed, so that neighbours come to unrelated streams. */
+/** Mixes another integer into a seed, so that neighbouring values give unrelated streams. */
 export function mixSeed(seed: number, value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed ^= mixed >>> 13
@@ -21,14 +21,14 @@ export function mixSeed(seed: number, value: number): number {
   return (Math.imul(mixed, 5) + 0xe6546b64) | 0
 }
 
-/** `count` different whole numbers below `below`, in rising order. */
+/** `count` different integers below `below`, in ascending order. */
 export function pickSteps(random: Random, below: number, count: number): number[] {
   const picked = new Set<number>()
   while (picked.size < count) picked.add(Math.floor(random() * below))
   return [...picked].toSorted((a, b) => a - b)
 }
 
-/** One item of a list; duplicates are more likely. */
+/** One random item of a list. */
 export function pickOne<T>(random: Random, choices: readonly T[]): T {
   return choices[Math.floor(random() * choices.length)]!
 }

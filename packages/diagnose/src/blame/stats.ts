@@ -1,10 +1,10 @@
 /**
- * Bounds of a probability that may be looked at after every fork: with 95 %, none of all
- * the intervals shown while counting leaves the truth out. They hold however it is decided
- * when to stop, and are therefore wider than those for a number of forks fixed beforehand.
+ * Bounds of a probability that may be inspected after every fork. With 95 % probability, all
+ * intervals shown while counting contain the true value, whatever the stopping rule. They are
+ * therefore wider than intervals for a fixed number of forks.
  *
- * The mixture of all likelihoods with a Beta(1/2, 1/2) prior, over the likelihood of p, is
- * a fair game under p: a p against which it has won 1/errorRate is left out.
+ * The mixture of all likelihoods with a Beta(1/2, 1/2) prior, divided by the likelihood of p, is a
+ * martingale under p: a p against which it reaches 1/errorRate is excluded.
  */
 export function confidenceSequence(fails: number, forks: number, errorRate = 0.05): Interval {
   if (forks === 0) return UNKNOWN_RATE
@@ -32,10 +32,10 @@ function logPower(base: number, power: number): number {
 const LOG_PI = Math.log(Math.PI)
 
 const MEMO_FORKS = 200
-/** Row after row, one for each number of forks. */
+/** Row by row, one row per number of forks. */
 const memo: Interval[] = []
 
-/** Between which bounds a probability is taken to be. */
+/** Lower and upper bound of a probability. */
 export interface Interval {
   readonly low: number
   readonly high: number
@@ -44,7 +44,7 @@ export interface Interval {
 /** Nothing is known. */
 export const UNKNOWN_RATE: Interval = { low: 0, high: 1 }
 
-/** Where an expression that rises from below zero to above it crosses zero. */
+/** Zero of an increasing function. */
 export function crossing(rises: (at: number) => number, from: number, to: number): number {
   let below = from
   let above = to
@@ -77,7 +77,7 @@ const LANCZOS = [
   1.5056327351493116e-7,
 ]
 
-/** How probable a Beta(a, b) variable is to be at most x. */
+/** Probability that a Beta(a, b) variable is at most x. */
 export function betaCdf(x: number, a: number, b: number): number {
   if (x <= 0) return 0
   if (x >= 1) return 1
@@ -88,7 +88,7 @@ export function betaCdf(x: number, a: number, b: number): number {
     : 1 - (front * continuedFraction(1 - x, b, a)) / b
 }
 
-/** Lentz's evaluation of the fraction of the incomplete beta function. */
+/** Lentz's algorithm for the continued fraction of the incomplete beta function. */
 function continuedFraction(x: number, a: number, b: number): number {
   let c = 1
   let d = 1 / apart(1 - ((a + b) * x) / (a + 1))
@@ -107,15 +107,15 @@ function continuedFraction(x: number, a: number, b: number): number {
   return result
 }
 
-/** Never quite zero, so that it can be divided by. */
+/** Never exactly zero, so that it can be a divisor. */
 const apart = (value: number) => (Math.abs(value) < 1e-300 ? 1e-300 : value)
 
 const MAX_TERMS = 1000
 
 /**
- * Bounds of a probability from a number of forks that was fixed beforehand; on average over
- * all probabilities they hold as often as `z` says. Looked at after every fork they do not:
- * then use `confidenceSequence`.
+ * Bounds of a probability for a number of forks that was fixed beforehand; their coverage, averaged
+ * over all probabilities, is that of `z`. If the result is inspected after every fork, use
+ * `confidenceSequence`.
  */
 export function wilson(fails: number, forks: number, z = 1.959964): Interval {
   if (forks === 0) return UNKNOWN_RATE

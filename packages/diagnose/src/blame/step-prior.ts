@@ -2,34 +2,34 @@ import { type CallDetail, messageText, type Step, utf8 } from '@retake/tape'
 import { asJson } from '../json-value.js'
 
 /**
- * A step as the prior sees it: who did what, in words. Made from the steps of a
- * tape (`priorSteps`) or from any other log of a run.
+ * A step as seen by the prior: who did what, in words. Made from the steps of a tape (`priorSteps`)
+ * or from any other log of a run.
  *
- * `task`: says what is to be done. `plan`: an agent that reasons about the work of
- * others. `instruction`: asks another agent to do something. `agent`: a model or an
- * agent that acts. `environment`: what a tool, a process or a server answered.
+ * `task`: states the task. `plan`: an agent that reasons about the work of others. `instruction`:
+ * gives work to another agent. `agent`: a model or an agent that acts. `environment`: the answer of
+ * a tool, a process or a server.
  */
 export type PriorRole = 'task' | 'plan' | 'instruction' | 'agent' | 'environment'
 
 export interface PriorStep {
   readonly role: PriorRole
-  /** Who it was: an agent, a tool. */
+  /** Name of the agent or tool. */
   readonly speaker: string
-  /** Text that was said or came back. */
+  /** The text said or returned. */
   readonly text: string
-  /** Known to have failed. Where it is missing, the words of an environment tell. */
+  /** True if it failed. If missing, the words of an environment are checked. */
   readonly isError?: boolean
-  /** Tools that were asked for, with their arguments, as text. */
+  /** Requested tool calls with their arguments, as text. */
   readonly calls?: string
 }
 
 /** Roles that decide something, and can be wrong. */
 export const isActing = ({ role }: PriorStep): boolean => role !== 'environment' && role !== 'task'
 
-/** Steps of a tape as the prior sees them, one for one. What cannot be read is an empty text. */
+/** Steps of a tape in the form of the prior, one to one. Unreadable content becomes an empty text. */
 export const priorSteps = (steps: readonly Step[]): PriorStep[] => steps.map(priorStep)
 
-/** A model that could not answer is an environment that failed. */
+/** A model that could not answer counts as a failed environment. */
 const priorStep = (step: Step): PriorStep => {
   const isError = step.state !== 'done'
   const speaker = speakerOf(step)
@@ -82,17 +82,17 @@ const read = <T>(reading: () => T): T | undefined => {
   }
 }
 
-/** Where an environment failed, and who decided what led there. */
+/** Where an environment failed, and which decision led to it. */
 export interface PriorFailures {
-  /** For each step, true for an environment that failed. */
+  /** For each step, true if it is an environment that failed. */
   readonly failed: readonly boolean[]
   /** The first failure of an environment; -1 if there is none. */
   readonly first: number
-  /** The last step that decided something before the first failure, else the first that did. */
+  /** The last deciding step before the first failure, else the first deciding step. */
   readonly suspect: number
 }
 
-/** Words of an environment in which something failed, where no flag says so. */
+/** Words in the answer of a failed environment, if no flag says so. */
 const FAILED =
   /\bexit ?code:? *[1-9]|execution failed|traceback \(most recent|\b\w*(?:error|exception)\b[:(]|\b(?:4\d\d|5\d\d) (?:client|server|forbidden|not found|error)|^error\b|"error":|command not found|no such file|permission denied|timed? out/im
 
@@ -106,13 +106,12 @@ export const findFailures = (steps: readonly PriorStep[]): PriorFailures => {
   return { failed, first, suspect: before >= 0 ? before : Math.max(0, steps.findIndex(isActing)) }
 }
 
-/** No step is ever ruled out before a fork was run. */
+/** Minimum probability, so that no step is ruled out before a fork. */
 const PRIOR_FLOOR = 0.001
 
 /**
- * How likely each step is to be the cause, by numbers that describe it: a choice among
- * the steps of one run, P ∝ exp(weights · features). They add up to 1. An opinion
- * that orders forks, never a finding.
+ * Probability of each step to be the cause, from its features: a choice among the steps of one run,
+ * P ∝ exp(weights · features). Sums to 1. It orders forks and is never a finding.
  */
 export const rankSteps = <Name extends string>(
   features: readonly Readonly<Record<Name, number>>[],
@@ -132,24 +131,24 @@ const toShares = (masses: readonly number[]): number[] => {
   return masses.map((mass) => mass / total)
 }
 
-/** Words of somebody who makes things up instead of looking them up; English only. */
+/** Words that suggest guessing instead of looking up; English only. */
 const HEDGING =
   /\b(?:assum\w*|simulat\w*|hypothetical\w*|placeholder|suppose\w*|mock\w*|sample data|for the sake of|example data|dummy|pretend\w*|imagine|let's say)\b/gi
 
-/** Words of somebody who takes over what was said before; English only. */
+/** Words that accept what was said before; English only. */
 export const CONFIRMING =
   /\b(?:confirm\w*|verif(?:y|ied|ies|ication)|correct(?:ly)?|accurate(?:ly)?|agree[sd]?|consistent|valid(?:ated)?|matches)\b/gi
 
-/** Long texts are mostly pages and dumps; their beginning and end are enough to compare. */
+/** Long texts are mostly pages and dumps; comparing their beginning and end is enough. */
 const COMPARED_MAX = 20_000
 const TEXT_MAX = 100_000
-/** An acting step that comes later than this does not answer the one before. */
+/** A later acting step does not answer the previous one. */
 const SOON = 3
 
-/** Numbers that describe a step for the prior. Bench and product read the same. */
+/** Features of a step for the prior. The benchmark and the product use the same. */
 type PriorFeatures = ReturnType<typeof priorFeatures>[number]
 
-/** Reads what the prior goes by, for each step of a run. */
+/** Computes the features of each step of a run. */
 export const priorFeatures = (steps: readonly PriorStep[]) => {
   const { failed, first } = findFailures(steps)
   const texts = steps.map(({ text, calls = '' }) => clip(`${text} ${calls}`).toLowerCase())
@@ -165,12 +164,12 @@ export const priorFeatures = (steps: readonly PriorStep[]) => {
       isTask: Number(step.role === 'task'),
       isEnvironment: Number(step.role === 'environment'),
       failedFirst: Number(index === first),
-      /** Its answer is the first failure. */
+      /** 1 if its answer is the first failure. */
       failsNextFirst: Number(first > index && isAnswered(steps, index, first) && failed[first]),
-      /** The next that acts takes it over. */
+      /** How much the next acting step accepts it. */
       confirmingNext: countWords(next?.text ?? '', CONFIRMING),
       hedging: countWords(step.text, HEDGING),
-      /** Says what the run ends with: its wrong answer is there. */
+      /** Similarity to the end of the run, which has the wrong answer. */
       likeEnd: end < 0 ? 0 : likeness(words[index]!, words[end]!),
       newNumberCount: Math.log1p(fresh.length),
     }
@@ -192,7 +191,7 @@ const isAnswered = (steps: readonly PriorStep[], index: number, answer: number):
   steps[index]?.role !== 'environment' &&
   steps.slice(index + 1, answer + 1).every(({ role }) => role === 'environment')
 
-/** Shared words over all words of both; 0 when both are empty. */
+/** Shared words divided by all words of both; 0 if both are empty. */
 const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number => {
   let shared = 0
   for (const word of left) if (right.has(word)) shared++
@@ -201,11 +200,11 @@ const likeness = (left: ReadonlySet<string>, right: ReadonlySet<string>): number
 }
 
 /**
- * Learned from people's labels (bench/blame-data/train-weights.mjs), rounded, except for
- * two that are set by hand. People never mark a tool (learned: -3), but a tape's tools can
- * be at fault, and what failed first is worth a look. Nothing is said about early or late:
- * people mark decisions, early in a run; re-execution finds the step after which nothing
- * could be helped, late in a run. docs/benchmarks.md has the figures.
+ * Learned from human labels (bench/blame-data/train-weights.mjs) and rounded, except for two that
+ * are set by hand. People never mark a tool (learned: -3), but tools on a tape can be at fault, and
+ * the first failure is worth a look. Early and late steps are treated alike: people mark decisions,
+ * which come early; re-execution finds the point of no return, which comes late. docs/benchmarks.md
+ * has the figures.
  */
 const PRIOR_WEIGHTS: Readonly<Record<keyof PriorFeatures, number>> = {
   isTask: -0.6,
@@ -218,12 +217,12 @@ const PRIOR_WEIGHTS: Readonly<Record<keyof PriorFeatures, number>> = {
   newNumberCount: 0.5,
 }
 
-/** How likely each step of a tape is to be the cause, before any fork. */
+/** Probability of each step of a tape to be the cause, before any fork. */
 export const stepPrior = (steps: readonly Step[]): number[] => cautiousPrior(priorSteps(steps))
 
 /**
- * Half of the probability goes by what is seen of a step, half is spread evenly: a prior
- * that is wrong then costs a bisection about one more question than none.
+ * Half of the probability depends on features, half is uniform: a wrong prior then costs a
+ * bisection about one question more than no prior.
  */
 export const cautiousPrior = (steps: readonly PriorStep[]): number[] =>
   rankSteps(priorFeatures(steps), PRIOR_WEIGHTS).map((share) => (share + 1 / steps.length) / 2)

@@ -1,9 +1,9 @@
-/** Beyond this many sets the search for a smaller repair stops. */
+/** Maximum number of sets tried in the search for a smaller repair. */
 const MAX_TRIED = 20_000
 
 /**
- * The fewest steps that hold one of each cause. Of several as small, the one whose steps
- * come earliest. With very many causes it may be larger than needed, never too small.
+ * The fewest steps that include one of each cause; of several, the earliest. With very many causes
+ * it may be larger than necessary, never too small.
  */
 export function minimalRepair(causes: readonly StepSet[]): StepSet {
   let best: StepSet | undefined
@@ -23,7 +23,7 @@ export function minimalRepair(causes: readonly StepSet[]): StepSet {
   return (best ?? []).toSorted((a, b) => a - b)
 }
 
-/** One member of each cause, at random: repairing all of them should make the run pass. */
+/** One random member of each cause: repairing all of them should make the run pass. */
 export function randomRepair(causes: readonly StepSet[], random: () => number): StepSet {
   const chosen = new Set<number>()
   for (const cause of causes) {
@@ -33,7 +33,7 @@ export function randomRepair(causes: readonly StepSet[], random: () => number): 
   return [...chosen].toSorted((a, b) => a - b)
 }
 
-/** Some different ways to repair one member of each cause: all of them where they are few. */
+/** Different ways to repair one member of each cause; all of them if they are few. */
 export function someRepairs(
   causes: readonly StepSet[],
   count: number,
@@ -65,15 +65,15 @@ function nthRepair(causes: readonly StepSet[], way: number): StepSet {
   return [...chosen].toSorted((a, b) => a - b)
 }
 
-/** Steps in rising order, each once. */
+/** Steps in ascending order, without duplicates. */
 export type StepSet = readonly number[]
 
-/** Steps 0 to `last`; none for -1. */
+/** Steps 0 to `last`; empty for -1. */
 export function upTo(last: number): StepSet {
   return Array.from({ length: last + 1 }, (_, step) => step)
 }
 
-/** True for steps 0 to some last one, and for none. */
+/** True for steps 0 to n, and for the empty set. */
 export function isPrefix(steps: StepSet): boolean {
   return steps.length === 0 || steps.at(-1) === steps.length - 1
 }
@@ -104,7 +104,7 @@ export function includesAll(steps: StepSet, wanted: StepSet): boolean {
   return wanted.every((step) => steps.includes(step))
 }
 
-/** As people read them, `0-4,7`: also what tells one set from another. */
+/** `0-4,7`: readable, and unique for a set. */
 export function rangesText(steps: StepSet): string {
   let text = ''
   for (let index = 0; index < steps.length; index++) {

@@ -2,22 +2,22 @@ import { defined } from '@retake/tape'
 import type { StepProfile } from './step-content.js'
 import { hashText } from '../hash.js'
 
-/** Something with a place in a sequence, as `align` sees it. */
+/** An item of a sequence, as `align` sees it. */
 export interface Alignable {
-  /** Equal for things that are the same in every respect that is compared. */
+  /** Equal for items that are the same in every compared respect. */
   readonly digest: number
-  /** Only things of one family can be two versions of the same thing. */
+  /** Only items of the same family can be two versions of one thing. */
   readonly family: string
   /** Hashes of its words, ascending; see `sketchOf`. */
   readonly sketch: () => Int32Array
 }
 
-/** How many words of a text count. */
+/** Maximum number of words in a sketch. */
 const SKETCH_SIZE = 64
 
 /**
- * A bounded set of words that represents a text: the words with the smallest
- * hashes. Two texts share words in their sketches as often as they do in full.
+ * A bounded set of words that represents a text: those with the smallest hashes. Two sketches
+ * overlap about as much as the full texts.
  */
 export const sketchOf = (text: string): Int32Array => {
   const words = new Set<number>()
@@ -26,13 +26,13 @@ export const sketchOf = (text: string): Int32Array => {
   return sorted.length > SKETCH_SIZE ? sorted.slice(0, SKETCH_SIZE) : sorted
 }
 
-/** A sketch that is made when first asked for. */
+/** A sketch that is computed on first use. */
 export const lazySketch = (read: () => string): (() => Int32Array) => {
   let sketch: Int32Array | undefined
   return () => (sketch ??= sketchOf(read()))
 }
 
-/** Share of words that two things have in common, from 0 to 1. */
+/** Share of words that two items have in common, from 0 to 1. */
 const similarity = (a: Alignable, b: Alignable): number => {
   const [left, right] = [a.sketch(), b.sketch()]
   if (left.length === 0 && right.length === 0) return 1
@@ -47,16 +47,19 @@ const similarity = (a: Alignable, b: Alignable): number => {
 }
 
 interface StepPair extends Pair {
-  /** The two are in another order among their neighbours. */
+  /** True if the two are in a different order among their neighbours. */
   readonly moved?: boolean
 }
 
-/** Steps that have less in common are not the same step in another place. */
+/** Steps with less in common are not the same step at another position. */
 const LIKE_ENOUGH = 0.6
-/** Beyond this many left-over steps, only equal ones are looked for in other places. */
+/** With more unmatched steps than this, only equal ones are searched at other positions. */
 const MOST_COMPARED = 300
 
-/** Aligns the steps of two runs. What is left over on both sides and alike has moved, as concurrent steps do. */
+/**
+ * Aligns the steps of two runs. Similar steps that remain on both sides count as moved, as
+ * concurrent steps do.
+ */
 export const pairSteps = (a: readonly StepProfile[], b: readonly StepProfile[]): StepPair[] => {
   const pairs = align(a, b)
   const onlyA = pairs.filter((pair) => pair.b === undefined).map((pair) => pair.a as number)
@@ -82,7 +85,7 @@ const likeness = (
   return candidates > MOST_COMPARED * MOST_COMPARED ? 0 : similarity(a, b)
 }
 
-/** Best matches first; ties go to those that moved least. */
+/** Best matches first; of equal ones, those that moved least. */
 const findMoved = (
   onlyA: readonly number[],
   onlyB: readonly number[],
@@ -107,31 +110,29 @@ const findMoved = (
   return moved
 }
 
-/** Places of two things that belong together; one is missing where something was added or removed. */
+/** Indexes of two items that belong together; one is missing if the item was added or removed. */
 export interface Pair {
   readonly a?: number
   readonly b?: number
 }
 
-/** The most cells of the table that is filled in; beyond it only places near the diagonal are compared. */
+/** Maximum number of table cells; beyond it, only positions near the diagonal are compared. */
 const MAX_CELLS = 6_000_000
 
 /**
- * Finds which things of two sequences belong together, at the least cost: equal
- * things cost nothing, two versions of one thing cost more the less they have
- * in common, things that are on one side only cost most.
+ * Pairs the items of two sequences at the lowest cost: equal items cost nothing, two versions of
+ * one item cost more the less they have in common, unpaired items cost most.
  *
- * Equal items at both ends are not compared any further. Swapping the
- * sequences swaps the sides of every pair and changes nothing else. Not
- * promised for sequences whose different parts make more than six million
- * pairs: there a thing is looked for only near its own place.
+ * Equal items at both ends are not compared further. Swapping the sequences swaps the sides of
+ * every pair and changes nothing else. Not promised for sequences whose different parts make more
+ * than six million pairs: there, an item is searched only near its own position.
  */
 export const align = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =>
   comesFirst(a, b) ? alignInOrder(a, b) : alignInOrder(b, a).map(swap)
 
 const swap = ({ a, b }: Pair): Pair => defined({ a: b, b: a })
 
-/** A total order of sequences, so that ties are always broken the same way. */
+/** A total order of sequences, so that ties are always broken in the same way. */
 const comesFirst = (a: readonly Alignable[], b: readonly Alignable[]): boolean => {
   if (a.length !== b.length) return a.length < b.length
   const index = a.findIndex(({ digest }, position) => digest !== b[position]?.digest)
@@ -158,7 +159,7 @@ const alignInOrder = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] 
 
 const GAP = 1
 
-/** Less than leaving both alone, so that what can be paired is, where nothing fits better. */
+/** Less than leaving both unpaired, so that items are paired if nothing fits better. */
 const costOf = (a: Alignable, b: Alignable): number => {
   if (a.digest === b.digest) return 0
   return a.family === b.family ? 0.25 + 1.7 * (1 - similarity(a, b)) : Infinity
@@ -169,7 +170,7 @@ const PAIR = 1
 const ONLY_A = 2
 const ONLY_B = 3
 
-/** Walks from the end, so that of equally good places the earliest is taken. */
+/** Works from the end, so that of equally good positions the earliest is chosen. */
 const alignMiddle = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
   if (a.length === 0 || b.length === 0) {
     return [
@@ -223,7 +224,7 @@ const fillTable = (a: readonly Alignable[], b: readonly Alignable[]): Table => {
   return { from, moves }
 }
 
-/** Way of least cost through a table of reversed sequences: it begins at their start. */
+/** The cheapest path through a table of reversed sequences, which starts at their beginning. */
 const walk = ({ from, moves }: Table, rows: number, columns: number): Pair[] => {
   const pairs: Pair[] = []
   let [row, column] = [rows, columns]

@@ -17,9 +17,9 @@ import { StepComparer, type StepProfile } from './step-content.js'
 import { diffToolLists } from './tool-list-diff.js'
 
 /**
- * Compares two runs step by step. Reads all bodies of both, except for the part
- * that branches share. Not compared: clock, chance and other draws by
- * themselves, headers, ids that providers make up, and how long things took.
+ * Compares two runs step by step. Reads all bodies of both, except for the part that branches
+ * share. Not compared: draws such as clock and random values, headers, ids made up by providers,
+ * and durations.
  */
 export const diffRuns = (
   a: RunView,
@@ -83,7 +83,7 @@ const diffSteps = (
   return { steps, same }
 }
 
-/** True if a step as a whole is about one of these areas. */
+/** True if a step belongs to one of these areas. */
 const concerns = ({ kind }: Step, only: ReadonlySet<DiffArea>): boolean => {
   if (kind === 'model')
     return ['messages', 'requests', 'usage'].some((area) => only.has(area as DiffArea))
@@ -97,7 +97,7 @@ const diffOutcome = (a: RunView, b: RunView): ValueDiff[] =>
   )
 
 const outcomeOf = ({ exit, status }: RunView): unknown => ({
-  // How a tape was closed does not belong to the run; whether the run ended does.
+  // Whether the tape was sealed does not matter; whether the run ended does.
   ended: status !== 'truncated',
   exitCode: exit?.code,
   signal: exit?.signal,

@@ -1,7 +1,7 @@
 import { innerPath, memberPath, parsedText } from '../json-value.js'
 import { defined, isRecord } from '@retake/tape'
 
-/** One place where two values differ. A side that has nothing there has no key. */
+/** A difference between two values. A side without a value has no key. */
 export interface ValueDiff {
   readonly path: string
   readonly a?: unknown
@@ -9,9 +9,9 @@ export interface ValueDiff {
 }
 
 /**
- * Where two JSON values differ, by path. Text that is JSON on both sides is
- * compared as JSON. In arrays, what is equal at both ends is left out, so that
- * an item put in is one difference and not one for every item after it.
+ * Differences between two JSON values, by path. Text that is JSON on both sides is compared as
+ * JSON. Equal items at both ends of arrays are skipped, so that an inserted item is one difference,
+ * not one for every later item.
  */
 export const diffJson = (a: unknown, b: unknown, path = ''): ValueDiff[] => {
   if (Object.is(a, b)) return []
@@ -35,7 +35,7 @@ const diffTexts = (a: string, b: string, path: string): ValueDiff[] => {
     return [{ path, a, b }]
   }
   const inner = diffJson(left, right).map((diff) => ({ ...diff, path: innerPath(path, diff.path) }))
-  // The same value written in another way is still another text.
+  // The same value in another notation is still a different text.
   return inner.length === 0 ? [{ path, a, b }] : inner
 }
 

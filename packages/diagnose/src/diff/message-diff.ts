@@ -13,23 +13,23 @@ export interface MessageDiff {
 }
 
 /**
- * Compares conversations that grow: what differs in one message differs in
- * every later request too. A difference is reported once, and from then on it is
- * known which messages belong together and which are on one side only.
+ * Compares growing conversations, in which a difference reappears in every later request. Reports
+ * each difference once, and remembers which messages belong together and which exist on one side
+ * only.
  */
 export class ConversationDiffer {
-  /** Pieces of news, by their keys. */
+  /** Keys of reported differences. */
   readonly #reported = new Set<string>()
-  /** Digests of messages of the second run, and those of the first they belong to. */
+  /** Digests of messages of the second run, with the matching digest of the first. */
   readonly #partners = new Map<number, number>()
   readonly #alone = { a: new Set<number>(), b: new Set<number>() }
 
-  /** Notes something that was reported elsewhere; see `pairKey` and `aloneKey`. */
+  /** Marks a difference as reported elsewhere; see `pairKey` and `aloneKey`. */
   report(key: string): void {
     this.#reported.add(key)
   }
 
-  /** Numbers in paths count in the first list, or in the second for items that are only there. */
+  /** Indexes in paths refer to the first list, or to the second for items that exist only there. */
   diff(a: readonly Message[], b: readonly Message[], path: string): MessageDiff {
     const news: ValueDiff[] = []
     const carried: string[] = []
@@ -83,7 +83,7 @@ export class ConversationDiffer {
     return news
   }
 
-  /** A message of one side only, unless it was already reported. */
+  /** A message on one side only, unless already reported. */
   #single(
     one: PositionedMessage | undefined,
     other: PositionedMessage | undefined,
@@ -116,20 +116,20 @@ const positioned = (message: Message, index: number): PositionedMessage => {
   }
 }
 
-/** Name of the news that one content became another. */
+/** Key for one content that became another. */
 export const pairKey = (a: string, b: string): string => `${a} → ${b}`
 
-/** Name of the news that something is there on one side only. */
+/** Key for content that exists on one side only. */
 export const aloneKey = (side: 'a' | 'b', contents: readonly string[]): string =>
   `${side} ${contents.join(' ')}`
 
-/** A short name for some content; JSON text and the value it represents have the same. */
+/** A short key for content; JSON text and its parsed value have the same key. */
 export const contentKey = (content: unknown): string => {
   const value = typeof content === 'string' ? (parsedText(content) ?? content) : asJson(content)
   return hashText(JSON.stringify(value) ?? '').toString(36)
 }
 
-/** By what a part says, whoever says it: the result of a tool and the message that reports it are the same news. */
+/** Key by content, whoever said it: a tool result and the message that reports it are the same difference. */
 const keyOf = (part: MessagePart | undefined): string => {
   switch (part?.type) {
     case undefined:

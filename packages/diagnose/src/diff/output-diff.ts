@@ -10,7 +10,7 @@ export interface PrintedLine {
   /** From 1. */
   readonly line: number
   readonly text: string
-  /** Event that began it, and label of the last step begun by then. */
+  /** Its first event, and the label of the last step that had begun. */
   readonly seq: number
   readonly step?: string
 }
@@ -22,7 +22,7 @@ export interface LineDiff {
   readonly b?: PrintedLine
 }
 
-/** Lines that differ in what two runs printed, stdout first. */
+/** Differing lines in the output of two runs, stdout first. */
 export const diffOutput = (a: RunView, b: RunView): LineDiff[] =>
   (['stdout', 'stderr'] as const).flatMap((stream) =>
     diffLines(linesOf(a, stream), linesOf(b, stream), stream),
@@ -44,7 +44,7 @@ const alignable = ({ text }: PrintedLine): Alignable => ({
   sketch: lazySketch(() => text),
 })
 
-/** Lines as they are in the stream, wherever its writes were cut. */
+/** Lines of the stream, independent of how it was written. */
 const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
   const decoder = new TextDecoder()
   const lines: PrintedLine[] = []
@@ -68,7 +68,7 @@ const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
   return lines
 }
 
-/** Label of the last step begun before an event; asked for with rising numbers. */
+/** Label of the last step that began before an event; must be queried in ascending order. */
 class StepsBegun {
   readonly #steps: RunView['recordedSteps']
   #next = 0

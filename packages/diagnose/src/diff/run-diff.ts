@@ -4,15 +4,15 @@ import type { LineDiff } from './output-diff.js'
 import type { FieldDiff } from './step-content.js'
 import type { ToolListDiff } from './tool-list-diff.js'
 
-/** The part of their history that two runs have in common because one, or both, branched off it. */
+/** Common history of two runs of which one or both are branches. */
 export interface SharedPart {
   /** The run that recorded it. */
   readonly run: string
-  /** Number of events that are the same ones. */
+  /** Number of common events. */
   readonly events: number
 }
 
-/** The part that two runs share by descent. */
+/** The history that two runs share by descent. */
 export const sharedPart = (a: RunView, b: RunView): SharedPart | undefined => {
   if (b.parent?.run === a.id) return { run: a.id, events: b.parent.seq }
   if (a.parent?.run === b.id) return { run: b.id, events: a.parent.seq }
@@ -22,7 +22,7 @@ export const sharedPart = (a: RunView, b: RunView): SharedPart | undefined => {
   return undefined
 }
 
-/** Labels of steps that lie in the shared part with all of their answers, in both runs. */
+/** Labels of steps that are in the shared part with all of their answers, in both runs. */
 export const sharedLabels = (a: RunView, b: RunView, shared: SharedPart): ReadonlySet<string> => {
   const isWithin = ({ seq, answerSeqs }: Step): boolean =>
     seq < shared.events &&
@@ -35,9 +35,9 @@ export const sharedLabels = (a: RunView, b: RunView, shared: SharedPart): Readon
 }
 
 /**
- * Subject of a difference. `messages`: what was said to and by models.
- * `tools`: calls of tools and processes, asked for and made, and what MCP servers offer. `requests`: all
- * else of an exchange. `output`: what was printed. `usage`: tokens and cost.
+ * Subject of a difference. `messages`: conversations with models. `tools`: requested and executed
+ * calls of tools and processes, and the tools that MCP servers offer. `requests`: the rest of an
+ * exchange. `output`: printed output. `usage`: tokens and cost.
  */
 export const DIFF_AREAS = ['messages', 'tools', 'requests', 'output', 'usage'] as const
 export type DiffArea = (typeof DIFF_AREAS)[number]
@@ -49,20 +49,19 @@ export type StepRef = Pick<
 >
 
 /**
- * `changed`: both runs have it and it differs. `moved`: both have it, in
- * another order; `fields` may be empty. `removed` and `added`: only the first
- * or the second run has it.
+ * `changed`: both runs have it, with differences. `moved`: both have it, in another order; `fields`
+ * may be empty. `removed` and `added`: only the first or the second run has it.
  */
 export interface StepDiff {
   readonly change: 'changed' | 'moved' | 'removed' | 'added'
   readonly a?: StepRef
   readonly b?: StepRef
   readonly fields: readonly FieldDiff[]
-  /** Paths of messages whose difference an earlier step reported, and that are only carried along. */
+  /** Paths of messages that only repeat a difference of an earlier step. */
   readonly carried: readonly string[]
 }
 
-/** The first thing that is not the same. */
+/** The first difference. */
 export type FirstDivergence =
   | {
       readonly in: 'step'
@@ -70,7 +69,7 @@ export type FirstDivergence =
       /** Labels of the step in the two runs. */
       readonly a?: string
       readonly b?: string
-      /** The first place in it that differs. */
+      /** Path of the first difference in it. */
       readonly path?: string
     }
   | { readonly in: 'output'; readonly line: LineDiff }
@@ -87,27 +86,27 @@ export interface RunSide {
   readonly totals: RunTotals
 }
 
-/** All that differs between two runs. Durations are reported and never count as a difference. */
+/** All differences between two runs. Durations are reported but never count as a difference. */
 export interface RunDiff {
   readonly equal: boolean
   readonly a: RunSide
   readonly b: RunSide
-  /** Set when one branched off the other, or both off the same run. */
+  /** Set if one is a branch of the other, or both are branches of the same run. */
   readonly shared?: SharedPart
   readonly first?: FirstDivergence
-  /** How many steps are the same, and how many of each change there are. */
+  /** Number of steps by change. */
   readonly counts: Readonly<Record<StepDiff['change'] | 'same', number>>
   readonly steps: readonly StepDiff[]
-  /** Of MCP servers that both runs asked what they offer. */
+  /** For MCP servers whose tools both runs listed. */
   readonly toolLists: readonly ToolListDiff[]
   readonly output: readonly LineDiff[]
-  /** Exit code, signal, error, and what a function run returned. */
+  /** Exit code, signal, error, and the return value of a function run. */
   readonly outcome: readonly ValueDiff[]
 }
 
 export interface DiffOptions {
-  /** Nothing but these counts; all of them unless said. */
+  /** Restricts the comparison to these areas; all by default. */
   readonly only?: readonly DiffArea[]
-  /** Shared part, if the caller knows a common ancestor further back. */
+  /** The shared part, if the caller knows a common ancestor further back. */
   readonly shared?: SharedPart | undefined
 }

@@ -28,8 +28,8 @@ export interface FieldDiffs {
 }
 
 /**
- * Compares steps in order and remembers what it reported: a changed tool
- * result is in every later request, and should be read only once.
+ * Compares steps in order and remembers what it reported: a changed tool result is in every later
+ * request, but should be read only once.
  */
 export class StepComparer {
   readonly #conversations = new ConversationDiffer()
@@ -50,7 +50,7 @@ export class StepComparer {
     return { fields, carried: [...messages.carried, ...answer.carried] }
   }
 
-  /** A step on one side only: what it brings into the conversation is known from here on. */
+  /** A step on one side only: its contribution to the conversation counts as reported. */
   pass(step: Step, side: 'a' | 'b'): void {
     const { answer, after } = contentOf(step)
     for (const part of answer.flatMap(({ parts }) => parts)) {
@@ -58,7 +58,7 @@ export class StepComparer {
     }
     const result = valueOf(after, 'result')
     if (result !== undefined) this.#conversations.report(aloneKey(side, [contentKey(result)]))
-    // The message that asks for tools holds nothing but its calls.
+    // The message that requests tools contains only its calls.
     const calls = callKeys(after)
     if (calls.length > 0) this.#conversations.report(aloneKey(side, calls))
   }
@@ -73,7 +73,7 @@ export class StepComparer {
   }
 }
 
-/** Where two conversations that read the same were sent in different form. */
+/** Differences in form between two conversations with equal text. */
 const diffConversations = (a: StepContent, b: StepContent): FieldDiff[] => {
   if (a.conversation === b.conversation) return []
   const [left, right] = [a, b].map(
@@ -103,7 +103,7 @@ const diffSections = (a: readonly Section[], b: readonly Section[]): FieldDiff[]
   )
 }
 
-/** A step as `align` sees it. Its content is read once and not kept: conversations are long. */
+/** A step as seen by `align`. Its content is read once and not stored, because conversations are long. */
 export interface StepProfile extends Alignable {
   readonly step: Step
 }
@@ -119,7 +119,7 @@ export const profileOf = (step: Step): StepProfile => {
   }
 }
 
-/** A profile of a step that two runs share: nothing of it is read. */
+/** A profile of a shared step; nothing of it is read. */
 export const sharedProfile = (step: Step): StepProfile => ({
   step,
   digest: -1 - hashText(step.label),
@@ -136,7 +136,7 @@ const digestOf = (
       kind,
       kind === 'mark' ? title : '',
       before,
-      // The conversation as it was sent says all that the messages say.
+      // The conversation as it was sent contains everything that the messages say.
       conversation === '{}' || conversation === '' ? messages : conversation,
       answer,
       after,
@@ -165,8 +165,8 @@ const familyOf = (step: Step, { before }: StepContent): string => {
 }
 
 /**
- * The words that tell a step from its neighbours. In a conversation that is
- * what is new in it: most of a request repeats what came before.
+ * Words that distinguish a step from its neighbours. In a conversation these are the new ones: most
+ * of a request repeats earlier ones.
  */
 const wordsOf = ({ before, messages, answer, after }: StepContent): string[] => {
   const values = [...before, ...after]
@@ -180,9 +180,8 @@ const wordsOfMessage = (message: Message): string =>
   JSON.stringify(message.parts.map((part) => ('id' in part ? { ...part, id: '' } : part)))
 
 /**
- * Ids of tool calls are new in every run and say nothing but which result
- * belongs to which call. Two conversations are compared with their ids numbered
- * in order of appearance.
+ * Ids of tool calls are new in every run and only connect calls with results. They are numbered in
+ * order of appearance before two conversations are compared.
  */
 const numberIds = (messages: readonly Message[], value: unknown): string => {
   const names = new Map<string, string>()
@@ -197,7 +196,7 @@ const numberIds = (messages: readonly Message[], value: unknown): string => {
   return JSON.stringify(value, names.size === 0 ? undefined : replace)
 }
 
-/** Messages for reading, where ids do not matter. */
+/** Messages without ids, which do not matter for reading. */
 const withoutIds = (messages: readonly Message[]): Message[] =>
   messages.map(({ role, parts }) => ({
     role,
@@ -212,23 +211,23 @@ export interface Section {
 }
 
 /**
- * All of a step that is compared, in the order things happened. Left out, since
- * they differ between any two runs and mean nothing: headers, ids that the
- * provider makes up, times, and the port of a server on this machine.
+ * Everything of a step that is compared, in chronological order. Excludes what differs between any
+ * two runs without meaning: headers, ids made up by the provider, times, and ports of local
+ * servers.
  */
 export interface StepContent {
-  /** Before the conversation: where to, with what settings. */
+  /** Before the conversation: URL and settings. */
   readonly before: readonly Section[]
   readonly messages: readonly Message[]
-  /** The conversation as it was sent, ids numbered; finer than `messages`. */
+  /** The conversation as it was sent, with numbered ids; more precise than `messages`. */
   readonly conversation: string
   readonly answer: readonly Message[]
-  /** After it: tool calls, status, result, usage. */
+  /** After the conversation: tool calls, status, result, usage. */
   readonly after: readonly Section[]
 }
 
 export const contentOf = (step: Step): StepContent => {
-  // A request to an MCP server is compared by its message, whatever carries it.
+  // A request to an MCP server is compared by its message, whatever the transport.
   const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
   if (exchange !== undefined) {
     return step.kind === 'model' ? modelContent(step, exchange) : httpContent(step, exchange)
@@ -243,7 +242,7 @@ export const contentOf = (step: Step): StepContent => {
   }
 }
 
-/** Keys of a request that hold the conversation, over all providers. */
+/** Keys of a request that contain the conversation, for all providers. */
 const CONVERSATION = new Set(['messages', 'input', 'system', 'instructions', 'contents'])
 
 const modelContent = (step: Step, exchange: Exchange): StepContent => {
@@ -300,7 +299,7 @@ const argumentSections = (step: Step, { name, args }: CallDetail): Section[] => 
   section('tools', 'args', step.kind === 'process' ? (asJson(args) ?? step.title) : asJson(args)),
 ]
 
-/** A list of tools is compared by their names: their order means nothing. */
+/** Lists of tools are compared by name: their order does not matter. */
 const byName = (result: unknown, method: string): unknown =>
   method === 'tools/list' && isRecord(result) && Array.isArray(result['tools'])
     ? { ...result, tools: Object.fromEntries(toolsByName(result['tools'])) }
@@ -335,6 +334,6 @@ const bodyValue = ({ body, json }: { body: Uint8Array; json: unknown }): unknown
   return utf8(body) ?? `(${body.length} bytes, ${hashBytes(body).toString(16)})`
 }
 
-/** A URL without the port of a server on this machine, which is often taken by chance. */
+/** A URL without the port of a local server, which is often random. */
 export const comparableUrl = (url: string): string =>
   url.replace(/^(\w+:\/\/(?:127\.0\.0\.1|localhost|\[::1\])):\d+/, '$1')

@@ -2,14 +2,14 @@ import type { RunView } from '@retake/tape'
 import { isRecord } from '@retake/tape'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
-/** A tool that both servers offer, with what was changed in it: description, input schema, annotations. */
+/** A tool that both servers offer, with its changes: description, input schema, annotations. */
 export interface ChangedTool {
   readonly name: string
   /** Paths from the tool: `description`, `inputSchema.properties.query.type`. */
   readonly fields: readonly ValueDiff[]
 }
 
-/** How the tools that one MCP server offers differ between two runs. */
+/** Differences between the tools that one MCP server offers in two runs. */
 export interface ToolListDiff {
   readonly server: string
   readonly added: readonly string[]
@@ -20,9 +20,9 @@ export interface ToolListDiff {
 type Tools = ReadonlyMap<string, unknown>
 
 /**
- * Compares what servers of the same name offered in two runs, going by their last
- * answer to `tools/list`. The order of tools does not count. A server that only
- * one run has is not a difference of tools; its steps report it.
+ * Compares the tools of servers with the same name in two runs, by their last answer to
+ * `tools/list`. Order does not matter. A server in only one run is not reported here; its steps
+ * are.
  */
 export const diffToolLists = (a: RunView, b: RunView): ToolListDiff[] => {
   const others = toolLists(b)
@@ -44,7 +44,7 @@ const diffTools = (server: string, a: Tools, b: Tools): ToolListDiff | undefined
   return isSame ? undefined : { server, added, removed, changed }
 }
 
-/** The last list of each server, by its name; pages of one list are put together. */
+/** The last list of each server, by name; pages of one list are joined. */
 const toolLists = (view: RunView): Map<string, Tools> => {
   const lists = new Map<string, Map<string, unknown>>()
   for (const step of view.recordedSteps) {
@@ -59,7 +59,7 @@ const toolLists = (view: RunView): Map<string, Tools> => {
   return lists
 }
 
-/** The tools of a list by name. The rest of a tool is left, without its name. */
+/** Tools of a list by name; the name is removed from the value. */
 export const toolsByName = (tools: unknown): [name: string, tool: unknown][] =>
   (Array.isArray(tools) ? (tools as unknown[]) : []).filter(isRecord).map((tool) => {
     const { name, ...rest } = tool

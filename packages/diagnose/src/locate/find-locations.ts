@@ -21,10 +21,10 @@ import type { Occurrence, SourceKind } from './locate.js'
 import type { Hit, ValueMatcher } from './search-pieces.js'
 import { searchJson, searchPieces, searchStream, searchText } from './search-pieces.js'
 
-/** Whose content it is, and which way it went. */
+/** Owner and direction of content. */
 type Whose = Pick<Occurrence, 'direction' | 'source' | 'name' | 'step' | 'site'>
 
-/** Something on a tape that can hold a value. Its content is read when it is searched. */
+/** A place on a tape that can contain a value. Its content is read when it is searched. */
 interface ValueLocation extends Whose {
   readonly seq: number
   search(matcher: ValueMatcher): Hit[]
@@ -41,9 +41,8 @@ const searchOf =
     location.search(matcher).map((hit) => ({ location, hit }))
 
 /**
- * Everything on a tape that can hold a value, whether it belongs to a step or
- * not. What the agent wrote into a connection that is not HTTP is not among it: a
- * tape holds only its digest.
+ * Everything on a tape that can contain a value, inside and outside of steps. Excludes what the
+ * agent wrote to non-HTTP connections: a tape has only its digest.
  */
 export const findLocations = (tape: TapeLike, view: RunView): ValueSearch[] => {
   const finder = new LocationFinder(tape, view)
@@ -54,7 +53,7 @@ export const findLocations = (tape: TapeLike, view: RunView): ValueSearch[] => {
 class LocationFinder {
   readonly #tape: TapeLike
   readonly #searches: ValueSearch[] = []
-  /** Contents that come in pieces over several events: a stream, a pipe, a file read bit by bit. */
+  /** Content that is spread over several events: a stream, a pipe, a file read in pieces. */
   readonly #pieces = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
   readonly #ops = new Map<number, CallEvent | SocketEvent>()
   /** Labels of steps by the event that starts them. */
@@ -71,7 +70,7 @@ class LocationFinder {
       if (isStdio) this.#searches.push(...messageLocations(step).map(searchOf))
       else if (tape.event(seq).type === 'request') this.#searches.push(searchExchange(tape, step))
       else continue
-      // After an upgrade of the protocol, the bytes are not an HTTP answer any more.
+      // After a protocol upgrade, the bytes are no longer an HTTP answer.
       const isUpgrade = kind === 'http' && step.title.endsWith(' 101')
       for (const read of isUpgrade ? [] : answerSeqs) this.#read.add(read)
       if (isStdio) this.#read.add(seq)
@@ -126,7 +125,7 @@ class LocationFinder {
       }
       case 'request':
       case 'response':
-        // Read with the steps they belong to.
+        // Read together with their steps.
         return
       case 'timer':
       case 'work':
@@ -151,7 +150,7 @@ class LocationFinder {
     else group.seqs.push(seq)
   }
 
-  /** From here on, another content comes under this key. */
+  /** The next content under this key is a different one. */
   #closePieces(key: string): void {
     const group = this.#pieces.get(key)
     if (group === undefined) return
@@ -166,7 +165,7 @@ class LocationFinder {
       return defined({ direction, source: 'connection', name, step } as const)
     }
     const { kind, title, site } = op
-    // A file or a program is known by its path, a tool by its name.
+    // A file or a program is identified by its path, a tool by its name.
     const name = kind === 'tool' ? op.name : (title ?? op.name)
     return defined({ direction, source: kind, name, step, site })
   }
@@ -240,7 +239,7 @@ class LocationFinder {
   }
 }
 
-/** Path under which the title of a call is found. */
+/** Path of the title of a call. */
 const TITLE_PATHS: Readonly<Record<CallEvent['kind'], string>> = {
   file: 'path',
   process: 'command',
@@ -251,7 +250,7 @@ const TITLE_PATHS: Readonly<Record<CallEvent['kind'], string>> = {
   database: 'statement',
 }
 
-/** Files that are read or written bit by bit are one content each. */
+/** A file that is read or written in pieces is one content. */
 const transferKey = ({ kind, name, title }: CallEvent): string | undefined => {
   if (kind !== 'file') return undefined
   const [, way] = /\.(read|write)v?(?:Sync)?$/.exec(name) ?? []
@@ -297,8 +296,8 @@ const messageLocations = (step: Step): ValueLocation[] => {
 }
 
 /**
- * Searches the request and the answer of a step. They are read together, since
- * either takes decoding the exchange, and not cached: conversations are long.
+ * Searches the request and the answer of a step. They are read together, because each needs the
+ * decoded exchange, and not cached, because conversations are long.
  */
 const searchExchange =
   (tape: TapeLike, step: Step): ValueSearch =>
@@ -312,7 +311,7 @@ const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
   const { request, response } = exchange
   const name = exchange.model ?? request.url
   const common = defined({ name, step: step.label, site: step.site })
-  // Pieces know when they came; the event of that time is the one that carried them.
+  // Pieces have a time; the event of that time contains them.
   const byTime = new Map(answerSeqs.map((answer) => [tape.event(answer).at, answer]))
   const seqAt = ({ at }: { readonly at: number }): number =>
     byTime.get(at) ?? answerSeqs.at(-1) ?? seq
@@ -349,7 +348,7 @@ const exchangeLocations = (tape: TapeLike, step: Step): ValueLocation[] => {
   ]
 }
 
-/** As it is sent, and as it reads. */
+/** Searches the URL both encoded and decoded. */
 const searchUrl = (url: string, matcher: ValueMatcher): Hit[] => {
   const hits = searchText(url, matcher, 'url')
   return hits.length > 0 ? hits : searchText(readable(url), matcher, 'url')

@@ -10,10 +10,9 @@ import {
 } from './search-pieces.js'
 
 /**
- * Finds where a value first appeared in a run and everywhere it went: every
- * event is read, not only those of steps. `view` is the same run as the read
- * model shows it. Says where the text is, not that one location is the cause
- * of another: a model may well have known it by itself.
+ * Finds where a value first appeared in a run and everywhere it went. Reads every event, not only
+ * those of steps. `view` is the read model of the same run. Shows where the text is, not that one
+ * location caused another: a model may have known it anyway.
  */
 export const locate = (tape: TapeLike, view: RunView, text: string): Located => {
   const locations = findLocations(tape, view)
@@ -68,7 +67,7 @@ const search = ({ tape, view, locations }: Searched, matcher: ValueMatcher): Occ
   })
 }
 
-/** True if this very text was part of an earlier request. */
+/** True if this text was part of an earlier request. */
 const wasSentBefore = ({ whole }: Hit, sent: Set<number>): boolean => {
   if (whole === undefined) return false
   const hash = hashText(whole)
@@ -85,7 +84,7 @@ const lastBegun = ({ recordedSteps }: RunView): ((seq: number) => string | undef
   }
 }
 
-/** Tools that are seen only in the conversation: their results are in the request that reports them. */
+/** Tools that appear only in the conversation: their results are in the request that reports them. */
 const inferredTools = (
   view: RunView,
   matcher: ValueMatcher,
@@ -106,7 +105,7 @@ const inferredTools = (
   }
 }
 
-/** Each way the text is written, the most common first. */
+/** The different spellings, most common first. */
 const nearMisses = (occurrences: readonly Occurrence[]): NearMiss[] => {
   const byText = new Map<string, { count: number; first: Occurrence }>()
   for (const first of occurrences) {
@@ -128,9 +127,8 @@ export interface MatchExcerpt {
 }
 
 /**
- * Kind of thing that contains a value. `answer` and `request` are those of model
- * and HTTP steps; `mcp` a message to or from an MCP server on stdio; `connection`
- * is a socket whose bytes are not HTTP.
+ * Kind of location. `answer` and `request` belong to model and HTTP steps, `mcp` is a message to or
+ * from an MCP server on stdio, `connection` is a socket with bytes other than HTTP.
  */
 export type SourceKind =
   | 'environment'
@@ -153,35 +151,35 @@ export type SourceKind =
 
 /** One location of a value on the tape. */
 export interface Occurrence {
-  /** Event that carries it; where it came in pieces, the one that completed it. */
+  /** The event that contains it; if it came in pieces, the one that completed it. */
   readonly seq: number
   /** Milliseconds since the run started. */
   readonly at: number
   /** `in`: it reached the agent. `out`: the agent sent, wrote or printed it. */
   readonly direction: 'in' | 'out'
   readonly source: SourceKind
-  /** Which one: a file, a tool, a model, a URL, a variable, `stdout`. */
+  /** Name of the file, tool, model, URL or variable, or `stdout`. */
   readonly name: string
   /** Label of the step it belongs to. */
   readonly step?: string
-  /** Label of the last step begun before it, when it belongs to none. */
+  /** Label of the last step that began before it, if it belongs to none. */
   readonly after?: string
-  /** Where in a JSON value. */
+  /** Path in a JSON value. */
   readonly path?: string
-  /** Where in bytes, when they are no JSON; counted over the whole file, body or stream. */
+  /** Byte offset if it is not JSON, in the whole file, body or stream. */
   readonly offset?: number
   readonly excerpt: MatchExcerpt
   /** Number of occurrences there. */
   readonly count: number
-  /** Where in the agent's code, as `file:line:column`. */
+  /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string
-  /** The tool, seen only in the conversation, whose result this is. */
+  /** The tool that has this result, if it appears only in the conversation. */
   readonly via?: { readonly step: string; readonly tool: string }
-  /** The same text was sent with an earlier request: it is history of the conversation. */
+  /** True if the same text was sent with an earlier request, so it is conversation history. */
   readonly carried?: boolean
 }
 
-/** A text that was not asked for but comes near. */
+/** A text that is similar to the requested one. */
 export interface NearMiss {
   readonly text: string
   readonly count: number
@@ -192,8 +190,8 @@ export interface NearMiss {
 export interface Located {
   readonly text: string
   readonly occurrences: readonly Occurrence[]
-  /** How many of `occurrences`, from the first, are deliveries the value came from. None: the agent's code made it. */
+  /** Number of `occurrences`, from the first, that brought the value in. 0 if the agent's code made it. */
   readonly origins: number
-  /** Searched only if there is no occurrence. */
+  /** Only searched if there is no occurrence. */
   readonly nearMisses: readonly NearMiss[]
 }

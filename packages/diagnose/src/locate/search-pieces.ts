@@ -2,11 +2,11 @@ import { isRecord, joinBytes, type SseEvent, utf8 } from '@retake/tape'
 import { innerPath, memberPath, parsedText } from '../json-value.js'
 import type { MatchExcerpt, Occurrence } from './locate.js'
 
-/** A match in some content, before it is known whose content it is. */
+/** A match in content whose owner is not known yet. */
 export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
   readonly path?: string
   readonly offset?: number
-  /** The event, when the content came in several. */
+  /** The event, if the content is spread over several. */
   readonly seq?: number
   /** The whole text that contains the match. */
   readonly whole?: string
@@ -14,7 +14,7 @@ export interface Hit extends Pick<Occurrence, 'excerpt' | 'count'> {
 
 const AROUND = 80
 
-/** A match with a little of the text around it, cut at whole characters. */
+/** A match with some text around it, cut at whole characters. */
 const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
   before: (index > AROUND ? '…' : '') + trimHalf(text.slice(Math.max(0, index - AROUND), index)),
   match: text.slice(index, index + length),
@@ -23,7 +23,7 @@ const excerptOf = (text: string, { index, length }: Match): MatchExcerpt => ({
     (text.length > index + length + AROUND ? '…' : ''),
 })
 
-/** Without the half of a character that a cut left over. */
+/** Removes half of a character that a cut left over. */
 const trimHalf = (text: string): string =>
   text.replace(/^[\uDC00-\uDFFF\uFFFD]+|[\uD800-\uDBFF\uFFFD]+$/g, '')
 
@@ -33,11 +33,11 @@ interface Match {
   readonly length: number
 }
 
-/** Decides what counts as an occurrence. */
+/** Defines what counts as an occurrence. */
 export interface ValueMatcher {
   findIn(text: string): Match[]
   isNumber(value: number): boolean
-  /** Looks in bytes given as one character each; `narrow` turns text into the same. */
+  /** Searches bytes, given as one character each; `narrow` converts text to the same form. */
   findInBytes?(bytes: string, narrow: (text: string) => string): Match[]
 }
 
@@ -45,10 +45,9 @@ export interface ValueMatcher {
 const MOST_MATCHES = 1000
 
 /**
- * Finds a text as it is, or else the way JSON writes it: escaped once, escaped
- * with all that is not ASCII, or escaped twice; or what it says when it was
- * copied from JSON and is escaped itself. Digits are found as a whole
- * number: 60 does not occur in 1600.
+ * Finds a text literally, or as JSON writes it: escaped once, escaped with all non-ASCII
+ * characters, or escaped twice. Also finds the meaning of a text that was copied from JSON and is
+ * itself escaped. Digits match only as a whole number: 60 does not occur in 1600.
  */
 export class ExactMatcher implements ValueMatcher {
   readonly #forms: readonly string[]
@@ -108,13 +107,13 @@ const isWholeNumber = (text: string, index: number, length: number): boolean =>
   !/\d\.?$/.test(text.slice(Math.max(0, index - 2), index)) &&
   !/^\.?\d/.test(text.slice(index + length, index + length + 2))
 
-/** Finds what a text may have been meant to be: other capitals, spaces or punctuation. */
+/** Finds similar texts: different capitals, spaces or punctuation. */
 export class NearMatcher implements ValueMatcher {
   readonly #pattern: RegExp | undefined
 
   constructor(text: string) {
     const words = text.match(/\p{N}+|\p{L}+/gu) ?? []
-    // A single character is near to everything.
+    // A single character is similar to everything.
     const isLong = words.join('').length > 1 && words.length <= 50
     this.#pattern = isLong ? new RegExp(words.join('[^\\p{L}\\p{N}]{0,8}'), 'giu') : undefined
   }
@@ -137,8 +136,8 @@ interface Fragment {
 }
 
 /**
- * Searches server-sent events. A model streams its words a few letters at a
- * time: texts under the same path are joined first.
+ * Searches server-sent events. A model streams its words in small pieces: texts under the same path
+ * are joined first.
  */
 export const searchStream = (
   events: readonly SseEvent[],
@@ -174,7 +173,7 @@ const searchFragments = (
 ): Hit[] => {
   const [first] = fragments
   if (first === undefined) return []
-  // The same in every event, like an id: it was not cut in pieces.
+  // The same value in every event, such as an id, was not split.
   const isConstant = fragments.every(({ text }) => text === first.text)
   if (isConstant)
     return searchText(first.text, matcher, path).map((hit) => ({ ...hit, seq: first.seq }))
@@ -191,7 +190,10 @@ const searchFragments = (
   return searchText(joined, matcher, path).map((hit) => ({ ...hit, seq }))
 }
 
-/** Strings in an event with their paths. An `index` on the way belongs to the path: it tells apart what is streamed. */
+/**
+ * Strings in an event with their paths. An `index` is part of the path, because it distinguishes
+ * concurrent streams.
+ */
 function* textsIn(
   value: unknown,
   path: string,
@@ -213,7 +215,7 @@ function* textsIn(
   }
 }
 
-/** Some providers repeat what they streamed when it is complete; the first telling is enough. */
+/** Some providers repeat the whole text at the end of a stream; the first occurrence is enough. */
 const withoutSummaries = (hits: readonly Hit[]): Hit[] => {
   const isSummary = ({ path = '' }: Hit): boolean =>
     /(^|[._])(done|completed|stop)\b/.test(path.split(/[.[]/, 4).join('.'))
@@ -229,10 +231,10 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** Deeper values are not looked into: nobody's data is, but a tape may hold anything. */
+/** Maximum depth; real data is not nested deeper, but a tape may contain anything. */
 const DEEPEST = 200
 
-/** Every location in a JSON value that matches: strings, numbers and keys, also in JSON inside strings. */
+/** All matches in a JSON value: strings, numbers and keys, also in JSON inside strings. */
 export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', depth = 0): Hit[] => {
   if (depth > DEEPEST) return []
   if (typeof value === 'string') return searchText(value, matcher, path)
@@ -248,7 +250,7 @@ export const searchJson = (value: unknown, matcher: ValueMatcher, path = '', dep
   })
 }
 
-/** Text that is JSON is searched as such, so that the path leads all the way and escapes do not matter. */
+/** Text that is JSON is parsed, so that the path is complete and escapes do not matter. */
 export const searchText = (text: string, matcher: ValueMatcher, path: string): Hit[] => {
   const inner = parsedText(text)
   const hits =
@@ -275,17 +277,16 @@ const searchNumber = (value: number, matcher: ValueMatcher, path: string): Hit[]
     ? [{ path, excerpt: { before: '', match: String(value), after: '' }, count: 1 }]
     : []
 
-/** A part of some content, and the event that holds it. */
+/** A part of some content, and the event that contains it. */
 export interface SearchPiece {
   readonly seq: number
   readonly bytes: Uint8Array
 }
 
 /**
- * Searches content that came in pieces as the whole that it is, so that a value
- * cut in two is found. JSON is known by path and usable when its last piece is
- * there; in all else each match is known by its offset, and by the piece that
- * completes it.
+ * Searches content that came in pieces as a whole, so that a split value is found. A match in JSON
+ * has a path and belongs to the last piece; any other match has an offset and belongs to the piece
+ * that completes it.
  */
 export const searchPieces = (pieces: readonly SearchPiece[], matcher: ValueMatcher): Hit[] => {
   const bytes = joinBytes(pieces.map((piece) => piece.bytes))
@@ -310,7 +311,7 @@ const inText = (text: string, pieces: readonly SearchPiece[], matcher: ValueMatc
   return onePerPiece(located)
 }
 
-/** Bytes that are not text may still contain some. */
+/** Bytes that are not text may still contain text. */
 const searchBytes = (
   bytes: Uint8Array,
   pieces: readonly SearchPiece[],
@@ -344,7 +345,7 @@ interface Found {
   readonly excerpt: Hit['excerpt']
 }
 
-/** Matches in one event are one hit, represented by the first of them. */
+/** Matches in one event are one hit, represented by the first. */
 const onePerPiece = (found: readonly Found[]): Hit[] => {
   const bySeq = new Map<number, Found & { count: number }>()
   for (const each of found) {

@@ -1,6 +1,6 @@
 /**
- * Planted failures whose causes are known, and scores of methods that look for
- * them: `retake bench blame`, benchmarks and tests use it.
+ * Planted failures with known causes, and scores of search methods: used by `retake bench blame`,
+ * benchmarks and tests.
  */
 export { CountedForks } from '../blame/classic-view.js'
 export { upTo } from '../blame/step-set.js'

@@ -3,17 +3,17 @@ import { mixSeed, type Random, seededRandom } from '../blame/seeded-random.js'
 import { causeIndexes } from '../blame/make-findings.js'
 import type { AmbientInput, BlameFindings } from '@retake/tape'
 
-/** How plainly a failure shows. */
+/** How clearly a failure shows. */
 export const NOISE_LEVELS = ['deterministic', 'noisy', 'hard'] as const
 
 /**
- * `deterministic`: a cause always fails, and nothing else does. `noisy`: with a cause it
- * fails 60 to 100 % of the time, without 0 to 12 %. `hard`: without a cause 10 to 25 %,
- * with one 25 to 45 points more.
+ * `deterministic`: a cause always fails, and nothing else does. `noisy`: the run fails 60 to 100 %
+ * of the time with a cause, and 0 to 12 % without. `hard`: 10 to 25 % without a cause, and 25 to 45
+ * points more with one.
  */
 export type NoiseLevel = (typeof NOISE_LEVELS)[number]
 
-/** Draws how often a run of this noise fails with its cause and without. */
+/** Draws the failure rates with and without the cause for a noise level. */
 export function drawLevels(noise: NoiseLevel, random: Random): FailLevels {
   if (noise === 'deterministic') return CERTAIN
   if (noise === 'noisy') return { withCause: 0.6 + 0.4 * random(), without: 0.12 * random() }
@@ -24,42 +24,42 @@ export function drawLevels(noise: NoiseLevel, random: Random): FailLevels {
 /** A cause always fails, and nothing else does. */
 export const CERTAIN: FailLevels = { withCause: 1, without: 0 }
 
-/** A run that failed for a reason that is known, because it was planted. */
+/** A failed run with a known, planted cause. */
 export interface PlantedModel extends ForkSource {
   readonly name: string
-  /** The steps that together made it fail; none where nothing did, or no step. */
+  /** The steps that together made it fail; empty if no step did. */
   readonly truth: readonly number[]
-  /** Ambient inputs that made it fail, with the steps of the truth if there are any. */
+  /** Ambient inputs that made it fail, together with the steps of the truth if there are any. */
   readonly ambientTruth: readonly number[]
-  /** Steps that carry a fault only because the truth did. */
+  /** Steps that have a fault only because of the truth. */
   readonly echoes: readonly number[]
   /** Other sets that would have made it fail without the truth. */
   readonly backups: readonly (readonly number[])[]
   readonly levels: FailLevels
 }
 
-/** How often it fails when a cause is there, and when none is. */
+/** Failure rates with a cause and without. */
 export interface FailLevels {
   readonly withCause: number
   readonly without: number
 }
 
-/** A run as a small machine: each step carries a fault (1) or does not (0). */
+/** A run as a small machine: each step has a fault (1) or not (0). */
 export interface Structure {
   readonly name: string
   readonly stepCount: number
-  /** Steps that carried a fault in the failed run. */
+  /** Steps with a fault in the failed run. */
   readonly faulty: readonly number[]
-  /** Value of a free step, from what came before it; without a fault unless set. */
+  /** Value of a free step, computed from earlier values; by default without a fault. */
   readonly free?: (
     step: number,
     values: readonly number[],
     random: Random,
     ambient: readonly number[],
   ) => number
-  /** Inputs besides the steps; each carried a fault in the failed run. */
+  /** Inputs besides the steps; each had a fault in the failed run. */
   readonly ambient?: readonly PlantedInput[]
-  /** True if these faults of steps and of ambient inputs make a cause. */
+  /** True if these faults of steps and ambient inputs form a cause. */
   readonly isFaulted: (values: readonly number[], ambient: readonly number[]) => boolean
   readonly levels: FailLevels
   readonly truth: readonly number[]
@@ -67,18 +67,18 @@ export interface Structure {
   readonly ambientTruth?: readonly number[]
   readonly echoes?: readonly number[]
   readonly backups?: readonly (readonly number[])[]
-  /** A step that is run again says nothing twice in the same words. */
+  /** True if a step never repeats its words when it runs again. */
   readonly isReworded?: boolean
 }
 
-/** An ambient input, and how often it carries its fault again while it is live. */
+/** An ambient input, and how often it has its fault again while live. */
 export interface PlantedInput extends AmbientInput {
   readonly faultRate: number
 }
 
 /**
- * Runs a structure as forks. What a fork comes to depends on the seed, the coalition
- * and the draw, never on the forks before it: a search may ask in any order, or twice.
+ * Runs a structure as forks. The result depends on the seed, the coalition and the draw, never on
+ * earlier forks: a search may fork in any order, or twice.
  */
 export function structuralModel(structure: Structure, seed: number): PlantedModel {
   const { stepCount, levels, isFaulted, isReworded = false, ambient = [] } = structure
@@ -103,7 +103,7 @@ export function structuralModel(structure: Structure, seed: number): PlantedMode
     },
   }
 
-  /** In frozen mode a free step is asked the recorded question: it sees what came before it then. */
+  /** In frozen mode, a free step gets the recorded request: it sees the recorded earlier values. */
   function run(coalition: Coalition, draw: number) {
     const { pinned, mode, given = [] } = coalition
     const random = seededRandom(forkSeed(seed, coalition, draw))
@@ -124,7 +124,7 @@ export function structuralModel(structure: Structure, seed: number): PlantedMode
     return { random, faults, ambientFaults }
   }
 
-  /** Words of each step; pinned ones and transplants say what was said before. */
+  /** Words of each step; pinned ones and transplants repeat earlier words. */
   function worded(coalition: Coalition, draw: number): string[] {
     const { pinned, given = [] } = coalition
     const fresh = forkSeed(seed, coalition, draw)
@@ -155,13 +155,13 @@ function faultsAt(stepCount: number, faulty: readonly number[]): number[] {
 
 const noFault = () => 0
 
-/** Statement of a method about one run. */
+/** The claim of a method about one run. */
 export interface Accusation {
-  /** The steps it says caused the failure; none where it blames nobody. */
+  /** The steps that it blames; empty if none. */
   readonly blamed: readonly number[]
-  /** The one it would name first. */
+  /** The step that it would name first. */
   readonly first?: number | undefined
-  /** Other sets that it says would have failed the run as well. */
+  /** Other sets that, as it says, would have failed the run too. */
   readonly backups?: readonly (readonly number[])[]
   readonly forks: number
 }
@@ -169,23 +169,23 @@ export interface Accusation {
 /** A way to find causes; it sees the model only as a source of forks. */
 export type BlameMethod = (model: PlantedModel) => Promise<Accusation>
 
-/** How well a method did on runs whose truth is known. Shares are from 0 to 1. */
+/** How well a method did on runs with a known truth. Shares are from 0 to 1. */
 export interface Score {
   readonly runs: number
-  /** The step named first is one of the truth; where there is none, nobody was blamed. */
+  /** Share of runs in which the step named first is in the truth, or nothing was blamed if there is none. */
   readonly top1: number
-  /** Blamed exactly the truth. */
+  /** Share of runs in which it blamed exactly the truth. */
   readonly exact: number
-  /** How much of the truth was blamed. */
+  /** Share of the truth that was blamed. */
   readonly recall: number
-  /** Steps blamed in a run that are not of the truth. */
+  /** Number of wrongly blamed steps per run. */
   readonly falseBlamesPerRun: number
-  /** Runs in which at least one such step was blamed. */
+  /** Share of runs with at least one wrongly blamed step. */
   readonly falseBlameRuns: number
-  /** Blamed exactly the truth and found exactly its back-ups. */
+  /** Share of runs in which it blamed exactly the truth and found exactly its back-ups. */
   readonly allCauses: number
   readonly forksMean: number
-  /** Nineteen runs of twenty took no more forks. */
+  /** 95th percentile of forks. */
   readonly forksP95: number
 }
 
@@ -226,7 +226,7 @@ export async function scoreMethod(
   }
 }
 
-/** Findings of the search as an accusation. Only the verdict `attributed` blames a step. */
+/** Findings as an accusation. Only the verdict `attributed` blames a step. */
 export function accusationOf(findings: BlameFindings): Accusation {
   const forks = findings.forks.asked
   const [cause, ...backups] = findings.verdict === 'attributed' ? causeIndexes(findings) : []

@@ -2,18 +2,18 @@ import { mixSeed, pickSteps, type Random, seededRandom } from '../blame/seeded-r
 import { CERTAIN, drawLevels, type NoiseLevel } from './planted-model.js'
 import { type PlantedModel, structuralModel, type Structure } from './planted-model.js'
 
-/** A step of a scenario in which faults compete, and what must be said of it. */
+/** A step of a scenario with competing faults, and the expected result. */
 export interface CompetingFault {
   readonly name: string
   readonly scenario: ScenarioName
   readonly step: number
-  /** It belongs to what made this run fail first. */
+  /** True if it belongs to what made this run fail first. */
   readonly isNecessary: boolean
-  /** Pinned alone, it fails. */
+  /** True if it fails when pinned alone. */
   readonly isSufficient: boolean
 }
 
-/** The nine cases known from this field. "Necessary" is meant in time: who made it fail first. */
+/** The nine cases known from the literature. "Necessary" is meant in time: what made it fail first. */
 export const COMPETING_FAULTS: readonly CompetingFault[] = [
   fault('root', 'root-echo-7', 0, true, true),
   fault('downstream echo', 'root-echo-7', 1, false, true),
@@ -36,7 +36,7 @@ function fault(
   return { name, scenario, step, isNecessary, isSufficient }
 }
 
-/** Every faulty step is the truth, and faults decide alone, unless set. */
+/** By default every faulty step is the truth, and faults decide alone. */
 type Faults = Omit<Structure, 'name' | 'stepCount' | 'levels' | 'truth'> &
   Partial<Pick<Structure, 'levels' | 'truth'>>
 
@@ -73,7 +73,7 @@ const LAST = 49
 const stepsFrom = (first: number): number[] =>
   Array.from({ length: LAST + 1 - first }, (_, index) => first + index)
 
-/** Draws the faults of each scenario; the number at the end of a name is how many steps it has. */
+/** Draws the faults of each scenario; the number at the end of a name is its number of steps. */
 const faultsOf = {
   /** Step 0 fails the run, and step 1 would too, but only repeats step 0. */
   'root-echo-7': () => rootAndEcho,
@@ -115,7 +115,7 @@ const faultsOf = {
     }
   },
 
-  /** It fails when an odd number of three steps is at fault. */
+  /** It fails if an odd number of three steps has a fault. */
   'parity3-12': (random: Random): Faults => {
     const faulty = pickSteps(random, 12, 3)
     return {
@@ -124,7 +124,7 @@ const faultsOf = {
     }
   },
 
-  /** Where the first fault is repaired, a later step makes one of its own, which was not recorded. */
+  /** If the first fault is repaired, a later step produces a fault that was not recorded. */
   'preempted-20': (random: Random): Faults => {
     const [first, later] = pickSteps(random, 20, 2) as [number, number]
     return {
@@ -134,25 +134,25 @@ const faultsOf = {
     }
   },
 
-  /** The fault fails the run in three cases of ten. */
+  /** The fault fails the run in three of ten cases. */
   'rare-20': (random: Random) => ({
     ...oneFault(random, 20),
     levels: { withCause: 0.3, without: 0.02 },
   }),
 
-  /** Two faults that together fail it in six cases of ten. */
+  /** Two faults that together fail it in six of ten cases. */
   'rare-and2-20': (random: Random) => ({
     ...jointly(pickSteps(random, 20, 2)),
     levels: { withCause: 0.6, without: 0.02 },
   }),
 
-  /** It also fails in one case of ten for no reason at all. */
+  /** It also fails in one of ten cases without a reason. */
   'background-30': (random: Random) => ({
     ...oneFault(random, 30),
     levels: { withCause: 0.9, without: 0.1 },
   }),
 
-  /** Three echoes that mostly, not always, repeat the fault. */
+  /** Three echoes that usually repeat the fault. */
   'noisy-echoes-30': (random: Random): Faults => {
     const [root] = pickSteps(random, 20, 1) as [number]
     const echoes = [root + 2, root + 5, root + 9]
@@ -167,14 +167,14 @@ const faultsOf = {
     }
   },
 
-  /** It fails in three cases of ten, and no step has anything to do with it. */
+  /** It fails in three of ten cases, independently of all steps. */
   'flaky-20': (): Faults => ({
     faulty: [],
     isFaulted: () => true,
     levels: { withCause: 0.3, without: 0.3 },
   }),
 
-  /** A step that is run again makes the same fault in four cases of ten. */
+  /** A step that runs again has the same fault in four of ten cases. */
   'redrawn-20': (random: Random): Faults => {
     const structure = oneFault(random, 20)
     const [root] = structure.faulty
@@ -185,7 +185,7 @@ const faultsOf = {
     }
   },
 
-  /** An early fault shows again only in the last ten of fifty steps. */
+  /** An early fault reappears only in the last ten of fifty steps. */
   'delayed-50': (random: Random): Faults => {
     const [root] = pickSteps(random, 20, 1) as [number]
     const echoes = stepsFrom(40)
@@ -230,7 +230,7 @@ const faultsOf = {
 
 export type ScenarioName = keyof typeof faultsOf
 
-/** A planted failure. With a noise level its own rates of failing are replaced; its structure stays. */
+/** A planted failure. A noise level replaces its failure rates; its structure stays. */
 export type Scenario = (seed: number, noise?: NoiseLevel) => PlantedModel
 
 export const SCENARIO_NAMES = Object.keys(faultsOf) as readonly ScenarioName[]
@@ -249,7 +249,7 @@ export const SCENARIOS = Object.fromEntries(
   ]),
 ) as Readonly<Record<ScenarioName, Scenario>>
 
-/** Fails at one rate whatever is pinned: whoever blames a step here is wrong. */
+/** Fails at the same rate whatever is pinned: blaming any step is wrong. */
 export function flakyRun(seed: number, rate = 0.3, stepCount = 20): PlantedModel {
   const structure = {
     name: `flaky-${rate}`,
@@ -267,7 +267,7 @@ export function passingRun(seed: number, stepCount = 20): PlantedModel {
   return { ...flakyRun(seed, 0, stepCount), name: 'passing' }
 }
 
-/** Always fails, also when every step is drawn again: what fails it is not among the steps. */
+/** Always fails, even if every step runs again: the cause is not among the steps. */
 export function brokenRun(seed: number, stepCount = 20): PlantedModel {
   return { ...flakyRun(seed, 1, stepCount), name: 'broken' }
 }

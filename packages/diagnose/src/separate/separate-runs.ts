@@ -16,7 +16,7 @@ export interface ObservedRun {
   readonly values: readonly ObservedValue[]
 }
 
-/** Something that is true of some runs: a value at a line, at least once. */
+/** A predicate that is true of some runs: a value at a line, at least once. */
 export interface SeparatingPredicate {
   readonly site: string
   /** As code: `cart.total > 49.5`; empty if it only says that the line ran. */
@@ -40,16 +40,16 @@ export interface SeparatedRuns {
   readonly predicates: readonly SeparatingPredicate[]
 }
 
-/** More cut points than this are thinned out. */
+/** Maximum number of cut points; more are thinned out. */
 const CUTS_MAX = 40
-/** Values that are longer are compared by length only. */
+/** Longer values are compared by length only. */
 const TEXT_MAX = 80
-/** A value of fewer runs than this says nothing about others. */
+/** A value in fewer runs says nothing about others. */
 const RUNS_MIN = 2
 
 /**
- * Ranks what separates failed from passed runs: equality with a value, a bound on a number, a
- * line that ran. A correlation, not a cause; predicates that hold of the same runs cannot be
+ * Ranks what separates failed from passed runs: equality with a value, a bound on a number, a line
+ * that ran. A correlation, not a cause. Predicates that are true of the same runs cannot be
  * distinguished, and are grouped.
  */
 export function separateRuns(runs: readonly ObservedRun[], most = 20): SeparatedRuns {
@@ -73,7 +73,8 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
     else group.push(candidate)
   }
   const tested = [...groups.values()].flatMap((group): TestedPredicate[] => {
-    // A predicate and its opposite separate the same runs: use the one that goes with failure.
+    // A predicate and its opposite separate the same runs: use the one that correlates with
+    // failure.
     const withFailure = group.filter(
       ({ trueIn }) => failedAmong(trueIn) * runs.length >= total.failed * trueIn.size,
     )
@@ -104,7 +105,7 @@ export function separateRuns(runs: readonly ObservedRun[], most = 20): Separated
   }
 }
 
-/** The same for a predicate and its opposite: they separate the same runs. */
+/** A predicate and its opposite have the same key, because they separate the same runs. */
 function keyOf(trueIn: ReadonlySet<number>, runs: number): string {
   const isFirst = trueIn.has(0)
   let key = ''
@@ -181,7 +182,7 @@ const distinct = (byRun: ReadonlyMap<number, ReadonlySet<unknown>>): unknown[] =
   ...new Set([...byRun.values()].flatMap((values) => [...values])),
 ]
 
-/** Between neighbouring numbers. */
+/** Points between neighbouring numbers. */
 function cutsIn(values: readonly unknown[]): number[] {
   const numbers = [
     ...new Set(

@@ -8,10 +8,10 @@ import { replace, replaceClass, replaceGetter, replaceLazyClass, undoAll } from 
 import type { Undo } from './patch.js'
 
 /**
- * Abort signals that come from outside a run, like the one of an HTTP request whose
- * client may disconnect. Inside the run such a signal is represented by a signal of the
- * run's own: it aborts in a recorded turn, and on replay when the tape says so, whatever
- * the outside signal does. Signals that the run creates itself do not need this.
+ * Abort signals from outside a run, such as that of an HTTP request whose client may disconnect.
+ * Inside the run, a signal of the run represents it: it aborts in a recorded turn, and on replay
+ * when the tape says so, whatever the outside signal does. Signals that the run creates itself need
+ * no representative.
  */
 export function patchAbortSignals(): Undo {
   const { prototype } = AbortSignal
@@ -36,14 +36,14 @@ export function patchAbortSignals(): Undo {
   ])
 }
 
-/** Everything that makes a signal, to know later which run made it, if any. */
+/** Patches everything that creates a signal, to know later which run created it. */
 export function patchSignalMakers(): Undo {
   return undoAll([patchController(), patchRequest(), patchStatics()])
 }
 
 /**
- * The run that made a signal; null if the program made it outside of all runs. Signals that
- * Node or Retake make for themselves have no stamp: they belong to whatever uses them.
+ * The run that created a signal; null if it was created outside of all runs. Signals that Node or
+ * Retake create for themselves have no stamp: they belong to whatever uses them.
  */
 class Stamped extends (function (signal: AbortSignal) {
   return signal
@@ -77,7 +77,7 @@ const twins = new WeakMap<AbortSignal, WeakMap<Session, Twin>>()
 /** Stops listening to an outside signal when its run is garbage-collected. */
 const forgotten = new natives.FinalizationRegistry<() => void>((stop) => stop())
 
-/** The signal whose state the caller may see. */
+/** Returns the signal whose state the caller may see. */
 function insideSignal(signal: AbortSignal): AbortSignal {
   const session = currentSession()
   const maker = Stamped.makerOf(signal)
@@ -140,7 +140,7 @@ class Twin {
   }
 }
 
-/** Listens for Retake itself: unlike a listener of a package, it says nothing about where work comes from. */
+/** Listens for Retake itself: unlike a listener of a package, it does not affect where work is attributed. */
 export const listenForAbort = (signal: AbortSignal, onAbort: () => void): void =>
   EventTarget.prototype.addEventListener.call(insideSignal(signal), 'abort', onAbort, {
     once: true,
@@ -184,7 +184,7 @@ function patchController(): Undo {
   return replaceClass([globalThis], 'AbortController', Patched)
 }
 
-/** A request has a signal of its own, which Node makes without the global class. */
+/** A request has its own signal, which Node creates without the global class. */
 function patchRequest(): Undo {
   return replaceLazyClass('Request', {
     construct(native, args, newTarget) {

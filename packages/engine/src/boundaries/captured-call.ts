@@ -13,7 +13,7 @@ import { callSite, OWN_PREFIXES } from '../call-site.js'
 import { proofIn } from '../served-files.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
 
-/** A value as the body of an event; nothing when there is none. */
+/** A value as the body of an event; empty if there is no value. */
 export interface Encoded {
   readonly as?: BodyForm
   readonly body?: Uint8Array
@@ -33,16 +33,16 @@ export const plain: ResultForm = {
 
 const CONTEXT = /\(node:(?:async_hooks|internal\/async_local_storage)/
 
-/** About the number of frames between the agent's call and Node's function. */
+/** Approximate number of frames between the agent's call and Node's function. */
 const OWN_FRAMES = 18
 
 /**
- * An error as the agent gets it while recording: such that the one rebuilt on
- * replay looks the same, whole and in print.
+ * The error that the agent gets while recording. Adjusted so that the error rebuilt on replay looks
+ * the same, as an object and when printed.
  */
 function repeatable(error: unknown, changeStack: (stack: string) => string): unknown {
   if (!(error instanceof Error)) return error
-  // Node's system errors compute their properties; rebuilt ones hold them.
+  // Node's system errors compute their properties; rebuilt errors store them.
   const settled = hasGetters(error) ? (rebuildError(recordError(error)) as Error) : error
   if (typeof settled.stack === 'string') {
     Object.defineProperty(settled, 'stack', {
@@ -60,7 +60,7 @@ function hasGetters(error: Error): boolean {
   )
 }
 
-/** The stack as a plain Node would show it, without the frames of Retake and its async context. */
+/** The stack without frames of Retake and its async context, as plain Node would show it. */
 function withoutOwnFrames(stack: string, limit: number): string {
   let frames = 0
   const ownLines = stack.split('\n').filter((line) => {
@@ -72,14 +72,14 @@ function withoutOwnFrames(stack: string, limit: number): string {
   return ownLines.join('\n')
 }
 
-/** An error that comes from the thread pool has no stack: it gets the line that asked. */
+/** Errors from the thread pool have no stack, so they get the line of the call. */
 function withSite(stack: string, site: string | undefined): string {
   return site === undefined || stack.includes('\n    at ')
     ? stack
     : `${stack}\n    at async ${site}`
 }
 
-/** A call whose answer is stored: what is asked, and how the answer is kept. */
+/** A call whose answer is stored: the request, and the form of the answer. */
 export interface CapturedCall {
   readonly kind: CallKind
   /** For example `fs.readFile`. */
@@ -89,23 +89,23 @@ export interface CapturedCall {
   /** The other arguments: the bytes of a write, else the options. */
   readonly input: Encoded
   readonly form: ResultForm
-  /** The effect leaves the process: everything before it must be on disk first. */
+  /** True if the effect leaves the process: everything before it must be on disk first. */
   readonly durable?: boolean
-  /** Classes of errors it throws, by name: a replayed error is an instance of the real class. */
+  /** Classes of errors that it throws, by name, so that a replayed error is an instance of the real class. */
   readonly errorClasses?: ErrorClasses
   /** Recomputes the answer from the disk without changing anything; undefined if that is not possible. */
   again?(): unknown
-  /** Told when the answer was not made in this process just now but comes from a tape. */
+  /** Called if the answer comes from a tape. */
   served?(outcome: CapturedOutcome): void
 }
 
-/** How a call came out. */
+/** Outcome of a call. */
 export type CapturedOutcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** Calls back once, with an error or a value. */
 export type CapturedAnswer = (error: unknown, value?: unknown) => void
 
-/** A call that answers in the same breath. On replay `run` is not called. */
+/** A synchronous call. On replay `run` is not called. */
 export function performCall(session: Session, call: CapturedCall, run: () => unknown): unknown {
   const { body } = call.input
   const delivery = session.performSync({
@@ -113,7 +113,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
     ...(body && { body }),
     ...(call.durable === true && { durable: true }),
     run: () => {
-      const outcome = attempt(run)
+      const outcome = runCaptured(run)
       return { ...answerEvent(call, outcome), native: outcome }
     },
   })
@@ -122,7 +122,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
   return outcome.value
 }
 
-/** A call that answers later, through the gate. On replay `start` is not called. */
+/** An asynchronous call; its answer comes through the gate. On replay `start` is not called. */
 export function startCall(
   session: Session,
   call: CapturedCall,
@@ -156,7 +156,7 @@ export function startCall(
   })
 }
 
-/** The same as a promise. */
+/** The same as `startCall`, as a promise. */
 export function promiseCall(
   session: Session,
   call: CapturedCall,
@@ -186,8 +186,8 @@ function eventOf(
   }
 }
 
-/** Our own frames take room in a stack: it gets more, and they are taken out again. */
-function attempt(run: () => unknown): CapturedOutcome {
+/** Frames of Retake use up the stack limit: raises the limit and removes them again. */
+function runCaptured(run: () => unknown): CapturedOutcome {
   const { stackTraceLimit } = Error
   try {
     Error.stackTraceLimit = stackTraceLimit + OWN_FRAMES

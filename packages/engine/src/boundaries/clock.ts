@@ -4,7 +4,7 @@ import { natives } from '../natives.js'
 import { currentSession, drawn } from '../scope.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll, type Undo } from './patch.js'
 
-/** Every way to ask what time it is but those that each realm has of its own. */
+/** All sources of time except those that exist once per realm. */
 export function patchClock(): Undo {
   return undoAll([
     patchPerformance(),
@@ -23,7 +23,7 @@ const nativeNow = (): number => natives.dateNow.call(natives.Date)
 
 type Realm = typeof globalThis
 
-/** The ways to ask for the time that every realm has of its own. */
+/** Sources of time that exist once per realm. */
 export const patchRealmClock = (realm: Realm): Undo =>
   undoAll([patchDate(realm), patchDateTimeFormat(realm), patchTemporal(realm)])
 
@@ -32,7 +32,7 @@ function patchDate(realm: Realm): Undo {
   // A function, not a class: `Date()` without `new` must work, and subclasses construct through it.
   function PatchedDate(this: unknown, ...args: unknown[]): unknown {
     if (new.target === undefined) return new Native(now()).toString()
-    // The usual cases on their own: Reflect.construct is several times slower.
+    // Fast paths for the usual cases: Reflect.construct is several times slower.
     if (new.target === (PatchedDate as unknown)) {
       if (args.length === 0) return new Native(now())
       if (args.length === 1) return new Native(args[0] as number)
@@ -83,7 +83,7 @@ function patchHrtime(): Undo {
       : natives.hrtimeBigint()
   const native = process.hrtime.bind(process)
   const hrtime = (previous?: [number, number]): [number, number] => {
-    // Node itself says what is wrong with a wrong argument.
+    // Node throws its own error for a wrong argument.
     if (previous !== undefined && previous?.length !== 2) return native(previous)
     const time = bigint()
     let seconds = Number(time / 1_000_000_000n)

@@ -9,11 +9,11 @@ import { lookFirst, type Undo } from './patch.js'
 const { env } = natives
 
 /**
- * `process.env`. While no run is active it is the native object; inside one, the session
- * answers. Node's own reads, and its copies for each child, do not count.
+ * `process.env`: the native object while no run is active; inside a run, the session answers. Reads
+ * by Node itself, and its copies for child processes, are not recorded.
  *
- * Not promised: code that took `process.env` before this patch reads past it; an object that
- * has `process.env` inside cannot be cloned or posted.
+ * Not promised: code that copied `process.env` before this patch bypasses it. An object that
+ * contains `process.env` cannot be cloned or posted.
  */
 export function patchEnvironment(): Undo {
   const patched = new Proxy(target(), handler)
@@ -24,12 +24,12 @@ export function patchEnvironment(): Undo {
   })
   return () => {
     undoClone()
-    // A program may have put an object of its own there.
+    // The program may have replaced `process.env` meanwhile.
     if (process.env === patched) process.env = env
   }
 }
 
-/** Printing a proxy shows its target, past all traps. */
+/** Printing a proxy shows its target and bypasses all traps. */
 function target(): NodeJS.ProcessEnv {
   return Object.create(Object.getPrototypeOf(env) as object, {
     [inspect.custom]: { value: copied, configurable: true },
@@ -83,7 +83,7 @@ const handler = {
     const variables = active()
     const { value, writable, enumerable, configurable } = descriptor
     const isPlain = writable === true && enumerable === true && configurable === true
-    // Node itself reports what is wrong with any other value.
+    // Node throws its own error for any other value.
     if (variables === undefined || typeof key === 'symbol' || !isPlain) {
       variablesChanged()
       return Reflect.defineProperty(env, key, descriptor)
@@ -110,13 +110,13 @@ function read(variables: Environment, name: string, trap: Function): string | un
   return variables.get(name)
 }
 
-/** As Node does. */
+/** Converts like Node. */
 function asText(value: unknown): string {
   if (typeof value === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string')
   return String(value)
 }
 
-/** Excludes what every object has, such as `hasOwnProperty`. */
+/** Excludes inherited properties such as `hasOwnProperty`. */
 const variable = (key: PropertyKey): string | undefined =>
   typeof key === 'string' && !(key in Object.prototype) ? key : undefined
 

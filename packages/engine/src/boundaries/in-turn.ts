@@ -1,7 +1,7 @@
 import { currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 
-/** Runs `work` for real, in record and replay, and delivers its outcome in its recorded turn. */
+/** Runs `work` in record and replay, and delivers its outcome in its recorded turn. */
 export function inTurn<T>(
   session: Session,
   name: string,
@@ -20,7 +20,9 @@ export function inTurn<T>(
   })
 }
 
-/** Calls back in its own turn, like native asynchronous work, but at a recorded position in the order. */
+/**
+ * Calls back in its own turn, at a recorded position in the order, like native asynchronous work.
+ */
 export function answerLater(name: string, answer: () => void, session = currentSession()): void {
   if (session) inTurn<undefined>(session, name, (done) => done(undefined), answer)
 }

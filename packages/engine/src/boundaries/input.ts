@@ -9,9 +9,8 @@ import { siteField } from '../call-site.js'
 import { deliverError } from './deliver-error.js'
 
 /**
- * `process.stdin`: inside a run, a stream whose chunks come through the gate, from
- * the real one while recording and from the tape on replay. Nothing happens, and
- * nothing is recorded until the agent reads.
+ * `process.stdin` inside a run: a stream whose chunks come through the gate, from the real stdin
+ * while recording and from the tape on replay. Records nothing until the agent reads.
  */
 export function patchInput(): Undo {
   return undoAll([patchStream(), patchIsatty()])
@@ -32,9 +31,8 @@ function patchStream(): Undo {
 }
 
 /**
- * `isatty` is a fact about a recorded process. In the
- * run of a function it is not: libraries ask once per process, in whichever run
- * happens to use them first.
+ * `isatty` is recorded for a process run. It is not for a function run: libraries call it once per
+ * process, in whichever run uses them first.
  */
 function patchIsatty(): Undo {
   const { isatty } = tty
@@ -56,17 +54,17 @@ export function imitateInput(facts: InputFacts): void {
 /** Properties of stdin that programs check. */
 export interface InputFacts {
   readonly isTTY?: boolean
-  /** Redirected from a file: the stream is never closed. */
+  /** True if redirected from a file, whose stream is never closed. */
   readonly isFile?: boolean
 }
 
-/** Native, and copied before they are patched. */
+/** Copied before they are patched. */
 const { fstatSync } = fs
 const { isatty } = tty
 
 /**
- * Looks at the descriptor, never at `process.stdin`: making that stream turns a
- * pipe non-blocking, and `readFileSync(0)` would then fail where it used to wait.
+ * Checks the descriptor, never `process.stdin`: creating that stream makes a pipe non-blocking, and
+ * `readFileSync(0)` would fail instead of waiting.
  */
 export function describeInput(): InputFacts {
   if (isatty(0)) return { isTTY: true }
@@ -88,7 +86,9 @@ export function hasInput(): boolean {
   }
 }
 
-/** `process.stdin` inside a run. Not a socket or terminal by class, but with their methods. */
+/**
+ * `process.stdin` inside a run. Not an instance of a socket or terminal, but with their methods.
+ */
 class TapeInput extends Readable {
   readonly fd = 0
   // Only a terminal has these.
@@ -113,12 +113,12 @@ class TapeInput extends Readable {
         setRawMode: (raw: boolean) => this.#setRawMode(raw),
       })
     }
-    // A paused stdin does not keep the process alive, and is asked again when it resumes.
+    // A paused stdin does not keep the process alive, and is read again when it resumes.
     this.on('pause', () => process.nextTick(() => this.#rest()))
   }
 
-  // The real stdin may be of another kind than the recorded one: a file has no `ref`,
-  // and only a terminal has a raw mode.
+  // The real stdin may differ from the recorded one: a file has no `ref`, and only a terminal has a
+  // raw mode.
   ref(): this {
     this.#live()?.ref?.()
     return this
@@ -153,7 +153,7 @@ class TapeInput extends Readable {
   #listen(operation: Operation): void {
     const native = this.#open()
     this.#native = native
-    // A run that goes live may have chosen the mode, or paused, while it was served.
+    // While it was served, the run may have chosen the mode, or paused.
     if (this.isRaw === true) native.setRawMode?.(true)
     native
       .on('data', (chunk: Buffer | string) =>
@@ -189,7 +189,7 @@ class TapeInput extends Readable {
     return (this as unknown as { _readableState: { reading: boolean } })._readableState
   }
 
-  /** The real stream even before anything was read from it; none on replay. */
+  /** The real stream, even before it was read from; undefined on replay. */
   #live(): NodeJS.ReadStream | undefined {
     return this.#session.local === 'tape' ? undefined : (this.#native ?? this.#open())
   }

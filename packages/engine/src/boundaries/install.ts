@@ -58,7 +58,7 @@ const SHIMS: readonly (() => Undo)[] = [
   patchNodeSqlite,
 ]
 
-/** Everything else is looked up at each use, so it is early enough to patch it for the first run. */
+/** Everything else is looked up at each use, so patching it at the first run is early enough. */
 const LOOKUPS: readonly (() => Undo)[] = [
   patchAbortSignals,
   watchCopiedFetch,
@@ -75,20 +75,20 @@ let undoLookups: Undo | undefined
 
 export interface InstallOptions {
   /**
-   * True (default) if `Date`, `Math` and `Intl` of this realm are the agent's. They are not
-   * where a test runner uses them and runs agents in realms of their own.
+   * True (default) if agent code uses `Date`, `Math` and `Intl` of this realm. False in a test
+   * runner that uses them itself and runs agents in other realms.
    */
   readonly ownRealm?: boolean
 }
 
-/** Replaces the functions that a program may copy; nothing if they are replaced already. */
+/** Replaces the functions that a program may copy; no-op if they are already replaced. */
 export function installShims({ ownRealm = true }: InstallOptions = {}): void {
   undoShims ??= apply(ownRealm ? [() => installInRealm(globalThis), ...SHIMS] : SHIMS)
 }
 
 /**
- * Puts Retake between the program and the outside. While no run is active every
- * patched function calls the native one. No-op if installed; `uninstall` restores everything.
+ * Patches everything between the program and the outside. While no run is active, every patched
+ * function calls the native one. No-op if installed; `uninstall` restores everything.
  */
 export function install(options?: InstallOptions): void {
   if (undoLookups !== undefined) return
@@ -101,9 +101,9 @@ function apply(patches: readonly (() => Undo)[]): Undo {
   return change(() => undoAll(patches.map((patch) => patch())))
 }
 
-/** Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refreshes them. */
+/** Refreshes named imports such as `import { randomUUID } from 'node:crypto'`, which are copies. */
 function change<T>(work: () => T): T {
-  // Node reads every export of its modules to refresh them, also in the middle of a run.
+  // To refresh them, Node reads every export of its modules, possibly in the middle of a run.
   return outsideRuns(() => {
     const done = work()
     syncBuiltinESMExports()
@@ -113,10 +113,10 @@ function change<T>(work: () => T): T {
 
 export const isInstalled = (): boolean => undoShims !== undefined
 
-/** Patches above those of the recorder, in the order in which they were made. */
+/** Patches on top of the recorder's, in the order in which they were made. */
 const above = new Set<Undo>()
 
-/** Makes patches above those of the recorder, which `uninstall` has to take back first. */
+/** Adds patches on top of the recorder's; `uninstall` removes them first. */
 export function installAbove(patch: () => Undo): Undo {
   const undoPatch = change(patch)
   const remove = (): void => {
@@ -127,8 +127,8 @@ export function installAbove(patch: () => Undo): Undo {
 }
 
 /**
- * Restores every global, module function and prototype that Retake has replaced. The next run
- * installs them again. Copies that the program has made meanwhile call the native functions.
+ * Restores every global, module function and prototype that Retake replaced. The next run installs
+ * them again. Copies that the program made meanwhile call the native functions.
  */
 export function uninstall(): void {
   if (isRunActive()) throw errors.UNINSTALL_DURING_RUN()

@@ -4,13 +4,13 @@ import { replace, type Undo } from './patch.js'
 import { isOfARun, outsideRuns } from '../scope.js'
 
 /**
- * Node 20 loads modules in its thread pool or in a hooks thread, so the moment
- * an `import()` settles is not in our hands. The gate therefore waits while one
- * is under way, in record and replay alike: to the agent an import then takes no
- * time. Node 22 and later load synchronously and need no such wait.
+ * Node 20 loads modules in its thread pool or in a hooks thread, so Retake cannot control when an
+ * `import()` settles. The gate therefore waits while one is in progress, in record and replay: for
+ * the agent, an import then takes no time. Node 22 and later load synchronously and need no such
+ * wait.
  *
- * Only loads count. Ports and file requests that belong to the program may stay open
- * for as long as it lives, and the gate must not wait for them.
+ * Only loads count. Ports and file requests of the program may stay open as long as it lives, and
+ * the gate must not wait for them.
  */
 const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 
@@ -30,7 +30,7 @@ export function moduleLoadInFlight(): boolean {
   )
 }
 
-/** Finds out which port belongs to the hooks thread, now and whenever hooks are registered. */
+/** Finds the port of the hooks thread, now and whenever hooks are registered. */
 export function watchModuleLoads(): Undo {
   if (!NEEDED || !isMainThread) return () => {}
   void findHooksPort()
@@ -41,7 +41,7 @@ export function watchModuleLoads(): Undo {
   })
 }
 
-/** The file boundary works with callbacks, so requests with promises that a run makes are the loader's. */
+/** The file boundary uses callbacks, so promise-based requests of a run belong to the loader. */
 const loadsFromDisk = (): boolean =>
   internals
     ._getActiveRequests()
@@ -55,7 +55,7 @@ const internals = process as unknown as {
 const activePorts = (): Set<object> =>
   new Set(internals._getActiveHandles().filter((handle) => handle instanceof MessagePort))
 
-/** How often a module is loaded to find the port, where other ports could be the one. */
+/** How often a module is loaded to find the port, if other ports could be the one. */
 const ATTEMPTS = 10
 
 /** The port that becomes active when a module is loaded. None does without a hooks thread. */

@@ -47,8 +47,8 @@ const SUBTLE = [
 const WASM = ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']
 
 /**
- * Work that gives the same result every time but finishes when the thread pool
- * likes. It runs again on replay; only its completion waits for its recorded turn.
+ * Work with a deterministic result whose completion time depends on the thread pool. It runs again
+ * on replay; only its completion waits for its recorded turn.
  */
 export function patchOrderedWork(): Undo {
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
@@ -67,7 +67,7 @@ export function patchOrderedWork(): Undo {
 
 type Outcome = { readonly values: unknown[] } | { readonly error: unknown }
 
-/** Node 22 compiles the parser of its own fetch beside whatever the agent does. */
+/** Node 22 compiles the parser of its fetch while the agent runs. */
 const calledByNode = (): boolean => calledFrom('node:internal/', 3)
 
 function orderPromise(
@@ -104,7 +104,8 @@ function orderCallback(target: object, method: string, name: string): Undo {
     const session = currentSession()
     const callback = args.at(-1)
     if (session === undefined || typeof callback !== 'function') return native.apply(this, args)
-    // The call is made first: wrong arguments then throw synchronously, as they do natively, and nothing is recorded.
+    // Makes the call first: wrong arguments then throw synchronously, as in Node, and nothing is
+    // recorded.
     let finish: (outcome: Outcome) => void = () => {}
     let early: Outcome | undefined
     outsideRuns(() =>

@@ -5,15 +5,12 @@ import { replace, replaceGetter, undoAll, type Undo } from './patch.js'
 
 type StreamName = 'stdout' | 'stderr'
 
-/**
- * stdout and stderr: passed on as they are, and on replay compared with what was
- * written then.
- */
+/** stdout and stderr: passed through, and on replay compared with the recorded output. */
 export function patchOutput(): Undo {
   return undoAll([patchStream('stdout'), patchStream('stderr'), patchWriteSync()])
 }
 
-/** Opens both streams, which Node does at the first use: not in the middle of a run. */
+/** Opens both streams now. Node would open them at first use, possibly in the middle of a run. */
 export function openOutput(): void {
   void [process.stdout, process.stderr]
 }
@@ -50,7 +47,7 @@ function patchWrite(name: StreamName, stream: NodeJS.WriteStream): Undo {
   })
 }
 
-/** `fs.writeSync(1, …)` reaches the same terminal; the file boundary leaves it to this one. */
+/** `fs.writeSync(1, …)` reaches the same terminal; the file boundary leaves it to this boundary. */
 function patchWriteSync(): Undo {
   const native = fs.writeSync as (...args: unknown[]) => number
   return replace(fs, 'writeSync', (fd: number, data: unknown, ...rest: unknown[]) => {

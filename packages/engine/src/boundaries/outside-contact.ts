@@ -1,9 +1,9 @@
 import { errors } from '../errors.js'
 
 /**
- * The last check before the outside. Every native connection, look-up and process of this
- * process passes it, whichever library makes the call. A replayed process counts the attempts
- * and lets none through.
+ * The last check before the outside. Every native connection, lookup and process of this Node
+ * passes here, whichever library started it. A replayed process counts attempts and blocks all of
+ * them.
  */
 const attempts: Record<string, number> = {}
 let isForbidden = false
@@ -16,7 +16,7 @@ export function beforeContact(kind: Contact): void {
   if (isForbidden) throw errors.BOUNDARY_NOT_REPLAYABLE(`A native ${kind}`)
 }
 
-/** From now on nothing in this process may reach the outside. */
+/** From now on, nothing in this process may reach the outside. */
 export function forbidContact(): void {
   isForbidden = true
 }

@@ -1,11 +1,11 @@
 import { outsideRuns } from '../scope.js'
 
-/** Takes one patch back. */
+/** Reverts one patch. */
 export type Undo = () => void
 
 /**
- * Replaces one property and says how to put it back. Keeps the property's flags
- * and the function's name and length, so that it looks like the original.
+ * Replaces one property and returns the undo. Keeps the property's flags and the function's name
+ * and length, so that it looks like the original.
  */
 export function replace(target: object, key: PropertyKey, value: unknown): Undo {
   const original = Object.getOwnPropertyDescriptor(target, key)
@@ -21,8 +21,8 @@ export function replace(target: object, key: PropertyKey, value: unknown): Undo 
 }
 
 /**
- * Calls `look` with the arguments of every call before the native function; it may change them
- * in place, and its errors are those of the call. No-op if the method does not exist.
+ * Calls `look` with the arguments before each call of the native function. `look` may change them
+ * in place, and its errors become those of the call. No-op if the method does not exist.
  */
 export function lookFirst(target: object, method: string, look: (args: unknown[]) => void): Undo {
   const native = (target as Record<string, unknown>)[method]
@@ -34,7 +34,7 @@ export function lookFirst(target: object, method: string, look: (args: unknown[]
   return replace(target, method, dressLike(looking, native))
 }
 
-/** Replaces a class wherever it is found, also where its instances name their maker. */
+/** Replaces a class in all `targets`, and as the `constructor` of its instances. */
 export function replaceClass(targets: readonly object[], name: string, Patched: Function): Undo {
   return undoAll([
     replace(Patched.prototype as object, 'constructor', Patched),
@@ -43,8 +43,8 @@ export function replaceClass(targets: readonly object[], name: string, Patched: 
 }
 
 /**
- * Replaces a global class that Node loads at its first use, and has it loaded outside of runs.
- * Without a handler the class stays the native one.
+ * Replaces a global class that Node loads at first use, and loads it outside of runs. Without a
+ * handler the native class stays.
  */
 export function replaceLazyClass(name: string, handler?: ProxyHandler<Function>): Undo {
   const original = Object.getOwnPropertyDescriptor(globalThis, name)
@@ -81,7 +81,7 @@ export function replaceLazyClass(name: string, handler?: ProxyHandler<Function>)
   }
 }
 
-/** Sets properties that do not show in loops, like methods of a class. */
+/** Defines non-enumerable properties, like methods of a class. */
 export function define<T extends object>(target: T, members: object, enumerable = false): T {
   for (const key of Reflect.ownKeys(members)) {
     const value = (members as Record<PropertyKey, unknown>)[key]
@@ -90,7 +90,7 @@ export function define<T extends object>(target: T, members: object, enumerable 
   return target
 }
 
-/** The object that has a method itself: `object`, or one it inherits from. */
+/** The object that has the method as an own property: `object`, or one it inherits from. */
 export function ownerOf(object: object, method: string): object | undefined {
   let owner: object | null = object
   while (owner !== null && !Object.hasOwn(owner, method))

@@ -7,15 +7,15 @@ export type TimerCallback = (...args: unknown[]) => void
 
 const MAX_MS = 0x7fff_ffff
 
-/** A delay as Node takes it: what is none, or too long, is the shortest. */
+/** A delay as Node interprets it: an invalid or too long one becomes 1 ms. */
 export function wholeMs(ms: unknown): number {
   const number = Number(ms)
   return number >= 1 && number <= MAX_MS ? Math.trunc(number) : 1
 }
 
 /**
- * The result of `setTimeout` inside a run; has every method of Node's own. Made
- * when the run is over, by a connection it left behind, it is a native timer.
+ * Result of `setTimeout` inside a run, with every method of Node's timer. After the end of the run,
+ * for a connection that is left over, it is a native timer.
  */
 export class TapeTimer {
   static readonly #byId = new WeakMap<Session, Map<number, TapeTimer>>()
@@ -25,7 +25,7 @@ export class TapeTimer {
   #referenced = true
   #stopped = false
   #wasRefreshed = false
-  /** Starts of the native wait; a `refresh()` makes an older one void. */
+  /** Counts starts of the native wait; `refresh()` invalidates the previous one. */
   #armings = 0
 
   constructor(
@@ -46,7 +46,7 @@ export class TapeTimer {
         event: { type: 'timer', kind, ms },
         start: (operation) => {
           this.#onTime = () => operation.complete({ type: 'deliver', part: 'fire' })
-          // When it was refreshed last is not on the tape: it waits in full then.
+          // The time of the last refresh is not on the tape, so it waits for the full time.
           this.#arm(this.#wasRefreshed ? 0 : operation.underWayMs)
         },
         deliver: fire,
@@ -55,7 +55,7 @@ export class TapeTimer {
     }
   }
 
-  /** The timer of this handle; a number means one of the current run. */
+  /** The timer of a handle; a number refers to a timer of the current run. */
   static find(handle: unknown): TapeTimer | undefined {
     if (handle instanceof TapeTimer) return handle
     if (typeof handle !== 'number' && typeof handle !== 'string') return undefined
@@ -63,7 +63,7 @@ export class TapeTimer {
     return session && TapeTimer.#byId.get(session)?.get(Number(handle))
   }
 
-  /** `waitedMs`: how much of the wait of a timeout is over already. */
+  /** `waitedMs`: the part of the delay that is already over. */
   #arm(waitedMs = 0): void {
     const arming = ++this.#armings
     const onTime = (): void => {
@@ -108,7 +108,7 @@ export class TapeTimer {
     return this
   }
 
-  /** Starts the wait again from now; a fired timeout comes back to life. */
+  /** Restarts the delay; a fired timeout becomes active again. */
   refresh(): this {
     if (this.#stopped || this.kind === 'immediate') return this
     this.#wasRefreshed = true

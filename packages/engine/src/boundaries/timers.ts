@@ -9,8 +9,8 @@ import { TapeTimer, type TimerCallback, type TimerKind, wholeMs } from './tape-t
 import timersPromises from 'node:timers/promises'
 
 /**
- * Timers of every kind. While recording they wait natively and fire through the
- * gate; on replay they fire from the tape, without waiting.
+ * All timers. While recording they wait natively and fire through the gate; on replay they fire
+ * from the tape, without waiting.
  */
 export function patchTimers(): Undo {
   const setTimeout = settingFunction('timeout')
@@ -45,13 +45,13 @@ function settingFunction(kind: TimerKind) {
   const set = (callback: TimerCallback, ...rest: unknown[]): unknown => {
     if (currentSession() === undefined || typeof callback !== 'function')
       return native(callback, ...rest)
-    // Node's own fetch keeps one shared timeout for all connections: it belongs to no run.
+    // Node's fetch has one shared timeout for all connections, which belongs to no run.
     if (kind === 'timeout' && calledFrom('node:internal/deps/undici', 3))
       return native(callback, ...rest)
     if (kind === 'immediate') return new TapeTimer('immediate', 0, callback, rest)
     const ms = wholeMs(rest[0])
     const make = (): TapeTimer => new TapeTimer(kind, ms, callback, rest.slice(1))
-    // A package that does not wait only defers what the agent called it for.
+    // A package that uses a zero delay only defers the agent's call.
     return kind === 'timeout' && ms === 1 ? callerFromHere(set, make) : make()
   }
   Object.defineProperty(set, 'name', { value: native.name })
@@ -66,7 +66,7 @@ function clearingFunction(native: (handle: any) => void) {
   }
 }
 
-/** `AbortSignal.timeout` uses a timer inside Node that no patch can see. */
+/** `AbortSignal.timeout` uses an internal timer that no patch can see. */
 function patchAbortTimeout(): Undo {
   const nativeTimeout = AbortSignal.timeout.bind(AbortSignal)
   return replace(AbortSignal, 'timeout', (ms: number) => {
@@ -123,7 +123,7 @@ function waitImmediate<T>(value?: T, options?: WaitOptions): Promise<T | undefin
   return currentSession() ? wait('immediate', 0, value, options) : native.immediate(value, options)
 }
 
-/** The asynchronous iterator: ticks that nobody has read yet are counted, not lost. */
+/** The asynchronous iterator: unread ticks are counted, not lost. */
 async function* everyInterval<T>(ms: number, value: T, options?: WaitOptions): AsyncGenerator<T> {
   const signal = options?.signal
   if (signal?.aborted === true) throw abortError(signal)
@@ -151,7 +151,7 @@ async function* everyInterval<T>(ms: number, value: T, options?: WaitOptions): A
   }
 }
 
-/** `node:timers/promises`: Node's own would make timers that no patch can see. */
+/** `node:timers/promises`: Node's own functions use timers that no patch can see. */
 function patchTimersPromises(): Undo {
   const scheduler = Object.getPrototypeOf(timersPromises.scheduler) as object
   return undoAll([

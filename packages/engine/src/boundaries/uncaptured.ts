@@ -14,7 +14,7 @@ const VALUE_DIFFERS = 'its value differs on replay'
 const TIMING_DIFFERS = 'its timing may differ on replay'
 export const REPLAY_STOPS = 'replay stops there'
 
-/** How a listening server is named in notes and errors. */
+/** Name of a listening server in notes and errors. */
 export const SERVER_LISTEN = 'net.Server.listen'
 
 interface BoundaryNote {
@@ -24,7 +24,7 @@ interface BoundaryNote {
   readonly consequence?: string
 }
 
-/** Notes on the tape that something is not captured, and where the agent uses it. */
+/** Notes on the tape that something is not captured, with its call site. */
 export function noteBoundary(session: Session, note: BoundaryNote): void {
   session.note({ kind: 'boundary', ...note, ...siteField() })
 }
@@ -33,8 +33,8 @@ const RANDOM = 'its result is random; generate keys before the run or inside too
 const OWN_REALM = 'a new context has its own Date and Math.random, which are not captured'
 
 /**
- * Boundaries that Retake knows but does not capture. Each use is noted on the tape
- * with its call site; those that would reach the outside are refused on replay.
+ * Boundaries that Retake knows but does not capture. Each use is noted on the tape with its call
+ * site; a replay refuses those that would reach the outside.
  */
 export function patchUncaptured(): Undo {
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
@@ -72,14 +72,14 @@ export function patchUncaptured(): Undo {
   ])
 }
 
-/** Libraries and Node use these for caches that nobody can observe: only other uses are reported. */
+/** Libraries and Node use these for internal caches: only other uses are reported. */
 const COMMON_IN_LIBRARIES = new Set([
   'FinalizationRegistry',
   'vm.createContext',
   'vm.runInNewContext',
 ])
 
-/** Harmless on replay, but perhaps different: it is noted and goes through. */
+/** Harmless on replay, but possibly different: noted and allowed. */
 function noteUse(note: BoundaryNote): void {
   const session = currentSession()
   if (session === undefined) return
@@ -87,14 +87,14 @@ function noteUse(note: BoundaryNote): void {
   if (!isCache) noteBoundary(session, note)
 }
 
-/** `name` ends in that of the method. */
+/** `name` ends with the name of the method. */
 const methodOf = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
 
 function report(target: object, name: string, text: string, consequence: string): Undo {
   return lookFirst(target, methodOf(name), () => noteUse({ name, text, consequence }))
 }
 
-/** Would reach the outside: noted while recording, refused where a tape answers. */
+/** Would reach the outside: noted while recording, refused while a tape answers. */
 function refuse(
   target: object,
   name: string,

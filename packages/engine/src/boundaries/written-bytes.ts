@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto'
 import type { Session } from '../sessions/session.js'
 
-/** More than this that no answer was compared with is let go, uncompared. */
+/** Above this limit, bytes that no answer was compared with are dropped. */
 const BUFFERED_MAX_BYTES = 64 << 20
 
 /**
- * How much the agent has written to something, and what. Writes to connections and
- * threads are not events: their exact moments are Node's own business. Each delivery carries
- * this stamp instead, and replay holds it back until as much was written.
+ * Counts and digests what the agent has written to something. Writes to connections and threads are
+ * not events, because Node decides their exact moments. Each delivery has the count at that time
+ * instead, and a replay delays it until as much was written.
  *
- * The agent may have written more by the time an answer from a tape is ready, so
- * what it wrote is kept until it was compared. Not promised: what is written after
- * all answers that are on the tape is not known to be the same.
+ * The agent may have written more by the time a recorded answer is ready, so its writes are
+ * buffered until they are compared. Not promised: writes after the last recorded answer are not
+ * compared.
  */
 export class WrittenBytes {
   readonly #digest = createHash('sha256')
   #count = 0
-  /** Digest of everything before `#kept`. */
+  /** Digest of everything before `#buffered`. */
   readonly #compared = createHash('sha256')
   #comparedCount = 0
-  /** Undefined once something is missing in it: it went to the outside, or is too much. */
+  /** Undefined once part of it is missing: it was sent outside, or exceeded the limit. */
   #buffered: Uint8Array[] | undefined = []
 
   constructor(readonly session: Session) {}
@@ -31,7 +31,7 @@ export class WrittenBytes {
     const isCompared = this.session.remote === 'tape'
     if (!isCompared || this.#count - this.#comparedCount > BUFFERED_MAX_BYTES)
       this.#buffered = undefined
-    // A copy: the agent may use its buffer again.
+    // A copy, because the agent may reuse its buffer.
     this.#buffered?.push(Uint8Array.from(masked))
   }
 
@@ -46,7 +46,7 @@ export class WrittenBytes {
     }
   }
 
-  /** Digest of the first bytes up to a length; undefined if they are no longer known. */
+  /** Digest of the first `count` bytes; undefined if they are no longer buffered. */
   digestAt(count: number): string | undefined {
     if (count === this.#count) return this.stamp().digest
     if (count === 0) return ''

@@ -2,7 +2,7 @@ import zlib from 'node:zlib'
 import { currentSession } from '../scope.js'
 import { ownerOf, replace, replaceLazyClass, undoAll, type Undo } from './patch.js'
 
-/** The object behind a zlib stream; not public, but the same in Node 20 to 26. */
+/** The native object of a zlib stream; not public, but the same in Node 20 to 26. */
 interface ZlibHandle {
   init(...args: unknown[]): unknown
   write(...args: unknown[]): unknown
@@ -19,9 +19,9 @@ const STREAMS = [
 ]
 
 /**
- * Streams from zlib do one piece of work after another in the thread pool. Inside
- * a run they do it on the spot instead, in record and replay alike, and call
- * back in the next tick: the order is then fixed without being recorded.
+ * zlib streams do their work piece by piece in the thread pool. Inside a run they work
+ * synchronously instead and call back in the next tick, in record and replay. This makes the order
+ * deterministic without recording it.
  */
 export function patchZlibStreams(): Undo {
   const undos: Undo[] = []
@@ -93,7 +93,10 @@ const WEB_FORMATS: Record<string, readonly [compress: string, decompress: string
   brotli: ['createBrotliCompress', 'createBrotliDecompress'],
 }
 
-/** `CompressionStream` and its counterpart, rebuilt on the zlib streams above: newer Nodes do theirs where no patch reaches. */
+/**
+ * `CompressionStream` and `DecompressionStream`, rebuilt on the zlib streams above: newer versions
+ * of Node implement them out of reach of patches.
+ */
 export function patchCompressionStreams(): Undo {
   return undoAll(
     ['CompressionStream', 'DecompressionStream'].map((name, index) =>

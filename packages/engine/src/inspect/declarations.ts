@@ -1,9 +1,9 @@
-/** A word, number, text or sign of JavaScript source, between two offsets. */
+/** A token of JavaScript source, between two offsets. */
 interface Token {
   readonly text: string
   readonly start: number
   readonly end: number
-  /** A line break lies between it and the token before it. */
+  /** True if a line break is between it and the previous token. */
   readonly isOnNewLine: boolean
 }
 
@@ -37,9 +37,8 @@ const continuesOperand = ({ text }: Token): boolean =>
   /^(?:\/=?|!==?)$/.test(text)
 
 /**
- * Splits JavaScript into tokens from an offset on. A template is one token with all that
- * is inside it. Not a parser: a slash after `)` or `}` is ambiguous and is
- * always taken as a division.
+ * Splits JavaScript into tokens from an offset on. A template is one token with everything inside
+ * it. Not a parser: a slash after `)` or `}` is ambiguous and always treated as a division.
  */
 function* tokensOf(source: string, from = 0): Generator<Token, undefined> {
   let at = from
@@ -96,7 +95,7 @@ function endOfSubstitution(source: string, from: number): number {
 /** A `const`, `let` or `class` of a scope. */
 export interface Declaration {
   readonly name: string
-  /** Code at an offset before this one runs before the variable has its value. */
+  /** Code before this offset runs before the variable has its value. */
   readonly readyAt: number
 }
 
@@ -106,9 +105,9 @@ const OPENING = new Set(['(', '[', '{'])
 const CLOSING = new Set([')', ']', '}'])
 
 /**
- * The variables that a scope declares itself, not in blocks or functions inside it.
- * `from` is where V8 says that the scope starts: at the brace of a block, at the
- * parameters of a function, or inside the head of a loop.
+ * The variables that a scope declares itself, not in blocks or functions inside it. `from` is where
+ * the scope starts for V8: at the brace of a block, at the parameters of a function, or inside the
+ * head of a loop.
  */
 export function declarationsIn(source: string, kind: ScopeKind, from: number): Declaration[] {
   const tokens = new TokenReader(source, from)
@@ -219,7 +218,7 @@ function endsDeclarator({ next, before }: TokenReader): boolean {
   return endsOperand(before) && !continuesOperand(next)
 }
 
-/** A variable of `for (const x of …)` has its value when the head is over. */
+/** A variable of `for (const x of …)` has its value at the end of the head. */
 function loopHead(tokens: TokenReader): Declaration[] {
   const { text } = tokens.take() ?? {}
   if (text !== 'const' && text !== 'let') return []

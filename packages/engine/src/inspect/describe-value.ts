@@ -1,14 +1,14 @@
 import { types } from 'node:util'
 import { clipText, DESCRIBED_WORDS } from '@retake/tape/format'
 
-/** A described value on one line, as a person would write it; not longer than `most` characters. */
+/** A described value on one line, at most `most` characters long. */
 export function printDescribed(json: unknown, most = 200): string {
   return clipText(print(json, most), most)
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/
 
-/** `room` is what is left of the line; printing more would be useless. */
+/** `room`: remaining characters; printing more would be useless. */
 function print(json: unknown, room: number): string {
   if (typeof json === 'string') return quoted(json)
   if (typeof json !== 'object' || json === null) return String(json)
@@ -71,26 +71,25 @@ const quoted = (text: string): string =>
         .replaceAll("'", String.raw`\'`)}'`
 
 export interface DescribeLimits {
-  /** How many objects deep. */
+  /** Maximum depth of objects. */
   readonly depth: number
-  /** Entries of one object, array, map or set. */
+  /** Maximum number of entries of one object, array, map or set. */
   readonly items: number
-  /** Characters of one string. */
+  /** Maximum length of one string. */
   readonly characters: number
-  /** Values in all. */
+  /** Maximum total number of values. */
   readonly values: number
 }
 
 /**
- * A value as JSON. Whatever JSON cannot say is an object with `$type`: undefined,
- * functions, dates, maps, errors, instances of classes, and the places where a
- * limit cut it off.
+ * A value as JSON. Whatever JSON cannot express is an object with `$type`: undefined, functions,
+ * dates, maps, errors, instances of classes, and values cut by a limit.
  */
 export interface Described {
   /** `string`, `undefined`, `array`, `Map`, or the name of a class; `object` for plain ones. */
   readonly type: string
   readonly json: unknown
-  /** Something was left out because of a limit. */
+  /** True if a limit left something out. */
   readonly cut: boolean
 }
 
@@ -113,10 +112,7 @@ const mapForEach = method(Map.prototype, 'forEach')
 const setForEach = method(Set.prototype, 'forEach')
 const bytesToHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/**
- * Describes a value without running any code of the agent: getters are not called,
- * proxies not entered, `toJSON` is ignored.
- */
+/** Describes a value without running agent code: does not call getters, enter proxies or use `toJSON`. */
 export function describeValue(value: unknown, limits: DescribeLimits): Described {
   const describer = new Describer(limits)
   const json = describer.tree(value, limits.depth)

@@ -18,8 +18,9 @@ interface Incoming {
 }
 
 /**
- * The controller's end of the pipe: a client of the DevTools protocol, one JSON message a
- * line. The program may hold secrets in memory; what it answers is shown and stored, so they are masked here.
+ * The controller's end of the pipe: a client of the DevTools protocol with one JSON message per
+ * line. The program may have secrets in memory; its answers are shown and stored, so they are
+ * masked here.
  */
 export class InspectorLink {
   /** Resolves when the process is gone or has closed the pipe. */
@@ -62,12 +63,12 @@ export class InspectorLink {
     return answer
   }
 
-  /** Says something that may be the last thing the process hears. */
+  /** Sends a message that may be the last one the process receives. */
   notify(method: string): void {
     this.post(method).catch(() => {})
   }
 
-  /** One listener a method. */
+  /** One listener per method. */
   on(method: string, listener: Listener): void {
     this.#listeners.set(method, listener)
   }
@@ -88,7 +89,7 @@ export class InspectorLink {
   }
 }
 
-/** The inspector said no to a message. */
+/** The inspector refused a message. */
 export class InspectorRefused extends Error {
   override readonly name = 'InspectorRefused'
   constructor(

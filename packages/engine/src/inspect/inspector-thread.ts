@@ -1,8 +1,7 @@
 /**
- * Runs in a thread of its own inside a replayed process and passes messages of the
- * DevTools protocol between the main thread's inspector and a pipe. Its event loop
- * lives on while the main thread is held. When the pipe closes, nobody is left who
- * could let the process go on, so the process ends.
+ * Runs in its own thread inside a replayed process, and passes messages of the DevTools protocol
+ * between the main thread's inspector and a pipe. Its event loop continues while the main thread is
+ * paused. If the pipe closes, nothing could ever resume the process, so the process ends.
  */
 import { Session } from 'node:inspector'
 import { Socket } from 'node:net'

@@ -9,14 +9,13 @@ import {
   UNAVAILABLE,
 } from './describe-value.js'
 
-/** Work that a library does with an answer before it hands it on is found within this many events. */
+/** Work that a library does with an answer before passing it on is found within this many events. */
 const EVENTS_MAX = 2000
 
 /**
- * Deliveries that follow from delivery `seq`: answers to what was started in its
- * turn, in the turns of those, and so on; `seq` itself is the first. An answer that
- * a library unpacks or retries reaches the agent in one of these turns, while the
- * turns between them belong to other tasks.
+ * Deliveries that follow from delivery `seq`: answers to operations that were started in its turn,
+ * in the turns of those, and so on; `seq` itself is the first. If a library unpacks or retries an
+ * answer, it reaches the agent in one of these turns; the turns between them belong to other tasks.
  */
 function relatedTurns(tape: Tape, seq: number): number[] {
   const turns = [seq]
@@ -31,18 +30,18 @@ function relatedTurns(tape: Tape, seq: number): number[] {
   return turns
 }
 
-/** The session as `InspectorTools` use it. */
+/** The session as `InspectorTools` uses it. */
 export interface InspectedSession extends Session {
   readonly tape: Tape
   readonly position: number
 }
 
-/** Lets a debugger that is still attached go: a process that has ended would wait for it. */
+/** Detaches a debugger: a process that has ended would wait for it. */
 export function closeInspector(): void {
   if (inspector.url() !== undefined) inspector.close()
 }
 
-/** A frame that waits for another, as V8 prints it behind `at async`. */
+/** A frame that awaits another one, as V8 prints it after `at async`. */
 export interface RawAsyncFrame {
   readonly name: string
   readonly url: string
@@ -55,8 +54,8 @@ const captureStackTrace = Error.captureStackTrace.bind(Error)
 const { getOwnPropertyDescriptor, keys } = Object
 
 /**
- * Functions that the controller calls in the held thread, through the inspector.
- * None of them runs code of the agent.
+ * Functions that the controller calls in the paused thread, through the inspector. None of them
+ * runs agent code.
  */
 export class InspectorTools {
   constructor(readonly session: InspectedSession) {}
@@ -70,7 +69,7 @@ export class InspectorTools {
     return relatedTurns(this.session.tape, seq)
   }
 
-  /** While set aside, the run does not answer: what is evaluated must not take from the tape. */
+  /** While set, the run does not answer: an evaluated expression must not consume the tape. */
   setAside(isAside: boolean): void {
     adoptProcess(isAside ? undefined : this.session)
   }
@@ -86,7 +85,7 @@ export class InspectorTools {
       .map((name) => [name, describeVariable(scope, name, limits)])
   }
 
-  /** Functions that wait for the running one. Needs no bookkeeping while the agent runs. */
+  /** Functions that await the running one. Needs no bookkeeping while the agent runs. */
   asyncFrames(): RawAsyncFrame[] {
     const { stackTraceLimit } = Error
     const prepare = getOwnPropertyDescriptor(Error, 'prepareStackTrace')
@@ -111,7 +110,7 @@ export class InspectorTools {
     }
   }
 
-  /** Opens the standard inspector for a debugger and answers with its address. */
+  /** Opens the standard inspector for a debugger and returns its address. */
   openInspector(port: number): string | undefined {
     return outsideRuns(() => {
       inspector.open(port, '127.0.0.1')
@@ -125,7 +124,7 @@ function describeVariable(scope: object, name: string, limits: DescribeLimits): 
     const found = getOwnPropertyDescriptor(scope, name)
     return found && 'value' in found ? describeValue(found.value, limits) : UNAVAILABLE
   } catch {
-    // Declared, but not reached yet. (Node 20 says that it is undefined.)
+    // Declared, but not reached yet. (Node 20 reports it as undefined.)
     return UNAVAILABLE
   }
 }

@@ -36,19 +36,19 @@ export interface LineHit {
 export interface WatchedLine {
   readonly end: Ended
   readonly hits: number
-  /** The file was loaded. */
+  /** True if the file was loaded. */
   readonly wasLoaded: boolean
-  /** When no code begins on the line: the next line on which some does. */
+  /** If no code begins on the line: the next line with code. */
   readonly nextLineWithCode?: number
-  /** Watch again, in a new process, with these: the line was found when it was too late. */
+  /** Set if the line was found too late: watch again in a new process, with these. */
   readonly known?: readonly KnownLocation[]
 }
 
 /**
- * Evaluates an expression each time a line runs. Modules are stopped before they
- * run, to find the line through their source maps. What `require` loads cannot be
- * stopped so; there a breakpoint is set in advance, by the lines of the file itself,
- * or by what an earlier watch has found out.
+ * Evaluates an expression each time a line runs. ES modules are stopped before they run, to find
+ * the line through their source maps. CommonJS modules cannot be stopped like this; there, a
+ * breakpoint is set in advance, by the lines of the file itself, or by the result of an earlier
+ * watch.
  */
 export class LineWatch {
   readonly #stoppedAt = new Set<string>()
@@ -140,11 +140,11 @@ export class LineWatch {
     this.#nextLine = lines.filter((line) => line > this.options.line).toSorted((a, b) => a - b)[0]
   }
 
-  /** `at`: the line in the file that is watched, which may be the one that a map starts from. */
+  /** `at`: the watched line in the file, which may be the start of a mapping. */
   async #hit(location: SourceLocation, at: number): Promise<void> {
     const { line, expression, onHit, ...options } = this.options
     if (at !== line) {
-      // Set in advance on a line without code, the breakpoint slid to the next one.
+      // Set in advance on a line without code, the breakpoint moved to the next one.
       this.#nextLine = at
       return
     }
@@ -154,7 +154,7 @@ export class LineWatch {
     onHit({ hit: this.#hits, position, location, evaluation })
   }
 
-  /** Scripts with the line that were not stopped before they ran, and that a map turns into the file. */
+  /** Scripts with the line that were not stopped before they ran, and that a map assigns to the file. */
   #learnt(loaded: readonly ScriptParsed[]): Pick<WatchedLine, 'known'> {
     const { file, line, known } = this.options
     if (known !== undefined) return {}

@@ -20,7 +20,7 @@ export interface Ended extends ProbeEnd {
   readonly kind: 'ended'
 }
 
-/** Why the thread does not run. */
+/** Why the thread is not running. */
 export type Halt = HaltedAtEvent | Ended | { readonly kind: 'paused'; readonly paused: Paused }
 
 /** The process could not be started, or Retake itself failed in it. */
@@ -35,28 +35,28 @@ export type Evaluation =
   | { readonly ok: false; readonly message: string }
 
 export interface EvaluateOptions {
-  /** Which frame of the stop; the innermost one of user code unless said. */
+  /** The frame to use; by default the innermost one of user code. */
   readonly frame?: number
-  /** Lets the expression change things. Without it such an expression fails before it does. */
+  /** Allows side effects. Otherwise an expression with side effects fails before it has any. */
   readonly allowSideEffects?: boolean
   readonly limits?: DescribeLimits
 }
 
-/** An expression that does not come to an end is given up. */
+/** Time limit of an expression. */
 const EVALUATE_MS = 5000
 /** Group of objects that the inspector retains until they are described. */
 const EVALUATED = 'evaluated'
 
 /**
- * The main thread of a looked-into process, seen from the controller: what it is
- * told, and where it halts. `Probe` gives this a meaning.
+ * The main thread of an inspected process, seen from the controller: what it is sent, and where it
+ * halts. `Probe` builds on this.
  */
 export class ProbeThread {
   readonly link: InspectorLink
   readonly scripts: Scripts
   readonly breakpoints: UserBreakpoints
   readonly reader: FrameReader
-  /** Set while a debugger holds the thread, at a line or inside a hold. */
+  /** Set while a debugger pauses the thread, at a line or at an event. */
   paused: Paused | undefined
   readonly #unset: UnsetVariables
   readonly #halts: (Halt | Failed)[] = []
@@ -79,7 +79,7 @@ export class ProbeThread {
     )
   }
 
-  /** Waits until the thread does not run any more. */
+  /** Waits until the thread halts. */
   async next(): Promise<Halt> {
     while (this.#halts.length === 0) await new Promise<void>((resolve) => (this.#onHalt = resolve))
     const halt = this.#halts.shift() as Halt | Failed
@@ -88,12 +88,12 @@ export class ProbeThread {
     return halt
   }
 
-  /** Where to hold next; see `SLOT`. */
+  /** Where to halt next; see `SLOT`. */
   want(wanted: { readonly wanted?: number; readonly wantedDelivery?: number }): Promise<unknown> {
     return this.link.post('Retake.want', wanted)
   }
 
-  /** From held to paused, with a debugger that listens. */
+  /** Attaches a debugger to a halted thread, which is then paused. */
   async attach(): Promise<Paused> {
     if (this.paused) return this.paused
     await this.link.post('Retake.attend')
@@ -107,7 +107,7 @@ export class ProbeThread {
     return halt.paused
   }
 
-  /** Goes on from a pause; breakpoints stay. */
+  /** Continues from a pause; breakpoints stay. */
   resume(how: 'resume' | 'stepOver' | 'stepInto' | 'stepOut' = 'resume'): void {
     this.paused = undefined
     this.link.notify(`Debugger.${how}`)
@@ -134,7 +134,7 @@ export class ProbeThread {
     }
   }
 
-  /** While paused. `frame` is a place in the stack; without one only globals are seen. */
+  /** Only while paused. `frame` is an index in the stack; without one only globals are visible. */
   async evaluate(
     expression: string,
     frame: number | undefined,
@@ -143,7 +143,7 @@ export class ProbeThread {
     const callFrame = frame === undefined ? undefined : this.paused?.callFrames[frame]
     const callFrameId = callFrame?.callFrameId
     const code = callFrame === undefined ? expression : await this.#guarded(expression, callFrame)
-    // Reads of clock, chance or network by the expression must not consume the tape.
+    // Reads of clock, random values or network by the expression must not consume the tape.
     await this.callTool('setAside', { value: true })
     const answer = await this.link
       .post<EvaluateResult>(
@@ -171,7 +171,7 @@ export class ProbeThread {
     return { ok: true, value: valueOf(described) }
   }
 
-  /** Makes the expression fail where it uses a variable that has no value yet, as it would in the program. */
+  /** Makes the expression fail if it uses a variable without a value yet, as it would in the program. */
   async #guarded(expression: string, frame: CallFrame): Promise<string> {
     const unset = (await this.#unset.of(frame)).flatMap((names) => [...names])
     const words = new Set(expression.match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu))
@@ -179,7 +179,7 @@ export class ProbeThread {
     return used.length === 0 ? expression : `{ ${expression}\n; let ${used.join(', ')} }`
   }
 
-  /** Place of the innermost frame of user code in the stack. */
+  /** Index of the innermost frame of user code in the stack. */
   userFrame({ callFrames }: Paused): number | undefined {
     const found = callFrames.findIndex(({ location }) => this.scripts.isUsers(location))
     return found === -1 ? undefined : found
@@ -253,10 +253,10 @@ const argumentOf = ({ objectId, unserializableValue, value }: RemoteObject): Too
       ? { unserializableValue }
       : { value }
 
-/** A mistake of the caller's or of Retake's own. */
+/** A mistake of the caller or of Retake itself. */
 export const misused = (how: string): Error => new Error(`The probe ${how}.`)
 
-/** How a looked-into process ended. */
+/** How an inspected process ended. */
 export interface ProbeEnd {
   readonly exitCode: number
   readonly signal?: NodeJS.Signals
@@ -265,14 +265,14 @@ export interface ProbeEnd {
 }
 
 /**
- * A replay process started with `ReplayTask.inspect`, as a `Probe` needs it. The
- * command line starts it, because it knows how an agent is started.
+ * A replay process started with `ReplayTask.inspect`, for a `Probe`. The command line starts it,
+ * because it knows how to start an agent.
  */
 export interface ProbeProcess {
   /** The controller's end of the pipe whose other end is `InspectTask.fd`. */
   readonly pipe: Duplex
   readonly ended: Promise<ProbeEnd>
-  /** Undefined when it could not be started. */
+  /** Undefined if it could not be started. */
   readonly pid?: number | undefined
   /** Prefixes of script URLs that are not user code, besides the engine, Node and node_modules. */
   readonly libraries?: readonly string[]

@@ -7,10 +7,10 @@ import { NEVER } from './shared-slots.js'
 import type { Stop } from './stop.js'
 
 /**
- * A replay that can be inspected: one process, which only runs forward. It is halted (at an
- * event, or at a line) or has ended whenever a method has returned; one call at a time. A
- * halted process uses memory but no processor time. The process ends when it is closed, and
- * when its controller dies.
+ * A replay that can be inspected: one process, which only runs forward. Whenever a method has
+ * returned, it is halted (at an event, or at a line) or has ended; make one call at a time. A
+ * halted process uses memory but no processor time. The process ends when it is closed, or when its
+ * controller dies.
  *
  * Not promised: variables of waiting tasks; only their locations are known.
  */
@@ -22,7 +22,7 @@ export class Probe {
     this.#thread = new ProbeThread(process)
   }
 
-  /** Ready when the process is held before any code of the agent has run. */
+  /** Resolves when the process is halted before any agent code has run. */
   static async start(spawn: () => ProbeProcess): Promise<Probe> {
     const probe = new Probe(spawn())
     const halt = await probe.#thread.next()
@@ -30,17 +30,17 @@ export class Probe {
     return probe
   }
 
-  /** Current position: held at an event, stopped at a line of user code, or at its end. */
+  /** Current position: halted at an event, stopped at a line of user code, or at its end. */
   get position(): HaltedAtEvent | Stop | Ended {
     if (this.#position === undefined) throw misused('is running')
     return this.#position
   }
 
   /**
-   * Lets the agent run until the first event numbered `seq` or later: just before a
-   * delivery reaches it, or just after it initiated something. Draws and output are
-   * passed by. Runs at full speed, with no debugger attached; `staysAttached` makes the
-   * way slower and the next look faster, for when many looks follow one another.
+   * Lets the agent run until the first event numbered `seq` or later: just before a delivery
+   * reaches it, or just after it initiated something. Skips draws and output. Runs at full speed,
+   * without a debugger; `staysAttached` makes this slower and the next stop faster, for many stops
+   * in succession.
    */
   async runTo(seq: number, { staysAttached = false } = {}): Promise<HaltedAtEvent | Ended> {
     if (this.position.kind === 'ended') throw misused('has ended')
@@ -53,11 +53,11 @@ export class Probe {
   }
 
   /**
-   * From where the process is held, lets the event happen and stops at the first line
-   * of user code that runs because of it: in the turn of that delivery, or in a turn
-   * that follows from it (a library unpacked or retried the answer). When there is no
-   * such line, at the next line of user code that runs at all: `isDirect` is false then.
-   * Held at an initiation, the stack that initiated it is the answer.
+   * Lets the event happen at which the process is halted, and stops at the first line of user code
+   * that runs because of it: in the turn of that delivery, or in a turn that follows from it (a
+   * library unpacked or retried the answer). If there is no such line, stops at the next line of
+   * user code that runs at all, with `isDirect` false. Halted at an initiation, the result is the
+   * stack that initiated it.
    */
   async stopAtUserCode(): Promise<Stop | Ended> {
     const halted = this.position
@@ -73,7 +73,7 @@ export class Probe {
     return this.#runToUserCode(halted, turns)
   }
 
-  /** Attaches the debugger to a held process, which stays held: the next stop is faster then. */
+  /** Attaches the debugger to a halted process, which stays halted: the next stop is faster. */
   async prepare(): Promise<void> {
     if (this.position.kind !== 'halted') throw misused('is not halted at an event')
     await this.#thread.attach()
@@ -95,8 +95,8 @@ export class Probe {
   }
 
   /**
-   * Value of an expression at the stop, or what it threw. Held at an event, only
-   * globals are seen. The tape is not touched: clock and chance answer for real.
+   * Value of an expression at the stop, or the error it threw. Halted at an event, only globals are
+   * visible. The tape is not consumed: clock and random values are real.
    */
   async evaluate(expression: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     const { kind } = this.position
@@ -107,8 +107,8 @@ export class Probe {
   }
 
   /**
-   * From the start, lets the agent run to its end and evaluates an expression each
-   * time a line is about to run.
+   * From the start, lets the agent run to its end and evaluates an expression each time a line is
+   * about to run.
    */
   async watchLine(options: WatchLineOptions): Promise<WatchedLine> {
     if (this.position.kind !== 'halted') throw misused('is not halted at its start')
@@ -120,8 +120,8 @@ export class Probe {
   }
 
   /**
-   * Opens the standard inspector at a stop, for a debugger to attach to, and answers
-   * with its address. After that only `waitForEnd` and `close` are of use.
+   * Opens the standard inspector at a stop, for a debugger to attach, and returns its address.
+   * After that, only `waitForEnd` and `close` are useful.
    */
   async openInspector(port: number): Promise<string> {
     if (this.position.kind === 'ended') throw misused('has ended')
@@ -131,7 +131,7 @@ export class Probe {
     return this.#thread.callTool<string>('openInspector', { value: port })
   }
 
-  /** Resolves when the process, which somebody else lets go on, has ended. */
+  /** Resolves when the process, which the debugger resumes, has ended. */
   async waitForEnd(): Promise<Ended> {
     for (;;) {
       const halt = await this.#thread.next()
@@ -146,7 +146,7 @@ export class Probe {
     return halt
   }
 
-  /** Ends the process, wherever it is. */
+  /** Ends the process at any position. */
   close(): Promise<void> {
     return this.#thread.kill()
   }
@@ -185,7 +185,7 @@ export class Probe {
       if (halt.kind === 'halted') throw misused('was halted while stepping')
       if (this.#thread.userFrame(halt.paused) === 0)
         return this.#stopped(stop.seq, halt.paused, stop.isDirect)
-      // Stepped into a library: go on to the next line of user code.
+      // Stepped into a library: continue to the next line of user code.
       await this.#thread.breakpoints.arm()
       this.#thread.resume()
     }

@@ -5,17 +5,17 @@ import type { ScriptLocation, ScriptParsed } from './protocol.js'
 import type { SourceLocation } from './stop.js'
 import { engineRoot } from '../package-root.js'
 
-/** Retake's own code, as the URLs of its scripts start. */
+/** Prefixes of the script URLs of Retake's own code. */
 const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
 
 function tapeUrl(): string {
-  // Not there when a test runner loads this file.
+  // Missing if a test runner loads this file.
   return typeof import.meta.resolve === 'function'
     ? import.meta.resolve('@retake/tape')
     : import.meta.url
 }
 
-/** The scripts of a looked-into process: which are the user's, and what they were written as. */
+/** The scripts of an inspected process: which are user code, and their sources. */
 export class Scripts {
   readonly #byId = new Map<string, ScriptParsed>()
   readonly #byUrl = new Map<string, ScriptParsed>()
@@ -23,7 +23,7 @@ export class Scripts {
   readonly #sources = new Map<string, ReadonlySet<string>>()
   readonly #own: readonly string[]
 
-  /** `own`: starts of URLs that count as library code, besides Node, node_modules and the engine. */
+  /** `own`: URL prefixes that count as library code, besides Node, node_modules and the engine. */
   constructor(own: readonly string[]) {
     this.#own = [...OWN, ...own]
   }
@@ -41,14 +41,14 @@ export class Scripts {
     return this.#byId.get(scriptId)
   }
 
-  /** True if a script was made of a file, or is that file as it runs. */
+  /** True if a script was compiled from a file, or is that file. */
   isMadeOf(script: ScriptParsed, file: string): boolean {
     return pathOf(script.url) === file || this.#sourcesOf(script).has(file)
   }
 
   /**
-   * Maps a location of a script to `file`, which may be one of its sources or the
-   * script as it runs; undefined when it is in another file.
+   * Maps a location of a script to `file`, which may be one of its sources or the script itself;
+   * undefined if it is in another file.
    */
   lineIn(file: string, location: ScriptLocation): { line: number; column: number } | undefined {
     const script = this.#byId.get(location.scriptId)
@@ -61,7 +61,7 @@ export class Scripts {
     return source.file === file ? source : undefined
   }
 
-  /** First place of a line in a script with a source map; none when there is no map or no such line. */
+  /** First position of a line in a script with a source map; undefined without a map or such a line. */
   generatedFrom(
     script: ScriptParsed,
     file: string,
@@ -77,7 +77,7 @@ export class Scripts {
     return []
   }
 
-  /** In a bundle, only the source map separates the user's code from that of packages. */
+  /** In a bundle, only the source map distinguishes user code from packages. */
   isUsers(location: ScriptLocation): boolean {
     const script = this.#byId.get(location.scriptId)
     if (script === undefined || !this.isUsersUrl(script.url)) return false
@@ -128,7 +128,7 @@ export class Scripts {
     return { ...location, isUser: this.isUsersUrl(url) && !isInstalled(location.file) }
   }
 
-  /** Paths of the files that a script was made of. */
+  /** Paths of the source files of a script. */
   #sourcesOf(script: ScriptParsed): ReadonlySet<string> {
     let paths = this.#sources.get(script.scriptId)
     if (paths === undefined) {
@@ -150,7 +150,7 @@ export class Scripts {
 
 const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
-/** All places that a map knows, in order. */
+/** All mapped locations, in order. */
 function* mappedLocations(map: SourceMap): Iterable<{ lineNumber: number; columnNumber: number }> {
   const lines = map.payload.mappings.split(';').length
   for (let lineNumber = 0; lineNumber < lines; lineNumber++) {

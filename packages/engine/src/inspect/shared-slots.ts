@@ -1,8 +1,8 @@
-/** Memory that the held thread and the inspector thread share: where to hold, and the current state. */
+/** Memory shared by the paused thread and the inspector thread: where to halt, and the current state. */
 export const SLOT = {
-  /** Hold at the first event, initiation or delivery, with this number or a later one. */
+  /** Halt at the first event, initiation or delivery, with this number or a later one. */
   wanted: 0,
-  /** Hold at the first delivery with this number or a later one. */
+  /** Halt at the first delivery with this number or a later one. */
   wantedDelivery: 1,
   state: 2,
 } as const
@@ -11,9 +11,9 @@ export const SLOTS = 3
 
 export const STATE = {
   running: 0,
-  /** Asleep: costs nothing, hears nothing. */
+  /** Asleep: uses no processor time and receives no messages. */
   halted: 1,
-  /** Awake every millisecond, so that messages of the inspector reach the thread. */
+  /** Wakes every millisecond, so that messages of the inspector reach the thread. */
   attending: 2,
   /** About to stop at a `debugger` statement. */
   pausing: 3,
@@ -28,9 +28,9 @@ export interface InspectorThreadData {
   readonly slots: Int32Array
 }
 
-/** Told to the controller when the thread is held. */
+/** Reported to the controller when the thread halts. */
 export interface EventPosition {
-  /** Number of the event; 0 before any code of the agent has run. */
+  /** Number of the event; 0 before any agent code has run. */
   readonly seq: number
   readonly at: 'start' | 'initiation' | 'delivery'
 }

@@ -1,18 +1,18 @@
-/** A value of the agent, taken while it was stopped. */
+/** A value of the agent, captured while it was stopped. */
 export interface Value {
   /** `string`, `undefined`, `array`, `Map`, or the name of a class; `object` for plain ones. */
   readonly type: string
   /** One line. */
   readonly text: string
-  /** See `Described`: what JSON cannot say is an object with `$type`. */
+  /** See `Described`: values that JSON cannot express are objects with `$type`. */
   readonly json: unknown
-  /** A limit left something out of `json`. */
+  /** True if a limit left something out of `json`. */
   readonly cut: boolean
 }
 
 export interface Variable extends Value {
   readonly name: string
-  /** `local`, `block`, `closure`, `module`, …, as the inspector calls it. The nearest one wins. */
+  /** `local`, `block`, `closure`, `module`, …, as named by the inspector. The nearest one wins. */
   readonly scope: string
 }
 
@@ -20,35 +20,35 @@ export interface StackFrame {
   /** Empty for code outside functions. */
   readonly name: string
   readonly location: SourceLocation
-  /** Neither Node's, nor Retake's, nor an installed package's. */
+  /** True if it belongs to neither Node, Retake nor an installed package. */
   readonly isUser: boolean
-  /** Only of frames of user code. */
+  /** Only for frames of user code. */
   readonly variables: readonly Variable[]
 }
 
 /** Position and state of the agent at a line of user code. Plain JSON. */
 export interface Stop {
   readonly kind: 'stop'
-  /** The event that was asked for. */
+  /** The requested event. */
   readonly seq: number
-  /** Number of events consumed by then. The line ran in answer to another delivery when one lies between. */
+  /** Number of events consumed by then. If it passes another delivery, the line ran in answer to that one. */
   readonly position: number
-  /** The line ran because of the delivery asked for, not of a later one. */
+  /** True if the line ran because of the requested delivery, not of a later one. */
   readonly isDirect: boolean
   /** Location of the first frame of user code; undefined if none is on the stack. */
   readonly location: SourceLocation | undefined
   /** Innermost first. */
   readonly frames: readonly StackFrame[]
-  /** Functions that wait for the innermost one, nearest first. Their variables cannot be read. */
+  /** Functions that await the innermost one, nearest first. Their variables cannot be read. */
   readonly asyncFrames: readonly Omit<StackFrame, 'variables'>[]
 }
 
-/** A place in source code; lines and columns count from 1. */
+/** A location in source code; lines and columns count from 1. */
 export interface SourceLocation {
-  /** Path of the file as the author knows it; a URL if it is not a file. */
+  /** Path of the source file; a URL if it is not a file. */
   readonly file: string
   readonly line: number
   readonly column: number
-  /** Found through a source map. TypeScript whose types were only blanked out needs none. */
+  /** True if found through a source map. TypeScript with erased types needs none. */
   readonly mapped: boolean
 }

@@ -9,9 +9,9 @@ import type { EventPosition, InspectorThreadData } from './shared-slots.js'
 import { engineRoot } from '../package-root.js'
 
 /**
- * Holds the main thread of a replayed process where a controller wants it. The
- * agent notices nothing: no event loop turn is added, nothing is recorded, and a
- * process that is not held pays two comparisons an event.
+ * Halts the main thread of a replayed process where a controller wants it. The agent notices
+ * nothing: no event loop turn is added, nothing is recorded, and a process that is not halted pays
+ * two comparisons per event.
  */
 export class ThreadHalter {
   readonly #slots = new Int32Array(new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT))
@@ -28,7 +28,7 @@ export class ThreadHalter {
     this.#inspector.unref()
   }
 
-  /** Holds before any code of the agent has run. */
+  /** Halts before any agent code has run. */
   atStart(session: InspectedSession): void {
     this.#halt({ seq: 0, at: 'start' }, session)
   }
@@ -44,7 +44,7 @@ export class ThreadHalter {
       this.#halt({ seq, at: 'delivery' }, session)
   }
 
-  /** The program holds a secret from here on, which the controller must not show. */
+  /** From here on the program has a secret in memory that the controller must not show. */
   hide(value: string, placeholder: string): void {
     this.#notify('Retake.secret', { value, placeholder })
   }

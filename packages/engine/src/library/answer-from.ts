@@ -21,14 +21,13 @@ interface AnsweringSourceOptions {
 }
 
 /**
- * Answers calls to others from a tape: requests, connections, tools,
- * processes, threads, names of hosts. Files, clocks, chance and timers are those of this
- * computer, now: the program need not be the one that was recorded.
+ * Answers outgoing calls from a tape: requests, connections, tools, processes, threads, host names.
+ * Files, clocks, random values and timers are real: the program need not be the recorded one.
  */
 class AnsweringSource implements AnswerSource {
   readonly local = 'live'
   readonly remote = 'tape'
-  /** Requests, tools and processes, by who answered. */
+  /** Number of requests, tools and processes, by source of the answer. */
   readonly counts = { served: 0, live: 0 }
   readonly #tape: TapeSource
   #doubts: ReadonlyMap<number, string> | undefined
@@ -52,7 +51,7 @@ class AnsweringSource implements AnswerSource {
     return this.#tape.divergences
   }
 
-  /** Operations from this event on are answered in their order once more. */
+  /** Operations from this event on are answered once more, in their order. */
   rewindTo(seq: number): void {
     this.#tape.rewindTo(seq)
   }
@@ -142,11 +141,11 @@ export interface AnsweredResult<T> {
 const answering = new WeakMap<Session, AnsweringSource>()
 
 /**
- * Runs `body` with a recorded run in place of the outside: each request, tool call,
- * process and thread gets the recorded answer of an equal one, in recorded order, and from the
- * first again if it is made more often. `body` need not be the recorded program, nor act in its
- * order. Texts in a request that come from a clock or a random value may differ. Files, clocks
- * and random values themselves are real.
+ * Runs `body` with a recorded run in place of the outside. Each request, tool call, process and
+ * thread gets the answer of an equal recorded one, in recorded order, and from the start again if
+ * it is made more often. `body` need not be the recorded program, nor follow its order. Values in a
+ * request that come from a clock or from random numbers may differ. Files, time and random numbers
+ * are real.
  */
 export async function answerFrom<T>(
   tape: string,

@@ -2,17 +2,17 @@ import { answeringTape } from './answer-from.js'
 import { currentSession } from '../scope.js'
 import type { Recording } from '../sessions/recording.js'
 
-/** A run, as an adapter sees it that keeps state of its own between calls. */
+/** A run as seen by an adapter that stores state between calls. */
 export interface CurrentRun {
   /** The same object as long as the run lasts. */
   readonly key: object
-  /** Answers come from its own tape for now: what happens has happened before. */
+  /** True while answers come from its own tape: everything has happened before. */
   readonly isReplay: boolean
-  /** Takes a value from outside the run; it must survive JSON. On replay the recorded one is handed out. */
+  /** Draws a value from outside the run; it must survive JSON. On replay, the recorded value is returned. */
   draw<T>(kind: string, take: () => T): T
-  /** Puts something on the tape beside what happens, for a later look. It is not compared on replay. */
+  /** Stores data on the tape for later use. It is not compared on replay. */
   keep(name: string, value: unknown): void
-  /** Inside `answerFrom`: the tape that answers, and how to go back on it. */
+  /** Inside `answerFrom`: the tape that answers, and how to rewind it. */
   readonly answers: ReturnType<typeof answeringTape>
 }
 

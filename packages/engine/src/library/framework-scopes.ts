@@ -6,14 +6,14 @@ const storage = new AsyncLocalStorage<readonly FrameworkScope[]>()
 const providers = new Set<() => readonly FrameworkScope[] | undefined>()
 
 /**
- * Runs `body` in a named part of the agent: steps that start there carry the
- * name. Costs nothing on replay and is not compared there.
+ * Runs `body` in a named part of the agent: steps that start there get the name. Free on replay,
+ * and not compared there.
  */
 export function within<T>(scope: FrameworkScope, body: () => T): T {
   return storage.run([...(storage.getStore() ?? []), scope], body)
 }
 
-/** The same for something that is read piece by piece: each piece is made in the scope. */
+/** The same for an iterable: each item is produced in the scope. */
 export async function* eachWithin<T>(
   scope: FrameworkScope,
   pieces: AsyncIterable<T>,
@@ -31,9 +31,9 @@ export async function* eachWithin<T>(
 }
 
 /**
- * For frameworks that track their own context: `where` is called when a step starts in a
- * recording, and its scopes come inside those of `within`. Returns its undo. Work that `where`
- * does is not recorded; if it throws, the step has no scopes of it.
+ * For frameworks that track their own context: `where` is called when a step starts in a recording,
+ * and its scopes are nested in those of `within`. Returns its undo. The work of `where` is not
+ * recorded; if it throws, there are no scopes.
  */
 export function scopesFrom(where: () => readonly FrameworkScope[] | undefined): () => void {
   providers.add(where)

@@ -3,9 +3,9 @@ import { type SealOptions, TapeWriter } from '@retake/tape/node'
 import type { EventWriter } from '../sessions/background-writer.js'
 
 /**
- * Writes a tape as long as that is possible. After a failure, as on a full disk, everything is
- * accepted and dropped: the agent runs on, and its tape ends before the event that failed. It
- * gets a note of that if the disk has room again, and never a seal.
+ * Writes a tape as long as possible. After a failure, such as a full disk, everything is accepted
+ * and dropped: the agent continues, and its tape ends before the failed event. If the disk has room
+ * again, the tape gets a note about it, but never a seal.
  */
 export class LenientWriter implements EventWriter {
   readonly #writer: TapeWriter

@@ -27,37 +27,38 @@ export interface RecordOptions {
   readonly name: string
   /**
    * Argument of the agent. It is stored, so that the command line can call `entry` with it. The
-   * agent gets a copy, as a replay does; functions and cycles in it are an error.
+   * agent gets a copy, as on replay; functions and cycles in it are an error.
    */
   readonly input?: unknown
-  /** Words by which `retake list --tag` finds the run; runs with the tag `pin` are never pruned. */
+  /** Tags for `retake list --tag`; runs with the tag `pin` are never pruned. */
   readonly tags?: readonly string[]
   /**
    * Module and export that the command line calls to run the agent again: `src/agent.ts#handle`,
-   * from the working directory, or a file URL. Without `#`, the default export. Not needed for
-   * an agent that `defineAgent` has registered.
+   * relative to the working directory, or a file URL. Without `#`, the default export. Not needed
+   * for an agent registered with `defineAgent`.
    */
   readonly entry?: string
-  /** Folder for the tape; `.retake/runs` under the working directory unless set. */
+  /** Folder for the tape (default: `.retake/runs` in the working directory). */
   readonly dir?: string
   /** Path of the tape, which must not exist; its name without `.tape` is the id of the run. */
   readonly file?: string
-  /** The project's folder. With the one of `replay`, it makes paths on the tape hold on other machines. */
+  /** The project folder. With `root` of `replay`, paths on the tape work on other machines. */
   readonly root?: string
   /**
-   * Kind of crash that the tape survives while it is written. `machine` (default): a power cut; everything is
-   * synced to disk before a request leaves, a tool runs or its result is shown. `process`: the
-   * death of the process only; nothing waits for the disk.
+   * Failures that the tape survives while it is written. `machine` (default): a power cut;
+   * everything is synced to disk before a request is sent, a tool runs or its result is returned.
+   * `process`: only a killed process; nothing waits for the disk.
    */
   readonly durability?: Durability
   /**
    * Signs the seal with the key of this machine and user (`retake keys`), and records the run so
-   * that a receipt can disclose single steps. Off unless set.
+   * that a receipt can disclose single steps (default: false).
    */
   readonly sign?: boolean
   /**
-   * `stop` (default): if the tape cannot be written, as on a full disk, the agent gets the error.
-   * `continue`: the agent runs on unrecorded, the tape ends early, and `run.failure` says why.
+   * `stop` (default): if the tape cannot be written, for example because the disk is full, the
+   * agent gets the error. `continue`: the agent continues unrecorded, the tape ends early, and
+   * `run.failure` says why.
    */
   readonly onError?: 'stop' | 'continue'
 }
@@ -76,21 +77,20 @@ export interface RecordResult<T> {
   readonly output: T
   readonly run: RecordedRun
   /**
-   * Resolves when the tape is sealed. That is the case already, unless the output
-   * holds a stream: then the run ends when the stream has been read, cancelled or
-   * dropped.
+   * Resolves when the tape is sealed. It is already resolved unless the output contains a stream:
+   * then the run ends when the stream has been read, cancelled or dropped.
    */
   readonly done: Promise<void>
 }
 
 /**
- * Runs `agent` and records everything it touches on a new tape. Many recordings can run
- * concurrently in one process; each contains only its own calls. If `agent` throws, the tape is
+ * Runs `agent` and records everything it touches on a new tape. Many runs can be recorded
+ * concurrently in one process; calls never leak between runs. If `agent` throws, the tape is
  * finished and the error is rethrown.
  *
- * Resolves when `agent` returns. A `Response`, `ReadableStream`, `Readable` or async
- * iterator in what it returns is replaced by one of the same type, and everything
- * that reading it causes belongs to the run.
+ * Resolves when `agent` returns. A `Response`, `ReadableStream`, `Readable` or async iterator in
+ * the result is replaced by one of the same type, and everything caused by reading it belongs to
+ * the run.
  */
 export async function record<T, O extends RecordOptions>(
   options: O,
@@ -229,7 +229,7 @@ function checkRecordOptions(options: unknown): void {
 const describeValue = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(value) : value === undefined ? 'missing' : typeof value
 
-/** Ids hold a second and a few letters: two of many runs that begin together may draw the same. */
+/** Ids contain a second and a few letters: runs that begin together may draw the same id. */
 const DRAWS_MAX = 20
 
 /** A new tape, and the session that writes it. `input` is a wire value. */
@@ -262,7 +262,7 @@ export function openRecording(
   }
 }
 
-/** A tape without its first record, as on a full disk, says nothing. */
+/** A tape without its first record, for example on a full disk, is useless. */
 function removeEmpty(file: string): void {
   try {
     if (statSync(file).size === 0) unlinkSync(file)
@@ -308,14 +308,14 @@ function createTape(
   )
 }
 
-/** Needed to call the function again in a process of its own. */
+/** Needed to call the function again in another process. */
 const startOf = (entry: string): RunDetails => ({
   entry: entry.startsWith('file:') ? fromFileUrl(entry) : entry,
   execArgv: [...process.execArgv],
   env: surroundingsOf(natives.env),
 })
 
-/** From the working directory, so that it is found in another checkout. */
+/** Relative to the working directory, so that it is found in another checkout. */
 function fromFileUrl(entry: string): string {
   const { hash } = new URL(entry)
   const file = fileURLToPath(entry)
@@ -335,7 +335,7 @@ function maskedInput(wire: unknown): RunDetails {
   }
 }
 
-/** Milliseconds since now, to the microsecond. */
+/** Returns a function for the milliseconds since this call, to the microsecond. */
 export function elapsed(): () => number {
   const start = natives.performanceNow()
   return () => Math.round((natives.performanceNow() - start) * 1000) / 1000

@@ -9,31 +9,31 @@ import type { Divergence } from '../player/divergence.js'
 import { Player } from '../player/player.js'
 
 export interface ReplayFunctionOptions {
-  /** `strict` (default) throws at the first difference; `observe` collects every one and continues. */
+  /** `strict` (default) throws at the first difference; `observe` collects all differences and continues. */
   readonly mode?: 'strict' | 'observe'
-  /** `full` (default) goes as fast as the code does; `recorded` keeps the recorded gaps. */
+  /** `full` (default) runs at full speed; `recorded` reproduces the recorded pauses. */
   readonly pace?: 'full' | 'recorded'
   /**
-   * `compare` (default), or `ignore` what is written to stdout and stderr: test runners
-   * sometimes pass it on and sometimes capture it.
+   * `compare` (default) or `ignore` output to stdout and stderr: a test runner may pass it through
+   * at one time and capture it at another.
    */
   readonly output?: 'compare' | 'ignore'
   /**
-   * `everything` (default), or only `requests`: what is sent to models, tools, servers and files,
-   * and the end of the run. Output, clock reads and random values may then change.
+   * `everything` (default), or only `requests`: requests to models, tools, servers and files, and
+   * the end of the run. Output, clock reads and random values may then change.
    */
   readonly compares?: 'everything' | 'requests'
-  /** Where the project's folder is now, for a tape that was recorded with a `root`. */
+  /** The current project folder, for a tape that was recorded with a `root`. */
   readonly root?: string
-  /** Called for each divergence as it is found, also if `agent` then throws. */
+  /** Called for each divergence when it is found, even if `agent` then throws. */
   readonly onDivergence?: (divergence: Divergence) => void
 }
 
 /**
- * Runs `agent` again, served from the tape: no socket opens, no file is written,
- * no tool runs. Returns what it returned when recorded, throws what it threw, or
- * throws `ReplayDiverged` at the first point where it does something else. `digest`
- * names the recorded run, as `retake show` and `retake verify` print it.
+ * Runs `agent` again, served from the tape: no socket opens, no file is written, no tool runs.
+ * Returns the recorded result, throws the recorded error, or throws `ReplayDiverged` at the first
+ * point where the program behaves differently. `digest` identifies the recorded run, as printed by
+ * `retake show` and `retake verify`.
  */
 export async function replay<T>(
   tape: string,
@@ -43,7 +43,7 @@ export async function replay<T>(
   output: T
   divergences: readonly Divergence[]
   digest: string
-  /** Variables and files for which the agent got a placeholder: the recorded secret is missing. */
+  /** Variables and files for which the agent got a placeholder, because the recorded secret is missing. */
   placeholders: readonly string[]
 }> {
   install()

@@ -18,21 +18,21 @@ import {
 import { openForReplay } from '../runs/open-for-replay.js'
 import { loadSimulator } from '../player/free-answers.js'
 
-/** The result of a run that was served from a tape first and live after. */
+/** The result of a run that was first served from a tape and then live. */
 export interface ContinuedResult<T> {
   readonly output: T
   /** The tape of this run; the served one, if nothing had to be recorded. */
   readonly run: RecordedRun
   /** Number of events that were served. */
   readonly servedEvents: number
-  /** The first difference, where that is why it went live. */
+  /** The first difference, if that is why it went live. */
   readonly divergence: Divergence | undefined
   readonly settled: readonly SettledDoubt[]
   /** Report about pinned steps, if there were any. */
   readonly pinned?: PinnedReport
 }
 
-/** Calls `agent` as the run of the plan. Throws its error, or why the tape does not match. */
+/** Calls `agent` as the run of the plan. Throws its error, or the reason why the tape does not match. */
 export async function runContinued<T>(
   plan: ContinuePlan,
   agent: () => T | Promise<T>,
@@ -73,9 +73,9 @@ const withReport = (pinned: PinnedReport | undefined): { readonly pinned?: Pinne
 export type ForkOptions = ForkPlanOptions
 
 /**
- * Runs `agent` again from a step of an earlier run: everything before it is
- * served, the step itself is changed or sent again, what follows is live and
- * recorded on a tape of its own. The parent's tape does not change.
+ * Runs `agent` again from a step of an earlier run. Everything before the step is served, the step
+ * itself is changed or sent again, and everything after it is live and recorded on a new tape. The
+ * parent's tape does not change.
  */
 export async function fork<T>(
   tape: string,
@@ -89,10 +89,9 @@ export async function fork<T>(
 export type ResumeOptions = ResumePlanOptions
 
 /**
- * Continues a run that was stopped: its tape is served, then
- * `agent` is live and recorded. A killed run is continued on its own tape, one
- * that ended with an error on a branch. Steps in doubt are never repeated unless
- * `inDoubt` says so.
+ * Continues a run that was stopped: its tape is served, then `agent` is live and recorded. A killed
+ * run continues on its own tape, one that ended with an error on a branch. Steps in doubt are never
+ * repeated unless `inDoubt` says so.
  */
 export async function resume<T>(
   tape: string,
@@ -104,8 +103,8 @@ export async function resume<T>(
 }
 
 /**
- * Runs today's `agent` against a tape: everything it still requests in the same
- * way is served. From the first difference on it is live and recorded as a branch.
+ * Runs today's `agent` against a tape: matching requests are served; from the first difference on,
+ * it is live and recorded as a branch.
  */
 export async function rerun<T>(
   tape: string,
@@ -121,9 +120,9 @@ export interface ForkPinnedOptions extends Omit<PinnedForkOptions, 'simulator'> 
 }
 
 /**
- * Runs `agent` again with some steps of an earlier run pinned to their answers and
- * the others free: everything before the first free step is served, what follows is
- * recorded on a tape of its own. The earlier tape does not change.
+ * Runs `agent` again with some steps of an earlier run pinned to their answers and the others free.
+ * Everything before the first free step is served, and everything after it is recorded on a new
+ * tape. The earlier tape does not change.
  */
 export async function forkPinned<T>(
   tape: string,

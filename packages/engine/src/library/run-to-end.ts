@@ -6,9 +6,9 @@ import type { RunEnd } from '../sessions/record-session.js'
 import type { Session } from '../sessions/session.js'
 import { natives } from '../natives.js'
 
-/** A session that can be brought to an end. */
+/** A session that can be ended. */
 export interface EndingSession extends Session {
-  /** Behaviours of the recorder that this run follows. */
+  /** Recorder behaviours that this run follows. */
   readonly flags: readonly string[]
   finish(end: RunEnd): void
   /** The same without blocking other runs. */
@@ -18,14 +18,14 @@ export interface EndingSession extends Session {
 const finish = (session: EndingSession, end: RunEnd): Promise<void> | void =>
   session.finishLater === undefined ? session.finish(end) : session.finishLater(end)
 
-/** An agent that has returned. The run is over when the streams it returned are. */
+/** A run whose agent has returned. It ends with the streams that were returned. */
 export interface ReturnedRun<T> {
   readonly output: T
-  /** Resolves when the run is over: immediately, unless the output holds streams. */
+  /** Resolves when the run ends: immediately, unless the output contains streams. */
   readonly done: Promise<void>
 }
 
-/** Calls the agent; its output may hold streams that the caller reads. Throws what the agent throws. */
+/** Calls the agent; its output may contain streams that the caller reads. Rethrows errors of the agent. */
 export async function runUntilReturn<T>(
   session: EndingSession,
   agent: () => T | Promise<T>,
@@ -38,7 +38,7 @@ export async function runUntilReturn<T>(
   return { output: streams.shown() as T, done }
 }
 
-/** Calls the agent and reads the streams in its output to their end, which readers of it find buffered. */
+/** Calls the agent and reads the streams in its output to their end; their readers get the buffered content. */
 export async function runToEnd<T>(session: EndingSession, agent: () => T | Promise<T>): Promise<T> {
   const { output, streams } = await callAgent(session, agent)
   if (streams === undefined) return output
@@ -73,7 +73,10 @@ async function finishQuietly(session: EndingSession, streams: ReturnedStreams): 
   await finishAfter(session, streams)
 }
 
-/** Ends the run after its streams. The error of a stream is the outcome of the run, and belongs to its reader. */
+/**
+ * Ends the run after its streams. An error of a stream is the outcome of the run, and is thrown to
+ * its reader.
+ */
 async function finishAfter(
   session: EndingSession,
   streams: ReturnedStreams,
@@ -87,16 +90,15 @@ async function finishAfter(
 }
 
 /**
- * Calls the agent in a turn of its own. Record and replay share this function, and none of
- * their callers is on the stack: agents print stack traces and send them to models, so the two
- * must not differ.
+ * Calls the agent in its own turn. Record and replay share this line, and no caller is on the
+ * stack: agents print stack traces and send them to models, so the traces must be the same.
  */
 function runAgent<T>(session: Session, agent: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     natives.setImmediate(() => insideRun(session, start))
     function start(): void {
       new Promise<T>((settle) => settle(agent())).then(
-        // Not `resolve` itself: V8 would follow it to whoever awaits.
+        // Not `resolve` itself: V8 would follow it to the awaiting function.
         (output) => resolve(output),
         (error: unknown) => reject(error as Error),
       )

@@ -6,16 +6,16 @@ import { currentSession, insideTool } from '../scope.js'
 import type { Operation, Session } from '../sessions/session.js'
 
 export interface ToolOptions {
-  /** Error classes the tool throws: a replayed error is then an instance of the real class. */
+  /** Error classes that the tool throws, so that a replayed error is an instance of the real class. */
   readonly errors?: Readonly<Record<string, new (...args: never[]) => Error>>
 }
 
 /**
- * Makes a function a boundary: its arguments and its result go on tape, and on
- * replay the function is never executed. Outside a run it just runs.
+ * Makes a function a boundary: its arguments and its result are recorded, and on replay the
+ * function is never called. Outside a run it is called directly.
  *
- * Inside a run the caller gets the result as the tape holds it, when recording
- * too, so that both see the same: plain data, without prototypes or functions.
+ * Inside a run, the caller always gets the result as stored on the tape, so that recording and
+ * replay see the same: plain data, without prototypes or functions.
  */
 export function tool<Args extends unknown[], Result>(
   name: string,
@@ -28,7 +28,7 @@ export function tool<Args extends unknown[], Result>(
     return (await performTool(session, {
       name,
       durable: 'deferrable',
-      // A lone array stays wrapped: `f([1, 2])` is not `f(1, 2)`.
+      // A single array stays wrapped: `f([1, 2])` is not `f(1, 2)`.
       input: args.length === 1 && !Array.isArray(args[0]) ? args[0] : args,
       run: async (edited) => {
         const result = await run(...(edited ? (argumentsOf(edited) as Args) : args))
@@ -60,7 +60,7 @@ export interface ToolCall {
   readonly errorClasses?: ErrorClasses | undefined
 }
 
-/** A call whose input and result go on tape; on replay it is not made. */
+/** A call whose input and result are recorded; on replay it is not made. */
 export function performTool(session: Session, call: ToolCall): Promise<unknown> {
   const { as, body } = encodeBody(call.input)
   return new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
 import fs from 'node:fs'
 
 /**
- * The functions of `node:fs` as they were when this module was loaded: an overlay
- * works on the real disk, never through the patched functions it implements.
+ * The functions of `node:fs` when this module was loaded: an overlay works on the real disk, never
+ * through the patched functions it implements.
  */
 export const disk: Readonly<typeof fs> = { ...fs }
 
-/** Stats of a path, links not followed; undefined if it does not exist. */
+/** Stats of a path without following links; undefined if it does not exist. */
 export function lookAt(path: string): fs.Stats | undefined {
   try {
     return disk.lstatSync(path)

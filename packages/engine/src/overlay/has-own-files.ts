@@ -2,10 +2,7 @@ import path from 'node:path'
 import type { Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 
-/**
- * True if the writes of a run went to an overlay: those of forks and reruns do, and
- * that of runs which resume one.
- */
+/** True if the writes of a run went to an overlay: forks, reruns, and runs that resume one. */
 export function hasOwnFiles({ details, run, path: file }: Tape): boolean {
   if (details.branch === undefined || run.parent === undefined) return false
   if (details.branch.kind !== 'resume') return true

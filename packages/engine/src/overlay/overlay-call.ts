@@ -45,7 +45,7 @@ function listEntries(
   return found
 }
 
-/** As many as the system follows; a link may lead back. */
+/** As many as the system follows; links may form a cycle. */
 const MOST_LINKS = 40
 
 const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): boolean =>
@@ -53,7 +53,7 @@ const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, filePath: string): b
 
 const known = new Map<boolean, boolean>()
 
-/** True if this Node lists folders behind links: it does for names, and for entries since Node 22. */
+/** True if this Node lists folders behind links: always for names, since Node 22 also for entries. */
 function followsLinks(overlay: Overlay, withFileTypes: boolean): boolean {
   const before = known.get(withFileTypes)
   if (before !== undefined) return before
@@ -83,7 +83,7 @@ interface GlobOptions {
 
 type Glob = (pattern: unknown, options?: object) => unknown[]
 
-/** Matches of `glob` on disk that are not hidden, and those in the overlay. */
+/** Visible matches of `glob` on disk, and those in the overlay. */
 function globEntries(overlay: Overlay, pattern: unknown, options: unknown): unknown[] {
   const { globSync } = disk as unknown as { globSync: Glob }
   const given = (options ?? {}) as GlobOptions
@@ -115,21 +115,21 @@ function rename(entry: fs.Dirent, overlay: Overlay): void {
   }
 }
 
-/** A call of `node:fs` as it is made on the overlay. */
+/** A call of `node:fs` in the form in which it is made on the overlay. */
 export interface OverlayCall {
   /** Arguments of the native function. */
   readonly args: readonly unknown[]
-  /** It changes something, so it is made synchronously, in one go. */
+  /** True if it changes something, so it is made synchronously. */
   readonly changes?: boolean
-  /** The answer, where no native function has it. */
+  /** The answer, if no native function has it. */
   readonly answer?: () => unknown
-  /** After it succeeded; answers what the agent gets. */
+  /** Called after it succeeded; returns the agent's result. */
   readonly finish?: (value: unknown) => unknown
 }
 
 type Translate = (overlay: Overlay, args: readonly unknown[]) => OverlayCall
 
-/** How a call by path is made on the overlay; undefined when it is made as it is. */
+/** How a call by path is made on the overlay; undefined if it is made unchanged. */
 export function overlayCall(
   overlay: Overlay,
   name: string,
@@ -147,7 +147,7 @@ export function pathsOf(name: string, args: readonly unknown[]): string[] {
   return given.flatMap((filePath) => (typeof filePath === 'number' ? [] : [absolute(filePath)]))
 }
 
-/** A path in whatever form it has. */
+/** A path in any form. */
 export function absolute(filePath: unknown): string {
   if (filePath instanceof URL) return path.resolve(fileURLToPath(filePath))
   return path.resolve(
@@ -176,7 +176,7 @@ const opens =
     const bits = flagBits(flagsOf(args))
     if (!opensForWriting(bits)) return reads(true)(overlay, args)
     const filePath = overlay.resolve(absolute(args[0]))
-    // Content that the parent appended after the fork is not there yet.
+    // Content that the parent appended after the fork does not exist yet.
     if (opensToAppend(bits) && overlay.later.has(filePath)) overlay.takeBack(filePath)
     const at = overlay.forWriting(filePath, { content: !opensEmpty(bits) })
     return { args: [at, ...args.slice(1)], changes: true }
@@ -248,7 +248,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
     const isRecursive = (options as { recursive?: unknown } | null | undefined)?.recursive === true
     const broken = isRecursive ? brokenLinkIn(overlay, absolute(filePath)) : undefined
     const at = overlay.forWriting(broken ?? overlay.resolve(absolute(filePath), isRecursive))
-    // The first folder made, as a part of the path that was given.
+    // The first created folder, as a part of the given path.
     const made = (value: unknown): unknown => {
       if (typeof value !== 'string') return value
       const levels = path.relative(value, at).split(path.sep).filter(Boolean).length
@@ -319,7 +319,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
       changes: true,
       finish: (value) => {
         if (source !== target) overlay.hide(source)
-        // The content of the disk below it is not the moved one.
+        // The content of the disk below it is not that of the moved folder.
         if (isFolder) overlay.hide(target)
         return value
       },
@@ -334,7 +334,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
   glob: (overlay, args) => ({ args, answer: () => globEntries(overlay, args[0], args[1]) }),
 }
 
-/** A link on the way to a place that leads nowhere: nothing is made behind it. */
+/** A broken link on the way to a path: nothing is created behind it. */
 function brokenLinkIn(overlay: Overlay, filePath: string): string | undefined {
   const parent = path.dirname(filePath)
   const above = parent === filePath ? undefined : brokenLinkIn(overlay, parent)
@@ -365,7 +365,7 @@ export function changeOverlay(overlay: Overlay, name: string, args: readonly unk
   })
 }
 
-/** An error as it would be without an overlay: it names the agent's paths. */
+/** The error without an overlay: it names the agent's paths. */
 export function originalError(
   overlay: Overlay,
   error: unknown,

@@ -11,11 +11,11 @@ export interface FileChange {
   readonly path: string
   readonly kind: 'added' | 'changed' | 'deleted'
   readonly type: 'file' | 'folder' | 'link'
-  /** Bytes on disk today; absent when nothing is there, or a folder. */
+  /** Bytes on disk today; missing if there is nothing, or a folder. */
   readonly sizeBefore?: number
-  /** Bytes in the overlay; absent when it is deleted, or a folder. */
+  /** Bytes in the overlay; missing if it is deleted, or a folder. */
   readonly sizeAfter?: number
-  /** Where the new content lies; absent when it is deleted. */
+  /** Path of the new content; missing if it is deleted. */
   readonly from?: string
 }
 
@@ -29,8 +29,8 @@ export function overlayChanges(folder: string): readonly FileChange[] {
 }
 
 /**
- * Makes the changes of an overlay real: on disk, or below `to`, where only what
- * was added or changed is put. The overlay stays as it is.
+ * Applies the changes of an overlay: to the disk, or below `to`, which only gets added and changed
+ * files. The overlay does not change.
  */
 export function keepOverlay(folder: string, to?: string): readonly FileChange[] {
   const { base } = openOverlay(folder)
@@ -41,7 +41,7 @@ export function keepOverlay(folder: string, to?: string): readonly FileChange[] 
   return written
 }
 
-/** Throws an overlay away. */
+/** Deletes an overlay. */
 export function discardOverlay(folder: string): void {
   openOverlay(folder).remove()
 }
@@ -52,7 +52,7 @@ function openOverlay(folder: string): OverlayStore {
   return store
 }
 
-/** `isNew`: the folder is none on disk. A link there may lead to another one, whose files are not these. */
+/** `isNew`: the folder does not exist on disk. A link at its path may lead to another folder with other files. */
 function* writtenIn(store: OverlayStore, folder: string, isNew = false): Generator<FileChange> {
   for (const name of disk.readdirSync(folder)) {
     const from = path.join(folder, name)
@@ -118,14 +118,14 @@ function isSame(
   before: fs.Stats | undefined,
 ): boolean {
   if (before === undefined || typeOf(before) !== typeOf(after)) return false
-  // The overlay gives its owner all rights to a folder.
+  // The overlay gives its owner all permissions for a folder.
   if (after.isDirectory()) return (before.mode | 0o700) === (after.mode | 0o700)
   if (after.isSymbolicLink()) return disk.readlinkSync(from) === disk.readlinkSync(filePath)
   if (before.mode !== after.mode || before.size !== after.size) return false
   return disk.readFileSync(from).equals(disk.readFileSync(filePath))
 }
 
-/** As below the folder the branch ran in, where it is; else by its whole path. */
+/** Relative to the folder in which the branch ran, if it is inside; otherwise by its full path. */
 function pathBelow(to: string, base: string, filePath: string): string {
   const { root } = path.parse(filePath)
   return path.resolve(to, path.relative(isBelowFolder(filePath, base) ? base : root, filePath))
@@ -142,7 +142,7 @@ function putOut({ kind, type, from = '' }: FileChange, filePath: string): void {
     disk.mkdirSync(filePath, { recursive: true })
     return disk.chmodSync(filePath, mode & 0o7777)
   }
-  // Whole or not at all: it replaces the old one atomically.
+  // Atomic: replaces the old one as a whole or not at all.
   const whole = path.join(
     path.dirname(filePath),
     `.retake-${process.pid}-${path.basename(filePath)}`,

@@ -2,8 +2,8 @@ import path from 'node:path'
 import { disk } from './disk.js'
 
 /**
- * Why something on disk is not there for a branch: the branch deleted it, or it
- * came only after the moment the branch continues from.
+ * Why a branch does not see an entry on disk: the branch deleted it, or it was created after the
+ * branch point.
  */
 export type Hidden = 'deleted' | 'later'
 
@@ -13,13 +13,13 @@ interface JournalLine {
 }
 
 /**
- * How an overlay lies in its folder:
- * - `tree/` holds what the branch has written, at the path it has on disk
- * - `hidden.jsonl` says what on disk it does not see; lines are only ever added
- * - `overlay.json` makes the folder an overlay, and names the folder it started in
- * - `work/` holds copies until they are whole
+ * Files of an overlay in its folder:
+ * - `tree/` has what the branch has written, at the path it has on disk
+ * - `hidden.jsonl` lists what it does not see on disk; lines are only appended
+ * - `overlay.json` marks the folder as an overlay, and names the folder it started in
+ * - `work/` has copies until they are complete
  *
- * Each change is one append or one rename, so a killed branch leaves a whole overlay.
+ * Each change is one append or one rename, so a killed branch leaves an intact overlay.
  */
 export class OverlayStore {
   readonly folder: string
@@ -40,7 +40,7 @@ export class OverlayStore {
     for (const { hide, why } of readJournal(this.#journal)) this.hidden.set(hide, why)
   }
 
-  /** Makes the folder, or continues with an existing one. */
+  /** Creates the folder, or continues with an existing one. */
   static make(folder: string, base: string): OverlayStore {
     const known = OverlayStore.open(folder)
     if (known !== undefined) return known
@@ -51,7 +51,7 @@ export class OverlayStore {
     return store
   }
 
-  /** An overlay that is there already; undefined when the folder is none. */
+  /** Opens an existing overlay; undefined if the folder is not one. */
   static open(folder: string): OverlayStore | undefined {
     try {
       const { base } = JSON.parse(disk.readFileSync(headerOf(folder), 'utf8')) as { base: string }
@@ -61,13 +61,13 @@ export class OverlayStore {
     }
   }
 
-  /** Where the overlay keeps `place`, an absolute path. */
+  /** Path of an absolute path in the overlay. */
   overlayPath(filePath: string): string {
     const { root } = path.parse(filePath)
     return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), filePath.slice(root.length))
   }
 
-  /** The path that a place in the tree represents; other paths, and texts without one, as they are. */
+  /** The path that a path in the tree represents; other paths and texts are returned unchanged. */
   original(text: string): string {
     if (process.platform !== 'win32') {
       // The tree itself represents the root.
@@ -99,12 +99,12 @@ export class OverlayStore {
   }
 }
 
-/** Read before it was made a boundary. */
+/** Read before it became a boundary. */
 const PID = process.pid
 
 const headerOf = (folder: string): string => path.join(folder, 'overlay.json')
 
-/** A kill may have torn the last line: what it was about did not happen. */
+/** A kill may have torn the last line: its change did not happen. */
 function readJournal(file: string): JournalLine[] {
   if (!disk.existsSync(file)) return []
   return disk

@@ -4,10 +4,10 @@ import { disk, lookAt } from './disk.js'
 import { OverlayStore, type Hidden } from './overlay-store.js'
 import type { ParentWrites } from './parent-writes.js'
 
-/** Where something is found: in the overlay, on disk, or not at all. */
+/** Where an entry is: in the overlay, on disk, or missing. */
 export interface LocatedEntry {
   readonly in: 'overlay' | 'disk' | 'nowhere'
-  /** The path to use for it; for what is nowhere, one that does not exist. */
+  /** The path to use for it; for a missing entry, one that does not exist. */
   readonly at: string
 }
 
@@ -17,22 +17,22 @@ export interface OverlayOptions {
 }
 
 /**
- * The files as a branch sees them: the disk, with what the branch itself wrote
- * and deleted laid over it. Nothing it does reaches the disk. It takes absolute
- * or relative paths as the agent gives them, and resolves links in its own view.
+ * The files as a branch sees them: the disk, overlaid with what the branch itself wrote and
+ * deleted. Nothing reaches the disk. Takes absolute or relative paths as the agent gives them, and
+ * resolves links in the branch's view.
  *
- * Not promised: that a file open for reading shows what is later written to it by
- * path, when it was opened on disk; owners of copied files; hard links to files on disk.
+ * Not promised: that a file opened for reading on disk shows later writes by path; owners of copied
+ * files; hard links to files on disk.
  */
 export class Overlay {
   /** True if any run of this process has one. */
   static isInUse = false
-  /** Paths that the parent run wrote after the moment the branch went live: on disk they are newer. */
+  /** Paths that the parent run wrote after the branch point: they are newer on disk. */
   later: ReadonlySet<string> = new Set()
-  /** Earlier changes of the run that could not be repeated here, because the disk is too different. */
+  /** Earlier changes of the run that could not be repeated here, because the disk differs too much. */
   readonly unknown = new Set<string>()
   readonly #store: OverlayStore
-  /** Files in the overlay without their content, made by the change under way. */
+  /** Files in the overlay without their content, created by the change in progress. */
   #shells: string[] = []
 
   /** True if it already has the writes of the served part of the run. */
@@ -50,12 +50,12 @@ export class Overlay {
     return this.#store.folder
   }
 
-  /** Throws it away, with all that is in it. */
+  /** Deletes the overlay with its content. */
   discard(): void {
     this.#store.remove()
   }
 
-  /** Devices and the like are not files; the overlay does not cover itself. */
+  /** Devices are not files; the overlay does not cover itself. */
   covers(filePath: string): boolean {
     const absolute = path.resolve(filePath)
     if (isBelowFolder(absolute, this.folder)) return false
@@ -64,7 +64,7 @@ export class Overlay {
       : !DEVICES.some((folder) => isBelowFolder(absolute, folder))
   }
 
-  /** The path with every link in it followed, in the branch's own view; the last part only if asked to. */
+  /** The path with every link followed, in the branch's view; the last part only with `follow`. */
   resolve(filePath: string, follow = true): string {
     return this.#walk(path.resolve(filePath), follow, MOST_LINKS)
   }
@@ -127,8 +127,8 @@ export class Overlay {
   }
 
   /**
-   * The place to write a resolved path to. What is on disk is copied there first,
-   * without its `content` if that is going to be replaced or removed.
+   * Where to write a resolved path. An entry on disk is copied there first, without its `content`
+   * if that is going to be replaced or removed.
    */
   forWriting(filePath: string, { content = true } = {}): string {
     if (!this.covers(filePath)) return filePath
@@ -136,7 +136,7 @@ export class Overlay {
     return this.#copyUp(filePath, content)
   }
 
-  /** The same for a folder with everything in it. */
+  /** The same for a folder with its content. */
   forMoving(filePath: string): string {
     const at = this.forWriting(filePath)
     if (lookAt(at)?.isDirectory())
@@ -144,7 +144,10 @@ export class Overlay {
     return at
   }
 
-  /** A place where a folder with content can be distinguished from an empty one, before it is removed or replaced. */
+  /**
+   * A path at which a folder with content can be distinguished from an empty one, before it is
+   * removed or replaced.
+   */
   forRemoving(filePath: string): string {
     const at = this.forWriting(filePath, { content: false })
     const [first] = lookAt(at)?.isDirectory() ? this.list(filePath) : []
@@ -152,7 +155,7 @@ export class Overlay {
     return at
   }
 
-  /** Makes a change; when it fails, what was prepared for it is taken back. */
+  /** Makes a change; if it fails, its preparations are reverted. */
   change<T>(work: () => T): T {
     const outer = this.#shells
     this.#shells = []
@@ -171,14 +174,14 @@ export class Overlay {
     if (this.covers(filePath) && lookAt(filePath) !== undefined) this.#store.hide(filePath, why)
   }
 
-  /** Hides an entry on disk that the parent run made only later. */
+  /** Hides an entry on disk that the parent run created later. */
   unborn(filePath: string): void {
     if (this.locate(filePath).in === 'disk') this.hide(filePath, 'later')
   }
 
   /**
-   * A file that is about to be added to, as it was before the run: what the run
-   * itself has added by today is taken off, because it is going to be added again.
+   * Restores a file that is about to be extended to its state before the run: what the run has
+   * added since is removed, because it will be added again.
    */
   takeBack(filePath: string): void {
     if (this.locate(filePath).in !== 'disk' || this.parent?.has(filePath) !== true) return

@@ -71,7 +71,7 @@ export class DivergenceLog {
   /** The recording was cut off here: that is not a difference, but there is nothing more to serve. */
   stopAtCut(what: string, answering?: number): never {
     const summary = 'the recording was cut off here'
-    const found = this.#describe('cut-off', summary, `The program went on with ${what}.`)
+    const found = this.#describe('cut-off', summary, `The program continued with ${what}.`)
     if (this.options.leave !== undefined) throw new LeftTape(found, answering)
     this.#halt(found)
   }
@@ -163,7 +163,7 @@ export function waitsForever(unanswered: readonly PendingAnswer[], count: number
   return {
     kind: 'missing',
     seq: count,
-    summary: `the program waits${what === undefined ? '' : ` for ${describe(what)}`}, and the tape has no more to give`,
+    summary: `the program waits${what === undefined ? '' : ` for ${describe(what)}`}, and the tape has nothing more to deliver`,
     explanation: 'In the recording the program did not wait for it, or gave up on it.',
     mismatches: [],
   }

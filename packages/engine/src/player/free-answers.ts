@@ -223,7 +223,7 @@ export class FreeSteps {
     try {
       const answer = outsideRuns(() => simulator(this.#described(request)))
       if (answer instanceof Promise)
-        throw new Error('it answers later, and this call needs its answer at once')
+        throw new Error('it returned a promise, but this call is synchronous')
       return answer && this.#given(request, answer)
     } catch (cause) {
       throw this.#break(errors.SIMULATOR_FAILED(nameOf(request.event), cause))

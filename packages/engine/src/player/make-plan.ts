@@ -312,7 +312,7 @@ function repeatRequest(step: Step, event: TapeEvent, changesRequest: boolean): C
   if (event.type === 'deliver')
     throw errors.CHANGE_DOES_NOT_FIT(
       what,
-      'The server asks here. Fork at the call that made it ask.',
+      'This is a request of the server. Fork at the call that caused it.',
     )
   if (changesRequest)
     throw errors.CHANGE_DOES_NOT_FIT(

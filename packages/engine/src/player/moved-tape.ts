@@ -3,13 +3,12 @@ import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/fo
 import type { MovedRoot } from '../process-task.js'
 
 /**
- * A tape whose program is now in another folder. What is served names that
- * folder where the recording named its own, so that the program finds its paths
- * consistent; what is compared stays as it was recorded.
+ * A tape whose program is now in another folder. Served content names that folder instead of the
+ * recorded one, so that the program's paths are consistent; compared content stays as recorded.
  *
- * Not promised: a path that is split over two chunks, or encoded, is served as
- * it was. Raw bytes are left alone when the two folders' names differ in length,
- * because something else may have counted them.
+ * Not promised: a path that is split over two chunks, or encoded, is served unchanged. Raw bytes
+ * are not changed if the two folder names differ in length, because something else may have counted
+ * them.
  */
 export function movedTape(tape: Tape, root: MovedRoot): Tape {
   const move = mover(root)
@@ -33,7 +32,7 @@ export function movedTape(tape: Tape, root: MovedRoot): Tape {
 
 type Move = (text: string) => string
 
-/** Replaces the recorded folder where it occurs as a whole: `/app` is not part of `/apple` or `example.org/app`. */
+/** Replaces the recorded folder only as a whole path: `/app` is not part of `/apple` or `example.org/app`. */
 function mover({ recorded, current }: MovedRoot): Move {
   const whole = new RegExp(`(?<![\\w.-])${escapeRegExp(recorded)}(?![\\w-]|\\.\\w)`, 'g')
   return (text) => (text.includes(recorded) ? text.replaceAll(whole, () => current) : text)
@@ -58,7 +57,7 @@ function moveBody(body: Uint8Array, answer: DeliveryEvent, root: MovedRoot): Uin
   if ('as' in answer && (answer.as === 'json' || answer.as === 'text'))
     return Buffer.from(mover(root)(bytes.toString()))
   if (Buffer.byteLength(root.recorded) !== Buffer.byteLength(root.current)) return body
-  // As latin1 every byte is one character, so that bytes that are not text stay unchanged.
+  // In latin1 every byte is one character, so that bytes that are not text stay unchanged.
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
   const move = mover({ recorded: latin1(root.recorded), current: latin1(root.current) })
   return Buffer.from(move(bytes.toString('latin1')), 'latin1')

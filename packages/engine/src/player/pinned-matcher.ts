@@ -710,14 +710,14 @@ export function whyNotSearchable(
   servers: ReadonlySet<number>,
 ): string | undefined {
   if (step.kind === 'mark') return 'it is a mark that the agent set'
-  if (step.inferred) return 'it was not recorded itself, and is only seen in the conversation'
+  if (step.inferred) return 'it was not recorded, and appears only in the conversation'
   const event = tape.event(step.seq)
   if (event.type === 'deliver')
     return 'a server sent it over the pipes of a child process, which a fork restarts'
   if (event.type === 'write' && !isSearchedMethod(step.mcp()?.method ?? ''))
     return 'it belongs to the protocol of a server on pipes, and is always answered from the tape'
-  if (servers.has(step.seq)) return 'it is a server that is asked many things'
-  if (event.type === 'socket') return 'no connection came about'
+  if (servers.has(step.seq)) return 'it is a server with many requests'
+  if (event.type === 'socket') return 'the connection failed'
   if (step.state === 'aborted') return 'the agent gave up on it before its answer was complete'
   if (step.state === 'in doubt') return 'its answer is not on the tape'
   if (step.answerSeqs.length === 0) return 'it has no answer'

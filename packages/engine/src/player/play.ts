@@ -264,6 +264,6 @@ function noteFilesAt(at: number, overlay: Overlay, recorder: RecordSession): voi
     recorder.note({
       kind: 'boundary',
       name: filePath,
-      text: 'the run had changed this file by now; the disk is no longer such that it could be put back to that moment',
+      text: 'the run had changed this file, and its state at that moment cannot be restored',
     })
 }

@@ -13,9 +13,9 @@ import { DIVERGED, restoreSurroundings } from './replay-process.js'
 import { startAgent, type StartCall } from './start-agent.js'
 
 /**
- * Runs the recorded program from its start with the answers of its tape, in
- * another order that could have been. What it does is recorded on a tape of its
- * own, the only file that is written; nothing reaches the outside.
+ * Runs the recorded program from its start with the answers of its tape, in another possible order.
+ * The new run is recorded on a separate tape, the only file that is written; nothing reaches the
+ * outside.
  */
 export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefined {
   const source = openForReplay(task.source)
@@ -33,7 +33,7 @@ export function chaosProcess(task: ChaosTask & CommonTask): StartCall | undefine
       scope: source.run.scope,
       node: process.version,
       flags: source.run.flags,
-      // For one look only; and under the permission model, on which a replay runs, nothing can be synced.
+      // Needed only briefly; and under the permission model of a replay nothing can be synced.
       durability: 'process',
     },
     { ...source.details, branch: { kind: 'chaos', edits: [], seed: order.seed } },

@@ -10,13 +10,13 @@ import { DIVERGED } from './replay-process.js'
 import { startAgent, type StartCall } from './start-agent.js'
 import { imitateTerminal } from './terminal-facts.js'
 
-/** Serves this process from a tape, then lets it go live and records it, as the plan says. */
+/** Serves this process from a tape, then lets it go live and records it, according to the plan. */
 export function continueProcess(
   task: ContinueTask & CommonTask,
   simulator?: Simulator,
 ): StartCall | undefined {
   const start = natives.performanceNow()
-  // A second lock: with an offline tail there is no way from the session to the outside.
+  // Second safeguard: with an offline tail there is no way from the session to the outside.
   if (task.plan.tail === 'offline' || task.plan.live?.refuse === 'everything') forbidContact()
   const { session, tape, settled, pinned, live, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),

@@ -14,8 +14,8 @@ export function writeJson(file: string, value: unknown): void {
 }
 
 /**
- * Calls `last` when the process ends, after every exit listener of the agent, so
- * that what those write is still part of the run. `last` may change the exit code.
+ * Calls `last` when the process ends, after every exit listener of the agent, so that their output
+ * is still part of the run. `last` may change the exit code.
  */
 export function onProcessExit(last: (exitCode: number) => void): void {
   const emit = process.emit.bind(process) as (event: string | symbol, ...args: unknown[]) => boolean
@@ -32,14 +32,14 @@ export interface ProcessEnd {
   readonly error?: RecordedError
 }
 
-/** The same, with the end as it is passed to a session. */
+/** The same, with the end in the form that a session takes. */
 export function onAgentEnd(last: (end: ProcessEnd) => void): void {
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
   onProcessExit((exitCode) => last({ exitCode, ...(error && { error }) }))
 }
 
-/** Ends this process immediately. Not with `process.exit`: the agent's exit listeners would still run. */
+/** Ends this process immediately. `process.exit` would still run the agent's exit listeners. */
 export const exitNow = (exitCode: number): never =>
   (process as unknown as { reallyExit(code: number): never }).reallyExit(exitCode)
 

@@ -58,7 +58,7 @@ export function recordProcess(
   stopOnFailure(writer, task.failure)
   if (task.trustedRuns !== undefined) trustRecording(task.tape, task.trustedRuns)
   if (task.sites !== undefined) collectSites(writer, task.sites)
-  // Nothing is printed in a process whose output another one reads.
+  // Prints nothing in a process whose output another one reads.
   if (task.startedBy === undefined) watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer, {
     flags,
@@ -116,7 +116,7 @@ function watchForServer(writer: TapeWriter, isStrict: boolean): void {
   }
 }
 
-/** Notes where in the agent's code each value is drawn and each timer armed: the tape itself does not hold that. */
+/** Notes the line of the agent's code for each draw and timer, which is not on the tape. */
 function collectSites(writer: TapeWriter, file: string): void {
   const counts = new Map<string, number>()
   const append = writer.append.bind(writer)

@@ -29,7 +29,7 @@ export function replayProcess(
   const session = new Player(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
-    // A function that waits keeps no process alive.
+    // A waiting function does not keep a process alive.
     keepAlive: task.call !== undefined,
     ...(task.compares && { compares: task.compares }),
     onStopped: () => stop(),
@@ -83,7 +83,7 @@ export function replayProcess(
   })
 }
 
-/** Environment, terminal and zone as they were; secrets stay placeholders. */
+/** Restores environment, terminal and time zone; secrets stay placeholders. */
 export function restoreSurroundings({ details, run }: Tape): void {
   if (details.env) {
     const { env } = natives

@@ -11,13 +11,13 @@ import { SecretMask } from '../secrets.js'
 import type { Operation, Session } from '../sessions/session.js'
 import { type ProcessEnd, exitNow, onAgentEnd } from './process-exit.js'
 
-/** Makes the recorded call and ends the process. To be called when all boundaries are installed. */
+/** Makes the recorded call and ends the process. Call it when all boundaries are installed. */
 export type StartCall = () => Promise<void>
 
 /**
- * Runs the agent of this process in a session, and calls `ended` after its end, which may set
- * the exit code. Without a call, the agent is the program, which begins after the preload.
- * With one, the module is loaded outside of the run, as it was when the run was recorded.
+ * Runs the agent of this process in a session, and calls `ended` after its end, which may set the
+ * exit code. Without a call, the agent is the program, which begins after the preload. With a call,
+ * the module is loaded outside of the run, as when the run was recorded.
  */
 export function startAgent(
   session: EndingSession,
@@ -29,7 +29,7 @@ export function startAgent(
     ended,
   }: {
     readonly call: FunctionCall | undefined
-    /** It may go live. */
+    /** True if it may go live. */
     readonly isContinued?: boolean
     /** Called directly before code of the run executes. */
     readonly begin?: (() => void) | undefined
@@ -67,8 +67,8 @@ export function startAgent(
 }
 
 /**
- * The recorded input. Placeholders in it become the secrets that this process has: on replay if
- * they are provably the recorded ones, in a run that goes live always, because it needs some.
+ * The recorded input. Placeholders in it become the secrets of this process: on replay only if they
+ * are provably the recorded ones, in a run that goes live always, because it needs some.
  */
 function inputOf(
   { input, proof }: FunctionCall,

@@ -1,7 +1,7 @@
 import type { ClientProcess } from './client-process.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
-/** An exchange whose request is in and whose answer is not complete. */
+/** An exchange whose request has arrived and whose answer is not complete. */
 interface OpenExchange {
   readonly exchange: TapedExchange
   /** Position on the tape of the next part of the answer. */
@@ -12,18 +12,17 @@ interface OpenExchange {
   release?: () => void
 }
 
-/** Waiting for a request is limited to twice its recorded time plus this. */
+/** A request is awaited for at most twice its recorded time plus this. */
 const PATIENCE_MS = 1000
 
 /**
- * Releases the parts of answers in the order of the tape while several exchanges
- * are open at the same time.
+ * Releases the parts of answers in the order of the tape while several exchanges are open
+ * concurrently.
  *
- * A part also waits for requests that the tape has before it and that are still
- * to come: in the recording they were made without knowing it, so waiting cannot
- * block a program that does the same again. If the program does not make the request,
- * the wait ends after a limit based on the recorded time. Exchanges that did not overlap in the
- * recording never wait for each other.
+ * A part also waits for requests that come before it on the tape and have not arrived: in the
+ * recording they were made without knowing it, so waiting cannot block a program that does the same
+ * again. If the program does not make the request, the wait ends after a limit based on the
+ * recorded time. Exchanges that did not overlap in the recording never wait for each other.
  */
 export class AnswerOrder {
   /** Requests that have not arrived yet, in the order of the tape. */
@@ -56,7 +55,7 @@ export class AnswerOrder {
     this.#advance()
   }
 
-  /** Resolves when this part of the answer may be sent; at the same time it counts as sent. */
+  /** Resolves when this part of the answer may be sent; then it counts as sent. */
   turn(exchange: TapedExchange, index: number): Promise<void> {
     const open = this.#open.get(exchange)
     const part = exchange.parts[index]

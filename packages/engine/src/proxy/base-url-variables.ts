@@ -17,11 +17,11 @@ const OF_SESSION = [
 const isSessionVariable = (name: string): boolean =>
   OF_SESSION.some((pattern) => pattern.test(name))
 
-/** Those of an environment that belong to the session; a replayed command gets its own. */
+/** Variables of an environment that belong to the session; a replayed command gets its own. */
 export const sessionVariables = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => isSessionVariable(name)))
 
-/** The rest. */
+/** All other variables. */
 export const withoutSession = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !isSessionVariable(name)))
 
@@ -72,14 +72,14 @@ const addressesIn = (env: NodeJS.ProcessEnv): readonly ProviderAddress[] =>
     return found ?? []
   })
 
-/** A bare `host:port`, as in `OLLAMA_HOST`, counts as an address, too. */
+/** A bare `host:port`, as in `OLLAMA_HOST`, is an address too. */
 function addressIn(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined
   const text = /^https?:\/\//i.test(value) ? value : `http://${value}`
   return URL.canParse(text) ? text : undefined
 }
 
-/** The given upstream, with the base path that SDKs put behind it unless it has one itself. */
+/** The given upstream, with the base path that SDKs append unless it has one. */
 const withPathOf = (base: string, upstream: string): string =>
   new URL(upstream).pathname === '/'
     ? upstream.replace(/\/$/, '') + new URL(base).pathname

@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Once a command has computed this long, nothing waits for it until it is idle again.
- * CPU time counts: on a busy machine the command may get none for a second or more.
+ * After this much CPU time, nothing waits for a command until it is idle again. CPU time counts: on
+ * a busy machine the command may get none for a second or more.
  */
 const COMPUTE_MS = 1000
 
 /** Limit of CPU time from then on. */
 const BUSY_MS = 10
 
-/** Bound for a command that hangs in the kernel. */
+/** Limit for a command that hangs in the kernel. */
 const WALL_MS = 30_000
 
-/** After this many looks in a row, a pause between them leaves the processor to the command. */
+/** After this many checks in a row, a pause between them leaves the processor to the command. */
 const EAGER_LOOKS = 20
 const PAUSE_MS = 1
 
@@ -65,7 +65,7 @@ export class ClientProcess {
       computedBefore ??= computedMs
       this.#seen = isWaiting ? (this.#seen ?? 0) + 1 : 0
       if (isWaiting) this.#computeMs = COMPUTE_MS
-      // Seen twice: bytes are in no queue while they pass from one to the next.
+      // Checked twice: bytes are in no queue while they move from one to the next.
       if (this.#seen >= 2) break
       if (computedMs - computedBefore > this.#computeMs || performance.now() - started > WALL_MS) {
         this.#computeMs = BUSY_MS
@@ -87,7 +87,7 @@ interface Look {
 function lookAt(pid: number, port: number): Look {
   const family: number[] = []
   const { isWaiting, computedMs } = lookAtThreads(pid, family)
-  // A sandbox has a network of its own, which the processes inside see.
+  // A sandbox has its own network, which only the processes inside see.
   const networks = new Set([pid, family.at(-1) ?? pid])
   return {
     isWaiting: isWaiting && [...networks].every((each) => isDrained(each, port)),

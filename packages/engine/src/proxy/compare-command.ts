@@ -9,13 +9,13 @@ export interface ProxiedCommandEnd {
   readonly stdout: Uint8Array
   readonly exitCode?: number
   readonly signal?: string
-  /** Recorded exchanges that it did not ask for. */
+  /** Recorded exchanges that it did not request. */
   readonly unused: readonly TapedExchange[]
 }
 
 /**
- * Compares what a replayed command did with what its tape says: requests not
- * made, stdout and exit. stderr, where programs log dates and times, is not compared.
+ * Compares a replayed command with its tape: missing requests, stdout and exit. stderr, where
+ * programs log dates and times, is not compared.
  */
 export function compareCommand(tape: Tape, end: ProxiedCommandEnd): Divergence[] {
   return [...missing(end.unused), ...output(tape, end.stdout), ...exit(tape, end)]
@@ -69,7 +69,7 @@ function exit(tape: Tape, { exitCode, signal }: ProxiedCommandEnd): Divergence[]
         seq,
         kind: 'result',
         summary: `the command ended with ${current}, not ${recorded}`,
-        explanation: 'A replayed command has to end as it did.',
+        explanation: 'A replayed command must end as recorded.',
         mismatches: [{ field, recorded, current }],
       },
     ]

@@ -1,6 +1,6 @@
 /**
- * Recording and replaying programs of any language through a proxy on the
- * loopback. A separate entry point: agents that load the engine do not load it.
+ * Records and replays programs of any language through a proxy on the loopback address. A separate
+ * entry point, which agents that load the engine do not load.
  */
 export {
   redirectVariables,

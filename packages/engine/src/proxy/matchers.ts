@@ -4,9 +4,9 @@ import type { ProxyRequest } from './proxy-request.js'
 import { errors } from '../errors.js'
 
 /**
- * Takes out of a request what changes from run to run without changing what is
- * asked. Recorded and current requests go through the same matchers before they
- * are compared; what is stored and what is sent stays as it is.
+ * Removes parts of a request that change from run to run without changing its meaning. Recorded and
+ * current requests pass through the same matchers before they are compared; stored and sent
+ * requests are not changed.
  */
 export type RequestMatcher = (request: ProxyRequest) => ProxyRequest
 
@@ -31,7 +31,7 @@ const replaced = (pattern: RegExp, name: string): RequestMatcher => {
   })
 }
 
-/** Named, so that a tape can say which ones its requests are compared with. */
+/** Named, so that a tape can list the matchers of its requests. */
 export const MATCHERS: Readonly<Record<string, RequestMatcher>> = {
   /** The boundary of a form is random; it is in a header and between the parts. */
   'multipart-boundary': (request) => {
@@ -76,7 +76,7 @@ function sorted(_key: string, value: unknown): unknown {
   )
 }
 
-/** Always on: what they take out never means anything. */
+/** Always active: what they remove never has a meaning. */
 export const DEFAULT_MATCHERS: readonly string[] = [
   'multipart-boundary',
   'aws-signing',

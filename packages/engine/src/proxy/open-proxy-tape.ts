@@ -20,7 +20,7 @@ export interface ProxyTapeOptions {
   readonly sign?: boolean | undefined
 }
 
-/** A new tape for what a program asks through a proxy. */
+/** A new tape for the requests of a program through a proxy. */
 export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
   const { tape, id, name, proxy, command, tags, durability = 'machine', sign } = options
   return TapeWriter.create(
@@ -48,7 +48,7 @@ export function openProxyTape(options: ProxyTapeOptions): TapeWriter {
   )
 }
 
-/** A replay asks nobody, and compares addresses without passwords. */
+/** A replay sends nothing, and compares addresses without passwords. */
 const withoutPassword = ({ name, upstream }: Route): Route => ({
   name,
   upstream: maskUrl(upstream).replace(/\/+$/, ''),

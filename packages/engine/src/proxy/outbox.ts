@@ -1,9 +1,9 @@
 import type { ClientProcess } from './client-process.js'
 
-/** When many are served, the next release waits a moment, so that more shares it. */
+/** If many exchanges are open, the next write waits briefly, so that more parts share it. */
 const GATHER_MS = 2
 
-/** Something a client is about to see. */
+/** Something that a client is about to see. */
 export interface Showing {
   /** Group it belongs to. A known client settles between two groups. */
   readonly of: object
@@ -11,11 +11,10 @@ export interface Showing {
 }
 
 /**
- * Answers on their way to clients, buffered until they are on the tape. Everything
- * that arrives in one turn of the event loop, from all providers together, costs
- * one write to the tape; then it goes out, in order of arrival. A known client
- * sees the parts of one answer, then settles, before it sees the next: otherwise
- * the order in which it notices them could not be repeated.
+ * Answers on their way to clients, buffered until they are on the tape. Everything that arrives in
+ * one turn of the event loop, from all providers, is one write to the tape; then it is sent, in
+ * order of arrival. A known client sees the parts of one answer, then settles, before it sees the
+ * next: otherwise the order in which it notices them could not be repeated.
  */
 export class Outbox {
   #waiting: Showing[] = []
@@ -33,7 +32,7 @@ export class Outbox {
     readonly client?: ClientProcess,
   ) {}
 
-  /** Something is to be written at the end of this turn. */
+  /** Something must be written at the end of this turn. */
   schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -48,9 +47,9 @@ export class Outbox {
   }
 
   /**
-   * True if content added to this one now keeps its position in the order. A
-   * known client sees the end of an answer separately: a client that stops reading
-   * before the end closes the connection, and reuses it otherwise.
+   * True if content added to this one now keeps its position in the order. A known client sees the
+   * end of an answer separately: a client that stops reading before the end closes the connection,
+   * and reuses it otherwise.
    */
   isLast(showing: Showing, isEnd: boolean): boolean {
     if (this.client === undefined) return true

@@ -4,7 +4,7 @@ import type { RecordedError } from '@retake/tape/format'
 
 const GONE = 'ABORT_ERR'
 
-/** How the tape says that a client did not wait for the rest of its answer. */
+/** How the tape records that a client did not wait for the rest of its answer. */
 export const clientGone = (message: string): RecordedError => ({
   class: 'Error',
   name: 'AbortError',
@@ -24,10 +24,10 @@ export function upstreamFailure(error: RecordedError): RetakeError {
   return errors.UPSTREAM_FAILED(said)
 }
 
-/** Name of the note about something that was not passed on. */
+/** Name of the note about something that was not forwarded. */
 export const REFUSED = 'proxy request refused'
 
-/** Name of the note about a tunnel that was passed on unread. */
+/** Name of the note about a tunnel that was forwarded without reading it. */
 export const tunnelNote = (target: string, isTls: boolean): string =>
   `${isTls ? 'HTTPS' : 'connection'} to ${target}`
 
@@ -47,7 +47,7 @@ export function proxyError(
   return `${JSON.stringify({ type: 'error', error }, undefined, 2)}\n`
 }
 
-/** Answers in the proxy's own name. SDKs are asked not to try again: it would end the same. */
+/** An answer of the proxy itself. Tells SDKs not to retry, because the result would be the same. */
 export function answerProxyError(
   response: ServerResponse,
   status: number,
@@ -66,7 +66,10 @@ export function answerProxyError(
   response.end(body)
 }
 
-/** Ends an answer whose head is written in the middle: what was written still arrives, then the connection closes. */
+/**
+ * Breaks off an answer whose head is written: the part that was written still arrives, then the
+ * connection closes.
+ */
 export function breakOff(response: ServerResponse): void {
   response.flushHeaders()
   if (response.socket) response.socket.destroySoon()

@@ -5,13 +5,13 @@ import type { ClientProcess } from './client-process.js'
 import { isSecretHeader, keysInQuery } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 
-/** Keys by which a client is known all the time; signatures, which change, are not worth remembering. */
+/** Maximum number of remembered client keys; changing signatures are not worth remembering. */
 const KEYS_MAX = 64
 const seen = new WeakMap<SecretMask, Set<string>>()
 
 /**
- * Keys that a client sends stay off the tape wherever else they occur: the proxy
- * does not know the environment of its clients, only what they send.
+ * Keys that a client sends stay off the tape wherever else they occur: the proxy does not know the
+ * environment of its clients, only what they send.
  */
 export function hideCredentials(
   secrets: SecretMask,
@@ -31,7 +31,7 @@ function hide(secrets: SecretMask, key: string): void {
   seen.set(secrets, known)
   if (known.has(key) || known.size >= KEYS_MAX) return
   known.add(key)
-  // A key that is hidden under a name already, or is a placeholder itself, keeps it.
+  // A key that already has a placeholder, or is one, keeps it.
   if (secrets.text(key) === key && !key.includes('retake-hidden')) secrets.hide(key)
 }
 
@@ -45,12 +45,12 @@ export interface ProxyRequest {
   readonly body: Uint8Array
 }
 
-/** Bodies have to be on the tape before they leave, so they are collected; this bounds the memory for one. */
+/** Bodies must be on the tape before they are sent, so they are buffered; this limits the memory for one. */
 export const BODY_BYTES_MAX = 512 * 1024 * 1024
 
 export type CollectedBody = { readonly body: Buffer } | { readonly problem: 'gone' | 'too large' }
 
-/** The whole body of a request that comes in. Never rejects. */
+/** The whole body of an incoming request. Never rejects. */
 function collectRequest(
   request: IncomingMessage,
   bytesMax: number = BODY_BYTES_MAX,
@@ -78,7 +78,7 @@ function collectRequest(
 interface Arriving {
   /** Number of its connection, in the order in which connections were first used. */
   readonly connection: number
-  /** Passes the request on; set once it is complete. */
+  /** Forwards the request; set once it is complete. */
   handOn?: () => void
 }
 
@@ -120,7 +120,7 @@ export class RequestQueue {
     return this.#used
   }
 
-  /** True if no request can arrive that has to be passed on before this one. */
+  /** True if no request can arrive that must be forwarded before this one. */
   #isFirst({ connection }: Arriving): boolean {
     for (const number of this.#connections.values()) if (number < connection) return false
     for (const other of this.#arriving) if (other.connection < connection) return false
@@ -160,7 +160,7 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 
-/** Headers that go on to the next connection; those that `Connection` names stay behind, too. */
+/** Headers for the next connection, without those that `Connection` names. */
 export function endToEnd(pairs: readonly HeaderPair[]): HeaderPair[] {
   let named: string[] | undefined
   const forwarded: HeaderPair[] = []
@@ -174,7 +174,7 @@ export function endToEnd(pairs: readonly HeaderPair[]): HeaderPair[] {
   return isPlain ? forwarded : forwarded.filter(([name]) => !named?.includes(name.toLowerCase()))
 }
 
-/** Headers for the request that goes upstream: another host, a known length. */
+/** Headers for the upstream request: another host, a known length. */
 export function forwardedHeaders(
   pairs: readonly HeaderPair[],
   host: string,
@@ -191,5 +191,5 @@ export function forwardedHeaders(
   return headers
 }
 
-/** A request with one of these has a body, if an empty one. */
+/** A request with one of these has a body, even if it is empty. */
 const SAYS_LENGTH = /^(content-length|transfer-encoding)$/i

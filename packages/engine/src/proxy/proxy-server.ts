@@ -14,15 +14,15 @@ export interface ProxyHandler {
   connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
 }
 
-/** Of all headers of one message together. */
+/** Limit for all headers of one message. */
 export const HEADER_BYTES_MAX = 128 * 1024
 
-/** How long an idle connection of a client is kept. */
+/** How long an idle connection of a client stays open. */
 const IDLE_MS = 60_000
 
 /**
- * The listening side: HTTP/1.1 and 1.0 on the loopback. Anything but a well-formed
- * request is answered here. Nothing that a client sends ends the process.
+ * The listening side: HTTP/1.1 and 1.0 on the loopback address. Anything but a well-formed request
+ * is answered here. Nothing that a client sends can end the process.
  */
 export class ProxyServer {
   readonly port: number
@@ -55,7 +55,7 @@ export class ProxyServer {
     })
   }
 
-  /** Port 0 takes any that is free. Only this machine can connect. */
+  /** Port 0 means any free port. Only this machine can connect. */
   static listen(port: number): Promise<ProxyServer> {
     const server = createServer({
       keepAliveTimeout: IDLE_MS,
@@ -72,7 +72,7 @@ export class ProxyServer {
     })
   }
 
-  /** Also listens on a socket file, for a client that reaches it as `port` of its own loopback. */
+  /** Also listens on a socket file, for a client that reaches it as `port` on its own loopback address. */
   listenAt(path: string, port: number): Promise<void> {
     const server = createNetServer((socket) => this.#server.emit('connection', socket))
     this.#others.push(server)
@@ -91,7 +91,7 @@ export class ProxyServer {
     this.#handler = handler
   }
 
-  /** Cuts every connection. */
+  /** Closes every connection. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       for (const server of this.#others) server.close()
@@ -136,7 +136,7 @@ export class ProxyServer {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    // Clients that go away are distinguished where it matters; here they must not throw.
+    // Disconnecting clients are handled where it matters; here they must not throw.
     request.on('error', () => {})
     response.on('error', () => {})
     const handler = this.#handler
@@ -155,7 +155,7 @@ export class ProxyServer {
   }
 
   #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-    // A client that went away in the middle is not a malformed request.
+    // A client that disconnected in the middle is not a malformed request.
     const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (isGone || !socket.writable) return void socket.destroy()
     this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)
@@ -163,7 +163,7 @@ export class ProxyServer {
   }
 }
 
-/** Java's client offers HTTP/2 with every request and is content with an answer in HTTP/1.1. */
+/** Java's client offers HTTP/2 with every request and accepts an answer in HTTP/1.1. */
 const isOnlyOffered = (upgrade: string): boolean =>
   /^(h2c|HTTP\/[\d.]+|TLS\/[\d.]+)\b/i.test(upgrade)
 

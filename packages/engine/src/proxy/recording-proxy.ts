@@ -48,11 +48,11 @@ export interface RecordingProxyOptions {
   readonly client?: ClientProcess
   /** Lets the HTTPS of the client be recorded, if the client trusts it. */
   readonly authority?: CertificateAuthority
-  /** How other hosts are reached; directly unless set. */
+  /** How other hosts are reached; directly by default. */
   readonly wayOut?: WayOut
   /** Larger request bodies are refused with status 413. */
   readonly bodyBytesMax?: number
-  /** Where in its program a request was made, for programs whose requests tell. */
+  /** Framework scopes of a request, for programs whose requests contain them. */
   readonly scopesOf?: (headers: readonly HeaderPair[]) => readonly FrameworkScope[]
 }
 
@@ -60,8 +60,8 @@ export interface RecordingProxyOptions {
 const BUSY_EXCHANGES = 16
 
 /**
- * Passes requests on to their providers and writes every exchange to the tape:
- * the request before it leaves, each part of the answer before the client sees it.
+ * Forwards requests to their providers and writes every exchange to the tape: the request before it
+ * is sent, each part of the answer before the client sees it.
  */
 export class RecordingProxy {
   readonly wayOut: WayOut
@@ -107,7 +107,7 @@ export class RecordingProxy {
     return seq
   }
 
-  /** Writes an event together with all others of this turn. Only `whenWritten` may show what it says. */
+  /** Writes an event together with all others of this turn. Only `whenWritten` may show its content. */
   buffer(event: NewEvent, body?: Uint8Array): number {
     if (this.#stopped || this.#failure !== undefined) return -1
     this.#outbox.schedule()
@@ -120,7 +120,7 @@ export class RecordingProxy {
     }
   }
 
-  /** Calls back when everything held so far is in the file, or could not be: see `failure`. */
+  /** Calls back when everything buffered so far is in the file, or could not be written: see `failure`. */
   whenWritten(showing: Showing): void {
     this.#outbox.add(showing)
   }
@@ -134,7 +134,10 @@ export class RecordingProxy {
     return maskHeaders(this.#options, pairs)
   }
 
-  /** Ends what is under way, as if its clients had gone, and closes the port. The tape stays open. */
+  /**
+   * Ends exchanges in progress, as if their clients had disconnected, and closes the port. The tape
+   * stays open.
+   */
   async stop(): Promise<void> {
     for (const exchange of this.#open) exchange.giveUp('The recording was stopped.')
     this.#outbox.release()
@@ -185,7 +188,7 @@ export class RecordingProxy {
     exchange.forward({ method, url: routed.url, pairs, body: collected.body })
   }
 
-  /** Records readable tunnels as requests; the rest is forwarded and named. */
+  /** Records readable tunnels as requests; the rest is forwarded and reported. */
   async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
     const { server, authority } = this.#options
     const target = tunnelTarget(request)
@@ -217,17 +220,17 @@ export class RecordingProxy {
   #tunnelled(name: string): void {
     if (this.#tunnels.has(name)) return
     this.#tunnels.add(name)
-    const text = 'It was passed on without being read.'
+    const text = 'It was forwarded unread.'
     const consequence = this.#options.authority
       ? 'not recorded; replay refuses it'
       : 'not recorded; replay refuses it; record HTTPS with --tls'
     this.append({ type: 'note', kind: 'boundary', name, text, consequence })
   }
 
-  /** Something came that was not passed on: no exchange, but people should know. */
+  /** Something was not forwarded: not an exchange, but worth reporting. */
   #refused(what: string): void {
     const text = this.#options.secrets.text(what)
-    const consequence = 'replay refuses it, too'
+    const consequence = 'a replay refuses it too'
     this.append({ type: 'note', kind: 'boundary', name: REFUSED, text, consequence })
   }
 
@@ -282,16 +285,15 @@ interface Unseen extends Showing {
 }
 
 /**
- * One request on its way upstream, and its answer on the way back. Ends exactly
- * once. What arrives is held for the tape at once, and shown to the client when
- * the tape has it.
+ * One request on its way upstream, and its answer on the way back. Ends exactly once. Arriving data
+ * is buffered for the tape immediately, and shown to the client when it is on the tape.
  */
 class RecordedExchange {
   onDone: () => void = () => {}
   #upstream: ClientRequest | undefined
   #answer: IncomingMessage | undefined
   #done = false
-  /** Something of the answer is on its way to the client. */
+  /** True if a part of the answer is on its way to the client. */
   #isShown = false
   /** The latest part that the client has not seen yet. */
   #unseen: Unseen | undefined
@@ -320,7 +322,7 @@ class RecordedExchange {
     this.#upstream.end(body)
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The answer is no longer needed. */
   giveUp(why: string): void {
     if (!this.#finish({ error: clientGone(why) })) return
     this.#upstream?.destroy()
@@ -333,10 +335,10 @@ class RecordedExchange {
     const pairs = endToEnd(headerPairs(answer.rawHeaders))
     try {
       this.response.sendDate = false
-      // Only put together: it leaves with the first write.
+      // Only prepared: it is sent with the first write.
       this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
     } catch (error) {
-      // A head that Node reads but does not write again, such as status 42.
+      // A head that Node accepts but cannot write, such as status 42.
       return this.#fail(error)
     }
     this.proxy.buffer({
@@ -364,7 +366,10 @@ class RecordedExchange {
     if (this.#finish({})) this.#endWith(() => this.response.end())
   }
 
-  /** The other side failed: before its answer began the client gets an error, later its answer breaks off, too. */
+  /**
+   * The other side failed: before its answer began, the client gets an error; later, its answer
+   * breaks off too.
+   */
   #fail(error: unknown): void {
     const recorded = recordError(error)
     // Emits `data` for bytes that arrived before the failure.
@@ -372,7 +377,7 @@ class RecordedExchange {
     if (!this.#finish({ error: recorded })) return
     this.#upstream?.destroy()
     this.#endWith(() => {
-      // Pieces written in this turn leave first.
+      // Pieces written in this turn are sent first.
       if (this.response.headersSent) setImmediate(breakOff, this.response)
       else answerProxyError(this.response, 502, upstreamFailure(recorded))
     })
@@ -390,7 +395,7 @@ class RecordedExchange {
     return unseen
   }
 
-  /** Hands on what arrived: each piece in a write of its own, a head alone immediately. */
+  /** Sends what arrived: each piece in its own write, a head alone immediately. */
   #show(unseen: Unseen): void {
     if (this.#unseen === unseen) this.#unseen = undefined
     if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
@@ -427,6 +432,6 @@ class RecordedExchange {
   }
 }
 
-/** Names in lower case, as on the tape: a client sees the same bytes when it is replayed. */
+/** Names in lower case, as on the tape: a client sees the same bytes on replay. */
 const asTaped = (pairs: readonly HeaderPair[]): string[] =>
   pairs.flatMap(([name, value]) => [name.toLowerCase(), value])

@@ -35,15 +35,15 @@ export interface ReplayingProxyOptions {
   readonly client?: ClientProcess
   /** Serves the HTTPS of the client, if the client trusts it. */
   readonly authority?: CertificateAuthority
-  /** Keeps the recorded pauses. */
+  /** Reproduces the recorded pauses. */
   readonly paced?: boolean
-  /** Told about every request: served, or why not. */
+  /** Called for every request: served, or why not. */
   readonly onRequest?: (what: string, divergence: Divergence | undefined) => void
 }
 
 /**
- * Answers from a tape and never asks anybody. A request that is not on the tape
- * gets status 502 with the difference; the ones after it are served again.
+ * Answers from a tape and never sends anything. A request that is not on the tape gets status 502
+ * with the difference; later ones are served again.
  */
 export class ReplayingProxy {
   readonly exchanges: TapedExchanges
@@ -101,7 +101,7 @@ export class ReplayingProxy {
       return answerProxyError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     if ('problem' in collected) {
-      this.#refused(`${method} ${target}: ${collected.problem}`, 'It did not come whole.')
+      this.#refused(`${method} ${target}: ${collected.problem}`, 'It was incomplete.')
       return void response.destroy()
     }
     const current = this.#masked(method, routed.url, request, collected.body)
@@ -123,7 +123,7 @@ export class ReplayingProxy {
     socket.destroy()
   }
 
-  /** As it would be on the tape. */
+  /** The request as it would be on the tape. */
   #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ProxyRequest {
     const { secrets } = this.#options
     const pairs = headerPairs(request.rawHeaders)
@@ -145,7 +145,10 @@ export class ReplayingProxy {
     answerProxyError(response, 502, error, { nearest })
   }
 
-  /** Expected if it was also refused then. Tunnels that were forwarded unrecorded are reported separately. */
+  /**
+   * Expected if it was also refused in the recording. Tunnels that were forwarded unrecorded are
+   * reported separately.
+   */
   #refused(what: string, explanation: string): void {
     const [, tunnel = ''] = /^a tunnel to (.*)$/.exec(what) ?? []
     if (this.#tunnels.has(tunnel)) return void this.refusedTunnels.add(tunnel)
@@ -169,11 +172,11 @@ interface Miss {
   }
 }
 
-/** Says what is different about a request that the tape does not have. */
+/** Explains the difference of a request that the tape does not have. */
 function explainMiss({ method, url }: ProxyRequest, near: NearestRequest | undefined): Miss {
   const summaryLine = `${method} ${url}`
   if (near === undefined) {
-    const explanation = 'No request at all is on it.'
+    const explanation = 'The tape has no requests.'
     return {
       divergence: {
         seq: 0,
@@ -236,8 +239,8 @@ const PATIENCE_MS = 30_000
 const BLOCKED_MS = 50
 
 /**
- * Gives a recorded answer: status, headers, and each recorded piece in a write of
- * its own. It ends as it did: whole, broken off, or open until the client goes.
+ * Sends a recorded answer: status, headers, and each recorded piece in its own write. It ends as
+ * recorded: complete, broken off, or open until the client disconnects.
  */
 async function replayExchange(
   tape: Tape,
@@ -279,7 +282,7 @@ async function fail(response: ServerResponse, error: RecordedError, ms: number):
   else answerProxyError(response, 502, upstreamFailure(error))
 }
 
-/** Resolves when the piece has left, so that the next one is a piece of its own. */
+/** Resolves when the piece has been sent, so that the next one is a separate piece. */
 function write(response: ServerResponse, bytes: Uint8Array, onBlocked: () => void): Promise<void> {
   return new Promise((resolve) => {
     const blocked = setTimeout(onBlocked, BLOCKED_MS)
@@ -293,7 +296,7 @@ function write(response: ServerResponse, bytes: Uint8Array, onBlocked: () => voi
   })
 }
 
-/** Cut short when the client goes away. */
+/** Ends early if the client disconnects. */
 function pause(ms: number, response: ServerResponse): Promise<void> {
   if (ms <= 0 || response.destroyed) return Promise.resolve()
   return new Promise((resolve) => {

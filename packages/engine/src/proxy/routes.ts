@@ -4,7 +4,7 @@ import { errors } from '../errors.js'
 /** One provider behind the proxy. */
 export interface Route {
   readonly name: string
-  /** Where its requests go, without a slash at the end. */
+  /** Target of its requests, without a trailing slash. */
   readonly upstream: string
 }
 
@@ -14,11 +14,10 @@ export interface Routed {
 }
 
 /**
- * Which provider a request is for. In this order: the first part of its path is
- * the name of a route (`/openai/v1/…`), the request names the host of one (an
- * absolute URL or the `Host` header), there is only one route, or its path is
- * known and belongs to one route alone. A known client may name any host.
- * Undefined when nothing decides.
+ * Finds the provider of a request. In this order: the first part of its path is the name of a route
+ * (`/openai/v1/…`), the request names the host of one (an absolute URL or the `Host` header), there
+ * is only one route, or its path is known and belongs to one route alone. A known client may name
+ * any host. Undefined if nothing decides.
  */
 export function findRoute(
   routes: readonly Route[],
@@ -44,7 +43,7 @@ export function findRoute(
 const isPathOf = ({ name, upstream }: Route, path: string): boolean =>
   routedProvider(name, upstream)?.address?.paths.test(path) === true
 
-/** A host names the origin itself: the base path of the route is part of the request then. */
+/** A host names the origin itself: then the base path of the route is part of the request. */
 function routed(route: Route, path: string, isWhole = false): Routed | undefined {
   const base = isWhole ? addressOf(route).origin : route.upstream
   try {
@@ -54,7 +53,7 @@ function routed(route: Route, path: string, isWhole = false): Routed | undefined
   }
 }
 
-/** Parsed once: every request asks for it. */
+/** Parsed once, because every request needs it. */
 const addresses = new WeakMap<Route, URL>()
 
 function addressOf(route: Route): URL {
@@ -80,6 +79,6 @@ export function parseUpstreams(texts: readonly string[]): Route[] {
   return routes
 }
 
-/** `api.openai.com` is `openai`; an unknown host keeps its name. */
+/** `api.openai.com` becomes `openai`; an unknown host keeps its name. */
 const nameOf = (upstream: string): string =>
   routedProvider('', upstream)?.address?.route ?? new URL(upstream).hostname.replaceAll('.', '-')

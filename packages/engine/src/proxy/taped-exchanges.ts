@@ -11,19 +11,19 @@ export interface TapedExchange {
   readonly parts: readonly DeliveryEvent[]
 }
 
-/** The recorded request that is most like one the tape does not have. */
+/** The recorded request that is most similar to one that is not on the tape. */
 export interface NearestRequest {
   readonly request: RequestEvent
   readonly mismatches: readonly Mismatch[]
-  /** It is the same, and every recorded answer to it has been given. */
+  /** True if it is identical, and every recorded answer to it was used. */
   readonly isUsedUp: boolean
   /** How often the same request is on the tape. */
   readonly times: number
 }
 
 /**
- * The exchanges of a tape, each to be used once. Requests are compared strictly,
- * after the matchers; of identical ones the first recorded is used first.
+ * The exchanges of a tape, each used once. Requests are compared strictly, after the matchers; of
+ * identical ones, the first recorded is used first.
  */
 export class TapedExchanges {
   readonly all: readonly TapedExchange[]
@@ -47,7 +47,7 @@ export class TapedExchanges {
     this.all = [...this.#byOperation.values()]
   }
 
-  /** Exchanges that nobody has requested yet. */
+  /** Exchanges that were not requested yet. */
   get unused(): readonly TapedExchange[] {
     return [...this.#byOperation].flatMap(([{ used }, exchange]) => (used ? [] : [exchange]))
   }

@@ -5,16 +5,16 @@ import { connect, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as tlsConnect } from 'node:tls'
 
-/** Idle upstream connections are closed before the server closes them, which looks like a failure. */
+/** Idle upstream connections are closed before the server closes them, which would look like a failure. */
 const IDLE_MS = 4000
 
 /**
- * How the proxy reaches the outside: directly, or through the HTTP proxy that the
- * user's own `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY` name, with the exceptions
- * of `NO_PROXY`. The loopback is always reached directly.
+ * How the proxy reaches the outside: directly, or through the HTTP proxy in the user's
+ * `HTTP_PROXY`, `HTTPS_PROXY` and `ALL_PROXY`, with the exceptions of `NO_PROXY`. The loopback
+ * address is always reached directly.
  */
 export class WayOut {
-  /** Proxies that cannot be passed through, such as SOCKS: they are not used. */
+  /** Unsupported proxies, such as SOCKS: they are not used. */
   readonly unusable: readonly string[]
   readonly #env: NodeJS.ProcessEnv
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
@@ -34,7 +34,9 @@ export class WayOut {
     const hosts = new Set(used.flatMap((text) => usable(text ?? '')?.host ?? []))
     const except = this.#read('no_proxy') === undefined ? '' : ', except what NO_PROXY names'
     return [
-      ...[...hosts].map((host) => `requests went on through your own proxy ${host}${except}`),
+      ...[...hosts].map(
+        (host) => `requests were forwarded through your own proxy ${host}${except}`,
+      ),
       ...this.unusable.map(
         (text) =>
           `your proxy is not HTTP (${text.split(':')[0]}), so only base URLs led to the recording proxy`,
@@ -59,7 +61,7 @@ export class WayOut {
     })
   }
 
-  /** A connection for bytes that are passed on as they are. */
+  /** A connection for bytes that are forwarded unchanged. */
   async open(host: string, port: number): Promise<Duplex> {
     const proxy = this.#proxyFor('https:', host)
     if (proxy) return tunnelThrough(proxy, host, port)

@@ -3,8 +3,8 @@ import { openTape } from '@retake/tape/node'
 import { errors } from '../errors.js'
 
 /**
- * Opens a tape whose every byte and link was checked. Serving from a tape that
- * someone has edited would show a run that never happened.
+ * Opens a tape after verifying every byte and link. Serving an edited tape would show a run that
+ * never happened.
  */
 export function openForReplay(path: string): Tape {
   const tape = openTape(path)
@@ -13,7 +13,7 @@ export function openForReplay(path: string): Tape {
   return tape
 }
 
-/** Throws `TAPE_CORRUPT` unless every byte and link of the tape is what was recorded. */
+/** Throws `TAPE_CORRUPT` unless every byte and link of the tape is intact. */
 export function checkIntact(tape: Tape): void {
   const { path } = tape
   const { problem } = tape.verify()

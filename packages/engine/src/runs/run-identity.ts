@@ -3,7 +3,7 @@ import type { Session } from '../sessions/session.js'
 
 const identities = new WeakMap<Session, RunIdentity>()
 
-/** A run as its own code may know it. */
+/** Identity of a run, for its own code. */
 export interface RunIdentity {
   readonly id: string
   readonly name: string
@@ -12,7 +12,7 @@ export interface RunIdentity {
 export const identifySession = (session: Session, { id, name }: RunIdentity): void =>
   void identities.set(session, { id, name })
 
-/** Id and name of the run that the caller belongs to, if there is one. A replay gets the recorded ones. */
+/** Id and name of the caller's run, if there is one. A replay gets the recorded ones. */
 export function runIdentity(): RunIdentity | undefined {
   const session = currentSession()
   return session?.draw('retake.run', () => identities.get(session) ?? { id: '', name: '' })

@@ -9,7 +9,7 @@ import { stateFolder } from '../machine-key.js'
 
 /**
  * Purposes of the ed25519 keys of this machine and user. `seal` signs recordings and receipts,
- * `approval` the decisions of people; a program that records can use the first one only.
+ * `approval` the decisions of people; a program that records can only use the first one.
  */
 export const KEY_PURPOSES = ['seal', 'approval'] as const
 export type KeyPurpose = (typeof KEY_PURPOSES)[number]
@@ -57,7 +57,7 @@ export const ownOrNewKey = (purpose: KeyPurpose): KeyObject =>
 
 /**
  * The key that signs the seal of a run with these flags; undefined if it is not signed. A branch in
- * a sandbox may have no key: then its seal is not signed, which every check of it says.
+ * a sandbox may have no key: then its seal is not signed, and every check reports that.
  */
 export function sealKeyFor(flags: readonly string[]): KeyObject | undefined {
   if (!flags.includes(RECEIPTS_FLAG)) return undefined

@@ -4,16 +4,16 @@ import type { RunDetails, Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { proofOf, START_PROOF, stateFolder } from '../machine-key.js'
 
-// Taken when this module loads: these files must not become part of a recording.
+// Captured when this module loads: these files must not become part of a recording.
 const { appendFileSync, mkdirSync, readFileSync } = fs
 
-/** The list of what was recorded here: one digest of how a run was started per line. */
+/** The list of runs recorded here: one digest per line of how a run is started. */
 export const trustedRunsFile = (): string => path.join(stateFolder(), 'trusted-runs')
 
 /**
- * True if this user recorded the run on this machine, or trusted it explicitly.
- * The mark covers what would be started: program, arguments, folder, flags and environment.
- * Not promised: the rest of the tape may have been changed by somebody who got a copy.
+ * True if this user recorded the run on this machine, or trusted it explicitly. Trust covers what
+ * would be started: program, arguments, folder, flags and environment. Not promised: somebody with
+ * a copy may have changed the rest of the tape.
  */
 export const isTrustedRun = (
   tape: Pick<Tape, 'startDigest' | 'details'>,
@@ -22,7 +22,7 @@ export const isTrustedRun = (
 
 /**
  * The details of a run with a proof that this user recorded it on this machine. For runs of
- * `record()`: a server makes too many for a list. Without a key they are as they were.
+ * `record()`, because a server makes too many for a list. Unchanged without a key.
  */
 export function withProof(details: RunDetails): RunDetails {
   const proof = proofOf(START_PROOF, JSON.stringify(details), true)

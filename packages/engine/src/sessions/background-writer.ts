@@ -2,7 +2,7 @@ import type { NewEvent } from '@retake/tape/format'
 import type { SealOptions, TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 
-/** Receives the events of a session: a `TapeWriter` immediately, a `BackgroundWriter` later. */
+/** Receives the events of a session: `TapeWriter` writes immediately, `BackgroundWriter` later. */
 export type EventWriter = Pick<
   TapeWriter,
   | 'path'
@@ -17,14 +17,13 @@ export type EventWriter = Pick<
   | 'close'
 >
 
-/** How long events stay in memory at most, while the event loop turns. */
+/** Maximum time that events stay in memory while the event loop turns. */
 const FLUSH_MS = 50
 
 /**
- * Writes a tape in the background: an event is put into its form on the tape at
- * once, and written with others later. A crash may lose the last events. To keep
- * events as they are and to encode them later would cost more: the garbage
- * collector has to carry them along until then.
+ * Writes a tape in the background: an event is encoded immediately, and written with others later.
+ * A crash may lose the last events. Encoding events later would cost more, because the garbage
+ * collector would have to track them until then.
  */
 export class BackgroundWriter implements EventWriter {
   readonly #writer: TapeWriter
@@ -39,7 +38,7 @@ export class BackgroundWriter implements EventWriter {
     return this.#writer.path
   }
 
-  /** Throws once something before it could not be written. */
+  /** Throws once an earlier event could not be written. */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#timer ??= natives.setTimeout(this.#later, FLUSH_MS).unref()
@@ -74,7 +73,7 @@ export class BackgroundWriter implements EventWriter {
     this.#writer.close()
   }
 
-  /** Everything is in the file when this returns, though maybe not on disk. */
+  /** Writes everything to the file, but not necessarily to disk. */
   flush(): void {
     this.#stopTimer()
     this.#writer.flush()

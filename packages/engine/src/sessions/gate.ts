@@ -4,15 +4,15 @@ import type { Delivery, Operation } from './session.js'
 
 export interface Turn {
   readonly operation: Operation
-  /** Several are parts of one answer that had all come before the turn. */
+  /** More than one if several parts of one answer had arrived before the turn. */
   readonly deliveries: Iterable<Delivery>
 }
 
 /**
- * The one place that calls agent code. Each answer, or part of one, reaches the agent
- * alone, in its own turn of the event loop, so that everything the agent does about it is
- * done before the next one comes. Record and replay share it: what the agent can
- * see of it, its stack included, is the same in both.
+ * The only place that calls agent code. Each answer, or part of one, reaches the agent alone, in
+ * its own turn of the event loop, so that everything the agent does about it is done before the
+ * next one comes. Record and replay share it: everything visible to the agent, including its stack,
+ * is the same in both.
  */
 export class Gate {
   #requested = false
@@ -25,7 +25,7 @@ export class Gate {
     this.#then = then
   }
 
-  /** A turn is on its way. */
+  /** True if a turn is scheduled. */
   get requested(): boolean {
     return this.#requested
   }

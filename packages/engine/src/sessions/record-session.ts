@@ -47,30 +47,30 @@ export interface RunEnd {
 }
 
 export interface RecordSessionOptions {
-  /** The session that boundaries see, when this one is part of another. */
+  /** The session that boundaries see, if this one is part of another. */
   readonly owner?: Session
-  /** Added to the place of an event on the tape to get its number in the run: a branch starts later. */
+  /** Offset from the position of an event on the tape to its number in the run, for a branch. */
   readonly shift?: number
-  /** Where answers come from; the outside unless set. */
+  /** Source of answers; by default the outside. */
   readonly answers?: AnswerSource
-  /** Flags of the run, when it is not a new one. */
+  /** Flags of the run, if it is not a new one. */
   readonly flags?: readonly string[]
   /** Source of the variables, if it is not this process. */
   readonly variables?: (secrets: SecretMask) => Environment
   /** Receives copies of the databases that the run opens; the originals stay unchanged. */
   readonly databases?: Overlay | undefined
-  /** Programs that the run starts are recorded, too. */
+  /** Records programs that the run starts. */
   readonly childTask?: Session['childTask']
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
 }
 
 /**
- * Writes everything the agent touches to the tape and lets completions reach it
- * one at a time, in the order they will be replayed in.
+ * Writes everything the agent touches to the tape, and delivers completions one at a time, in the
+ * order in which they will be replayed.
  *
- * Output-commit rule: an event is written before the agent sees it, and synced
- * before an effect that could depend on it leaves the process.
+ * Output-commit rule: an event is written before the agent sees it, and synced before an effect
+ * that could depend on it leaves the process.
  */
 export class RecordSession implements Session {
   closed = false
@@ -80,11 +80,11 @@ export class RecordSession implements Session {
   readonly databases: Overlay | undefined
   readonly environment: RecordedEnvironment | undefined
   readonly #queue: Completed[] = []
-  /** A delivery waits for the disk. */
+  /** True while a delivery waits for the disk. */
   #isPaused = false
-  /** The one that has waited. */
+  /** The delivery that has waited. */
   #durable: Turn | undefined
-  /** Boundaries that were noted, with how often they were used since. */
+  /** Noted boundaries, with the number of later uses. */
   readonly #noted = new Map<
     string,
     { readonly note: Omit<NewEvent<NoteEvent>, 'type'>; again: number }
@@ -100,7 +100,7 @@ export class RecordSession implements Session {
   readonly flags: readonly string[]
   readonly #recordsWrites: boolean
   readonly #joinsParts: boolean
-  /** Something that a write could depend on is not known to be on disk. */
+  /** True if something that a write could depend on may not be on disk. */
   #isUnsynced = true
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
@@ -118,7 +118,7 @@ export class RecordSession implements Session {
     this.secrets = new SecretMask(this.flags)
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#joinsParts = hasFlag(this.flags, 'joined-parts')
-    // The seal comes when it is too late to refuse anything.
+    // Read now, because at the seal it is too late to refuse anything.
     this.#signingKey = options.signingKey ?? sealKeyFor(this.flags)
     this.childTask = options.childTask ?? ((...child) => this.#answers.childTask?.(...child))
     this.databases = options.databases
@@ -140,7 +140,7 @@ export class RecordSession implements Session {
     return this.local === 'tape' || this.closed ? undefined : this.#recording
   }
 
-  /** Where a tape that answers in place of the outside had no answer. */
+  /** Requests that a tape in place of the outside had no answer to. */
   get divergences(): readonly Divergence[] {
     return this.#answers.divergences ?? []
   }
@@ -159,7 +159,7 @@ export class RecordSession implements Session {
     return value
   }
 
-  /** The JSON that was masked is reused on the tape: guards draw once per call. */
+  /** The masked JSON is reused on the tape: guards draw once per call, so this is hot. */
   #drawnJson(event: NewEvent<DrawEvent>): string | undefined {
     return typeof event.value === 'object' ? this.secrets.text(JSON.stringify(event)) : undefined
   }
@@ -182,7 +182,7 @@ export class RecordSession implements Session {
     )
   }
 
-  /** One that was aborted in the meantime is not started: it is on the tape without an answer. */
+  /** An operation that was aborted in the meantime is not started: it is on the tape without an answer. */
   #startWhenDurable(operation: Operation): void {
     this.writer.whenDurable((failure) => {
       if (operation.closed) return
@@ -191,7 +191,7 @@ export class RecordSession implements Session {
     })
   }
 
-  /** The tape cannot be written any more. The agent gets the error, as from a barrier. */
+  /** The tape can no longer be written. The agent gets the error, as from a barrier. */
   #fail(operation: Operation, failure: Error): void {
     const error = recordError(failure)
     const event: NewDelivery =
@@ -207,7 +207,7 @@ export class RecordSession implements Session {
     return this.answerSync(seq, call)
   }
 
-  /** The answer to a call that is on the tape already, made now. */
+  /** Executes now a call that is already on the tape, and returns its answer. */
   answerSync(op: number, call: SyncCall): Delivery {
     const { event, body = EMPTY, native } = outsideRuns(() => this.#answers.run(call, op))
     this.#appendAnswer(call, event, op, body)
@@ -219,11 +219,11 @@ export class RecordSession implements Session {
   }
 
   /**
-   * Everything a write could depend on is synced before it leaves. The write itself is
-   * only written: a program that pipes a file into a child need not wait for the
-   * disk at every piece, and repeats it by itself. A request to a server is synced,
-   * too: after a crash it must be known that it may have had its effect. Chunks of a
-   * returned stream are output of the run and are not synced, like stdout.
+   * Syncs everything that a write could depend on before it is sent. The write itself is not
+   * synced: a program that pipes a file into a child need not wait for the disk at every piece, and
+   * repeats it by itself. A request to a server is synced, because after a crash it must be known
+   * that it may have had its effect. Chunks of a returned stream are output of the run and are not
+   * synced, like stdout.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#recordsWrites) return
@@ -257,7 +257,7 @@ export class RecordSession implements Session {
     this.#append({ type: 'note', ...note }, body)
   }
 
-  /** A boundary is noted at its first use, so that a killed run has it, and counted at the end. */
+  /** A boundary is noted at its first use, so that a killed run has the note, and counted at the end. */
   #countNotes(): void {
     for (const { note, again } of this.#noted.values())
       if (again > 0) this.#append({ type: 'note', ...note, count: again })
@@ -281,7 +281,7 @@ export class RecordSession implements Session {
   }
 
   forget(): void {
-    // There is no list: parts of a closed operation are dropped in #takeTurn.
+    // Parts of a closed operation are dropped in #takeTurn.
   }
 
   restart(operation: Operation): void {
@@ -291,7 +291,7 @@ export class RecordSession implements Session {
     this.#answers.restart?.(operation)
   }
 
-  /** Ends the run: the tape gets its last event and its seal. Later calls are no longer recorded. */
+  /** Ends the run: writes the last event and the seal. Later calls are no longer recorded. */
   finish(end: RunEnd): void {
     if (this.closed) return
     this.#end(end)
@@ -316,13 +316,13 @@ export class RecordSession implements Session {
     this.#close()
   }
 
-  /** Stops recording without an end: the tape stays a truncated one. */
+  /** Stops recording without an end: the tape stays truncated. */
   close(): void {
     if (this.closed) return
     try {
       this.writer.flush()
     } catch {
-      // The file stays as it is.
+      // The file stays unchanged.
     }
     this.#close()
   }
@@ -333,7 +333,7 @@ export class RecordSession implements Session {
     sessionClosed(this.#owner, this.remote)
   }
 
-  /** The note goes to disk with the next event: only a later event can depend on it. */
+  /** The note is synced with the next event: only a later event can depend on it. */
   #recordedEnvironment(from: Environment | undefined): RecordedEnvironment {
     return new RecordedEnvironment({
       from,
@@ -351,7 +351,7 @@ export class RecordSession implements Session {
     })
   }
 
-  /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */
+  /** `Object.assign`, because a spread creates a hidden class for each answer with a duration. */
   #appendAnswer(
     { event: { type, kind } }: { event: { type: string; kind?: string } },
     event: NewDelivery,
@@ -367,7 +367,7 @@ export class RecordSession implements Session {
     else this.#appendMasked(answer, masked)
   }
 
-  /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
+  /** Writes nothing after the end: a connection that outlives the run continues unrecorded. */
   #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     return this.#appendMasked(event, body && this.secrets.body(event, body), json)
@@ -396,7 +396,7 @@ export class RecordSession implements Session {
     this.#isUnsynced = false
   }
 
-  /** Errors may carry the request that failed, with its headers; messages anything. */
+  /** Errors may contain the failed request with its headers; messages may contain anything. */
   #masked<E extends object>(event: E): E {
     if ('error' in event)
       return { ...event, error: this.#maskedError(event.error as RecordedError) }
@@ -413,7 +413,7 @@ export class RecordSession implements Session {
     return JSON.parse(this.secrets.text(json)) as RecordedError
   }
 
-  /** The next delivery, once it is as durable as it must be. */
+  /** The next delivery, once it is durable enough. */
   #takeTurn(): Turn | undefined {
     if (this.#isPaused) return undefined
     if (this.#durable !== undefined) {
@@ -438,7 +438,7 @@ export class RecordSession implements Session {
     return turn
   }
 
-  /** A part of an answer, with those that have come since, if they share its turn and its write. */
+  /** A part of an answer, with later parts that have arrived, if they share its turn and its write. */
   #joinedTo(first: Completed): readonly Completed[] {
     const { operation } = first
     if (operation.action.joins !== true || !this.#joinsParts) return [first]
@@ -448,7 +448,7 @@ export class RecordSession implements Session {
     return parts
   }
 
-  /** Nothing else is delivered before it: the order is on the tape. */
+  /** Nothing else is delivered before it, because its position is already on the tape. */
   #pauseFor(turn: Turn): undefined {
     this.#isPaused = true
     this.writer.whenDurable((failure) => {
@@ -461,7 +461,7 @@ export class RecordSession implements Session {
   }
 }
 
-/** A part that a tape gives again may have been joined to another one then. */
+/** A part from a tape may have been joined to another one in the recording. */
 function withJoined(part: Completed, joined: true | undefined): Completed {
   const { event } = part
   if (event.type !== 'deliver' || event.joined === joined) return part
@@ -471,7 +471,7 @@ function withJoined(part: Completed, joined: true | undefined): Completed {
 
 const isDurable = ({ durable }: Action): boolean => Boolean(durable)
 
-/** True if a write begins a JSON-RPC request, as clients of MCP servers send them. */
+/** True if a write begins a JSON-RPC request, as sent by clients of MCP servers. */
 function startsServerRequest(bytes: Uint8Array): boolean {
   const [first] = bytes
   if (first !== OBJECT && first !== ARRAY) return false

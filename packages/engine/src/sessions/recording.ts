@@ -1,6 +1,6 @@
 import type { Tape } from '@retake/tape/format'
 
-/** A run that is really under way and recorded. */
+/** A live run that is being recorded. */
 export interface Recording {
   /** Path of its tape. */
   readonly tape: string
@@ -8,12 +8,12 @@ export interface Recording {
   mark(name: string, text: string): void
   /** Calls `work` when the run ends. The process may exit when `work` returns. */
   onEnd(work: () => void): void
-  /** Set when the run continues from a tape. */
+  /** Set if the run continues from a tape. */
   readonly continues?: {
     readonly tape: Tape
     /** Number of its events that were served. */
     readonly at: number
-    /** It is the same run, not another one that begins like it. */
+    /** True if it is the same run, not a branch. */
     readonly isResume: boolean
   }
 }

@@ -16,83 +16,86 @@ import type { ServedFiles } from '../served-files.js'
 import type { SecretMask } from '../secrets.js'
 import type { Recording } from './recording.js'
 
-/** A part of an answer as it reaches the agent: the event on the tape, with its body. */
+/** A part of an answer for the agent: the event on the tape, with its body. */
 export interface Delivery {
   readonly event: NewDelivery
   readonly body: Uint8Array
   /**
-   * The original value when the answer was produced in this process just now
-   * (recording, or re-executed work). Absent when it comes from the tape.
+   * The original value if the answer was just produced in this process (recording, or re-executed
+   * work). Missing if it comes from the tape.
    */
   readonly native?: unknown
 }
 
-/** A part of an answer before the tape has numbered it. */
+/** A part of an answer before it has a number. */
 export type NewDelivery = DeliveryEvent extends infer E
   ? E extends DeliveryEvent
     ? Omit<E, 'seq' | 'at' | 'op'>
     : never
   : never
 
-/** One thing the agent starts and that answers later, in one or many parts. */
+/** An operation that the agent starts and that answers later, in one or many parts. */
 export interface Action {
   readonly event: NewEvent<InitiationEvent>
   readonly body?: Uint8Array
   /**
-   * The effect leaves the process: everything before it must be on disk first. `deferrable`:
-   * `start` may come after `perform` has returned, so that other runs need not wait for the disk.
+   * True if the effect leaves the process: everything before it must be on disk first.
+   * `deferrable`: `start` may be called after `perform` has returned, so that other runs need not
+   * wait for the disk.
    */
   readonly durable?: boolean | 'deferrable'
-  /** Deterministic work: runs again on replay, only its completion waits for its turn. */
+  /** True for deterministic work: it runs again on replay, and only its completion waits for its turn. */
   readonly reexecuted?: boolean
-  /** Parts of the answer that come together are delivered in one turn: the agent cannot act between them. */
+  /**
+   * True if parts of the answer that arrive together are delivered in one turn: the agent cannot
+   * act between them.
+   */
   readonly joins?: boolean
-  /** Runs until it is closed, like a watcher: a run that goes live restarts it. */
+  /** True if it runs until it is closed, like a watcher: a run that goes live restarts it. */
   readonly lasting?: boolean
   /**
-   * Does the real thing, outside the run; reports through `operation.complete`.
-   * `edited` replaces `body`, where a fork changes the request.
+   * Executes the operation, outside the run; reports through `operation.complete`. `edited`
+   * replaces `body` if a fork changes the request.
    */
   start(operation: Operation, edited?: Uint8Array): void
   /**
-   * Connections and processes that the tape has opened and that a run which goes
-   * live still holds: from now on there must be something real behind them.
-   * Without this, nothing has to be done.
+   * For connections and processes that the tape has opened and that are still open when a run goes
+   * live: from now on they need a real counterpart. Missing if nothing has to be done.
    */
   handOver?(operation: Operation): void
   /**
-   * Processes that serve the agent: starts a new one in place of one that only the
-   * tape has. It receives `handshake`, whose answers the agent has had, then `again`.
+   * For processes that serve the agent: starts a new one in place of one that exists only on the
+   * tape. It receives `handshake`, whose answers the agent already has, then `again`.
    */
   restart?(
     operation: Operation,
     handshake: readonly HandshakeMessage[],
     again: readonly string[],
   ): void
-  /** Hands one part of the answer to the agent, alone, in the agent's own async context. */
+  /** Delivers one part of the answer to the agent, alone, in the agent's async context. */
   deliver(delivery: Delivery): void
   /** Sockets: how much the agent has written, added to each delivery. */
   stamp?(): { readonly written: number; readonly digest: string }
-  /** The digest at an earlier length; undefined if that is no longer known. */
+  /** The digest at an earlier length; undefined if no longer known. */
   digestAt?(written: number): string | undefined
 }
 
 /**
- * Where the answer to an operation comes from: the outside, the tape as recorded, the tape
- * or the plan with a change, or a simulator.
+ * Source of the answer to an operation: the outside, the tape as recorded, the tape or the plan
+ * with a change, or a simulator.
  */
 export type Source = 'live' | 'tape' | 'edited' | 'simulated'
 
 const MANUAL = { requireManualDestroy: true }
 
-/** A started action until its last part is delivered or the agent gives up on it. */
+/** A started action, until its last part is delivered or the agent gives up on it. */
 export class Operation {
   closed = false
-  /** Set when re-executed work has finished and waits for its turn. */
+  /** Set if re-executed work has finished and waits for its turn. */
   finished: { readonly native: unknown } | undefined
-  /** Processes: the agent has closed its input, or killed it. */
+  /** For processes: true if the agent has closed its input, or killed it. */
   hasInputEnded = false
-  /** Set when a run goes live: for how long, in recorded time, it has been under way. */
+  /** Set when a run goes live: how long, in recorded time, it has been in progress. */
   underWayMs = 0
   readonly #context = new AsyncResource('RETAKE', MANUAL)
 
@@ -100,7 +103,7 @@ export class Operation {
     readonly id: number,
     readonly action: Action,
     readonly session: Session,
-    /** Who answers it; only behind a live one there is something real. */
+    /** Only a live operation has a real counterpart. */
     public source: Source = 'live',
   ) {}
 
@@ -119,7 +122,7 @@ export class Operation {
     this.inContext(() => this.action.deliver(delivery))
   }
 
-  /** Does something in the async context of the agent's call. */
+  /** Runs something in the async context of the agent's call. */
   inContext(work: () => void): void {
     this.#context.runInAsyncScope(work)
   }
@@ -128,62 +131,60 @@ export class Operation {
 export const EMPTY = new Uint8Array(0)
 
 /**
- * One pass of agent code under Retake. Boundaries talk to this interface only;
- * whether they record or replay is not their business.
+ * One pass of agent code under Retake. Boundaries use only this interface, and do not know whether
+ * they record or replay.
  */
 export interface Session {
   readonly closed: boolean
-  /** Behaviours of the recorder that this run follows; none unless set. */
+  /** Recorder behaviours that this run follows; empty by default. */
   readonly flags?: readonly string[]
-  /** Who answers calls to this machine: files, clocks, timers, native add-ons. */
+  /** Source of answers from this machine: files, clocks, timers, native add-ons. */
   readonly local: Source
-  /** Who answers calls to others: requests, tools, processes. */
+  /** Source of answers from others: requests, tools, processes. */
   readonly remote: Source
-  /** A value from outside, needed synchronously. It must survive JSON. */
+  /** Takes a value from outside, synchronously. It must survive JSON. */
   draw<T>(kind: string, native: () => T): T
-  /** A draw of which the agent sees nothing before the next event: both may share a write. */
+  /** A draw that the agent cannot observe before the next event: both may share a write. */
   drawAhead<T>(kind: string, native: () => T): T
   perform(action: Action): Operation
-  /** A call that answers in the same breath, like `readFileSync`. */
+  /** A synchronous call, such as `readFileSync`. */
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
-  /** Bytes that the agent writes to a child process. `as`: it is a message, not bytes. */
+  /** Bytes that the agent writes to a child process; with `as`, a message. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   /**
-   * Refuses something that the tape cannot answer. Throws, and ends a replay there: an agent
-   * that catches the error would then do something other than was recorded. Missing if
-   * nothing is served.
+   * Refuses something that the tape cannot answer. Throws, and ends a replay there: an agent that
+   * catches the error would then behave differently than recorded. Missing if nothing is served.
    */
   refuse?(error: RetakeError): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
   /**
-   * Puts something on the tape beside what happens, like a `kept` note, and says its
-   * number. It is on disk when this returns, unless `isDurable` is false. Missing, or -1,
-   * where nothing is recorded.
+   * Stores data on the tape, as a `kept` note, and returns its number. It is on disk when this
+   * returns, unless `isDurable` is false. Missing, or -1, if nothing is recorded.
    */
   keep?(name: string, body: Uint8Array, isDurable?: boolean): number
   /** The tape that is written; undefined while answers come from a tape. */
   readonly recording?: Recording | undefined
-  /** The run this session works for, when it is not the run's own. */
+  /** The run that this session works for, if it is not the run's own. */
   readonly owner?: Session
-  /** Where the files go that a branch writes; without it they are those of the disk. */
+  /** Folder for files that a branch writes; without it, the disk is used. */
   readonly overlay?: Overlay | undefined
   /** Destination of databases that the run opens; defaults to its overlay, or the disk. */
   readonly databases?: Overlay | undefined
-  /** The variables of the run; undefined if they are those of the process, as with older tapes. */
+  /** The variables of the run; undefined if they are those of the process, as on older tapes. */
   readonly environment?: Environment | undefined
   /** The real content of files with secrets; only while answers come from a tape. */
   readonly files?: ServedFiles | undefined
   /** Values that must not be on the tape. */
   readonly secrets: SecretMask
-  /** The agent wrote to something: a delayed answer may be due now. */
+  /** The agent wrote to something: a delayed answer may be due. */
   proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
-  /** No part of this operation is awaited, for now. */
+  /** No part of this operation is awaited for now. */
   forget(operation: Operation): void
-  /** A timer was refreshed: parts of it that are on their way are void, later ones are awaited again. */
+  /** A timer was refreshed: parts on their way are void, later ones are awaited again. */
   restart(operation: Operation): void
-  /** The task of a program that is really started as event `op`, if it runs under Retake, too. */
+  /** The task of a program that is really started as event `op`, if it is recorded too. */
   childTask?(op: number, program: NodeProgram): ChildTask | undefined
 }
 

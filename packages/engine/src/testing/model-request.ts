@@ -1,15 +1,15 @@
 import { findApi, messageText, type Message, type MessagePart } from '@retake/tape'
 
 /**
- * A wire format that the server speaks: `openai-chat`, `openai-responses`,
- * `openai-embeddings`, `anthropic`, `gemini`, `gemini-embeddings`,
- * `bedrock-converse`, `bedrock-invoke`, `ollama` or `ollama-embeddings`.
+ * A wire format of the server: `openai-chat`, `openai-responses`, `openai-embeddings`, `anthropic`,
+ * `gemini`, `gemini-embeddings`, `bedrock-converse`, `bedrock-invoke`, `ollama` or
+ * `ollama-embeddings`.
  */
 export type Format = string
 
 export interface PlainMessage {
   readonly role: Message['role']
-  /** Its text, or the result of a tool. */
+  /** Text of the message, or the result of a tool. */
   readonly text: string
 }
 
@@ -17,7 +17,7 @@ export interface PlainMessage {
 export interface Arrived {
   /** From 1, over all requests of the server. */
   readonly number: number
-  /** The provider that the client means to reach: `openai`, `groq`, `azure`, … */
+  /** The provider that the client wants to reach: `openai`, `groq`, `azure`, … */
   readonly provider: string
   readonly method: string
   /** With its query. */
@@ -31,7 +31,7 @@ export interface Arrived {
 export interface ModelRequest extends Arrived {
   readonly format: Format
   readonly model?: string
-  /** The conversation as sent, system prompt included. */
+  /** The conversation as sent, including the system prompt. */
   readonly messages: readonly PlainMessage[]
   readonly stream: boolean
 }

@@ -31,14 +31,13 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 export interface ModelServerOptions {
   /**
-   * Answers in order, over all requests that ask a model; see
-   * `ScriptedAnswer.when` for agents that ask at the same time. After the last
-   * one, status 500 says that the script is over.
+   * Answers in order, over all model requests; for concurrent agents see `ScriptedAnswer.when`.
+   * After the last one, the server returns status 500.
    */
   readonly answers?: readonly ScriptedAnswer[]
-  /** Decides for each request instead; wins over `answers`. */
+  /** Decides for each request; overrides `answers`. */
   readonly answer?: (request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>
-  /** Any that is free, unless said. */
+  /** Default: any free port. */
   readonly port?: number
 }
 
@@ -46,21 +45,21 @@ export interface ModelServer {
   /** `http://127.0.0.1:<port>`: HTTP/1.1, and HTTP/2 with prior knowledge. */
   readonly url: string
   readonly port: number
-  /** Requests to models, embeddings included, in the order of arrival. */
+  /** Requests to models, including embeddings, in the order of arrival. */
   readonly requests: readonly ModelRequest[]
-  /** Answers of the script that nobody has asked for yet. */
+  /** Answers of the script that were not used yet. */
   readonly unused: readonly ScriptedAnswer[]
-  /** Variables that lead the SDK of every known provider here, with made-up keys. */
+  /** Variables that point the SDK of every known provider to the server, with made-up keys. */
   readonly env: Readonly<Record<string, string>>
   /** Cuts every connection. */
   stop(): Promise<void>
 }
 
 /**
- * Starts a scripted model on the loopback that speaks the wire formats of all
- * known providers, distinguished by path. Ids and times in its answers follow from
- * the number of the request, so a script gives the same bytes each time. It
- * does not check what it is sent: no key, no schema, no limit of a context.
+ * Starts a scripted model on the loopback address, with the wire formats of all known providers,
+ * distinguished by path. Ids and times in its answers are derived from the number of the request,
+ * so a script always gives the same bytes. It does not validate requests: no key, no schema, no
+ * context limit.
  */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
   checkScript(options.answers ?? [])
@@ -132,7 +131,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
 const providerNamed = (id: string): Provider | undefined =>
   PROVIDERS.find((provider) => providerId(provider) === id)
 
-/** The dialect of the provider that a client means to reach. */
+/** The dialect of the provider that a client wants to reach. */
 function dialectOf({ provider }: Arrived): Pick<Provider, 'dialect'> {
   const dialect = providerNamed(provider)?.dialect
   return dialect === undefined ? {} : { dialect }
@@ -145,14 +144,14 @@ function writeFailure(owner: Provider | undefined, error: ScriptedError, request
   )
 }
 
-/** An error of ours has its status; one of the user's `answer` function is a 500 with its message. */
+/** Our own errors have a status; an error of the user's `answer` function becomes a 500 with its message. */
 function failureOf(error: unknown): { status: number; message: string; code?: string } {
   if (!(error instanceof RetakeError)) return { status: 500, message: String(error) }
   const status = { MODEL_SERVER_NO_ENDPOINT: 404, MODEL_SERVER_BAD_REQUEST: 400 }[error.code] ?? 500
   return { status, message: error.message }
 }
 
-/** Writes an answer piece by piece, so that a stream arrives as one. */
+/** Writes an answer piece by piece, so that a stream arrives as a stream. */
 async function sendAnswer(
   response: ServerResponse,
   { status, headers, pieces }: WireAnswer,
@@ -177,20 +176,20 @@ async function sendAnswer(
   response.end()
 }
 
-/** The client must notice: a stream of HTTP/2 that is only closed looks as if it had ended. */
+/** The client must notice: an HTTP/2 stream that is only closed looks complete. */
 function breakOff(response: ServerResponse | Http2ServerResponse): void {
   if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   else response.destroy()
 }
 
-/** A port of the loopback. */
+/** A port on the loopback address. */
 interface OnePort {
   readonly port: number
   /** Cuts every connection. */
   close(): Promise<void>
 }
 
-/** How every connection begins on which the client speaks HTTP/2 without asking first. */
+/** The first bytes of a connection with HTTP/2 and prior knowledge. */
 const HTTP2_PREFACE = 'PRI'
 
 /**
@@ -200,7 +199,8 @@ const HTTP2_PREFACE = 'PRI'
  */
 function listenOnOnePort(port: number, listener: RequestListener): Promise<OnePort> {
   const http1 = createHttp1Server({ keepAliveTimeout: 60_000, requestTimeout: 0 }, listener)
-  // The compatible half of http2 has the same requests and responses as far as they are used here.
+  // The compatibility API of http2 has the same requests and responses, as far as they are used
+  // here.
   const http2 = createHttp2Server(listener as unknown as Parameters<typeof createHttp2Server>[0])
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerHttp2Session>()
@@ -243,12 +243,12 @@ function listenOnOnePort(port: number, listener: RequestListener): Promise<OnePo
   }
 }
 
-/** Stands for the base URL of providers without a public address: only its path is used. */
+/** Base URL of providers without a public address: only its path is used. */
 const ANY_ADDRESS = 'https://anywhere.invalid'
 
 /**
- * Variables that lead the SDKs of all known providers to a server, each below
- * the provider's own path, with keys that open nothing.
+ * Variables that point the SDKs of all known providers to a server, each below the provider's own
+ * path, with fake keys.
  */
 function serverVariables(url: string): Record<string, string> {
   const addresses = PROVIDERS.flatMap(({ address }) => address ?? [])
@@ -267,7 +267,7 @@ function serverVariables(url: string): Record<string, string> {
 
 const madeUp = (name: string): string => `made-up-${name.toLowerCase().replaceAll('_', '-')}`
 
-/** Complete by its type: a property that is added to an answer must be added here. */
+/** Complete by its type: a new property of an answer must be added here. */
 const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
   text: true,
   reasoning: true,
@@ -281,7 +281,7 @@ const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
   when: true,
 }
 
-/** Scripts are often JSON: a slip in one would be a model that says nothing. */
+/** Scripts are often JSON: a typo would be a model that says nothing. */
 function checkScript(answers: readonly ScriptedAnswer[]): void {
   if (!Array.isArray(answers)) throw errors.SCRIPT_INVALID('`answers` is not a list.')
   for (const [index, answer] of (answers as unknown[]).entries()) {

@@ -3,7 +3,7 @@ import type { ModelRequest } from './model-request.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import { errors } from '../errors.js'
 
-/** Hands out answers in order, each once. */
+/** Returns answers in order, each once. */
 export class Script {
   readonly #left: ScriptedAnswer[]
   readonly #count: number
@@ -13,12 +13,12 @@ export class Script {
     this.#count = answers.length
   }
 
-  /** Answers that nobody has asked for yet. */
+  /** Answers that were not used yet. */
   get unused(): readonly ScriptedAnswer[] {
     return this.#left
   }
 
-  /** The first unused answer that fits. Throws when there is none: nothing is made up. */
+  /** The first unused answer that matches. Throws if there is none. */
   next(request: ModelRequest): ScriptedAnswer {
     const at = this.#left.findIndex((answer) => fits(answer, request))
     const [answer] = at === -1 ? [] : this.#left.splice(at, 1)

@@ -3,11 +3,11 @@ import type { Finish, ReplyToolCall, ScriptedError, ScriptedUsage } from '@retak
 export type { Finish, ScriptedError, ScriptedUsage }
 export type ScriptedToolCall = ReplyToolCall
 
-/** Which requests an answer is for. All that is given must fit. */
+/** Requests that an answer is reserved for. All conditions must match. */
 export interface AnswerCondition {
-  /** Stands in the last message. */
+  /** Text in the last message. */
   readonly contains?: string
-  /** Stands in the system prompt or instructions. */
+  /** Text in the system prompt or instructions. */
   readonly system?: string
   readonly model?: string
 }
@@ -18,23 +18,22 @@ export interface ScriptedAnswer {
   readonly reasoning?: string | undefined
   readonly toolCalls?: readonly ScriptedToolCall[] | undefined
   /**
-   * Tokens by class; those left out are estimated from the length of the texts.
-   * As everywhere in Retake, `input`, `cachedInput` and `cacheWrite` do not
-   * overlap, and `reasoning` is part of `output`.
+   * Tokens by class; missing ones are estimated from the length of the texts. `input`,
+   * `cachedInput` and `cacheWrite` do not overlap, and `reasoning` is part of `output`.
    */
   readonly usage?: Partial<ScriptedUsage> | undefined
-  /** `tool` when there are tool calls, otherwise `stop`, unless said. */
+  /** Default: `tool` if there are tool calls, otherwise `stop`. */
   readonly finish?: Finish | undefined
   readonly error?: ScriptedError | undefined
-  /** How long the model thinks before its answer begins. */
+  /** Delay before the answer begins. */
   readonly delayMs?: number | undefined
-  /** How many pieces a streamed text is cut into; a piece a word unless said. */
+  /** Number of pieces of a streamed text; by default one per word. */
   readonly chunks?: number | undefined
-  /** Breaks the connection after so many pieces of a streamed answer. */
+  /** Breaks the connection after this many pieces of a streamed answer. */
   readonly breakAfter?: number | undefined
   /**
-   * Keeps the answer for requests that fit: for agents that ask at the same time.
-   * Each request gets the first unused answer that fits it.
+   * Reserves the answer for matching requests, for concurrent agents. Each request gets the first
+   * unused answer that matches.
    */
   readonly when?: AnswerCondition | undefined
 }

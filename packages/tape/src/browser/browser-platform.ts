@@ -4,7 +4,7 @@ import { inflateAt, inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'
 import { joinBytes } from '../format/bytes.js'
 
-/** Unpacks gzip data (RFC 1952), all of its members, and checks their CRCs. */
+/** Unpacks all members of gzip data (RFC 1952), and checks their CRCs. */
 function gunzip(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const members: Uint8Array[] = []
@@ -36,9 +36,8 @@ function headerEnd(bytes: Uint8Array, at: number): number {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * A platform that needs nothing from its host, so that a
- * tape can be read at once. Signatures stay unchecked: browsers only check
- * them asynchronously.
+ * A platform without dependencies on its host, so that a tape can be read synchronously. Signatures
+ * are not checked: browsers can only do that asynchronously.
  */
 export const browserPlatform: TapePlatform = {
   sha256,
@@ -47,6 +46,6 @@ export const browserPlatform: TapePlatform = {
   text: (bytes, from, to) => decoder.decode(bytes.subarray(from, to)),
   inflateRaw,
   gunzip,
-  // The tape is in memory already, and unpacking is slow here.
+  // The tape is already in memory, and unpacking is slow here.
   openBlocksMax: 1024,
 }

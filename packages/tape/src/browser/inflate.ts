@@ -16,7 +16,7 @@ function basesOf(first: number, extra: readonly number[]): number[] {
   })
 }
 
-/** A prefix code as a table: the next `bits` input bits give symbol × 16 + length of its code. */
+/** A prefix code as a table: indexed by the next `bits` input bits, with symbol × 16 + code length. */
 interface PrefixCode {
   readonly bits: number
   readonly table: Uint16Array
@@ -29,7 +29,7 @@ function prefixCode(lengths: readonly number[]): PrefixCode {
   for (let length = 1; length <= bits; length++) {
     lengths.forEach((symbolLength, symbol) => {
       if (symbolLength !== length) return
-      // Codes are in the stream with their first bit lowest.
+      // Codes are stored in the stream with their first bit lowest.
       for (let at = reverse(code, length); at < table.length; at += 1 << length) {
         table[at] = symbol * 16 + length
       }
@@ -84,7 +84,7 @@ class Inflater {
 
   #fill(count: number): void {
     while (this.#bufferedBits < count) {
-      // Codes are looked up with more bits than they have, so the last ones may reach past the end.
+      // Codes are looked up with more bits than they have, so the last lookups may pass the end.
       if (this.#at > this.#input.length + 4) throw new Error('deflate data ends early')
       this.#buffered |= (this.#input[this.#at++] ?? 0) << this.#bufferedBits
       this.#bufferedBits += 8
@@ -160,7 +160,7 @@ class Inflater {
       const distance = (DISTANCE_BASE[code] ?? Infinity) + this.#bits(DISTANCE_EXTRA[code] ?? 0)
       if (distance > this.#size) throw new Error('deflate data points before its start')
       this.#reserve(length)
-      // Byte by byte, because a copy may overlap what it produces.
+      // Byte by byte, because a copy may overlap its own output.
       for (let i = 0; i < length; i++, this.#size++) {
         this.#output[this.#size] = this.#output[this.#size - distance] ?? 0
       }
@@ -186,5 +186,5 @@ export function inflateAt(
   return { output, end: inflater.end }
 }
 
-/** Inflates raw deflate data (RFC 1951). Throws when it is damaged or ends early. */
+/** Inflates raw deflate data (RFC 1951). Throws if it is damaged or ends early. */
 export const inflateRaw = (bytes: Uint8Array): Uint8Array => inflateAt(bytes, 0).output

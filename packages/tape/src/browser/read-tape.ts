@@ -2,8 +2,8 @@ import { Tape, type TapeOptions } from '../format/tape.js'
 import { browserPlatform } from './browser-platform.js'
 
 /**
- * Opens a tape that is in memory. The bytes must not be changed while it is in use.
- * Only a branch's own events can be read, unless its parent is passed in.
+ * Opens a tape in memory. The bytes must not change while it is in use. For a branch, only its own
+ * events can be read unless its parent is passed in.
  */
 export const readTape = (
   bytes: Uint8Array,

@@ -13,10 +13,7 @@ for (let n = 2; PRIMES.length < 64; n++) {
 const ROUND = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)))
 const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => fraction(Math.sqrt(prime)))
 
-/**
- * sha256 that answers at once, which the browser's own cannot. It is for
- * checking what is already here, not for secrets.
- */
+/** Synchronous sha256, which browsers do not offer. For integrity checks, not for secrets. */
 export function createSha256(): Sha256 {
   const state = new Int32Array(START)
   const block = new Uint8Array(64)

@@ -11,21 +11,21 @@ import { makeReply } from '../providers/reply.js'
 import { fromBase64, toBase64, utf8 } from '../format/bytes.js'
 
 /**
- * Data that a person edits: plain JSON, and what it represents. Numbers beyond the
- * safe integers of JavaScript are rounded, as for everyone who parses JSON.
+ * Data that a user edits: plain JSON, and what it represents. Numbers beyond the safe integers of
+ * JavaScript are rounded, as always when JSON is parsed.
  */
 export interface Payload {
   /**
-   * - `json`: a parsed body, or the message that a model's stream adds up to
+   * - `json`: a parsed body, or the assembled message of a model's stream
    * - `text`, `base64`: any other body, as `{ text }` or `{ base64 }`
-   * - `result`, `error`: how a tool ended, as wire values (see `values.ts`)
-   * - `value`: what a draw gave
+   * - `result`, `error`: the outcome of a tool, as wire values (see `values.ts`)
+   * - `value`: the value of a draw
    */
   readonly kind: 'json' | 'text' | 'base64' | 'result' | 'error' | 'value'
   readonly data: unknown
 }
 
-/** The payload of a body: parsed when it is JSON, else text, else base64. */
+/** The payload of a body: parsed if it is JSON, else text, else base64. */
 const bodyPayload = (body: {
   readonly body: Uint8Array
   readonly text: string | undefined
@@ -54,14 +54,13 @@ const bytesOf = (text: string): Uint8Array => {
   try {
     return fromBase64(text)
   } catch {
-    throw invalidAnswer(['base64 does not hold base64'])
+    throw invalidAnswer(['base64 is not valid base64'])
   }
 }
 
 /**
- * The recorded answer of a model with this text as its only output, and with
- * counts of 0; a made-up answer if none was recorded. `undefined` for an API
- * whose answers cannot be written.
+ * The recorded answer of a model with this text as its only output, and with counts of 0; a made-up
+ * answer if none was recorded. `undefined` for an API whose answers cannot be encoded.
  */
 export const plainAnswer = (
   { api, request, response }: Exchange,
@@ -100,9 +99,8 @@ const zeroed = (value: unknown): unknown => {
 }
 
 /**
- * The payload of a file that replaces the whole answer of a step: JSON
- * where the recorded answer is JSON, a message of a model or the result of a
- * tool; else the bytes as they are.
+ * The payload of a file that replaces the whole answer of a step: JSON if the recorded answer is
+ * JSON, a model message or a tool result; otherwise the bytes unchanged.
  */
 export const wholeResponse = (step: Step, bytes: Uint8Array): Payload => {
   if (mcpPayload(step) !== undefined) return wholeMcpAnswer(step, parse(bytes))
@@ -123,10 +121,9 @@ const parse = (bytes: Uint8Array): unknown => {
 }
 
 /**
- * The answer of a step as a person edits it. The stream of a model is put
- * together to the message that an unstreamed call would have given; what an MCP
- * server answered is the JSON-RPC message, whatever carried it. Throws when
- * there is no answer, or none that can be read.
+ * The answer of a step in the form that a user edits. A model's stream is assembled to the message
+ * of an unstreamed call; the answer of an MCP server is the JSON-RPC message, whatever the
+ * transport. Throws if there is no readable answer.
  */
 export const answerPayload = (tape: TapeLike, step: Step): Payload => {
   const message = mcpPayload(step)
@@ -136,7 +133,7 @@ export const answerPayload = (tape: TapeLike, step: Step): Payload => {
   return toolPayload(tape, step)
 }
 
-/** The request of a step as a person edits it: its body, or the arguments of its tool. */
+/** The request of a step in the form that a user edits: its body, or the arguments of its tool. */
 export const requestPayload = (tape: TapeLike, step: Step): Payload => {
   const exchange = step.exchange()
   if (exchange !== undefined) return bodyPayload(exchange.request)
@@ -167,13 +164,13 @@ const toolPayload = (tape: TapeLike, step: Step): Payload => {
   return { kind: 'result', data: toWire(hasValue ? call.result : undefined) }
 }
 
-/** Why a step has nothing to edit, in words. */
+/** The reason why a step has nothing to edit. */
 export const whyNothing = (step: Step): string => {
   if (step.inferred)
-    return 'It was not recorded itself; it is only seen in the conversation. Edit the request after it.'
+    return 'It was not recorded, and appears only in the conversation. Edit the next request instead.'
   if (step.kind === 'mark') return 'It is a mark that the agent set.'
   if (step.mcp()?.askedBy === 'server')
-    return 'The server asked here; edit the answer of the call that made it ask.'
+    return 'This is a request of the server. Edit the answer of the call that caused it.'
   if (step.mcp()?.transport === 'stdio' && step.answerSeqs.length > 0)
     return 'It was sent over the pipes of a child process: its answer can be edited, but not the request.'
   if (step.kind === 'process')

@@ -78,18 +78,18 @@ describe.each([
       [
         'choices.0.message.tool_calls.0.function.arguments',
         '{id:1}',
-        'choices.0.message.tool_calls.0.function.arguments does not hold JSON',
+        'choices.0.message.tool_calls.0.function.arguments does not contain JSON',
       ],
       [
         'choices.0.message.tool_calls.1.custom.input',
         1,
         'choices.0.message.tool_calls.1.custom.input is not a string',
       ],
-      ['usage.prompt_tokens', -1, 'usage.prompt_tokens is -1, which is no count'],
+      ['usage.prompt_tokens', -1, 'usage.prompt_tokens is -1, which is not a count'],
       [
         'usage.prompt_tokens_details.cached_tokens',
         0.5,
-        'usage.prompt_tokens_details.cached_tokens is 0.5, which is no count',
+        'usage.prompt_tokens_details.cached_tokens is 0.5, which is not a count',
       ],
       ['usage.completion_tokens', undefined, 'usage.completion_tokens is missing'],
     ],
@@ -114,7 +114,7 @@ describe.each([
         'output.2.arguments is not a string; arguments are JSON in a string',
       ],
       ['output.3.type', undefined, 'output.3.type is missing'],
-      ['usage.input_tokens', -2, 'usage.input_tokens is -2, which is no count'],
+      ['usage.input_tokens', -2, 'usage.input_tokens is -2, which is not a count'],
     ],
   ],
   [
@@ -128,7 +128,7 @@ describe.each([
       ['content.2.input', '{}', 'content.2.input is not an object'],
       ['content.2.id', undefined, 'content.2.id is missing'],
       ['usage', undefined, 'usage is missing'],
-      ['usage.output_tokens', -1, 'usage.output_tokens is -1, which is no count'],
+      ['usage.output_tokens', -1, 'usage.output_tokens is -1, which is not a count'],
     ],
   ],
 ] as const)('an answer of %s', (api, valid, mistakes) => {

@@ -384,7 +384,7 @@ describe('what cannot be edited is refused', () => {
     const tape = fetched([JSON.stringify(odd)])
     expect(textOf(edit(tape, 'choices.0.message.content', 'x'))).toContain('"eos"')
     expect(failure(() => edit(tape, 'usage.prompt_tokens', -1)).why).toBe(
-      'usage.prompt_tokens is -1, which is no count.',
+      'usage.prompt_tokens is -1, which is not a count.',
     )
   })
 })

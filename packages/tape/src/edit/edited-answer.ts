@@ -27,7 +27,7 @@ export const drawPayload = (tape: TapeLike, seq: number): Payload => ({
   data: drawAt(tape, seq).value,
 })
 
-/** The draw with another value, of the same kind and type. */
+/** The draw with another value of the same kind and type. */
 export const editedDraw = (
   tape: TapeLike,
   seq: number,
@@ -40,7 +40,7 @@ export const editedDraw = (
   return { type: 'draw', kind, value: data }
 }
 
-/** Answer of a file call, by the number of the call or of its answer: the content, or the value it gave. */
+/** Answer of a file call, by the number of the call or of its answer: the content, or the returned value. */
 export const filePayload = (tape: TapeLike, seq: number): Payload => {
   const { answer, body } = fileAnswerAt(tape, seq)
   if (answer.as !== 'text' && answer.as !== 'bytes')
@@ -51,7 +51,7 @@ export const filePayload = (tape: TapeLike, seq: number): Payload => {
   return { kind: 'value', data: text }
 }
 
-/** The answer of a file call with another content or value: of the same form, text where it was text. */
+/** The answer of a file call with another content or value, in the same form: text stays text. */
 export const editedFile = (
   tape: TapeLike,
   seq: number,
@@ -134,13 +134,13 @@ const base64Length = (text: string): number | undefined => {
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Header values are bytes; what was read as Latin-1 is written as that. */
+/** Header values are bytes; values decoded as Latin-1 are encoded as Latin-1. */
 const encodeLatin1 = (text: string): Uint8Array =>
   Uint8Array.from(text, (char) => char.charCodeAt(0) & 0xff)
 
 /**
- * An HTTP/1.1 response as bytes, cut into the pieces it is delivered in. Its
- * headers say how it is framed: `transfer-encoding` makes every piece a chunk.
+ * An HTTP/1.1 response as bytes, split into the pieces in which it is delivered. Its headers define
+ * the framing: with `transfer-encoding`, every piece is a chunk.
  */
 const http1Response = (
   head: {
@@ -174,25 +174,24 @@ export interface EditedDelivery {
 
 /** The answer that a fork serves instead of the recorded one. */
 export interface EditedAnswer {
-  /** Event it answers: the request or the call; the socket or the process that carries it. */
+  /** The event it answers: a request, a call, or the socket or process of a message. */
   readonly op: number
   readonly deliveries: readonly EditedDelivery[]
 }
 
 export interface EditOptions {
-  /** Serve it even when the provider would never say it. */
+  /** Serve it even if it is invalid for the provider. */
   readonly force?: boolean
-  /** Another HTTP status: an answer in place of an error, or the other way round. */
+  /** Another HTTP status: an answer instead of an error, or the reverse. */
   readonly status?: number
 }
 
 const EMPTY = new Uint8Array(0)
 
 /**
- * Turns a payload back into deliveries of the step's boundary, in the form the
- * recorded answer had: a stream stays a stream. Throws when the payload is no
- * answer of the step's provider, unless `force` is set; what was odd in the
- * recorded answer already may stay. A step that has no answer gets one.
+ * Encodes a payload as deliveries of the step's boundary, in the form of the recorded answer: a
+ * stream stays a stream. Throws if the payload is not a valid answer of the step's provider, unless
+ * `force` is set; oddities of the recorded answer are accepted. A step without an answer gets one.
  */
 export const editedAnswer = (
   tape: TapeLike,
@@ -259,7 +258,7 @@ const httpDeliveries = (
   ]
 }
 
-/** A message of an MCP server that came on a stream goes into the same stream. */
+/** A message that an MCP server sent on a stream is put into the same stream. */
 const messagePieces = (
   step: Step,
   { response }: Exchange,
@@ -303,7 +302,7 @@ const wireValue = (data: unknown): unknown => {
   }
 }
 
-/** A person may write `{ "message": "…" }` and leave out the rest. */
+/** Users may write `{ "message": "…" }` and omit the rest. */
 const recordedError = (data: unknown): RecordedError => {
   if (!isRecord(data) || typeof data['message'] !== 'string')
     throw invalidAnswer(['an error is an object with a message'])

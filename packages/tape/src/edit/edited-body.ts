@@ -8,10 +8,10 @@ import type { AnswerFormat } from '../providers/provider.js'
 import { sseFrame } from '../providers/wire-answer.js'
 import { type Payload, payloadBytes } from './answer-payload.js'
 
-/** They describe the bytes of a body, and do not fit another one. */
+/** Headers that describe the bytes of one body. */
 const OF_BODY = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer'])
 
-/** How the new body is sent: in one piece of a known length, or as it comes. */
+/** How the new body is sent: with a known length, or as a stream. */
 interface Framing {
   readonly length: number | undefined
   /** Set to replace the content type. */
@@ -19,8 +19,8 @@ interface Framing {
 }
 
 /**
- * Headers for a new body: all as they were, but those that speak of its bytes.
- * Signatures and digests of the old body, where a server sent some, stay.
+ * Headers for a new body: all except those that describe its bytes. Signatures and digests of the
+ * old body stay.
  */
 const answerHeaders = (
   headers: readonly HeaderPair[],
@@ -42,11 +42,11 @@ const answerHeaders = (
   return kept
 }
 
-/** The content of an edited answer, in the pieces it comes in. */
+/** The content of an edited answer, in pieces. */
 export interface EditedPieces {
-  /** None when there is no body at all. */
+  /** Empty if there is no body at all. */
   readonly parts: readonly Uint8Array[]
-  /** Its length is not said beforehand. */
+  /** True if its length is not announced. */
   readonly isStream: boolean
 }
 
@@ -62,7 +62,7 @@ const BODILESS = new Set([101, 204, 205, 304])
 const statusOf = ({ response }: Exchange, status: number | undefined): number =>
   status ?? response?.status ?? 200
 
-/** Puts the new content into the form the recorded answer had. */
+/** Encodes the new content in the form of the recorded answer. */
 export const editedPieces = (
   exchange: Exchange,
   payload: Payload,
@@ -104,7 +104,7 @@ const refuse = (problems: readonly string[]): void => {
   if (problems.length > 0) throw invalidAnswer(problems)
 }
 
-/** Problems that the recorded answer already had are not the edit's fault. */
+/** Problems that the recorded answer already had do not count. */
 const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): string[] => {
   const { response } = exchange
   const problems = format.check(data)
@@ -114,19 +114,19 @@ const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): s
   return problems.filter((problem) => !known.has(problem))
 }
 
-/** True if it came as a stream, or an error came instead of the requested stream. */
+/** True if it was streamed, or if an error came instead of the requested stream. */
 const isStreamed = ({ api, request, response }: Exchange): boolean => {
   if (response !== undefined && response.status < FAILED) return response.events !== undefined
   const expects = answerFormat(api)?.expectsStream
   return expects === undefined ? recordOf(request.json)['stream'] === true : expects(request)
 }
 
-/** Other streams have no borders in their text, and keep their type. */
+/** Other streams have no boundaries in their text, and keep their type. */
 const isServerSent = ({ response }: Exchange): boolean =>
   response?.events !== undefined &&
   (headerValue(response.headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
 
-/** The events of a stream one by one. */
+/** Splits a stream into its events. */
 const cutEvents = (bytes: Uint8Array): Uint8Array[] => {
   const pieces: Uint8Array[] = []
   let start = 0
@@ -171,13 +171,13 @@ export const editedHead = (
   }
 }
 
-/** Lists what makes the value an invalid answer of an API; empty for an unknown API. */
+/** Problems that make the value an invalid answer of an API; empty for an unknown API. */
 export const checkAnswer = (api: string, answer: unknown): string[] =>
   answerFormat(api)?.check(answer) ?? []
 
 /**
- * The framed event that ends a stream of an API if the text of the stream lacks
- * it; `undefined` if it is there, or if streams of the API end without one.
+ * The framed event that ends a stream of an API, if the text of the stream lacks it; `undefined` if
+ * it is present, or if streams of the API end without one.
  */
 export const missingClosing = (api: string, text: string): string | undefined => {
   const closing = answerFormat(api)?.closing

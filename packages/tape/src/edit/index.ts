@@ -1,6 +1,6 @@
 /**
- * Edited answers: a recorded answer and a change become the deliveries that a
- * fork serves instead. Nothing here touches a tape; it only reads one.
+ * Edited answers: turns a recorded answer and a change into the deliveries that a fork serves. Only
+ * reads tapes.
  */
 export { answerPayload, requestPayload } from './answer-payload.js'
 export { checkAnswer, missingClosing } from './edited-body.js'

@@ -8,9 +8,9 @@ import type { Payload } from './answer-payload.js'
 import { sseText } from '../http/sse.js'
 
 /**
- * The answer of an MCP server as a person edits it: the JSON-RPC message, the same
- * whether it came over a pipe, as JSON or as an event of a stream. `undefined` when
- * the step is none that a server answers.
+ * The answer of an MCP server in the form that a user edits: the JSON-RPC message, whether it came
+ * over a pipe, as JSON or as an event of a stream. `undefined` if the step is not a request to a
+ * server.
  */
 export const mcpPayload = (step: Step): Payload | undefined => {
   const mcp = step.mcp()
@@ -21,14 +21,14 @@ export const mcpPayload = (step: Step): Payload | undefined => {
   return { kind: 'json', data: { jsonrpc: '2.0', id, ...said } }
 }
 
-/** A whole answer that a person wrote: the message, or only its result. */
+/** A whole answer written by a user: the message, or only its result. */
 export const wholeMcpAnswer = (step: Step, data: unknown): Payload => {
   const isMessage = isRecord(data) && ('jsonrpc' in data || 'error' in data || 'result' in data)
   const message = isMessage ? data : { result: data }
   return { kind: 'json', data: { jsonrpc: '2.0', id: step.mcp()?.id, ...message } }
 }
 
-/** Refuses what no client takes for the answer to its request. */
+/** Refuses messages that no client accepts as the answer to its request. */
 export const checkMcpAnswer = (step: Step, { data }: Payload): void => {
   const message = isRecord(data) ? data : {}
   const problems = [
@@ -41,7 +41,7 @@ export const checkMcpAnswer = (step: Step, { data }: Payload): void => {
   if (problems.length > 0) throw invalidAnswer(problems)
 }
 
-/** The events of the recorded stream with another answer in them. */
+/** The events of the recorded stream with a different answer. */
 export const editedStream = (
   events: readonly SseEvent[],
   id: RpcId,
@@ -52,7 +52,7 @@ export const editedStream = (
     return new TextEncoder().encode(eventId === undefined ? text : `id: ${eventId}\n${text}`)
   })
 
-/** The bytes of a pipe that carry an answer, with another one in its place; the bytes beside it stay. */
+/** The bytes of a pipe with a different answer; all other bytes stay. */
 export const editedPipe = (tape: TapeLike, step: Step, answer: unknown): Uint8Array => {
   const decoder = new TextDecoder()
   const text = step.answerSeqs

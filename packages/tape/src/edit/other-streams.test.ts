@@ -224,7 +224,7 @@ describe('an answer that the provider would never give is refused', () => {
     [GEMINI, 'candidates', [], 'candidates is empty'],
     [CONVERSE, 'stopReason', 'done', 'stopReason is "done"'],
     [CONVERSE, 'stopReason', 'tool_use', 'but no block is one'],
-    [CONVERSE, 'usage.outputTokens', -1, 'usage.outputTokens is -1, which is no count'],
+    [CONVERSE, 'usage.outputTokens', -1, 'usage.outputTokens is -1, which is not a count'],
     [OLLAMA, 'message.role', 'user', 'message.role is "user"'],
     [OLLAMA, 'done', false, 'done is false'],
     [

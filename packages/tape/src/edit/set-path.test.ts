@@ -54,7 +54,7 @@ describe('setPath', () => {
   test('a place that does not exist is named with what is there', () => {
     const wrong = failure(() => setPath(answer, 'choices.0.mesage.content', 'x'))
     expect(wrong.code).toBe('EDIT_NO_SUCH_PATH')
-    expect(wrong.why).toBe('choices.0 is an object with the keys message; "mesage" is not in it.')
+    expect(wrong.why).toBe('choices.0 is an object with the keys message; it has no "mesage".')
     expect(failure(() => setPath(answer, 'nope.x', 1)).why).toContain(
       'The payload is an object with the keys id, choices, a.b, empty',
     )

@@ -2,7 +2,7 @@ import { brokenPath, noSuchPath, valueNotJson } from '../format/errors.js'
 import { isRecord } from '../values/json-shape.js'
 import { setOwn } from '../values/stable-stringify.js'
 
-/** One step of a path. A quoted key never counts as an index. */
+/** One element of a path. A quoted key is never an index. */
 export interface PathKey {
   readonly key: string
   readonly quoted: boolean
@@ -13,8 +13,8 @@ const QUOTED = /"((?:\\[^]|[^"\\])*)"|'((?:\\[^]|[^'\\])*)'/y
 const INDEX = /-?\d+/y
 
 /**
- * Reads a path such as `choices.0.message`, `choices[-1]`, `a\.b` or
- * `headers["x.y"]` from the start of a text; gives it with the rest of the text.
+ * Parses a path such as `choices.0.message`, `choices[-1]`, `a\.b` or `headers["x.y"]` at the start
+ * of a text. Also returns the rest of the text.
  */
 export const readPath = (text: string): { path: readonly PathKey[]; rest: string } => {
   const path: PathKey[] = []
@@ -41,7 +41,7 @@ export const readPath = (text: string): { path: readonly PathKey[]; rest: string
       ? { key: index?.[0] ?? '', quoted: false }
       : { key: unescape(quoted[1] ?? quoted[2] ?? ''), quoted: true }
   }
-  // `jq` starts its paths with a dot.
+  // Paths of `jq` start with a dot.
   if (text.startsWith('.')) at = 1
   if (text[at] !== '[') path.push(key())
   while (text[at] === '.' || text[at] === '[') {
@@ -51,14 +51,14 @@ export const readPath = (text: string): { path: readonly PathKey[]; rest: string
   return { path, rest: text.slice(at) }
 }
 
-/** A whole text as a path. */
+/** Parses a whole text as a path. */
 export const parsePath = (text: string): readonly PathKey[] => {
   const { path, rest } = readPath(text)
   if (rest !== '') throw brokenPath(text, text.length - rest.length)
   return path
 }
 
-/** A path as one would type it. */
+/** A path in the notation that users type. */
 export const pathText = (path: readonly PathKey[]): string =>
   path
     .map(({ key, quoted }) =>
@@ -68,7 +68,7 @@ export const pathText = (path: readonly PathKey[]): string =>
 
 const unescape = (text: string): string => text.replace(/\\([^])/g, '$1')
 
-/** Reads `<path>=<json>`, as `--set` takes it. A bare word is a mistake, not a string. */
+/** Parses `<path>=<json>`, as in `--set`. A bare word is an error, not a string. */
 export const parseSet = (text: string): { readonly path: string; readonly value: unknown } => {
   const { path, rest } = readPath(text)
   if (!rest.startsWith('=')) throw brokenPath(text, text.length - rest.length)
@@ -81,8 +81,8 @@ export const parseSet = (text: string): { readonly path: string; readonly value:
 }
 
 /**
- * A copy of JSON data with one place changed. The place must exist, except that
- * an object may get a new last key; what is beside the path is shared.
+ * A copy of JSON data with one value changed. The path must exist, except that an object may get a
+ * new last key. Everything beside the path is shared with the original.
  */
 export const setPath = (data: unknown, path: string, value: unknown): unknown => {
   const keys = parsePath(path)

@@ -1,16 +1,16 @@
 import type { Message } from '../providers/message.js'
 
 /**
- * Result of a search for causes, as data: stored beside a run, printed by
- * `retake blame`, shown in the viewer. Steps are named by their labels, the numbers that
- * people see. Ambient inputs are meant by their index in `ambient`.
+ * Result of a search for causes, as data: stored beside a run, printed by `retake blame`, shown in
+ * the viewer. Steps are named by their labels, the numbers that users see. Ambient inputs are named
+ * by their index in `ambient`.
  */
 export interface BlameFindings {
   readonly version: 2
   readonly verdict: BlameVerdict
-  /** One sentence that says why, where the verdict is not `attributed`. */
+  /** One sentence that says why, unless the verdict is `attributed`. */
   readonly why?: string
-  /** The first is what made this run fail; the others would have made it fail without it. */
+  /** The first made this run fail; the others would have made it fail without the first. */
   readonly causes: readonly CauseSet[]
   /** Every step that was searched, in order. */
   readonly steps: readonly BlamedStep[]
@@ -18,42 +18,45 @@ export interface BlameFindings {
   readonly ambient: readonly AmbientInput[]
   /** Steps whose order decided the outcome; only with the verdict `race`. */
   readonly race?: BlameRace
-  /** A change that was run and passed. Missing if none was run. */
+  /** A change that was tested and passed. Missing if none was tested. */
   readonly repair?: TestedRepair
-  /** Where it was decided, and where it could no longer be avoided; often the same step. */
+  /** Where the failure was decided, and from where it was unavoidable; often the same step. */
   readonly decisionStep?: string
   readonly commitStep?: string
-  /** A lower bound of the probability that the first cause is exactly right, from the tests that named it. */
+  /** Lower bound of the probability that the first cause is exactly right, from the tests that named it. */
   readonly confidence: number
   readonly anchors: BlameAnchors
-  /** How often it fails when the steps up to one are pinned. Only where it was tried. */
+  /** How often it fails with the steps up to one pinned. Only tested points. */
   readonly riskCurve: readonly RiskPoint[]
-  /** `frozen`: read with everything else pinned as recorded, because a repair in a live tail does not help. */
+  /**
+   * `frozen`: tested with everything else pinned, because a repair does not help if the rest of the
+   * run is live.
+   */
   readonly mode: BlameMode
   readonly evidence: readonly BlameProbe[]
   readonly forks: ForkCounts
-  /** Remarks that a reader must know: relearned, not monotone, staircase, stopped by a budget. */
+  /** Notes for the reader: relearned, not monotone, staircase, stopped by a budget. */
   readonly notes: readonly string[]
 }
 
-/** How often it fails when everything is pinned, and when nothing is. */
+/** Failure rates with everything pinned, and with nothing pinned. */
 export interface BlameAnchors {
   readonly pinned: Rate
   readonly free: Rate
-  /** Every step pinned and every ambient input live. Missing where the run has no ambient input. */
+  /** Every step pinned and every ambient input live. Missing if the run has no ambient input. */
   readonly ambientFree?: Rate
 }
 
 /**
- * Something that a program depends on besides its steps. `step` is the label of the step
- * after which it is first read; missing before the first step. `order`: the order in which
- * overlapping `steps` are answered; pinned, it is the recorded one.
+ * Something that a program depends on besides its steps. `step` is the label of the step after
+ * which it is first read; missing before the first step. `order`: the order in which overlapping
+ * `steps` are answered; pinned, it is the recorded one.
  */
 export interface AmbientInput {
   readonly kind: 'clock' | 'random' | 'file' | 'environment' | 'order'
   /** Function, path or variable: `Date.now`, `prompts/rules.json`, `TZ`. */
   readonly name: string
-  /** Recorded value, in words, if it is short and no secret. */
+  /** Recorded value as text, if it is short and not a secret. */
   readonly value?: string
   /** Where it is read, for example `agent.ts:31`. */
   readonly site?: string
@@ -62,22 +65,25 @@ export interface AmbientInput {
   readonly steps?: readonly string[]
 }
 
-/** Steps whose order decided the outcome, and a sentence that says how. */
+/** Steps whose order decided the outcome, and a sentence that explains it. */
 export interface BlameRace {
   readonly steps: readonly string[]
   readonly text: string
 }
 
-/** Steps and ambient inputs that were free while the rest was pinned or followed from them, and how often that passed. */
+/**
+ * Steps and ambient inputs that were free while the rest was pinned or followed from them, and how
+ * often that passed.
+ */
 export interface TestedRepair {
   readonly steps: readonly string[]
   readonly ambient?: readonly number[]
-  /** Steps that kept their recorded answers while it ran, as in `BlameProbe.pinned`. */
+  /** Steps that were pinned in the test, as in `BlameProbe.pinned`. */
   readonly pinned: string
   readonly rate: PassRate
 }
 
-/** Passes among forks that came to a verdict, with the interval that is shown for it. */
+/** Passes among forks with a verdict, with the interval to show. */
 export interface PassRate {
   readonly passes: number
   readonly forks: number
@@ -86,11 +92,11 @@ export interface PassRate {
 }
 
 /**
- * `attributed`: `causes` names it. `dependence`: `causes` names steps that the failure depends on,
- * but only made-up answers were tried, so it is unknown if theirs were wrong. `no attributable step`: it fails as often
- * whatever is pinned. `flaky`: the unchanged run does not fail every time, and no
- * step explains it. `race`: the order of overlapping steps decides. `inconclusive`: not
- * enough forks to decide. `stopped`: by a budget or the user.
+ * `attributed`: `causes` names the cause. `dependence`: `causes` names steps that the failure
+ * depends on, but only made-up answers were tried, so it is unknown whether the recorded ones were
+ * wrong. `no attributable step`: it fails equally often whatever is pinned. `flaky`: the unchanged
+ * run does not always fail, and no step explains it. `race`: the order of overlapping steps
+ * decides. `inconclusive`: not enough forks to decide. `stopped`: by a budget or the user.
  */
 export type BlameVerdict =
   | 'attributed'
@@ -103,7 +109,7 @@ export type BlameVerdict =
 
 export type BlameMode = 'free' | 'frozen'
 
-/** Steps and ambient inputs that together make the run fail; without any one of them they do not. */
+/** Steps and ambient inputs that together make the run fail; all of them are needed. */
 export interface CauseSet {
   readonly role: 'root' | 'joint' | 'back-up'
   readonly steps: readonly string[]
@@ -111,44 +117,43 @@ export interface CauseSet {
   readonly ambient?: readonly number[]
   /** How often the run fails when only these are pinned. */
   readonly sufficiency: Rate
-  /** Each step's exact Shapley share of that. */
+  /** Exact Shapley share of each step. */
   readonly shares: readonly number[]
 }
 
 /**
- * `root`: alone necessary and sufficient. `joint`: a member of a cause of several.
- * `back-up`: would have made it fail without the first cause. `echo`: fails, but only
- * repeats what a cause made of it. `affected`: changed by a cause, and harmless alone.
- * `clear`: has nothing to do with it. `unknown`: not reached.
+ * `root`: alone necessary and sufficient. `joint`: a member of a cause of several. `back-up`: would
+ * have made it fail without the first cause. `echo`: fails, but only because of a cause.
+ * `affected`: changed by a cause, and harmless alone. `clear`: unrelated. `unknown`: not reached.
  */
 export type StepRole = 'root' | 'joint' | 'back-up' | 'echo' | 'affected' | 'clear' | 'unknown'
 
 export interface BlamedStep {
   readonly label: string
   readonly role: StepRole
-  /** In the first cause: without it, this run would not have failed then. */
+  /** True if it is in the first cause: without it, this run would not have failed at that point. */
   readonly isNecessary: boolean
-  /** Pinned alone it makes the run fail. */
+  /** True if it makes the run fail when pinned alone. */
   readonly isSufficient: boolean
-  /** 1 / (1 + how many other causes would have to be repaired as well); 0 outside of causes. */
+  /** 1 / (1 + number of other causes that would have to be repaired too); 0 outside of causes. */
   readonly responsibility: number
-  /** How often the run fails when only this step is pinned, where that was tried. */
+  /** How often the run fails when only this step is pinned, if tested. */
   readonly alone?: Rate
-  /** How likely it was before any fork, by what is seen on the tape. */
+  /** Probability before any fork, from what is on the tape. */
   readonly prior?: number
-  /** It said what was recorded in every fork with nothing pinned. */
+  /** True if it gave its recorded answer in every fork with nothing pinned. */
   readonly isUnchanged?: boolean
-  /** How the step was answered where it was free; `live` if missing. */
+  /** How the step was answered while free; `live` if missing. */
   readonly intervention?: StepIntervention
 }
 
 /**
- * `live`: asked or run again. `given`: an answer that the user gave as right. `sibling`: the
+ * `live`: requested or run again. `given`: an answer that the user gave as correct. `sibling`: the
  * answer of another recorded run. `recorded`: another recorded answer of the same tool.
- * `simulated`: by a simulator. `neutral`, `empty`, `error`, `field`: an answer that says
- * nothing, fails, or has one field changed: that shows dependence, and not that the recorded
- * answer was wrong. `pinned`: always the recorded answer, because running it again would have
- * effects and no other answer is known.
+ * `simulated`: by a simulator. `neutral`, `empty`, `error`, `field`: an answer that says nothing,
+ * fails, or has one field changed; it shows dependence, not that the recorded answer was wrong.
+ * `pinned`: always the recorded answer, because running it again would have effects and no other
+ * answer is known.
  */
 export type StepIntervention =
   | 'live'
@@ -162,22 +167,22 @@ export type StepIntervention =
   | 'field'
   | 'pinned'
 
-/** Failures among forks that came to a verdict, with the interval that is shown for it. */
+/** Failures among forks with a verdict, with the interval to show. */
 export interface Rate {
   readonly fails: number
   readonly forks: number
-  /** Lower and upper bound, 95 %, valid whenever it was stopped. */
+  /** Lower and upper bound, 95 %, valid at any stopping time. */
   readonly low: number
   readonly high: number
 }
 
 export interface RiskPoint {
-  /** The steps up to this one are pinned; missing: none. */
+  /** The steps up to this one are pinned; missing if none is. */
   readonly upTo?: string
   readonly rate: Rate
 }
 
-/** One question that was put to forks, and what they said. */
+/** One question that was tested with forks, and the result. */
 export interface BlameProbe {
   readonly purpose: ProbePurpose
   readonly mode: BlameMode
@@ -185,11 +190,11 @@ export interface BlameProbe {
   readonly pinned: string
   /** Ambient inputs that were pinned; missing if none was. */
   readonly ambient?: readonly number[]
-  /** Steps that got what they had said in another fork, and what was pinned in that one. */
+  /** Steps that got their answer from another fork, and what was pinned there. */
   readonly given?: readonly { readonly step: string; readonly from: string }[]
   readonly rate: Rate
   readonly undefinedForks: number
-  /** The conclusion; missing while it is open. */
+  /** The conclusion; missing while open. */
   readonly fails?: boolean
 }
 
@@ -209,54 +214,54 @@ export type ProbePurpose =
   | 'risk'
 
 export interface ForkCounts {
-  /** Forks that the search asked for, also those an earlier search had run. */
+  /** Forks that the search requested, including those of earlier searches. */
   readonly asked: number
-  /** Of these, found among the stored ones. */
+  /** Number of these that were stored already. */
   readonly served: number
-  /** That came to no verdict: the agent broke, or the oracle could not tell. */
+  /** Number without a verdict: the agent broke, or the oracle could not decide. */
   readonly undefined: number
-  /** Steps that were run again in all. */
+  /** Total number of steps that were run again. */
   readonly liveSteps: number
   readonly tokens?: number
   readonly costUsd?: number
 }
 
 /**
- * Which parts of what a model was asked made its answer fail the run. Every part was
- * left out and put back in; a part is left out by putting neutral words in its place.
+ * The parts of a model request that made its answer fail the run. Every part was left out and put
+ * back in; left out means replaced by neutral words.
  */
 export interface SpanFindings {
   readonly version: 1
-  /** Label of the step whose input this is. */
+  /** Label of the step whose input was searched. */
   readonly step: string
   readonly verdict: BlameVerdict
-  /** One sentence that says why, where the verdict is not `attributed`. */
+  /** One sentence that says why, unless the verdict is `attributed`. */
   readonly why?: string
-  /** Every message and result of a tool that was searched, in order. */
+  /** Every searched message and tool result, in order. */
   readonly messages: readonly InputPart[]
-  /** The words in blamed messages that mattered; the whole text where it could not be narrowed. */
+  /** The decisive words in blamed messages; the whole text if it could not be narrowed down. */
   readonly spans: readonly InputSpan[]
   readonly forks: ForkCounts
   readonly notes: readonly string[]
 }
 
-/** A message of a request, or a result of a tool in it. */
+/** A message of a request, or a tool result in it. */
 export interface InputPart {
-  /** Where in the request it is: `messages.3`. */
+  /** Path in the request: `messages.3`. */
   readonly path: string
   readonly speaker: Message['role']
   readonly excerpt: string
-  /** As of a step: `root` alone makes it fail, `joint` only with others, `clear` has nothing to do with it. */
+  /** As for a step: `root` makes it fail alone, `joint` only with others, `clear` is unrelated. */
   readonly role: StepRole
-  /** Which cause it belongs to, from 0; the others would have failed without the first. */
+  /** Index of its cause, from 0; the others would have failed without the first. */
   readonly cause?: number
-  /** How often it fails when only the parts of that cause are there. */
+  /** How often it fails if only the parts of that cause are present. */
   readonly rate?: Rate
 }
 
 /** A piece of a text in a request. */
 export interface InputSpan extends InputPart {
-  /** Where in the text at `path` it begins and ends; where there is no text, in its JSON. */
+  /** Start and end in the text at `path`, or in its JSON if it is not text. */
   readonly start: number
   readonly end: number
 }

@@ -6,21 +6,24 @@ import type { WriterPlatform } from './platform.js'
 import type { TapeEvent } from './events.js'
 import { joinBytes } from './bytes.js'
 
-/** Less than this is not compressed: it saves a few bytes, and starting zlib takes longer than all other work on an event. */
+/**
+ * Smaller bodies are not compressed: it saves a few bytes, and starting zlib takes longer than all
+ * other work on an event.
+ */
 const DEFLATE_MIN_BYTES = 256
 /**
- * Bodies that are not requests are compressed while recording only between
- * these sizes. Below, the agent would wait longer than the bytes are worth;
- * above, it would wait for too long. Packing does it later.
+ * Other bodies than requests are compressed while recording only between these sizes. Below, the
+ * saved bytes are not worth the delay; above, the agent would wait too long. Packing compresses
+ * them later.
  */
 const WHOLE_MIN_BYTES = 8 << 10
 const DEFLATE_MAX_BYTES = 8 << 20
-/** New text of requests, which a tape is mostly made of, is worth more time than what is packed later anyway. */
+/** New text of requests makes up most of a tape, so it is worth more time than what is packed later anyway. */
 const LITERALS_LEVEL = 6
 const WHOLE_LEVEL = 3
-/** Bodies that mostly repeat what earlier ones hold: conversations, and states that adapters keep. */
+/** Bodies that mostly repeat earlier ones: conversations, and states of adapters. */
 const GROWING: ReadonlySet<TapeEvent['type']> = new Set(['request', 'note'])
-/** Bodies remembered to be stored once. */
+/** Maximum number of bodies remembered for deduplication. */
 const SHAS_MAX = 1 << 16
 
 const EMPTY = new Uint8Array(0)
@@ -32,8 +35,8 @@ export interface StoredBody {
 }
 
 /**
- * Chooses how each heavy body that is not short is stored: once when it was seen before, as a
- * delta when it grows from one to the next, compressed when that is smaller.
+ * Chooses how to store each long body of a heavy event: by reference if it was seen before, as a
+ * delta if it grows from one to the next, compressed if that is smaller.
  */
 export class BodyEncoder {
   readonly #platform: WriterPlatform
@@ -45,12 +48,12 @@ export class BodyEncoder {
     this.#deltas = new DeltaEncoder(platform)
   }
 
-  /** Takes in a body that is on tape already. */
+  /** Registers a body that is already on the tape. */
   skip(seq: number, sha: string): void {
     this.#remember(sha, seq)
   }
 
-  /** Takes in a request that is on tape already, so that later ones can be compared with it. */
+  /** Registers a request that is already on the tape, to compare later ones with it. */
   skipRequest(seq: number, body: Uint8Array): void {
     if (body.length > SHORT_BODY_MAX_BYTES) this.#deltas.addWhole(seq, body)
   }

@@ -9,14 +9,14 @@ const EMPTY = new Uint8Array(0)
 const CACHE_MAX_BODIES = 16
 const CACHE_MAX_BODY_BYTES = 4 << 20
 
-/** Bytes `[from, to)` of some body, wanted at `at` of the result. */
+/** Bytes `[from, to)` of a body, needed at `at` of the result. */
 interface Wanted {
   readonly from: number
   readonly to: number
   readonly at: number
 }
 
-/** A body that can be asked for any range. */
+/** A body from which any range can be read. */
 interface Source {
   readonly recipe: Recipe
   /** Start of each piece in the body. */
@@ -27,15 +27,14 @@ interface Source {
 }
 
 /**
- * Gives back bodies as they were recorded, in any order. A delta is followed
- * from event to event, each visited once, and only the ranges that are needed
- * are copied.
+ * Restores recorded bodies, in any order. Follows a delta from event to event, visits each once,
+ * and copies only the ranges that are needed.
  */
 export class BodyReader {
   readonly #platform: TapePlatform
   readonly #frames: Frames
   readonly #path: string
-  /** Recently read bodies, oldest first: the next request is mostly a delta on one of them. */
+  /** Recently read bodies, oldest first: the next request is usually a delta on one of them. */
   readonly #cache = new Map<number, Uint8Array>()
 
   constructor(platform: TapePlatform, frames: Frames, path: string) {
@@ -62,7 +61,7 @@ export class BodyReader {
   #assemble(seq: number, size: number): Uint8Array {
     const body = this.#allocate(seq, size)
     const wanted = new Map<number, Wanted[]>([[seq, [{ from: 0, to: size, at: 0 }]]])
-    // Recipes only name earlier events, so the latest one cannot be asked for again.
+    // Recipes only name earlier events, so the latest one cannot be needed again.
     for (let latest = seq; wanted.size > 0; latest = Math.max(...wanted.keys())) {
       const ranges = wanted.get(latest) ?? []
       wanted.delete(latest)
@@ -139,7 +138,7 @@ export class BodyReader {
 
   #remember(seq: number, body: Uint8Array): void {
     if (body.length > CACHE_MAX_BODY_BYTES) return
-    // A copy, because the caller may change the bytes it gets.
+    // A copy, because the caller may change the bytes.
     if (this.#cache.has(seq)) this.#cache.delete(seq)
     this.#cache.set(seq, new Uint8Array(body))
     const [oldest] = this.#cache.keys()

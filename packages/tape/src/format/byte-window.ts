@@ -3,8 +3,8 @@ import type { ByteSource } from './platform.js'
 const NEWLINE = 10
 
 /**
- * A moving view on a byte source, for code that walks forward through a tape
- * of any size. What was seen at one position may be gone after the next call.
+ * A moving view of a byte source, for code that walks forward through a tape of any size. A view
+ * may be invalid after the next call.
  */
 export class ByteWindow {
   readonly source: ByteSource
@@ -18,7 +18,7 @@ export class ByteWindow {
     this.#spanBytes = spanBytes
   }
 
-  /** Brings `length` bytes from `offset` into view, fewer at the end; answers with their index in `bytes`. */
+  /** Loads `length` bytes from `offset`, fewer at the end; returns their index in `bytes`. */
   show(offset: number, length: number): number {
     const index = offset - this.start
     if (index >= 0 && index + length <= this.bytes.length) return index
@@ -30,7 +30,7 @@ export class ByteWindow {
     return 0
   }
 
-  /** Offset of the first newline at or after `offset`; -1 when there is none. Its line is in view. */
+  /** Offset of the first newline at or after `offset`; -1 if there is none. The line is in view. */
   newline(offset: number): number {
     for (let span = 512; ; span *= 4) {
       const index = this.show(offset, span)

@@ -5,7 +5,7 @@ for (let byte = 0; byte < 256; byte++) {
   TABLE[byte] = value
 }
 
-/** CRC-32 (IEEE), continued from the CRC of what came before. */
+/** CRC-32 (IEEE), continued from an earlier CRC. */
 export function crc32(bytes: Uint8Array, seed = 0): number {
   let crc = ~seed
   for (let i = 0; i < bytes.length; i++) {
@@ -26,7 +26,7 @@ export const toBase64 = (bytes: Uint8Array): string => {
   return btoa(binary)
 }
 
-/** The bytes of a base64 text, in memory of their own. */
+/** Decodes base64 into new memory. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
   const binary = atob(text)
   const bytes = new Uint8Array(binary.length)
@@ -43,7 +43,7 @@ export const utf8 = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-/** One array of all the bytes, in memory of its own. */
+/** Concatenates bytes into new memory. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   let at = 0

@@ -2,41 +2,40 @@ import type { TapePlatform } from './platform.js'
 import { putAscii, putNumber, digitCount } from './put-text.js'
 
 /**
- * The hash chain of one run. Each heavy event links to the one before and to all
- * light events between them, so that removing, adding, moving or changing any
- * event breaks every later link. It covers only what happened (event text, body),
- * never how it is stored.
+ * The hash chain of one run. Each heavy event links to the previous one and to all light events
+ * between them, so that removing, adding, moving or changing any event breaks every later link. It
+ * covers only what happened (event text, body), not how it is stored.
  *
- * Light events after the last heavy one are not linked yet; until then only
- * their CRC protects them.
+ * Light events after the last heavy one are not linked yet; until then only their CRC protects
+ * them.
  */
 export interface HashChain {
   /** Hash of the last heavy event; empty before the first. */
   readonly head: string
   addLight(text: Uint8Array, body: Uint8Array): void
-  /** Adds a heavy event and answers with its hash. Of a body that is not short its sha256 is handed in. */
+  /** Adds a heavy event and returns its hash. For a long body, takes its sha256. */
   addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string
-  /** Digest of the light events since the last heavy one; empty when there are none. */
+  /** Digest of the light events since the last heavy one; empty if there are none. */
   lightsDigest(): string
-  /** Names the run so far: its head, and the light events after it. */
+  /** Identifies the run so far: its head, and the light events after it. */
   digest(): string
 }
 
-/** Heavy bodies up to here are linked as they are, longer ones by their sha256. */
+/** Bodies of heavy events up to this size are linked directly, longer ones by their sha256. */
 export const SHORT_BODY_MAX_BYTES = 511
 
-/** An event as its link covers it. */
+/** An event in the form that its link covers. */
 export interface LinkedEvent {
   readonly text: Uint8Array
   /** Length of the body. */
   readonly size: number
-  /** The body, or of a heavy event whose body is not short its sha256. */
+  /** The body; for a heavy event with a long body, its sha256. */
   readonly body: Uint8Array | string
 }
 
 /** Everything that the hash of a heavy event covers. */
 export interface ChainLink {
-  /** The link before, or the hash of light events that were too many to gather. */
+  /** The previous link, or the hash of light events that were too many to gather. */
   readonly from: string
   readonly lights: readonly LinkedEvent[]
   readonly event: LinkedEvent
@@ -45,7 +44,7 @@ export interface ChainLink {
 const linkedBytes = ({ text, size, body }: LinkedEvent): number =>
   text.length + digitCount(size) + 2 + body.length
 
-/** The link of a heavy event; `from` is the link before it, `lights` the events between them. */
+/** The link of a heavy event; `from` is the previous link, `lights` the events between them. */
 export function chainLink(
   platform: TapePlatform,
   from: string,
@@ -64,7 +63,7 @@ export function chainLink(
   return { ...link, event }
 }
 
-/** Hash of a heavy event, from everything that it covers. */
+/** Hash of a heavy event, from everything it covers. */
 export const linkHash = (platform: TapePlatform, { from, lights, event }: ChainLink): string =>
   hashOf(platform, from, [...lights, event])
 
@@ -79,16 +78,16 @@ function hashOf(platform: TapePlatform, from: string, events: readonly LinkedEve
   return sha.hex()
 }
 
-/** More than this is not gathered: what there is becomes one hash. */
+/** Above this size, the gathered bytes are reduced to one hash. */
 const GATHERED_MAX_BYTES = 1 << 15
-/** Grows as needed: most runs are short, and a server records many at the same time. */
+/** Grows as needed: most runs are short, and a server records many concurrently. */
 const GATHERED_FIRST_BYTES = 1 << 12
 const NEWLINE = 10
 
 /**
- * A link is one sha256 over everything since the link before: that costs least,
- * because calling a hash takes longer than hashing a short event. So what a link
- * will cover is gathered: the head, the light events, at last the heavy one.
+ * A link is one sha256 over everything since the previous link. This is cheapest, because calling a
+ * hash takes longer than hashing a short event. So everything that a link will cover is gathered:
+ * the head, the light events, and finally the heavy one.
  */
 export class Chain implements HashChain {
   readonly #platform: TapePlatform
@@ -133,7 +132,7 @@ export class Chain implements HashChain {
     this.#gathered[this.#used++] = NEWLINE
   }
 
-  /** False, and nothing is done, when it does not fit. */
+  /** Returns false, and does nothing, if it does not fit. */
   #gather(text: Uint8Array, size: number, body: Uint8Array | string): boolean {
     const length = text.length + digitCount(size) + 2 + body.length
     if (this.#used + length > GATHERED_MAX_BYTES) return false

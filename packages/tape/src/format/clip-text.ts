@@ -5,6 +5,6 @@ export function cutAt(text: string, length: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
 }
 
-/** A text of at most `length` characters; it ends in an ellipsis if something was cut off. */
+/** A text of at most `length` characters; ends in an ellipsis if it was cut. */
 export const clipText = (text: string, length: number): string =>
   text.length > length ? `${cutAt(text, length - 1)}…` : text

@@ -6,25 +6,24 @@ import type { NewEvent, TapeEvent } from './events.js'
  *
  *     <event JSON> TAB <envelope JSON> LF [<stored bytes> LF]
  *
- * The event is what happened; its text is what the hash chain covers. The
- * envelope is how it is kept: it may change (packing) without changing the
- * digest of the run. Compact JSON holds neither TAB nor LF, so both separate
- * without escaping.
+ * The event says what happened; the hash chain covers its text. The envelope says how it is stored;
+ * packing may change it without changing the digest of the run. Compact JSON contains neither TAB
+ * nor LF, so both separate without escaping.
  *
- * The envelope ends with `"crc"`: eight hex digits for the stored bytes, if
- * any, then eight for the whole line before them. CRCs are seeded with the run
- * record's own, so a record of another tape is never taken for one of this.
+ * The envelope ends with `"crc"`: eight hex digits for the stored bytes, if any, then eight for the
+ * whole line before them. CRCs are seeded with that of the run record, so a record of another tape
+ * is never mistaken for one of this tape.
  */
 export interface Envelope {
-  /** Number of bytes after the line. Absent: none, and no closing newline. */
+  /** Number of bytes after the line. If missing, there are none, and no closing newline. */
   readonly stored?: number
-  /** Length of the logical body, when it differs from `stored`. */
+  /** Length of the logical body, if it differs from `stored`. */
   readonly size?: number
-  /** sha256 of the logical body; heavy events with a body that is not short. */
+  /** sha256 of the logical body; for heavy events with a long body. */
   readonly sha?: string
-  /** Link of the hash chain; heavy events only. */
+  /** Link of the hash chain; for heavy events. */
   readonly chain?: string
-  /** The stored bytes are raw deflate. */
+  /** Set if the stored bytes are raw deflate. */
   readonly deflate?: 1
   /** The body equals the body of this earlier event; nothing is stored. */
   readonly same?: number
@@ -34,7 +33,7 @@ export interface Envelope {
   readonly ops?: readonly number[]
   /** Like `ops` without a base: event, offset and length to copy, or minus a length. */
   readonly parts?: readonly number[]
-  /** Only as it is read; the codec adds it last. */
+  /** Set when read; the codec adds it last. */
   readonly crc?: string
 }
 
@@ -52,7 +51,7 @@ const CRC_DIGITS = 8
 /** Bytes that the CRC of a line does not cover: itself and the end. */
 const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 
-/** An event as JSON with its type first. Chunks, which most events of a stream are, take a shortcut. */
+/** An event as JSON with its type first. Chunks, the most frequent events of a stream, have a fast path. */
 export function eventJson(event: NewEvent): string {
   if (event.type === 'deliver' && event.part === 'chunk' && isPlainChunk(event))
     return `{"type":"deliver","part":"chunk","op":${event.op}}`
@@ -62,19 +61,19 @@ export function eventJson(event: NewEvent): string {
   return JSON.stringify({ type, ...rest })
 }
 
-/** True for exactly the keys of the shortcut, in its order. */
+/** True for exactly the keys of the fast path, in this order. */
 const isPlainChunk = (event: NewEvent): boolean => {
   const keys = Object.keys(event)
   return keys.length === 3 && keys[0] === 'type' && keys[1] === 'part'
 }
 
-/** Event as it is on the tape: `seq`, `at` and `type` first, in this order. */
+/** Event text on the tape: `seq`, `at` and `type` first, in this order. */
 export const eventText = (event: NewEvent, seq: number, at: number): string =>
   `{"seq":${seq},"at":${at},${eventJson(event).slice(1)}`
 
 const crcHex = (crc: number): string => crc.toString(16).padStart(8, '0')
 
-/** A whole record as bytes, and its CRC. The writer has a faster way for the same bytes. */
+/** A whole record as bytes, and its CRC. The writer produces the same bytes faster. */
 export function encodeRecord(
   platform: TapePlatform,
   seed: number,
@@ -97,14 +96,14 @@ export function encodeRecord(
   return out
 }
 
-/** A header line whose CRC was right, taken apart as far as a scan needs it. */
+/** A header line with a valid CRC, parsed as far as a scan needs it. */
 export interface Line {
   readonly seq: number
   /** Length of the event, in bytes; the TAB follows. */
   readonly eventBytes: number
   /** Number of bytes after the line. */
   readonly stored: number
-  /** CRC of those bytes; 0 when there are none. */
+  /** CRC of those bytes; 0 if there are none. */
   readonly storedCrc: number
   /** CRC of the line itself. */
   readonly crc: number
@@ -114,9 +113,9 @@ export interface Line {
 export type LineSeed = number | 'checked'
 
 /**
- * Reads the header line `bytes[from, to)`. Answers `undefined` unless the line
- * is exactly what a writer with this seed wrote. It works on bytes and parses
- * no JSON, because a scan of a long tape needs only lengths.
+ * Parses the header line `bytes[from, to)`. Returns `undefined` unless it is exactly what a writer
+ * with this seed wrote. Works on bytes without parsing JSON, because a scan of a long tape needs
+ * only lengths.
  */
 export function readLine(
   platform: TapePlatform,
@@ -143,7 +142,7 @@ export function readLine(
   }
 }
 
-/** CRC of the line `bytes[from, to)`, of whatever kind; -1 if it is not the one at its end. */
+/** CRC of the line `bytes[from, to)` of any kind; -1 if it does not match the one at its end. */
 export function checkLine(
   platform: TapePlatform,
   seed: number,
@@ -157,7 +156,7 @@ export function checkLine(
   return isRight && matchesAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE) ? crc : -1
 }
 
-/** True if `bytes[from, to)` has the form of a header line of any tape, whatever its CRC. */
+/** True if `bytes[from, to)` has the form of a header line of any tape, with any CRC. */
 export function looksLikeRecord(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from < SEQ_KEY.length + CRC_TAIL_BYTES || !matchesAt(bytes, from, SEQ_KEY)) return false
   if (hexAt(bytes, to - CRC_TAIL_BYTES) < 0) return false
@@ -165,7 +164,7 @@ export function looksLikeRecord(bytes: Uint8Array, from: number, to: number): bo
   return bytes.subarray(from, to).every((byte) => byte >= 32 || byte === TAB)
 }
 
-/** Type of the line at `from` if it is the end or the seal of a run, without parsing it. */
+/** Type of the line at `from` if it is the end or the seal of a run; does not parse it. */
 export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | undefined {
   const comma = bytes.indexOf(COMMA, bytes.indexOf(COMMA, from) + 1)
   if (matchesAt(bytes, comma, END_TYPE)) return 'end'
@@ -193,7 +192,7 @@ function digitsAt(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** Eight lower-case hex digits as a number; -1 when they are anything else. */
+/** Eight lower-case hex digits as a number; -1 for anything else. */
 function hexAt(bytes: Uint8Array, at: number): number {
   let value = 0
   for (let i = at; i < at + CRC_DIGITS; i++) {

@@ -1,24 +1,24 @@
 import type { RunEvent, TapeEvent } from './events.js'
 import type { TapeLike } from './tape-like.js'
 
-/** Flag of runs that hold only the variables their program read, as notes of this name. */
+/** Flag of runs that record only the variables that their program read, as notes of this name. */
 export const ENVIRONMENT_READS = 'env-reads'
 const NOTE = 'process.env'
 
 /** One variable of the environment as the program first saw it. */
 export interface EnvironmentRead {
   readonly name: string
-  /** Null when it was not set; a placeholder when it is a secret. */
+  /** Null if it was not set; a placeholder if it is a secret. */
   readonly value: string | null
   readonly isSecret?: true
-  /** Proves, on the machine that recorded, that a value is the recorded one. Says nothing elsewhere. */
+  /** Proves, on the machine that recorded, that a value is the recorded one. Useless elsewhere. */
   readonly proof?: string
 }
 
 /** Body of a note about variables that were read. */
 export interface EnvironmentReads {
   readonly reads: readonly EnvironmentRead[]
-  /** The program listed its variables: the names of all that were set, in order. */
+  /** Set if the program listed its variables: all names that were set, in order. */
   readonly names?: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export const isEnvironmentNote = (event: TapeEvent): boolean =>
 
 export const hasReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
 
-/** Decodes a note; empty if it was not written by Retake, because a tape may come from anywhere. */
+/** Decodes a note; empty if Retake did not write it, because a tape may come from anywhere. */
 export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
   try {
     const found = JSON.parse(new TextDecoder().decode(tape.body(seq))) as EnvironmentReads
@@ -38,14 +38,14 @@ export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
       isName(name) && (value === null || isName(value))
     if (found.reads.every(isRead) && (found.names ?? []).every(isName)) return found
   } catch {
-    // Not JSON, or something else than expected.
+    // Not JSON, or of an unexpected form.
   }
   return { reads: [] }
 }
 
 /**
- * The known part of a run's environment: all of it in older tapes, in newer ones what
- * its program read before the event `until`, and the few variables that Node itself needs.
+ * The known part of a run's environment: all of it on older tapes; on newer ones, the variables
+ * that the program read before the event `until`, and the few that Node needs.
  */
 export function environmentOnTape(
   tape: TapeLike,
@@ -58,7 +58,7 @@ export function environmentOnTape(
   return known
 }
 
-/** The names that the program saw when it first listed its variables; undefined when it never did. */
+/** The names that the program saw when it first listed its variables; undefined if it never did. */
 export function namesOnTape(tape: TapeLike, until = tape.count): readonly string[] | undefined {
   for (const { names } of notesOf(tape, until)) if (names !== undefined) return names
   return undefined

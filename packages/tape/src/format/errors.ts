@@ -1,4 +1,4 @@
-/** Stable names of everything that can be wrong with a tape. */
+/** Stable codes of tape errors. */
 export type TapeErrorCode =
   | 'TAPE_MISSING'
   | 'TAPE_UNREADABLE'
@@ -36,16 +36,16 @@ interface TapeErrorParts {
   readonly offset?: number
 }
 
-/** Anything that goes wrong with a tape: what happened, why, and how to fix it. */
+/** Any error of a tape: what happened, why, and how to fix it. */
 export class TapeError extends Error {
   override readonly name = 'TapeError'
   readonly code: TapeErrorCode
   readonly what: string
   readonly why: string
   readonly fix: string
-  /** The event concerned, when there is one. */
+  /** The affected event, if there is one. */
   readonly seq: number | undefined
-  /** Its byte offset in the file, when known. */
+  /** Its byte offset in the file, if known. */
   readonly offset: number | undefined
 
   constructor(parts: TapeErrorParts) {
@@ -78,7 +78,7 @@ export const tapeUnreadable = (path: string, cause: unknown): TapeError =>
     code: 'TAPE_UNREADABLE',
     what: `The tape ${path} cannot be read.`,
     why: `The system said: ${reason(cause)}.`,
-    fix: 'Tapes are private to the user who recorded them: check owner and permissions of the file.',
+    fix: 'Check the owner and permissions of the file. Tapes are private to the user who recorded them.',
     cause,
   })
 
@@ -94,24 +94,24 @@ export const tapeEmpty = (path: string): TapeError =>
   new TapeError({
     code: 'TAPE_EMPTY',
     what: `The tape ${path} is empty.`,
-    why: 'The recorder was stopped before it wrote the first record.',
-    fix: 'There is nothing to read in it: delete the file and record the run again.',
+    why: 'The recorder was killed before it wrote the first record.',
+    fix: 'Delete the file and record the run again.',
   })
 
 export const notATape = (path: string): TapeError =>
   new TapeError({
     code: 'TAPE_NOT_A_TAPE',
     what: `${path} is not a tape.`,
-    why: 'Its first line is not the record every tape starts with.',
-    fix: 'Check the path; tapes are written by `retake record`, `record()` and guards.',
+    why: 'It does not start with a run record.',
+    fix: 'Check the path. `retake record`, `record()` and guards write tapes.',
   })
 
 export const tapeWithoutRun = (path: string, bytes: number): TapeError =>
   new TapeError({
     code: 'TAPE_NO_RUN',
     what: `The tape ${path} ends inside its first record.`,
-    why: `Only ${bytes} bytes were written before the recorder was stopped, so not even the run record is whole.`,
-    fix: 'There is nothing to recover: delete the file and record the run again.',
+    why: `The recorder was killed after ${bytes} bytes, so even the run record is incomplete.`,
+    fix: 'Nothing can be recovered. Delete the file and record the run again.',
   })
 
 export const tapeCorrupt = (
@@ -126,7 +126,7 @@ export const tapeCorrupt = (
       at.offset === undefined ? '' : ` (byte ${at.offset})`
     }.`,
     why,
-    fix: 'Nothing was changed. Restore the file from a copy, or run `retake verify` to see what is still whole.',
+    fix: 'Restore the file from a copy, or run `retake verify` to see which part is intact. Nothing was changed.',
     cause,
     ...at,
   })
@@ -142,26 +142,26 @@ export const tapeFromFuture = (path: string, format: number, known: number): Tap
 export const tapeFromPast = (path: string, format: number, present: number): TapeError =>
   new TapeError({
     code: 'TAPE_FROM_PAST',
-    what: `The tape ${path} was written by an older Retake; nothing can be added.`,
-    why: `It has format ${format}; this version writes format ${present}, and a tape has one format.`,
-    fix: 'Go on with the version that recorded it, or fork it: a fork writes a new tape.',
+    what: `The tape ${path} was written by an older Retake and cannot be extended.`,
+    why: `It has format ${format}, and this version writes format ${present}.`,
+    fix: 'Use the version that recorded it, or fork it: a fork writes a new tape.',
   })
 
 export const noSuchEvent = (path: string, seq: number, count: number): TapeError =>
   new TapeError({
     code: 'TAPE_NO_SUCH_EVENT',
     what: `The tape ${path} has no event ${seq}.`,
-    why: `It holds events 0 to ${count - 1}.`,
-    fix: 'Ask for an event in that range.',
+    why: `It has events 0 to ${count - 1}.`,
+    fix: 'Use an event number in that range.',
     seq,
   })
 
 export const valueTooLarge = (path: string, cause: unknown): TapeError =>
   new TapeError({
     code: 'TAPE_VALUE_TOO_LARGE',
-    what: `Something on the tape ${path} cannot be shown.`,
-    why: `A value is nested too deeply, or is too long, to be taken apart: ${reason(cause)}.`,
-    fix: 'Download its bytes instead; everything else on the tape can be read.',
+    what: `A value on the tape ${path} cannot be shown.`,
+    why: `It is too long or too deeply nested to be parsed: ${reason(cause)}.`,
+    fix: 'Download its bytes instead. The rest of the tape can be read.',
     cause,
   })
 
@@ -177,41 +177,41 @@ export const tapeExists = (path: string, cause?: unknown): TapeError =>
 export const tapeSealed = (path: string): TapeError =>
   new TapeError({
     code: 'TAPE_SEALED',
-    what: `The tape ${path} is sealed; nothing can be added.`,
-    why: 'A sealed tape is finished, and its seal pins every record.',
-    fix: 'To go on from it, fork it: a fork writes a new tape that names this one as its parent.',
+    what: `The tape ${path} is sealed and cannot be extended.`,
+    why: 'The seal covers every record of a finished run.',
+    fix: 'Fork the run: a fork writes a new tape.',
   })
 
 export const tapeNotSealed = (path: string): TapeError =>
   new TapeError({
     code: 'TAPE_NOT_SEALED',
     what: `The tape ${path} cannot be packed.`,
-    why: 'It has no seal, so the run may still be recorded, or was killed.',
-    fix: 'Wait until the run ends; a run that was killed has no seal and can only be read.',
+    why: 'It has no seal: the run is still being recorded, or was killed.',
+    fix: 'Wait until the run ends. The tape of a killed run cannot be packed, only read.',
   })
 
 export const packFailed = (path: string, why: string): TapeError =>
   new TapeError({
     code: 'TAPE_WRITE_FAILED',
-    what: `The packed tape ${path} did not read back as it was written.`,
+    what: `The packed tape ${path} failed verification.`,
     why,
-    fix: 'Check the disk and try again; the tape it was made from is unchanged.',
+    fix: 'Check the disk and try again. The original tape is unchanged.',
   })
 
 export const tapeClosed = (path: string): TapeError =>
   new TapeError({
     code: 'TAPE_CLOSED',
     what: `The tape ${path} is closed.`,
-    why: 'Its writer was closed or sealed before.',
-    fix: 'Append before closing; `TapeWriter.reopen` continues an unsealed tape.',
+    why: 'Its writer was already closed or sealed.',
+    fix: 'Append before closing. `TapeWriter.reopen` continues an unsealed tape.',
   })
 
 export const tapeWriteFailed = (path: string, cause: unknown): TapeError =>
   new TapeError({
     code: 'TAPE_WRITE_FAILED',
     what: `The tape ${path} could not be written.`,
-    why: `The system said: ${reason(cause)}. Everything recorded before is kept; nothing was recorded after.`,
-    fix: 'Free disk space or check the disk, then run again; what was recorded so far can be read and replayed.',
+    why: `The system said: ${reason(cause)}. Earlier events are intact; nothing was recorded after them.`,
+    fix: 'Free disk space or check the disk, then run again. The part recorded so far can be read and replayed.',
     cause,
   })
 
@@ -219,24 +219,24 @@ export const tapeInUse = (path: string, pid: number): TapeError =>
   new TapeError({
     code: 'TAPE_IN_USE',
     what: `The tape ${path} is being written by another process.`,
-    why: `Process ${pid} records or resumes it, and two writers would spoil it.`,
-    fix: `Wait until that process has ended. If it cannot be a Retake process, delete ${path}.lock.`,
+    why: `Process ${pid} is recording or resuming it, and two writers would corrupt it.`,
+    fix: `Wait until that process has ended. If it is not a Retake process, delete ${path}.lock.`,
   })
 
 export const branchParentMissing = (path: string, parent: string, cause: unknown): TapeError =>
   new TapeError({
     code: 'BRANCH_PARENT_MISSING',
-    what: `The tape ${path} is a branch, and the run it goes on from is gone.`,
-    why: `It holds only what came after the fork; the rest is in ${parent}.`,
-    fix: 'Put the tape of the parent run back into that folder.',
+    what: `The tape ${path} is a branch, and its parent run is missing.`,
+    why: `A branch has only the events after the fork; the rest is in ${parent}.`,
+    fix: 'Restore the tape of the parent run at that path.',
     cause,
   })
 
 export const branchParentChanged = (path: string, parent: string, seq: number): TapeError =>
   new TapeError({
     code: 'BRANCH_PARENT_CHANGED',
-    what: `The tape ${path} is a branch, and its parent is not the run it was forked from.`,
-    why: `The first ${seq} events of ${parent} are not the ones the branch was made with.`,
+    what: `The tape ${path} is a branch, and its parent has changed.`,
+    why: `The first ${seq} events of ${parent} are not the ones it was forked from.`,
     fix: 'Restore the tape of the parent run from a copy.',
   })
 
@@ -252,16 +252,16 @@ export const answerUnreadable = (label: string, coding: string): TapeError =>
   new TapeError({
     code: 'EDIT_UNREADABLE',
     what: `The answer of step ${label} cannot be read.`,
-    why: `It is compressed as ${coding}, which this program cannot undo.`,
-    fix: 'Give a whole answer with `--response` instead of a change to the recorded one.',
+    why: `It is compressed with ${coding}, which Retake cannot decompress.`,
+    fix: 'Replace the whole answer with `--response`.',
   })
 
 export const brokenPath = (text: string, at: number): TapeError =>
   new TapeError({
     code: 'EDIT_BROKEN_PATH',
-    what: `${JSON.stringify(text)} is no path into a payload.`,
-    why: `It cannot be read from character ${at + 1} on${at < text.length ? `: ${JSON.stringify(text.slice(at, at + 20))}` : ', where it ends'}.`,
-    fix: 'Write keys and indexes with dots between, then `=` and JSON, for example `choices.0.message.content="Hello"`; a key with dots goes in quotes.',
+    what: `${JSON.stringify(text)} is not a path into a payload.`,
+    why: `Syntax error at character ${at + 1}${at < text.length ? `: ${JSON.stringify(text.slice(at, at + 20))}` : ', the end'}.`,
+    fix: 'Separate keys and indexes with dots, and add `=` and JSON: `choices.0.message.content="Hello"`. Quote keys that contain dots.',
   })
 
 export const noSuchPath = (at: {
@@ -272,17 +272,17 @@ export const noSuchPath = (at: {
 }): TapeError =>
   new TapeError({
     code: 'EDIT_NO_SUCH_PATH',
-    what: `There is no ${at.path} in the payload.`,
-    why: `${at.prefix === '' ? 'The payload' : at.prefix} is ${at.found}; ${JSON.stringify(at.key)} is not in it.`,
-    fix: 'Correct the path. Only an object can get a new key, as the last part of the path and with `--force`; a list is replaced as a whole.',
+    what: `The payload has no ${at.path}.`,
+    why: `${at.prefix === '' ? 'The payload' : at.prefix} is ${at.found}; it has no ${JSON.stringify(at.key)}.`,
+    fix: 'Correct the path. To add a key to an object, use `--force`. To extend a list, replace the whole list.',
   })
 
 export const valueNotJson = (path: string, json: string, cause: unknown): TapeError =>
   new TapeError({
     code: 'EDIT_NOT_JSON',
     what: `The new value of ${path} is not JSON.`,
-    why: `It reads ${JSON.stringify(json.slice(0, 60))}: ${reason(cause)}.`,
-    fix: `Text needs double quotes, and the shell needs single ones around it: '${path}=${JSON.stringify(json)}'.`,
+    why: `Cannot parse ${JSON.stringify(json.slice(0, 60))}: ${reason(cause)}.`,
+    fix: `Put text in double quotes, and the whole argument in single quotes: '${path}=${JSON.stringify(json)}'.`,
     cause,
   })
 
@@ -290,7 +290,7 @@ export const fileNotJson = (cause: unknown): TapeError =>
   new TapeError({
     code: 'EDIT_NOT_JSON',
     what: 'The new answer is not JSON.',
-    why: `The recorded answer is JSON, or a message of a model, and so must the new one be: ${reason(cause)}.`,
+    why: `The recorded answer is JSON or a model message, so the new one must be JSON: ${reason(cause)}.`,
     fix: 'Correct the file.',
     cause,
   })
@@ -298,12 +298,12 @@ export const fileNotJson = (cause: unknown): TapeError =>
 export const invalidAnswer = (problems: readonly string[]): TapeError =>
   new TapeError({
     code: 'EDIT_INVALID_ANSWER',
-    what: 'The edited answer is one that this provider never gives.',
+    what: 'The edited answer is not valid for this provider.',
     why: `${problems.join('; ')}.`,
-    fix: 'Correct the edit, or use `--force` to see how the agent takes an invalid answer.',
+    fix: 'Correct the edit, or use `--force` to test how the agent handles an invalid answer.',
   })
 
-/** A mistake in Retake itself: it must never happen, whatever a tape holds. */
+/** Fails on a bug in Retake itself, never because of the content of a tape. */
 export function invariant(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new Error(`Retake broke one of its own rules: ${message}`)
+  if (!condition) throw new Error(`Bug in Retake: ${message}`)
 }

@@ -3,12 +3,15 @@ import { asBuffer, fromWire } from '../values/from-wire.js'
 import { toWire, type ToWireOptions } from '../values/to-wire.js'
 
 const encoder = new TextEncoder()
-/** Where there are Buffers, short texts share their memory: memory for each would have to be freed, too. */
+/** Node's Buffers share memory for short texts; separate memory for each would have to be freed, too. */
 const utf8 = (text: string): Uint8Array =>
   typeof Buffer === 'function' ? Buffer.from(text) : encoder.encode(text)
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** A value as the body of an event. A Buffer is kept as raw bytes, text as text, all else as JSON of a wire value. */
+/**
+ * Encodes a value as the body of an event: a Buffer as raw bytes, text as text, everything else as
+ * JSON of a wire value.
+ */
 export const encodeBody = (
   value: unknown,
   options?: ToWireOptions,
@@ -21,18 +24,18 @@ export const encodeBody = (
     : { as: 'json', body: utf8(JSON.stringify(toWire(value, options))) }
 }
 
-/** The value of a body written by `encodeBody`, in memory of its own. */
+/** Decodes a body written by `encodeBody`, into new memory. */
 export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
   if (as === 'bytes') return asBuffer(new Uint8Array(body))
   const text = decoder.decode(body)
   return as === 'text' ? text : decodeJson(text)
 }
 
-/** The value of a body of JSON, given as text. */
+/** Decodes a JSON body that is given as text. */
 export const decodeJson = (json: string): unknown => {
   const wire: unknown = JSON.parse(json)
   return mayContainTags(json) ? fromWire(wire) : wire
 }
 
-/** Without the key of a tag a wire value is the value itself. An escape might hide the key. */
+/** Without a tag key, a wire value is the value itself. An escape might hide the key. */
 const mayContainTags = (json: string): boolean => json.includes('"$"') || json.includes('\\u')

@@ -1,18 +1,16 @@
 import type { GuardFacts } from '../guards/guard-facts.js'
 
 /**
- * Every record a tape can hold. A change here changes the format: raise
- * `TAPE_FORMAT`, add a migration in `migrations.ts` and a golden tape in
- * `test/golden`.
+ * Every record that a tape can contain. A change here changes the format: raise `TAPE_FORMAT`, add
+ * a migration in `migrations.ts` and a golden tape in `test/golden`.
  *
- * A run is one total order of four things: *values* the agent drew,
- * *initiations* it made (checked on replay), *deliveries* that reached it, and
- * *output* it wrote, to its terminal or to a child process (checked on replay).
- * The rest frames the run.
+ * A run is one total order of four things: *values* that the agent drew, *initiations* that it made
+ * (checked on replay), *deliveries* that reached it, and *output* that it wrote to its terminal or
+ * to a child process (checked on replay). The rest frames the run.
  */
 export const TAPE_FORMAT = 3
 
-/** Fields every event carries; `seq` and `at` are set by the writer. */
+/** Fields of every event; the writer sets `seq` and `at`. */
 export interface EventBase {
   /** Position in the run, from 0, without gaps. */
   readonly seq: number
@@ -28,13 +26,13 @@ export interface RunEvent extends EventBase {
   readonly format: number
   readonly id: string
   readonly name: string
-  /** Wall clock at the start, epoch milliseconds. */
+  /** Wall-clock time at the start, epoch milliseconds. */
   readonly startedAt: number
   /** `process`: a whole process was recorded. `function`: one call of `record()`. */
   readonly scope: 'process' | 'function'
   /** Node version that recorded, for example `v20.20.2`. */
   readonly node: string
-  /** Behaviours of the recorder that replay must repeat, by name. */
+  /** Names of recorder behaviours that a replay must repeat. */
   readonly flags: readonly string[]
   /** Set on a branch: the run it continues. */
   readonly parent?: ParentLink
@@ -51,88 +49,97 @@ export type Durability = 'machine' | 'process'
 
 /** A branch begins with the first `seq` events of another run and stores only what follows. */
 export interface ParentLink {
-  /** Id of the parent; its tape lies in the same folder. */
+  /** Id of the parent; its tape is in the same folder. */
   readonly run: string
   readonly seq: number
-  /** Chain hash of the parent up to there. */
+  /** Chain hash of the parent up to that event. */
   readonly chain: string
 }
 
-/** How a branch came to be. */
+/** How a branch was made. */
 export interface BranchDetails {
   readonly kind: 'fork' | 'rerun' | 'resume' | 'chaos'
-  /** Label of the step, or `e123` for an event, it was forked at. */
+  /** Label of the step at which it was forked, or `e123` for an event. */
   readonly at?: string
   readonly edits: readonly BranchEdit[]
-  /** `offline`: after the fork, too, only answers of the parent were used. */
+  /** `offline`: only answers of the parent were used, even after the fork. */
   readonly tail?: 'live' | 'offline'
   /** Seed of the delivery order, for chaos. */
   readonly seed?: number
 }
 
-/** One change that was made to what the parent holds. */
+/** One change to the parent's run. */
 export interface BranchEdit {
   readonly target: 'answer' | 'request' | 'draw' | 'every request'
-  /** Label of the step, where that is not the one of the fork. */
+  /** Label of the step, if it is not that of the fork. */
   readonly at?: string
-  /** Where in the payload; missing when all of it was replaced. */
+  /** Path in the payload; missing if all of it was replaced. */
   readonly path?: string
   readonly value: unknown
 }
 
-/** A module that `--import` or `--require` names. */
+/** A module named by `--import` or `--require`. */
 export interface Preload {
   readonly how: 'import' | 'require'
   readonly name: string
 }
 
-/** Code that a run was recorded with. Not known: files named at run time, packages of packages. */
+/** The code that a run was recorded with. Not included: files named at run time, dependencies of packages. */
 export interface RecordedCode {
   readonly files: Readonly<Record<string, string>>
   readonly packages: Readonly<Record<string, string>>
 }
 
-/** Facts needed to start a run again, and what people call it. Secret values are masked. */
+/** Facts needed to start a run again, and its name. Secret values are masked. */
 export interface RunDetails {
-  /** File of the program. For a function run: module and export that is called, as `src/agent.ts#handle`. */
+  /**
+   * File of the program. For a function run: the module and the export that is called, as
+   * `src/agent.ts#handle`.
+   */
   readonly entry?: string
   readonly args?: readonly string[]
   readonly cwd?: string
-  /** For a function run: wire value of the input, with which `entry` is called again. */
+  /** For a function run: wire value of the input with which `entry` is called again. */
   readonly input?: unknown
-  /** For an input with placeholders: proves, on the machine that recorded, that another input is the recorded one. */
+  /**
+   * For an input with placeholders: proves, on the machine that recorded, that another input is the
+   * recorded one.
+   */
   readonly inputProof?: string
   readonly tags?: readonly string[]
   /** For a function run with an entry: proves, on the machine that recorded, that it was recorded there. */
   readonly proof?: string
-  /** For a function run: the project folder, which may be another one on replay. */
+  /** For a function run: the project folder, which may differ on replay. */
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
   readonly execArgv?: readonly string[]
-  /** The program's own files by path from `cwd`, with a sha256 each, and the versions of packages they import. */
+  /**
+   * The program's own files by path relative to `cwd`, each with its sha256, and the versions of
+   * the packages they import.
+   */
   readonly code?: RecordedCode
   /**
-   * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run.
-   * Missing on tapes of recorders that left them to Node, before the run.
+   * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run. Missing
+   * on tapes of older recorders, which let Node load them before the run.
    */
   readonly preloads?: readonly Preload[]
-  /** Variables that Node needs; the others are noted where they were read. In older tapes, all. */
+  /** Variables that Node needs; others are noted where they were read. Older tapes have all of them. */
   readonly env?: Readonly<Record<string, string>>
   /** Properties of `process.stdout` and `stderr`: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>
   readonly platform?: string
   readonly branch?: BranchDetails
-  /** Set for a process that another recorded run started: that run, and the event there. */
+  /** Set for a process that another recorded run started: that run, and the event in it. */
   readonly startedBy?: { readonly run: string; readonly seq: number }
-  /** Set instead of `entry` when a command of any language was recorded: program and arguments. */
+  /** Set instead of `entry` if a command in any language was recorded: program and arguments. */
   readonly command?: readonly string[]
   /** Set on a copy that `retake scrub` wrote: the digest of the original. */
   readonly scrubbedFrom?: string
   /** Set if personal data in that copy was replaced by pseudonyms: names the key, see `VaultKey`. */
   readonly pseudonymKey?: string
-  /** Set when exchanges were recorded by a proxy, outside of the program that made them. */
+  /** Set if a proxy recorded the exchanges, outside of the program that made them. */
   readonly proxy?: ProxyDetails
-  /** Set when the run was not recorded but imported: it can be read and compared, never run again. */
+  /** Set if the run was imported: it can be read and compared, never run again. */
   readonly imported?: ImportDetails
 }
 
@@ -144,43 +151,40 @@ export interface ImportDetails {
   readonly source?: string
   /** Id of the trace there. */
   readonly trace?: string
-  /** Spans or requests that the run has. */
+  /** Number of spans or requests in the run. */
   readonly spans: number
-  /** Problems in words, with their counts. */
+  /** Number of problems, by description. */
   readonly problems?: Readonly<Record<string, number>>
 }
 
 /** How requests reached a recording proxy. A replay needs the same names and variables. */
 export interface ProxyDetails {
   readonly port: number
-  /** First part of the path at the proxy, and where it led. */
+  /** First part of the path at the proxy, and its target. */
   readonly routes: readonly { readonly name: string; readonly upstream: string }[]
-  /** Matchers that were asked for, by name or file. */
+  /** Matchers that were requested, by name or file. */
   readonly matchers?: readonly string[]
-  /** Variables that pointed the command at the proxy, with the path each got. */
+  /** Variables that pointed the command at the proxy, with the path of each. */
   readonly variables?: Readonly<Record<string, string>>
-  /** HTTPS of the command was read, with certificates made for the run. */
+  /** True if HTTPS of the command was decrypted, with certificates made for the run. */
   readonly tls?: boolean
 }
 
-/**
- * A remark: a boundary that is not captured, a mark set by the user, or something
- * an adapter keeps for later, as its body.
- */
+/** A note: a boundary that is not captured, a mark of the user, or data that an adapter stores in its body. */
 export interface NoteEvent extends EventBase {
   readonly type: 'note'
   readonly kind: 'boundary' | 'mark' | 'kept'
   readonly name: string
-  /** Where in the agent's code, as `file:line:column`. */
+  /** Line of the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly text?: string
   /** For a boundary: the consequence for a replay, as text. */
   readonly consequence?: string
-  /** How many uses this note counts, when there was more than one. */
+  /** Number of uses, if more than one. */
   readonly count?: number
 }
 
-/** The run is over. Body: the encoded output of a function run, if it has one. */
+/** The end of the run. Body: the encoded output of a function run, if any. */
 export interface EndEvent extends EventBase {
   readonly type: 'end'
   readonly as?: BodyForm
@@ -189,7 +193,7 @@ export interface EndEvent extends EventBase {
   readonly error?: RecordedError
 }
 
-/** Last record of a finished tape; nothing follows. */
+/** Last record of a finished tape. */
 export interface SealEvent extends EventBase {
   readonly type: 'seal'
   /** Number of events before this one. */
@@ -203,7 +207,7 @@ export interface SealEvent extends EventBase {
 
 // ── Values ──────────────────────────────────────────────────────────────────
 
-/** A value drawn from the outside: clock, random, an id, a fact about the host. */
+/** A value drawn from outside: clock, random, an id, a fact about the host. */
 export interface DrawEvent extends EventBase {
   readonly type: 'draw'
   /** Source, for example `Date.now`, `Math.random`, `crypto.randomBytes`, `os.freemem`. */
@@ -214,30 +218,30 @@ export interface DrawEvent extends EventBase {
 
 // ── Initiations: the agent starts something ─────────────────────────────────
 
-/**
- * A part of the agent as its framework names it. Adapters only add these: they
- * are not compared on replay.
- */
+/** A part of the agent as its framework names it. Added by adapters, and not compared on replay. */
 export interface FrameworkScope {
   readonly kind: FrameworkScopeKind
   readonly name: string
-  /** Distinguishes two concurrent ones with the same name. */
+  /** Distinguishes concurrent scopes with the same name. */
   readonly id?: string
 }
 export type FrameworkScopeKind = 'workflow' | 'agent' | 'node' | 'task' | 'tool' | 'server'
 
-/** An HTTP request leaves. Body: the request body. */
+/** An HTTP request is sent. Body: the request body. */
 export interface RequestEvent extends EventBase {
   readonly type: 'request'
   readonly seam: 'fetch' | 'http' | 'http2'
   readonly method: string
   readonly url: string
-  /** In the order sent; values of secret headers are masked. */
+  /** In the order in which they were sent; values of secret headers are masked. */
   readonly headers: readonly HeaderPair[]
-  /** For seam `http`: seq of the `socket` event whose chunks carry the answer. Missing when a proxy recorded it. */
+  /**
+   * For seam `http`: seq of the `socket` event whose chunks contain the answer. Missing if a proxy
+   * recorded it.
+   */
   readonly socket?: number
   readonly site?: string
-  /** Where it happens in the structure of the agent, outermost first. */
+  /** Scopes of the framework around it, outermost first. */
   readonly within?: readonly FrameworkScope[]
 }
 
@@ -250,7 +254,7 @@ export interface CallEvent extends EventBase {
   /** Short text to show without decoding the body: a path, a command line. */
   readonly title?: string
   readonly as?: BodyForm
-  /** True when the answer is part of the same synchronous call. */
+  /** True if the answer is part of the same synchronous call. */
   readonly sync?: boolean
   readonly site?: string
   /** For tools and processes: as for a request. */
@@ -258,20 +262,20 @@ export interface CallEvent extends EventBase {
 }
 export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker' | 'database'
 
-/** A timer is armed. */
+/** A timer is started. */
 export interface TimerEvent extends EventBase {
   readonly type: 'timer'
   readonly kind: 'timeout' | 'interval' | 'immediate'
   readonly ms: number
 }
 
-/** Deterministic work that finishes in its own time (zlib, scrypt, …): re-executed on replay. */
+/** Deterministic work with its own completion time (zlib, scrypt, …): executed again on replay. */
 export interface WorkEvent extends EventBase {
   readonly type: 'work'
   readonly name: string
 }
 
-/** A connection is opened by a client that is not seen at a higher seam. */
+/** A client that no higher seam records opens a connection. */
 export interface SocketEvent extends EventBase {
   readonly type: 'socket'
   readonly kind: 'tcp' | 'tls' | 'pipe'
@@ -284,7 +288,7 @@ export interface SocketEvent extends EventBase {
 
 interface DeliveryBase extends EventBase {
   readonly op: number
-  /** On a branch: the event of its parent that this part of an answer was taken from. */
+  /** On a branch: the event of its parent that this part of an answer came from. */
   readonly from?: number
 }
 
@@ -297,11 +301,11 @@ export interface ResponseEvent extends DeliveryBase {
   readonly url?: string
   readonly redirected?: boolean
   readonly responseType?: string
-  /** The response has no body at all (`Response.body` is null). */
+  /** True if the response has no body at all (`Response.body` is null). */
   readonly empty?: boolean
 }
 
-/** The answer to a `call`. Body: the encoded value; `error` when it failed. */
+/** The answer to a `call`. Body: the encoded value; `error` if it failed. */
 export interface ResultEvent extends DeliveryBase {
   readonly type: 'result'
   readonly as?: BodyForm
@@ -309,8 +313,8 @@ export interface ResultEvent extends DeliveryBase {
   /** For a guarded tool: what the guard did with the call. */
   readonly guard?: GuardFacts
   /**
-   * For a file with placeholders instead of secrets: proves, on the machine that recorded,
-   * that some content is the recorded one. Empty if no proof could be made.
+   * For a file with placeholders instead of secrets: proves, on the machine that recorded, that
+   * some content is the recorded one. Empty if no proof could be made.
    */
   readonly proof?: string
 }
@@ -320,15 +324,15 @@ export interface DeliverEvent extends DeliveryBase {
   readonly type: 'deliver'
   /** `chunk`, `end`, `error`, `fire`, `connect`, `close`, `exit`, … */
   readonly part: string
-  /** Which pipe a chunk belongs to, for child processes. */
+  /** The pipe of a chunk, for child processes. */
   readonly pipe?: number
   /** Wire value (see `values.ts`). */
   readonly value?: unknown
   readonly error?: RecordedError
-  /** Sockets: bytes written by the agent so far, and their digest. */
+  /** Sockets: bytes that the agent had written so far, and their digest. */
   readonly written?: number
   readonly digest?: string
-  /** It reached the agent in the same turn of the event loop as the part before it. */
+  /** True if it reached the agent in the same turn of the event loop as the previous part. */
   readonly joined?: true
 }
 
@@ -341,9 +345,8 @@ export interface OutputEvent extends EventBase {
 }
 
 /**
- * Bytes the agent wrote to the stdin of a child process, or, with `as`, a message
- * it sent to it. Body: the bytes. Since format 2, where the run has the flag
- * `child-writes`.
+ * Bytes that the agent wrote to the stdin of a child process, or, with `as`, a message that it
+ * sent. Body: the bytes. Since format 2, if the run has the flag `child-writes`.
  */
 export interface WriteEvent extends EventBase {
   readonly type: 'write'
@@ -351,7 +354,7 @@ export interface WriteEvent extends EventBase {
   readonly op: number
   readonly as?: BodyForm
   readonly site?: string
-  /** A frame of a protocol may be a step: as for a request. */
+  /** A protocol frame may be a step: as for a request. */
   readonly within?: readonly FrameworkScope[]
 }
 
@@ -368,21 +371,21 @@ export type TapeEvent =
   | OutputEvent
   | WriteEvent
 
-/** An event before the writer has numbered and timed it. */
+/** An event before the writer has added its number and time. */
 export type NewEvent<E extends TapeEvent = TapeEvent> = E extends TapeEvent
   ? Omit<E, 'seq' | 'at'>
   : never
 
-/** How a body holds its value: raw bytes, UTF-8 text, or JSON of a wire value (see `values.ts`). */
+/** Encoding of a body: raw bytes, UTF-8 text, or JSON of a wire value (see `values.ts`). */
 export type BodyForm = 'bytes' | 'text' | 'json'
 
 export type HeaderPair = readonly [name: string, value: string]
 
-/** An error as it is recorded: enough to build one that no caller can distinguish. */
+/** A recorded error: enough to rebuild one that no caller can distinguish. */
 export interface RecordedError {
   /** Constructor name. */
   readonly class: string
-  /** Nearest built-in ancestor of a class that is not built in, when it is not `Error`. */
+  /** Nearest built-in ancestor of a custom class, if it is not `Error`. */
   readonly base?: string
   readonly name: string
   readonly message: string
@@ -397,11 +400,14 @@ export interface RecordedError {
   readonly cause?: RecordedError
   /** Members of an AggregateError. */
   readonly errors?: readonly RecordedError[]
-  /** Set when something that is not an Error was thrown: its wire value. */
+  /** Set if something other than an Error was thrown: its wire value. */
   readonly thrown?: unknown
 }
 
-/** Heavy events carry a sha256 and a link of the chain; light ones a CRC that the next heavy event seals. */
+/**
+ * Heavy events have a sha256 and a link of the chain; light ones have a CRC, and the next heavy
+ * event covers them.
+ */
 const HEAVY: ReadonlySet<TapeEvent['type']> = new Set([
   'run',
   'note',
@@ -416,11 +422,11 @@ export const isHeavy = (type: TapeEvent['type']): boolean => HEAVY.has(type)
 
 /**
  * Flag of runs that are recorded for receipts: the seal is signed, heavy events have a `salt`, and
- * a `linkNote` separates them from light events before them.
+ * a `linkNote` separates them from earlier light events.
  */
 export const RECEIPTS_FLAG = 'receipts'
 
-/** Ends a link of the hash chain. Nothing reads it. */
+/** Ends a link of the hash chain. Ignored by readers. */
 export const linkNote = { type: 'note', kind: 'kept', name: 'link' } as const
 
 export const isLinkNote = (event: NewEvent): boolean =>
@@ -441,7 +447,7 @@ export const isInitiation = (event: TapeEvent): event is InitiationEvent =>
   event.type === 'socket'
 
 /**
- * Name of a note with the call site of an earlier request, whose number is the text. Written
- * where the stack did not reach the agent's own code when the request was made.
+ * Name of a note with the call site of an earlier request, whose number is the text. Written if the
+ * stack did not reach the agent's code when the request was made.
  */
 export const SITE_NOTE = 'site'

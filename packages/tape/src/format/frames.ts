@@ -12,7 +12,7 @@ import type { TapeEvent } from './events.js'
 
 const NEWLINE = 10
 
-/** A record found on tape: its header line, and where its stored bytes are. */
+/** A record on the tape: its header line, and the position of its stored bytes. */
 export class Frame {
   readonly line: Line
   /** Offset of the record; in a packed tape, inside its block. */
@@ -50,7 +50,7 @@ export class Frame {
     return this.line.stored > 0 ? this.bodyOffset + this.line.stored + 1 : this.bodyOffset
   }
 
-  /** The event as it is on the tape. */
+  /** The event text on the tape. */
   get eventText(): string {
     return this.#platform.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
   }
@@ -70,19 +70,19 @@ export class Frame {
   }
 }
 
-/** Access to the records of a tape by number, however they are laid out. */
+/** Access to the records of a tape by number, in any layout. */
 export interface Frames {
   readonly count: number
-  /** Throws `TAPE_CORRUPT` when the record is damaged. */
+  /** Throws `TAPE_CORRUPT` if the record is damaged. */
   frame(seq: number): Frame
   /** The stored bytes, checked against their CRC. */
   stored(frame: Frame): Uint8Array
 }
 
-/** Why there is no record at an offset. */
+/** Reason why there is no record at an offset. */
 export type FrameFault = 'end' | 'no-line' | 'bad-line' | 'wrong-seq' | 'short-body'
 
-/** Reads the header line at `offset`; its stored bytes are not looked at. */
+/** Parses the header line at `offset`, without its stored bytes. */
 export function readFrame(
   platform: TapePlatform,
   window: ByteWindow,
@@ -103,7 +103,7 @@ export function readFrame(
   return frame.next > window.source.size ? 'short-body' : frame
 }
 
-/** True if the stored bytes of a frame and their closing newline are as written. */
+/** True if the stored bytes of a frame and their closing newline are intact. */
 export function storedIsWhole(
   platform: TapePlatform,
   window: ByteWindow,

@@ -3,13 +3,13 @@ import type { ByteSource, TapePlatform } from './platform.js'
 import { digitCount } from './put-text.js'
 
 /**
- * Last line of a finished tape: where its records are. It says nothing that a
- * scan would not find, so a tape whose footer is lost is still whole.
+ * Last line of a finished tape: the positions of its records. A scan would find the same, so a tape
+ * that lost its footer is still intact.
  *
  *     {"index":{…}} TAB {"length":<bytes of this line>,"crc":"…"} LF
  */
 export interface TapeIndex {
-  /** Number of events, the seal included. */
+  /** Number of events, including the seal. */
   readonly count: number
   /** Offset of the seal record. */
   readonly seal: number
@@ -19,17 +19,17 @@ export interface TapeIndex {
   readonly blocks?: readonly (readonly [from: number, offset: number])[]
 }
 
-/** Records between two entries are found by walking; this keeps the footer small. */
+/** Records between two entries are found by walking, which keeps the footer small. */
 export const INDEX_EVERY = 32
 
-/** Room for the second half of the line. */
+/** Maximum length of the second half of the line. */
 const TAIL_MAX_BYTES = 64
 
 export function encodeIndex(platform: TapePlatform, seed: number, index: TapeIndex): Uint8Array {
   const text = JSON.stringify({ index })
   const line = (length: number) => encodeRecord(platform, seed, { text, envelope: { length } })
   const withOneDigit = line(0).length
-  // The line has its own length in it: one more digit makes it one longer.
+  // The line contains its own length: one more digit makes it one longer.
   let length = withOneDigit
   while (length !== withOneDigit - 1 + digitCount(length))
     length = withOneDigit - 1 + digitCount(length)
@@ -42,7 +42,7 @@ export interface FoundIndex {
   readonly offset: number
 }
 
-/** The index of a tape; `undefined` when there is none or it is damaged. */
+/** The index of a tape; `undefined` if it is missing or damaged. */
 export function readIndex(
   platform: TapePlatform,
   source: ByteSource,

@@ -1,6 +1,6 @@
 /**
- * The tape format: events, values, bodies, and what recording and replay need to
- * write and read them. Loads neither the read model, nor providers, nor edits.
+ * The tape format: events, values, bodies, and everything needed to write and read them while
+ * recording and replaying. Loads neither the read model nor providers nor edits.
  */
 export * from '../guards/guard-facts.js'
 export * from '../guards/guarded-calls.js'

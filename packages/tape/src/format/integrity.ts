@@ -4,11 +4,11 @@ import { type HashTree, MerkleTree } from './merkle.js'
 import { ChainUntil2 } from './past-until-2.js'
 import { MerkleTreeUntil2 } from './past-until-2.js'
 
-/** How the hashes of a format are made. */
+/** The hashes of a format. */
 export interface Integrity {
   chain(head?: string): HashChain
   tree(): HashTree
-  /** Heavy bodies longer than this are linked by their sha256, which is in the envelope. */
+  /** Longer bodies of heavy events are linked by their sha256, which is in the envelope. */
   readonly shortBodyMaxBytes: number
 }
 

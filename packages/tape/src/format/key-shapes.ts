@@ -1,20 +1,22 @@
 /**
- * Shapes of credentials that are recognisable by their text alone. The first group of each
- * stays, the second is hidden; a prefix that is only matched by a lookbehind also stays.
+ * Shapes of credentials that can be recognised by their text alone. The first group of each stays,
+ * the second is hidden; a prefix that is only matched by a lookbehind also stays.
  *
  * Digests, UUIDs, message ids, git hashes and base64 data match none of them.
  */
 const TOKENS = {
-  // OpenAI, Anthropic, OpenRouter and others: some unbroken run of letters and digits, with a digit.
+  // OpenAI, Anthropic, OpenRouter and others: an unbroken run of letters and digits that includes a
+  // digit.
   sk: String.raw`(-)(?<=(?<![A-Za-z0-9])sk-)((?=[\w-]*[A-Za-z0-9]{16})(?=[\w-]*\d)[\w-]{16,})`,
   stripe: String.raw`(_)(?<=(?<![A-Za-z0-9])[sr]k_(?:live|test)_)([A-Za-z0-9]{10,})`,
   prefixed: String.raw`([-_])(?<=(?<![A-Za-z0-9])(?:gh[oprsu]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|whsec_|GOCSPX-|pypi-|lin_api_|dop_v1_|shpat_))([A-Za-z0-9][\w-]{15,})`,
-  // `npm_config_…` and the like are names, not tokens.
+  // Words such as `npm_config_…` are names, not tokens.
   unbroken: String.raw`(_)(?<=(?<![A-Za-z0-9])(?:hf|npm|gsk|r8)_)([A-Za-z0-9]{30,})`,
   aws: String.raw`(A(?:KIA|SIA))(?<![A-Za-z0-9]A.IA)([A-Z0-9]{16})(?![A-Za-z0-9])`,
   google: String.raw`(AIza)(?<![A-Za-z0-9]AIza)([\w-]{35})(?![\w-])`,
   googleAccess: String.raw`(\.)(?<=(?<![A-Za-z0-9])ya29\.)([\w-]{20,})`,
-  // Header and claims stay readable, for programs that decode them: without its signature a JWT opens nothing.
+  // Header and claims stay readable for programs that decode them: without its signature a JWT is
+  // useless.
   jwt: String.raw`(\.)(?<=(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.)([\w-]{16,})`,
 } as const
 
@@ -23,24 +25,24 @@ const PRIVATE_KEY = String.raw`(-----BEGIN [A-Z ]{0,24}PRIVATE KEY(?: BLOCK)?---
 
 const ANY_KEY = new RegExp([...Object.values(TOKENS), URL_PASSWORD, PRIVATE_KEY].join('|'))
 
-/** A global expression that finds keys, for callers that hide them in their own way. */
+/** A global expression that finds keys, for callers that hide them in another way. */
 export const keyShapes = (): RegExp => new RegExp(ANY_KEY, 'g')
 
 export const hasKeyShape = (text: string): boolean => text.search(ANY_KEY) >= 0
 
 /**
- * Text with every key in it replaced by a placeholder of the same length. Masking twice
- * changes nothing, so what a replay sends can be masked like what was recorded.
- * Not promised: a key that is encoded is not found; see `redactText`.
+ * Text with every key replaced by a placeholder of the same length. Masking twice changes nothing,
+ * so the requests of a replay can be masked like those of the recording. Not promised: encoded keys
+ * are not found; see `redactText`.
  *
- * Every body that is recorded comes through here, so each kind of shape is searched in
- * the way that is fastest for it; one expression for all takes five times as long.
+ * Every recorded body passes through here, so each kind of shape is searched in its fastest way;
+ * one expression for all takes five times as long.
  */
 export function maskKeys(text: string): string {
   return text.length < SHORTEST_KEY ? text : maskPhrases(maskTokens(text))
 }
 
-/** The shapes that are not one word: passwords of addresses, and private keys. */
+/** Shapes of more than one word: passwords in URLs, and private keys. */
 export function maskPhrases(text: string): string {
   let masked = text
   if (masked.includes('://') && masked.includes('@')) masked = masked.replaceAll(PASSWORDS, hidden)
@@ -49,7 +51,7 @@ export function maskPhrases(text: string): string {
 }
 
 const HIDDEN = 'retake-hidden'
-/** Nothing shorter has any of the shapes. */
+/** Minimum length of all shapes. */
 const SHORTEST_KEY = 10
 const PASSWORDS = new RegExp(URL_PASSWORD, 'g')
 const PRIVATE_KEYS = new RegExp(PRIVATE_KEY, 'g')
@@ -61,7 +63,7 @@ function maskTokens(text: string): string {
   let masked = ''
   let from = 0
   for (let run = findRun(text, 0); run !== undefined; run = findRun(text, run.end)) {
-    // Base64 and digests are one word each: a token can only begin where they do.
+    // Base64 and digests are one word each: a token can only begin at their start.
     const last = run.isOneWord ? run.start + 1 : run.end
     for (let at = Math.max(from, run.start - 1); at < last; at += 1) {
       if (!mayBegin(text, at)) continue
@@ -83,7 +85,7 @@ interface Run {
   readonly isOneWord: boolean
 }
 
-/** The next long run at or after `from`: looks at one character in `RUN` where words are short. */
+/** The next long run at or after `from`. Looks at one character in `RUN` while words are short. */
 function findRun(text: string, from: number): Run | undefined {
   const { length } = text
   for (let at = from + RUN - 1; at < length;) {
@@ -124,7 +126,7 @@ const PREFIX_ENDS = new Set(
   'sk ve st hp ho hs hu hr at xa xb xe xo xp xr xs pp ec PX pi v1 hf pm r8'.split(' '),
 )
 
-/** False where no token can begin; one to three characters are enough to decide. */
+/** False if no token can begin here; one to three characters decide. */
 function mayBegin(text: string, at: number): boolean {
   switch (text.charCodeAt(at)) {
     case DASH:
@@ -139,7 +141,7 @@ function mayBegin(text: string, at: number): boolean {
   }
 }
 
-/** Replacement for a match, whose groups come in pairs: the text to leave and the text to hide. */
+/** Replacement for a match, whose groups come in pairs: text that stays and text to hide. */
 function hidden(found: string, ...groups: readonly unknown[]): string {
   for (const [index, kept] of groups.entries()) {
     const secret = groups[index + 1]
@@ -150,10 +152,10 @@ function hidden(found: string, ...groups: readonly unknown[]): string {
 }
 
 function placeholderOf(kept: string, secret: string): string {
-  // The lines of a key file stay, also where JSON has escaped them.
+  // The lines of a key file stay, even if JSON has escaped them.
   if (kept.startsWith('-----'))
     return secret.replaceAll(/\\[nr]|[A-Za-z0-9+/=]/g, (part) => (part.length === 2 ? part : 'x'))
-  // A secret that is known by its name has a placeholder of its own already.
+  // A secret that is known by name already has its own placeholder.
   if (secret.startsWith(HIDDEN)) return secret
   return HIDDEN.slice(0, secret.length).padEnd(secret.length, 'x')
 }

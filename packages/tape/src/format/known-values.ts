@@ -1,22 +1,20 @@
 import { fromBase64, toBase64 } from './bytes.js'
 
 /**
- * Finds values that are known in advance and replaces them, as they are and encoded: escaped as
- * in JSON (also JSON inside JSON) or in a URL, in hex, and in base64 at each of its three alignments.
- * A replacement is encoded like what it replaces, so a program that decodes it reads the
- * placeholder.
+ * Finds known values and replaces them, both plain and encoded: escaped as in JSON (also JSON
+ * inside JSON) or in a URL, in hex, and in base64 at each of its three alignments. A replacement
+ * has the encoding of the original, so a program that decodes it gets the placeholder.
  *
  * All forms of all values are searched together (Wu and Manber, 1994): the time does not depend on
  * their number, and most characters of a text are skipped.
  *
- * Not promised: of two encodings, one inside the other, only JSON or a URL inside base64, hex or a
- * URL are found.
+ * Not promised: of nested encodings, only JSON or a URL inside base64, hex or a URL is found.
  */
 export class KnownValues {
   readonly #values = new Map<string, string>()
-  /** Too short to be searched with the others. */
+  /** Values too short for the common search. */
   readonly #short = new Map<string, string>()
-  /** Those that are replaced only where they are words of their own, in the forms that are searched. */
+  /** Values that are replaced only as whole words, in the forms that are searched. */
   readonly #words = new Map<string, string>()
   #wordSearch: RegExp | undefined
   #search: Search | undefined
@@ -34,7 +32,7 @@ export class KnownValues {
     yield* this.#short
   }
 
-  /** A value of fewer than eight characters is found as it is only. */
+  /** A value of fewer than eight characters is only found unencoded. */
   set(value: string, placeholder: string): void {
     if (value.length < SHORTEST) this.#short.set(value, placeholder)
     if (value.length < SHORTEST || this.#values.get(value) === placeholder) return
@@ -42,7 +40,10 @@ export class KnownValues {
     this.#search = undefined
   }
 
-  /** A value that may be part of other words: one of fewer than eight characters is found as a word only. */
+  /**
+   * A value that may be part of other words: with fewer than eight characters, it is only found as
+   * a whole word.
+   */
   setWord(value: string, placeholder: string): void {
     if (value.length >= SHORTEST) this.set(value, placeholder)
     else
@@ -52,8 +53,8 @@ export class KnownValues {
   }
 
   /**
-   * Text with every value replaced. A text that ends inside a value is cut there by a chunk or a
-   * limit: if it has eight characters of the value, they are replaced, too.
+   * Text with every value replaced. If a text ends inside a value, because a chunk or a limit cut
+   * it, and has at least eight characters of the value, they are replaced too.
    */
   replace(text: string): string {
     let replaced = text
@@ -74,9 +75,9 @@ const SHORTEST = 8
 interface Needle {
   readonly text: string
   readonly replacement: string
-  /** False for what is not a secret: a folder that is the start of another one is not replaced. */
+  /** False for values that are not secret, such as a folder that is a prefix of another one. */
   readonly mayBeCut: boolean
-  /** For base64: bytes before the value in its group of three, and the bytes that replace it. */
+  /** For base64: the number of bytes before the value in its group of three, and the replacement bytes. */
   readonly base64?: { readonly before: number; readonly bytes: Uint8Array }
 }
 
@@ -88,11 +89,11 @@ const hashAt = (text: string, last: number): number =>
   HASH_MASK
 
 class Search {
-  /** Every form has at least this many characters; the rest of a longer one is compared at the end. */
+  /** Minimum length of all forms; the rest of a longer one is compared at the end. */
   readonly #window: number
   readonly #skip = new Uint8Array(HASH_MASK + 1)
   readonly #endingIn = new Map<number, Needle[]>()
-  /** By their first characters, for texts that end inside one. */
+  /** Keyed by first characters, for texts that end inside one. */
   readonly #startingWith = new Map<string, Needle>()
   readonly #firstCharacters = new Uint8Array(256)
 
@@ -144,7 +145,7 @@ class Search {
     return replaced + text.slice(from, cut.from) + cut.text
   }
 
-  /** The start of a value at the end of the text that is too short for the window. */
+  /** The start of a value at the end of the text, if it is shorter than the window. */
   #cutAtEnd(text: string, from: number): Edit | undefined {
     const { length } = text
     for (
@@ -196,7 +197,7 @@ function editOf(text: string, start: number, end: number, needle: Needle): Edit 
   const decoded = decodeBase64('A'.repeat(missing) + given)
   decoded.set(bytes.subarray(0, Math.max(0, decoded.length - before)), before)
   const isUrl = /[-_]/.test(given)
-  // The last character of a group that is not whole holds bits of the value that no byte has.
+  // The last character of an incomplete group has bits of the value that no byte has.
   const encoded = encodeBase64(decoded, isUrl).slice(missing, missing + given.length)
   return { from, to: from + given.length, text: encoded.padEnd(given.length, 'A') }
 }
@@ -207,7 +208,7 @@ const asciiEscaped = (text: string): string =>
     /[^\0-\x7f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-/** A text with a lone half of a surrogate pair has no UTF-8, and stays as it is. */
+/** A text with a lone surrogate has no UTF-8, and stays unchanged. */
 function urlEscaped(text: string): string {
   try {
     return encodeURIComponent(text)
@@ -222,7 +223,7 @@ const formEscaped = (text: string): string =>
     .replaceAll('%20', '+')
     .replaceAll(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** Texts that the agent, a provider or a browser may make of a value. */
+/** Forms in which the agent, a provider or a browser may write a value. */
 const TEXT_FORMS: readonly ((text: string) => string)[] = [
   (text) => text,
   jsonEscaped,
@@ -249,7 +250,7 @@ function anyWordOf(words: Iterable<string>): RegExp {
   )
 }
 
-/** Those that are found inside hex and base64. */
+/** Forms that are found inside hex and base64. */
 const INNER_FORMS = [TEXT_FORMS[0], jsonEscaped, urlEscaped] as const
 
 function formsOf(value: string, placeholder: string): Needle[] {
@@ -261,14 +262,14 @@ function formsOf(value: string, placeholder: string): Needle[] {
   }
   const addText = (text: string, replacement: string): void => {
     add(text, replacement)
-    // Bodies are searched with one character for each byte.
+    // Bodies are searched with one character per byte.
     if (/[^\0-\x7f]/.test(text)) add(oneForEachByte(text), oneForEachByte(replacement))
   }
   for (const form of TEXT_FORMS) addText(form(value), form(placeholder))
   for (const form of INNER_FORMS) {
     if (form === undefined) continue
     const [bytes, hidden] = [utf8.encode(form(value)), utf8.encode(form(placeholder))]
-    // Another length would move everything behind it.
+    // Another length would move everything after it.
     if (bytes.length !== hidden.length) continue
     add(hexOf(bytes), hexOf(hidden))
     add(hexOf(bytes).toUpperCase(), hexOf(hidden).toUpperCase())
@@ -302,7 +303,7 @@ const hexOf = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 const forUrl = (base64: string): string => base64.replaceAll('+', '-').replaceAll('/', '_')
 
-/** The characters that hold nothing but bits of `bytes`, which come after `before` others. */
+/** The characters that contain only bits of `bytes`, which follow `before` other bytes. */
 function inBase64(bytes: Uint8Array, before: number): string {
   const whole = new Uint8Array(before + bytes.length)
   whole.set(bytes, before)

@@ -7,24 +7,24 @@ import { PackedFrames } from './packed-frames.js'
 import { PlainFrames } from './plain-frames.js'
 import { readRunFrame, recover } from './recovery.js'
 
-/** `ended`: the run came to its end but was not sealed. `truncated`: neither, it was killed or is still running. */
+/** `ended`: the run reached its end but was not sealed. `truncated`: it was killed, or is still running. */
 export type TapeStatus = 'sealed' | 'ended' | 'truncated'
 
-/** Where the records of a tape are. */
+/** Positions of the records of a tape. */
 export interface Layout {
   readonly frames: Frames
   readonly status: TapeStatus
   /** CRC seed of the tape. */
   readonly seed: number
-  /** Where the valid records end. */
+  /** End of the valid records. */
   readonly end: number
-  /** Bytes behind them that belong to nothing. */
+  /** Number of bytes after them that belong to no record. */
   readonly tornBytes: number
-  /** The seal is present, and the whole index after it. */
+  /** True if the seal and the whole index after it are present. */
   readonly isComplete: boolean
 }
 
-/** Finds the records of a tape: through its index when it is finished, else by reading all of it. */
+/** Finds the records of a tape: through its index if it is finished, else by reading all of it. */
 export function openLayout(platform: TapePlatform, source: ByteSource, path: string): Layout {
   const { seed } = readRunFrame(platform, new ByteWindow(source, 1 << 12), path)
   const found = readIndex(platform, source, seed)

@@ -1,16 +1,16 @@
 import type { TapePlatform } from './platform.js'
 
 const HASH_BYTES = 32
-/** Hashes under one node. Calling a hash costs more than hashing these bytes. */
+/** Hashes per node. Calling a hash costs more than hashing these bytes. */
 const WIDTH = 16
 
-/** Hashes of one level that have no node above them yet. */
+/** Hashes of one level without a node above them yet. */
 interface Level {
   readonly bytes: Uint8Array
   count: number
 }
 
-/** A tree of hashes, of which only the root is kept. */
+/** A hash tree of which only the root is stored. */
 export interface HashTree {
   add(leafHex: string): void
   /** Root of the tree so far; more can be added after. */
@@ -18,9 +18,9 @@ export interface HashTree {
 }
 
 /**
- * Merkle tree over a growing list of sha256 hashes, in memory proportional to the
- * logarithm of its length. Sixteen hashes at a time become the hash of a node above
- * them, the last ones of a level however many they are, until one is left.
+ * Merkle tree over a growing list of sha256 hashes, with memory proportional to the logarithm of
+ * its length. Every sixteen hashes of a level are hashed to a node above them, the remaining ones
+ * of a level too, until one is left.
  */
 export class MerkleTree implements HashTree {
   readonly #platform: TapePlatform
@@ -58,7 +58,7 @@ export class MerkleTree implements HashTree {
   }
 }
 
-/** One level of the way from a leaf to the root: the hashes under one node, without the one that is proven. */
+/** One level of the path from a leaf to the root: the hashes under one node, without the proven one. */
 export interface ProofLevel {
   /** Index of the proven hash under its node. */
   readonly at: number
@@ -66,8 +66,8 @@ export interface ProofLevel {
 }
 
 /**
- * Levels that lead from leaf `index` to the root of a `MerkleTree` of these leaves. Its length is the
- * logarithm of their number to base 16, with at most 15 hashes per level.
+ * The levels from leaf `index` to the root of a `MerkleTree` of these leaves. There are log16(n)
+ * levels, with at most 15 hashes each.
  */
 export function merkleProof(
   platform: TapePlatform,
@@ -92,7 +92,7 @@ export function merkleProof(
 export const provenIndex = (proof: readonly ProofLevel[]): number =>
   proof.reduceRight((index, { at }) => index * WIDTH + at, 0)
 
-/** The root that a proof leads to; undefined if it is not one that `merkleProof` makes. */
+/** The root that a proof leads to; undefined if `merkleProof` cannot have made it. */
 export function provenRoot(
   platform: TapePlatform,
   leafHex: string,
@@ -117,12 +117,12 @@ const toHex = (bytes: Uint8Array): string =>
 
 const HEX = '0123456789abcdef'
 
-/** Values of lower-case hex digits, by their character codes: this is done for every event. */
+/** Values of lower-case hex digits, by character code, because this runs for every event. */
 const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
   Math.max(0, HEX.indexOf(String.fromCharCode(code))),
 )
 
-/** Puts a hash, given in hex, into bytes. */
+/** Writes a hash, given in hex, as bytes. */
 export function putHex(hex: string, bytes: Uint8Array, at: number): void {
   for (let i = 0, to = at; i < hex.length; i += 2, to++) {
     const high = DIGITS[hex.charCodeAt(i)] ?? 0

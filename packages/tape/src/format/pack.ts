@@ -5,30 +5,30 @@ import { encodeIndex } from './index-footer.js'
 import { joinBytes } from './bytes.js'
 
 /**
- * A packed tape keeps its run record, its seal and its index as they are. All
- * records between them are in blocks:
+ * A packed tape has its run record, seal and index unchanged. All records between them are in
+ * blocks:
  *
  *     {"pack":{…}} TAB {"stored":…,"size":…,"crc":"…"} LF <raw deflate> LF
  *
- * Inflated, a block holds the header lines of its records without their CRCs,
- * then all their stored bytes. Events, hashes and bodies are the same as
- * before, so packing changes neither the chain nor the seal.
+ * Inflated, a block has the header lines of its records without their CRCs, then all their stored
+ * bytes. Events, hashes and bodies stay the same, so packing changes neither the chain nor the
+ * seal.
  */
 export interface Pack {
   /** First event of the block. */
   readonly from: number
   readonly count: number
-  /** Bytes of the header lines; the stored bytes follow. */
+  /** Length of the header lines in bytes; the stored bytes follow. */
   readonly lines: number
 }
 
-/** Inflated size at which a block is closed. Larger blocks pack better, smaller ones open faster. */
+/** Inflated size at which a block is closed. Larger blocks compress better, smaller ones open faster. */
 const BLOCK_BYTES = 256 << 10
 const DEFLATE_LEVEL = 9
 
 const encoder = new TextEncoder()
 
-/** A record on its way into a block: its stored bytes are not compressed on their own any more. */
+/** A record on its way into a block: its stored bytes are no longer compressed individually. */
 interface LooseRecord {
   readonly text: string
   readonly envelope: Envelope

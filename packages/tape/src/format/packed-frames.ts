@@ -9,7 +9,7 @@ import type { PlainFrames } from './plain-frames.js'
 
 const TAB = 9
 const NEWLINE = 10
-/** A request may be built from pieces in many blocks. A platform may set more. */
+/** A request may consist of pieces in many blocks. A platform may set a higher limit. */
 const CACHE_MAX_BLOCKS = 32
 
 /** An inflated block with its records. */
@@ -19,7 +19,7 @@ interface OpenBlock {
   readonly frames: readonly Frame[]
 }
 
-/** Records of a packed tape: the first and the last are alone, the others in blocks. */
+/** Records of a packed tape: the first and the last are stored alone, the others in blocks. */
 export class PackedFrames implements Frames {
   readonly count: number
   readonly #platform: TapePlatform
@@ -30,7 +30,7 @@ export class PackedFrames implements Frames {
   readonly #ends: PlainFrames
   /** Recently opened blocks, oldest first. */
   readonly #cache = new Map<number, OpenBlock>()
-  /** The one that was asked for last: most often it is asked for again. */
+  /** The block used last, which is usually needed again. */
   #current: OpenBlock | undefined
 
   /** `ends` gives access to the run record and the seal. */
@@ -57,7 +57,7 @@ export class PackedFrames implements Frames {
     if (this.#isStoredApart(seq)) return this.#ends.frame(seq)
     const block = this.#block(seq)
     const frame = block.frames[seq - block.from]
-    if (frame === undefined) throw this.#corrupt(seq, 'No block holds it.')
+    if (frame === undefined) throw this.#corrupt(seq, 'No block contains it.')
     return frame
   }
 
@@ -96,7 +96,7 @@ export class PackedFrames implements Frames {
     const start = offset - window.start
     const end = newline - window.start
     if (newline < 0 || checkLine(this.#platform, this.#seed, window.bytes, start, end) < 0) {
-      throw this.#corrupt(from, 'The block it stands in was changed after it was written.')
+      throw this.#corrupt(from, 'Its block was changed after it was written.')
     }
     const [head = '', tail = ''] = this.#platform.text(window.bytes, start, end).split('\t')
     const { pack } = JSON.parse(head) as { readonly pack: Pack }
@@ -104,19 +104,19 @@ export class PackedFrames implements Frames {
     const content = this.#content(from, newline + 1, envelope)
     const frames = this.#frames(pack, content)
     if (pack.from !== from || frames.length !== pack.count) {
-      throw this.#corrupt(from, 'The block it stands in holds other events than the index says.')
+      throw this.#corrupt(from, 'Its block does not contain the events that the index says.')
     }
     this.#checkNeighbours(from, offset, newline + 1 + (envelope.stored ?? 0) + 1)
     return { from, content, frames }
   }
 
-  /** Run record, blocks and seal follow each other without a gap: bytes between them would be covered by no hash. */
+  /** Run record, blocks and seal must be adjacent: no hash would cover bytes between them. */
   #checkNeighbours(from: number, offset: number, end: number): void {
     const at = this.#blocks.findIndex(([first]) => first === from)
     const next = this.#blocks[at + 1]?.[1] ?? this.#ends.frame(this.count - 1).offset
     const startsRight = at > 0 || this.#ends.frame(0).next === offset
     if (!startsRight || next !== end)
-      throw this.#corrupt(from, 'Bytes that belong to no event are beside the block it stands in.')
+      throw this.#corrupt(from, 'There are bytes beside its block that belong to no event.')
   }
 
   #content(from: number, offset: number, envelope: Envelope): Uint8Array {
@@ -125,12 +125,12 @@ export class PackedFrames implements Frames {
     const stored = bytes.subarray(0, length)
     const crc = this.#platform.crc32(stored, this.#seed)
     if (crc !== parseInt((envelope.crc ?? '').slice(0, 8), 16) || bytes[length] !== NEWLINE) {
-      throw this.#corrupt(from, 'The block it stands in was changed after it was written.')
+      throw this.#corrupt(from, 'Its block was changed after it was written.')
     }
     try {
       return this.#platform.inflateRaw(stored)
     } catch (error) {
-      throw this.#corrupt(from, 'The block it stands in cannot be inflated.', error)
+      throw this.#corrupt(from, 'Its block cannot be inflated.', error)
     }
   }
 
@@ -149,7 +149,7 @@ export class PackedFrames implements Frames {
       offset = end + 1
     }
     if (bodyOffset !== content.length)
-      throw this.#corrupt(pack.from, 'The block it stands in holds bytes that belong to no event.')
+      throw this.#corrupt(pack.from, 'Its block contains bytes that belong to no event.')
     return frames
   }
 

@@ -3,7 +3,7 @@ import type { Sha256, TapePlatform } from './platform.js'
 import { invariant } from './errors.js'
 import { type HashTree, putHex } from './merkle.js'
 
-/** The tree of formats 1 and 2, that of RFC 6962, to verify their seals. Nobody writes it any more. */
+/** The tree of formats 1 and 2, that of RFC 6962, to verify their seals. Never written any more. */
 export class MerkleTreeUntil2 implements HashTree {
   readonly #platform: TapePlatform
   /** Roots of the complete subtrees, largest first. */
@@ -47,9 +47,8 @@ export class MerkleTreeUntil2 implements HashTree {
 const HASH_BYTES = 32
 
 /**
- * The hash chain of formats 1 and 2, to verify their tapes and to name places on
- * them. Bodies, and the light events before a heavy one, were hashed on their own
- * first. Nobody writes it any more.
+ * The hash chain of formats 1 and 2, to verify their tapes and identify positions on them. Bodies,
+ * and the light events before a heavy one, were hashed separately first. Never written any more.
  */
 export class ChainUntil2 implements HashChain {
   readonly #platform: TapePlatform

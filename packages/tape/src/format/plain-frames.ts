@@ -7,7 +7,7 @@ import { type Frame, type Frames, readFrame } from './frames.js'
 const NEWLINE = 10
 const WINDOW_MAX_BYTES = 1 << 20
 
-/** Records one after the other in the file, as the writer left them. */
+/** Adjacent records in a file, as the writer wrote them. */
 export class PlainFrames implements Frames {
   readonly count: number
   readonly #platform: TapePlatform
@@ -15,7 +15,7 @@ export class PlainFrames implements Frames {
   readonly #seed: number
   readonly #lineSeed: LineSeed
   readonly #path: string
-  /** Offset of each record; -1 where it is not known yet. */
+  /** Offset of each record; -1 if not known yet. */
   readonly #offsets: Float64Array
 
   constructor(
@@ -25,7 +25,7 @@ export class PlainFrames implements Frames {
       readonly seed: number
       readonly offsets: Float64Array
       readonly path: string
-      /** Every line was found right when the tape was opened, and is not checked again. */
+      /** True if every line was verified when the tape was opened; they are not checked again. */
       readonly checked?: boolean
     },
   ) {
@@ -63,7 +63,7 @@ export class PlainFrames implements Frames {
     }
   }
 
-  /** Records follow each other without a gap, so an index that says otherwise hides something. */
+  /** Records are adjacent, so an index with a gap hides something. */
   #putNext(seq: number, offset: number): void {
     const known = this.#offsets[seq] ?? -1
     if (known >= 0 && known !== offset) {
@@ -92,7 +92,7 @@ export class PlainFrames implements Frames {
     return bytes
   }
 
-  /** Large pieces do not go through the window, which would keep them in memory. */
+  /** Large pieces bypass the window, which would store them. */
   #view(offset: number, length: number): Uint8Array {
     if (length > WINDOW_MAX_BYTES) return this.#window.source.read(offset, length)
     const index = this.#window.show(offset, length)

@@ -1,7 +1,6 @@
 /**
- * Text that is needed for every record, written as bytes at its final place: to build
- * strings first would cost more than everything else about a record. Each function
- * answers with the place behind what it wrote.
+ * Writes the text of records as bytes to its final position: building strings first would cost more
+ * than everything else about a record. Each function returns the position after what it wrote.
  */
 const ZERO = 48
 const POINT = 46
@@ -32,7 +31,7 @@ export function putNumber(value: number, bytes: Uint8Array, at: number): number 
   return end
 }
 
-/** How long a whole number is in decimal. */
+/** Number of decimal digits. */
 export function digitCount(value: number): number {
   let count = 1
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) count++

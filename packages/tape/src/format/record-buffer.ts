@@ -14,27 +14,27 @@ const CRC = ascii('"crc":"')
 const LINE_END = ascii('"}\n')
 const NEWLINE_BYTES = Uint8Array.of(NEWLINE)
 
-/** Most that a line has besides the JSON of its event and a recipe. */
+/** Maximum length of a line without the JSON of its event and a recipe. */
 const LINE_MAX_BYTES = 512
-/** Larger stored bytes are handed out as they are instead of being copied together with their line. */
+/** Larger stored bytes are returned directly instead of being copied behind their line. */
 const COPY_MAX_BYTES = 1 << 16
-/** So much may be kept before it is taken. */
+/** Maximum size before the content must be taken. */
 const REUSED_BYTES_MAX = 1 << 17
-/** Grows as needed: most runs are short, and a server records many at the same time. */
+/** Grows as needed: most runs are short, and a server records many concurrently. */
 const FIRST_BYTES = 1 << 13
 
 /**
- * Records as bytes, each written at its final place: first its event, then its
- * envelope, then the rest. What is not finished is written over by the next event.
+ * Records as bytes, each written to its final position: event, envelope, stored bytes. The next
+ * event overwrites an unfinished record.
  */
 export class RecordBuffer {
   readonly #platform: WriterPlatform
   #bytes = new Uint8Array(FIRST_BYTES)
-  /** Up to here records are finished. */
+  /** End of the finished records. */
   #used = 0
-  /** Up to here the one under way is written. */
+  /** End of the record in progress. */
   #at = 0
-  /** Stored bytes after the last record that are too large to be copied. */
+  /** Stored bytes after the last record that are too large to copy. */
   #large: Uint8Array | undefined
 
   constructor(platform: WriterPlatform) {
@@ -45,12 +45,12 @@ export class RecordBuffer {
     return this.#used === 0
   }
 
-  /** True if the content has to be taken before the next record. */
+  /** True if the content must be taken before the next record. */
   get isFull(): boolean {
     return this.#used > REUSED_BYTES_MAX || this.#large !== undefined
   }
 
-  /** Starts a record; answers with the bytes of its event, which are good until the next step. `json` has the type first. */
+  /** Starts a record. Returns the bytes of its event, valid until the next step. `json` has the type first. */
   putEvent(seq: number, ms: number, json: string): Uint8Array {
     this.#at = this.#used
     this.#makeRoom(json.length * 3 + LINE_MAX_BYTES)
@@ -60,12 +60,12 @@ export class RecordBuffer {
     at = putBytes(AT, bytes, at)
     at = putMilliseconds(ms, bytes, at)
     this.#at = at + this.#platform.writeText(json, bytes, at)
-    // The brace that opened it.
+    // Replaces the opening brace.
     bytes[at] = COMMA
     return bytes.subarray(this.#used, this.#at)
   }
 
-  /** Envelope of a body that is stored as it is. */
+  /** Envelope of a body that is stored uncompressed. */
   putPlainEnvelope(stored: number, chain?: string): void {
     const bytes = this.#bytes
     let at = putBytes(ENVELOPE, bytes, this.#at)
@@ -93,7 +93,7 @@ export class RecordBuffer {
     this.#at = putBytes(CRC, bytes, at)
   }
 
-  /** Ends the record; answers with its length and with the CRC of its line. */
+  /** Ends the record. Returns its length and the CRC of its line. */
   finish(stored: Uint8Array, seed: number): { readonly length: number; readonly crc: number } {
     const isLarge = stored.length > COPY_MAX_BYTES
     this.#makeRoom(LINE_MAX_BYTES + (isLarge ? 0 : stored.length))
@@ -114,7 +114,7 @@ export class RecordBuffer {
     return { length: at - start + (isLarge ? stored.length + 1 : 0), crc }
   }
 
-  /** The records since the last time, as pieces to be written in order; they are good until the next event. */
+  /** The records since the last call, as pieces to write in order; valid until the next event. */
   take(): readonly Uint8Array[] {
     const records = this.#bytes.subarray(0, this.#used)
     const large = this.#large
@@ -123,7 +123,7 @@ export class RecordBuffer {
     return large === undefined ? [records] : [records, large, NEWLINE_BYTES]
   }
 
-  /** Sees to it that so many more bytes fit behind what is written. */
+  /** Ensures room for this many more bytes. */
   #makeRoom(more: number): void {
     if (this.#at + more <= this.#bytes.length) return
     const larger = new Uint8Array(2 * (this.#at + more))

@@ -18,9 +18,8 @@ export type SealSigner = (message: Uint8Array) => {
 }
 
 /**
- * Turns events into the records of a tape, one after the other, and keeps these until
- * they are taken. It holds all the state of a growing tape except the file:
- * numbering, chain, Merkle tree, index.
+ * Encodes events as records of a tape, and buffers these until they are taken. Contains all the
+ * state of a growing tape except the file: numbering, chain, Merkle tree, index.
  */
 export class RecordEncoder {
   readonly #platform: WriterPlatform
@@ -48,17 +47,17 @@ export class RecordEncoder {
     return this.#seq
   }
 
-  /** Nothing is to be taken. */
+  /** True if there is nothing to take. */
   get isEmpty(): boolean {
     return this.#records.isEmpty
   }
 
-  /** True if the content has to be taken before the next event. */
+  /** True if the content must be taken before the next event. */
   get isFull(): boolean {
     return this.#records.isFull
   }
 
-  /** Takes in a record that is on tape already, to go on after it. `body` is asked for only when it is needed. */
+  /** Registers a record that is already on the tape, to continue after it. `body` is called only if needed. */
   skip(frame: Frame, body: () => Uint8Array): void {
     const envelope = frame.envelope()
     const { eventBytes } = frame
@@ -73,12 +72,15 @@ export class RecordEncoder {
     this.#advance(frame.next - frame.offset, frame.line.crc)
   }
 
-  /** Offers a request that is on tape already for comparison with later ones. */
+  /** Registers a request that is already on the tape, for comparison with later ones. */
   skipRequest(seq: number, body: Uint8Array): void {
     this.#bodies.skipRequest(seq, body)
   }
 
-  /** Adds the record of an event to what is to be taken. `json` is what goes on the tape as the event, its type first, where it was written out already. */
+  /**
+   * Encodes an event into the buffer. `json` is its serialised form with the type first, if the
+   * caller already has it.
+   */
   encode(
     event: NewEvent,
     at: number,
@@ -93,7 +95,7 @@ export class RecordEncoder {
     this.#advance(length, crc)
   }
 
-  /** The records since the last time, as pieces to be written in order; they are good until the next event. */
+  /** The records since the last call, as pieces to write in order; valid until the next event. */
   take(): readonly Uint8Array[] {
     return this.#records.take()
   }
@@ -114,7 +116,7 @@ export class RecordEncoder {
     return [...this.take(), encodeIndex(this.#platform, this.#seed, index)]
   }
 
-  /** Both answer with the bytes to be stored. */
+  /** Both return the bytes to store. */
   #encodeLight(text: Uint8Array, body: Uint8Array): Uint8Array {
     this.#chain.addLight(text, body)
     this.#records.putPlainEnvelope(body.length)

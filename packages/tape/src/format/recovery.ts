@@ -12,22 +12,21 @@ export interface Recovered {
   readonly seed: number
   /** Byte offset of each valid record. */
   readonly offsets: readonly number[]
-  /** Where the valid records end. */
+  /** End of the valid records. */
   readonly end: number
   readonly hasEnd: boolean
   readonly hasSeal: boolean
 }
 
-/** How far a tape must be read to trust its first record. */
+/** The run record, and how far it was read. */
 export interface RunFrame {
   readonly seed: number
   readonly frame: Frame
 }
 
 /**
- * Finds the run record, or says why there is none. Every format that was ever
- * written starts with the same few bytes, so that a tape from the future can
- * be distinguished from a file that is not a tape at all.
+ * Finds the run record, or throws. Every format ever written starts with the same few bytes, so
+ * that a tape from a newer version can be distinguished from a file that is not a tape.
  */
 export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: string): RunFrame {
   const size = window.source.size
@@ -57,11 +56,10 @@ function startText(platform: TapePlatform, window: ByteWindow): string {
 }
 
 /**
- * Scans a tape from its start and stops at the first record that is not whole.
- * The rest is a torn tail, which all readers ignore, if a kill can have left it:
- * part of one record, or part of the index after the seal. Anything else is
- * damage, and the tape is refused: a valid record after a bad one, records of
- * another tape, any other bytes after the seal.
+ * Scans a tape from its start and stops at the first incomplete record. The rest is a torn tail,
+ * which all readers ignore, if a kill can have left it: part of one record, or part of the index
+ * after the seal. Anything else is damage, and the tape is refused: a valid record after a bad one,
+ * records of another tape, any other bytes after the seal.
  */
 export function recover(platform: TapePlatform, source: ByteSource, path: string): Recovered {
   const window = new ByteWindow(source)
@@ -100,7 +98,7 @@ export function recover(platform: TapePlatform, source: ByteSource, path: string
   return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
 }
 
-/** A seal is followed by the index of the tape, or by the start of it if its writer was killed. */
+/** A seal is followed by the index of the tape, or by its start if the writer was killed. */
 function checkAfterSeal(
   platform: TapePlatform,
   { source }: ByteWindow,
@@ -121,7 +119,7 @@ function checkAfterSeal(
   )
 }
 
-/** Throws unless the bytes at `offset`, where event `missing` should be, are what a kill can leave. */
+/** Throws unless a kill can have left the bytes at `offset`, where event `missing` should be. */
 function checkTornTail(
   platform: TapePlatform,
   window: ByteWindow,
@@ -153,9 +151,9 @@ function startsBlock(window: ByteWindow, offset: number): boolean {
 }
 
 /**
- * Looks for a whole header line of this tape behind the place where event
- * `missing` should be. Lines with a smaller number are stale copies and do not
- * count, nor does the line of the event itself: its body is what was torn.
+ * Searches a complete header line of this tape after the position where event `missing` should be.
+ * Lines with a smaller number are stale copies and do not count. Neither does the line of the event
+ * itself: its body is what was torn.
  */
 function findLaterRecord(
   platform: TapePlatform,
@@ -182,9 +180,9 @@ function findLaterRecord(
 }
 
 /**
- * Offset of a complete record line at or after `from` that this run did not write.
- * The body of a record that was torn may hold anything, so it is skipped. A crash of
- * the machine may leave zeros inside a line, but never a complete line of text.
+ * Offset of a complete record line at or after `from` that this run did not write. The body of a
+ * torn record may contain anything, so it is skipped. A crash of the machine may leave zeros inside
+ * a line, but never a complete line of text.
  */
 function findForeignRecord(
   platform: TapePlatform,

@@ -2,16 +2,16 @@ import { decodeBase64, encodeBase64 } from './known-values.js'
 import { maskKeys, maskPhrases } from './key-shapes.js'
 
 /**
- * Rules that find secrets by their text alone, without knowing them: keys by their shape, also
- * inside base64, hex and URLs, and random values after a name like `api_key`.
+ * Finds unknown secrets by their text: keys by their shape, also inside base64, hex and URLs, and
+ * random values after a name such as `api_key`.
  *
- * Every body that is recorded comes through here. Long runs of letters and digits are rare in
- * most texts, so almost everything looks only at those.
+ * Every recorded body passes through here. Long runs of letters and digits are rare in most texts,
+ * so almost everything only looks at those.
  *
- * Not promised: a key that is encoded twice is found only where URLs contain base64.
+ * Not promised: a key that is encoded twice is only found as base64 in a URL.
  */
 export function redactText(text: string, onNamed?: OnNamed): string {
-  // Web tokens have dots; all others are inside one run.
+  // Web tokens contain dots; all others are inside one run.
   const hasDots = text.includes('.eyJ') || (text.includes('29.') && text.includes('ya29.'))
   const masked = maskEscaped(hasDots ? maskKeys(text) : maskPhrases(text))
   let redacted = ''
@@ -29,21 +29,24 @@ export function redactText(text: string, onNamed?: OnNamed): string {
   return from === 0 ? masked : redacted + masked.slice(from)
 }
 
-/** The placeholder of a value that was found by the name before it; it is as long as the value. */
+/**
+ * Returns the placeholder of a value that was found by the name before it; it must have the length
+ * of the value.
+ */
 export type OnNamed = (name: string, value: string) => string
 
 // ── runs ────────────────────────────────────────────────────────────────────
 
-/** Nothing shorter is a key. */
+/** Minimum length of a key. */
 const SHORTEST_RUN = 16
-/** Nothing shorter is random enough. */
+/** Minimum length of a random value. */
 const SHORTEST_VALUE = 20
 const IN_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9+/_-]/.test(String.fromCharCode(code)) ? 1 : 0,
 )
 const isInRun = (code: number): boolean => code < 128 && IN_RUN[code] === 1
 
-/** Start of the next long run at or after `from`; -1 if there is none. Most characters of a text are skipped. */
+/** Start of the next long run at or after `from`; -1 if there is none. Skips most characters of a text. */
 function startOfRun(text: string, from: number): number {
   const { length } = text
   let at = from + SHORTEST_RUN - 1
@@ -75,7 +78,7 @@ const SECRET_WORD =
   /(?:^|[_-])(?:pass|pwd|pw|jwt|auth|pin|sk|otp|totp|bearer|hmac|salt|creds?|signing)(?:$|[_-])/i
 const NOT_SECRET =
   /^(npm_|PATH$|PWD$|OLDPWD$|.*KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
-/** A secret word with one of these after it names a setting: `SSH_AUTH_SOCK`, `AUTH_URL`. */
+/** A secret word followed by one of these names a setting: `SSH_AUTH_SOCK`, `AUTH_URL`. */
 const SETTING =
   /[_-](?:url|uri|host|port|type|mode|method|file|path|dir|sock|socket|name|user|username|ttl|timeout|enabled|disabled|length|size|count|limit|rounds|required|provider|scheme|domain|agent_pid)$/i
 
@@ -92,7 +95,7 @@ const ESCAPED_NAME =
   /([A-Za-z][\w.-]{1,63})(?:\\*["'`]|%22|%5C)*\s{0,4}(?:=>|[:=]|%3[AD])\s{0,4}(?:\\*["'`]|%22|%20|%5C)*(?:(?:bearer|basic|token)(?:\s|%20))?$/i
 const SCHEME = /(?:bearer|basic|token)\s$/i
 
-/** `api_key` in `"api_key": "`, `api_key=` and `api_key: Bearer `; empty if there is none. */
+/** `api_key` in `"api_key": "`, `api_key=` and `api_key: Bearer `; empty if there is no name. */
 function nameBefore(text: string, start: number): string {
   let at = start - 1
   if (text[at] === ' ' && SCHEME.test(text.slice(Math.max(0, start - 8), start)))
@@ -127,7 +130,7 @@ function hideNamed(
   run: string,
   onNamed: OnNamed | undefined,
 ): string | undefined {
-  // The end of an escape before the value reads like a part of it.
+  // The end of an escape before the value looks like a part of it.
   const escape = text[start - 1] === '%' ? 2 : 0
   const value = run.slice(escape)
   if (value.length < SHORTEST_VALUE || !MAY_PRECEDE.has(text[start - 1] ?? '')) return undefined
@@ -143,7 +146,7 @@ function hideNamed(
 const known = new Map<string, boolean>()
 const KNOWN_MAX = 1000
 
-/** Bodies have the same names again and again. */
+/** Cached, because bodies repeat the same names. */
 function namesSecret(name: string): boolean {
   let verdict = known.get(name)
   if (verdict !== undefined) return verdict
@@ -155,8 +158,8 @@ function namesSecret(name: string): boolean {
 const MAY_PRECEDE = new Set(['"', "'", '`', '=', ':', ' ', '\t', '%', '>'])
 
 /**
- * True for letters of both cases mixed with digits, and for 32 hexadecimal digits. Names in code
- * change between the kinds of characters much less often than random text.
+ * True for mixed upper-case and lower-case letters with digits, and for 32 hexadecimal digits.
+ * Names in code alternate between the kinds of characters much less than random text.
  */
 function isRandom(value: string): boolean {
   if (value.includes('retake-h') || value.startsWith('eyJ') || UUID.test(value)) return false
@@ -183,10 +186,10 @@ const SHORTEST_ENCODED = 26
 const SHORTEST_HEX = 38
 /** Characters of a run that are decoded around the start of a key; private keys are the longest. */
 const DECODED_MAX = 24_000
-/** A longer run that does not start like text is an image, an archive or the like. */
+/** A longer run that does not start like text is binary data, such as an image or an archive. */
 const BINARY_RUN = 4096
 
-/** First characters of each prefix in base64, by the bytes before it in its group of three. */
+/** First characters of each prefix in base64, keyed by the number of bytes before it in its group of three. */
 const ANCHORS = new Map<number, number>()
 for (const prefix of PREFIXES)
   for (const before of [0, 1, 2]) {
@@ -202,7 +205,7 @@ function anchorAt(text: string, at: number): number {
   return (text.charCodeAt(at) << 14) ^ (text.charCodeAt(at + 1) << 7) ^ text.charCodeAt(at + 2)
 }
 
-/** A run of characters with the keys hidden that it contains in base64 or hex. */
+/** Hides keys that a run of characters contains in base64 or hex. */
 function hideEncoded(run: string): string {
   if (run.length < SHORTEST_ENCODED) return run
   if (run.length >= SHORTEST_HEX && HEX.test(run)) return hideInHex(run)
@@ -214,7 +217,7 @@ function hideEncoded(run: string): string {
     if (ANCHOR_TABLE[anchor & 0xffff] === 0) continue
     const before = ANCHORS.get(anchor)
     if (before === undefined) continue
-    // One group more: a letter before a prefix makes it a part of a word.
+    // Includes one more group: a letter before a prefix makes it part of a word.
     const exact = at - ([0, 2, 3][before] ?? 0)
     const start = exact >= from + 4 ? exact - 4 : exact
     if (start < from) continue
@@ -272,10 +275,10 @@ const bytesOf = (text: string): Uint8Array =>
 
 // ── keys in URLs ────────────────────────────────────────────────────────────
 
-/** Most keys are the same in a URL; passwords of addresses and private keys are not. */
+/** Most keys look the same in a URL; passwords in addresses and private keys do not. */
 function maskEscaped(text: string): string {
   if (!text.includes('%')) return text
-  // The digits of an escape are not a part of the word that follows it.
+  // The digits of an escape are not part of the word that follows it.
   let masked = text.replaceAll(AFTER_ESCAPE, (run) => maskKeys(run))
   if (/%3a%2f%2f/i.test(masked)) masked = masked.replaceAll(ESCAPED_PASSWORD, hideEscaped)
   if (masked.includes('PRIVATE')) masked = masked.replaceAll(ESCAPED_KEY, hideEscaped)
@@ -288,7 +291,7 @@ const ESCAPED_PASSWORD =
 const ESCAPED_KEY =
   /(-----BEGIN(?:(?:%20|\+)[A-Z]{1,12}){0,3}(?:%20|\+)PRIVATE(?:%20|\+)KEY(?:(?:%20|\+)BLOCK)?-----)([^-]{16,32768})(?=-----END)/g
 
-/** As if it had been masked before it was escaped: a program that has the placeholder escapes that. */
+/** Like masking before escaping: a program that has the placeholder would escape it. */
 function hideEscaped(_: string, before: string, secret: string): string {
   if (secret.startsWith('retake-h')) return before + secret
   if (before.startsWith('-----'))

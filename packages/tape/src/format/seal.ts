@@ -1,7 +1,7 @@
 import type { TapePlatform } from './platform.js'
 import type { SealEvent } from './events.js'
 
-/** Statement of a seal about the events before it. */
+/** What a seal states about the events before it. */
 export interface SealStatement {
   readonly count: number
   /** Chain hash of the last heavy event. */
@@ -11,20 +11,20 @@ export interface SealStatement {
   readonly root: string
 }
 
-/** The bytes an ed25519 signature of a seal covers. */
+/** The bytes that the ed25519 signature of a seal covers. */
 export const sealMessage = (seal: SealStatement): Uint8Array =>
   new TextEncoder().encode(
     `retake seal 1\n${seal.count}\n${seal.chain}\n${seal.lights}\n${seal.root}\n`,
   )
 
-/** Checks an ed25519 signature; undefined if this platform cannot. Browsers only check asynchronously. */
+/** Checks an ed25519 signature; undefined if this platform cannot. Browsers can only check asynchronously. */
 export type SignatureCheck = (
   message: Uint8Array,
   signature: Uint8Array,
   publicKey: Uint8Array,
 ) => boolean | undefined | Promise<boolean | undefined>
 
-/** Raw bytes of a signature and its key, both base64; undefined if they are not such. */
+/** Raw bytes of a signature and its key, both base64; undefined if they are invalid. */
 export function signatureBytes(
   key: string,
   signature: string,
@@ -37,7 +37,7 @@ export function signatureBytes(
 /** `unchecked`: there is a signature, but this platform cannot check it. */
 export type SignatureState = 'none' | 'valid' | 'invalid' | 'unchecked'
 
-/** Checks the signature a seal carries. A valid one says that the key's owner sealed the run, not who that is. */
+/** Checks the signature of a seal. A valid one proves that the key's owner sealed the run, not who that is. */
 export function checkSignature(
   platform: TapePlatform,
   seal: SealEvent,

@@ -1,6 +1,6 @@
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 
-/** The part of a tape that the read model needs; `Tape` is one, a list of events in a test another. */
+/** The part of a tape that the read model needs; implemented by `Tape`, and by lists of events in tests. */
 export interface TapeLike {
   readonly run: RunEvent
   readonly details: RunDetails

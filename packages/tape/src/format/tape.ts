@@ -9,25 +9,24 @@ import { type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type VerifyResult, verifyTape } from './verify.js'
 
 /**
- * One step from a format to the next. It is applied as events are read, after
- * they were checked: hashes cover what was written, so an old tape is never
- * rewritten.
+ * One migration to the next format. Applied when events are read, after they were verified: hashes
+ * cover the original, so an old tape is never rewritten.
  */
 export interface Migration {
-  /** The format it reads; it answers with events of the next one. */
+  /** The format it reads; it returns events of the next one. */
   readonly from: number
   event(event: TapeEvent): TapeEvent
 }
 
-/** Every step since format 1, in order. Each has a golden tape in `test/golden`. */
+/** All migrations since format 1, in order. Each has a golden tape in `test/golden`. */
 export const MIGRATIONS: readonly Migration[] = [
-  // Format 2 added `write`. A tape of format 1 has none, and no flag that asks for them.
+  // Format 2 added `write`. A tape of format 1 has none, and no flag that requires them.
   { from: 1, event: (event) => event },
-  // Format 3 links and seals events otherwise; they are the same.
+  // Format 3 changed links and seals; the events are the same.
   { from: 2, event: (event) => event },
 ]
 
-/** Migrates events of format `from` to the present one; `undefined` if that format was never written. */
+/** Migrates events of format `from` to the current one; `undefined` if that format never existed. */
 export function migrationFrom(
   from: number,
   steps: readonly Migration[] = MIGRATIONS,
@@ -41,34 +40,34 @@ export function migrationFrom(
 
 export interface TapeOptions {
   readonly migrations?: readonly Migration[]
-  /** The tape of the run that a branch continues. Without it only the branch's own events can be read. */
+  /** The tape of the run that a branch continues. Without it, only the branch's own events can be read. */
   readonly parent?: Tape
 }
 
 /**
- * A tape that can be read, from whatever surroundings. It shows what was there
- * when it was opened; open it again to see what a recording added since.
+ * A readable tape, on any platform. It shows the state at the time it was opened; open it again to
+ * see what a recording has added.
  *
- * A branch is shown as one whole run: the events it shares with its parent are
- * read from the parent's tape, its own are numbered on from there.
+ * A branch is shown as one whole run: shared events are read from the parent's tape, and its own
+ * are numbered after them.
  */
 export class Tape {
   readonly path: string
   readonly run: RunEvent
   readonly details: RunDetails
-  /** Number of valid events, the seal included. */
+  /** Number of valid events, including the seal. */
   readonly count: number
   readonly status: TapeStatus
-  /** Bytes after the last valid event that were ignored: what a kill left of the record it hit. */
+  /** Number of ignored bytes after the last valid event: the rest of a record that a kill interrupted. */
   readonly tornBytes: number
-  /** Seal and index are whole. False for a tape that was cut off, or is still being written. */
+  /** True if seal and index are intact. False for a tape that was cut off or is still being written. */
   readonly isComplete: boolean
   readonly #platform: TapePlatform
   readonly #frames: Frames
   readonly #bodies: BodyReader
   readonly #migrate: (event: TapeEvent) => TapeEvent
   readonly #parent: Tape | undefined
-  /** Added to the place of an own event to get its number in the run. */
+  /** Offset from the position of an own event to its number in the run. */
   readonly #shift: number
 
   constructor(platform: TapePlatform, layout: Layout, path: string, options: TapeOptions = {}) {
@@ -97,7 +96,7 @@ export class Tape {
     this.details = JSON.parse(platform.text(details, 0, details.length)) as RunDetails
   }
 
-  /** `path` only names the tape in messages. */
+  /** `path` is only used in messages. */
   static open(
     platform: TapePlatform,
     source: ByteSource,
@@ -125,7 +124,7 @@ export class Tape {
     for (let seq = Math.max(0, from); seq < Math.min(to, this.count); seq++) yield this.event(seq)
   }
 
-  /** The body as it was recorded; empty when the event has none. */
+  /** The recorded body; empty if the event has none. */
   body(seq: number): Uint8Array {
     this.#check(seq)
     if (this.#isParents(seq)) return (this.#parent as Tape).body(seq)
@@ -137,21 +136,24 @@ export class Tape {
     return bodySize(this.#envelope(seq))
   }
 
-  /** sha256 of the body of an event, without reading it unless it is short; undefined when it has none. (The engine compares by it.) */
+  /**
+   * sha256 of the body of an event, without reading a long one; undefined if there is none. (The
+   * engine compares by it.)
+   */
   bodySha(seq: number): string | undefined {
     const envelope = this.#envelope(seq)
     if (envelope.sha !== undefined || bodySize(envelope) === 0) return envelope.sha
     return this.#platform.sha256(this.body(seq))
   }
 
-  /** sha256 of the details of the run: which program was started, where, and with which flags and environment. */
+  /** sha256 of the run details: the program, its folder, flags and environment. */
   get startDigest(): string {
     return this.#platform.sha256(this.body(0))
   }
 
   /**
-   * Names the run up to and including event `seq`: the chain hash of the last heavy
-   * event by then, and the light events that follow it, if there are any.
+   * Identifies the run up to and including event `seq`: the chain hash of the last heavy event, and
+   * the light events after it, if any.
    */
   chainAt(seq: number): string {
     this.#check(seq)
@@ -165,19 +167,19 @@ export class Tape {
   }
 
   /**
-   * Names the whole run: the chain hash over all of it, the same on every copy of the
-   * tape, packed or not. Two tapes with one digest hold the same run, if both are intact.
+   * Identifies the whole run: the chain hash over all of it, the same for every copy of the tape,
+   * packed or not. Two intact tapes with the same digest contain the same run.
    */
   get digest(): string {
     return this.chainAt(this.count - 1)
   }
 
-  /** Records of this file: without those that a branch shares with its parent. */
+  /** Number of records in this file, without those shared with the parent. */
   get ownCount(): number {
     return this.#frames.count
   }
 
-  /** A record of this file as the hashes cover it. Positions are those in the file, not in the run. */
+  /** A record of this file in the form that hashes cover. Positions are those in the file, not in the run. */
   ownRecord(position: number): {
     readonly text: Uint8Array
     readonly envelope: Envelope

@@ -11,12 +11,12 @@ import { checkSignature, type SealStatement, type SignatureState } from './seal.
 export interface VerifyResult {
   readonly ok: boolean
   readonly count: number
-  /** Computed from what was checked; of an intact tape the same as `Tape.digest`. */
+  /** Computed from the checked records; equal to `Tape.digest` if the tape is intact. */
   readonly digest: string
   readonly signature: SignatureState
   /** Public key of the signature, base64. */
   readonly key?: string
-  /** The first event that is not what was recorded. */
+  /** The first event that differs from what was recorded. */
   readonly problem?: { readonly seq: number; readonly message: string }
 }
 
@@ -26,7 +26,7 @@ interface Checked {
   body(seq: number): Uint8Array
 }
 
-/** Recomputes every digest of a tape and compares. */
+/** Recomputes and compares every digest of a tape. */
 export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked): VerifyResult {
   const integrity = integrityOf(platform, tape.format)
   const chain = integrity.chain()
@@ -49,7 +49,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
       const { eventBytes } = frame
       const envelope = frame.envelope()
       const body = tape.body(seq)
-      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its place is ${seq}`)
+      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its position is ${seq}`)
       if (body.length !== bodySize(envelope))
         return bad('its body has another length than recorded')
       if (!isHeavy(event.type)) {
@@ -79,7 +79,7 @@ export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked
       }
       tree.add(chain.head)
     } catch (error) {
-      // Whatever a forged record makes the reader trip over, it is the record that is wrong.
+      // Whatever error a forged record causes in the reader, the record is the problem.
       return bad(error instanceof TapeError ? error.why.replace(/\.$/, '') : String(error))
     }
   }

@@ -1,17 +1,17 @@
 /**
- * Data that a guard puts on the tape: the draw `guard` before each call it lets
- * through or stops, and the field `guard` of the call's result.
+ * Data that a guard writes to the tape: the draw `guard` before each call that it allows or stops,
+ * and the field `guard` of the call's result.
  */
 
 /** Outcome of a guarded call. */
 export type GuardStatus = 'done' | 'denied' | 'failed' | 'stopped' | 'in doubt'
 
-/** Effect of a call on the world. `spend`: it costs money or something else that is scarce. */
+/** Effect of a call on the world. `spend`: it costs money or another scarce resource. */
 export type Effect = 'read' | 'write' | 'network' | 'shell' | 'spend'
 
 export type GuardVerdict = 'allow' | 'deny' | 'ask'
 
-/** A limit that ended a call or kept it from starting. */
+/** A limit that ended a call or prevented its start. */
 export type ExitReason =
   | 'timeout'
   | 'aborted'
@@ -32,7 +32,7 @@ export interface ServedFrom {
   readonly seq: number
 }
 
-/** Drawn when a call is about to start: what the guard decided, and by which rule. */
+/** Drawn before a call starts: the decision of the guard, and the rule. */
 export interface GuardIntent {
   /** Name of the guard. */
   readonly guard: string
@@ -40,12 +40,12 @@ export interface GuardIntent {
   readonly call: number
   /** Digest of the tool and its canonical arguments. */
   readonly fingerprint: string
-  /** From 1: how often this very call was made in this run so far. */
+  /** Ordinal of this call among identical ones in this run, from 1. */
   readonly occurrence: number
   readonly verdict: GuardVerdict
-  /** The rule that decided, as `policy/rule`; missing when the policy's default did. */
+  /** The rule that decided, as `policy/rule`; missing if the policy's default decided. */
   readonly rule?: string
-  /** For a call that does not run: the stable code of the error. */
+  /** For a call that does not run: the stable error code. */
   readonly code?: string
   readonly why?: string
   /** A call that would be allowed instead. */
@@ -54,25 +54,28 @@ export interface GuardIntent {
   /** Hash of the policy that decided. */
   readonly policy: string
   readonly effects?: readonly Effect[]
-  /** The tool says that running it twice does no harm, or that the other side knows a call by its key. */
+  /**
+   * True if the tool declares that running it twice is harmless, or that the other side recognises
+   * a call by its key.
+   */
   readonly idempotent?: boolean
-  /** The tool can find out whether a call in doubt has happened. */
+  /** Set if the tool can find out whether a call in doubt has happened. */
   readonly verifiable?: true
-  /** The `idempotencyKey` that the tool gets: the same when a resumed run makes the call again. */
+  /** The `idempotencyKey` for the tool: the same if a resumed run repeats the call. */
   readonly key?: string
-  /** For a call that a guarded tool made: which call of which occurrence it is part of. */
+  /** For a call made by a guarded tool: the enclosing call and its occurrence. */
   readonly within?: string
-  /** Decided anew: the decision before it on the tape was about another call. */
+  /** Set if decided again: the previous decision on the tape was about another call. */
   readonly again?: true
-  /** How much the arguments differ from those of earlier runs, where the guard has a baseline. */
+  /** How much the arguments differ from those of earlier runs, if the guard has a baseline. */
   readonly argumentDrift?: ArgumentDrift
-  /** The result is on a tape already. */
+  /** Set if the result is already on a tape. */
   readonly served?: ServedFrom
-  /** The most the call may use, kept for it before it starts. Tokens of both kinds are one number. */
+  /** Maximum usage, reserved before the call starts. Input and output tokens are one number. */
   readonly reserved?: CallUsage
 }
 
-/** How unusual the arguments of a call are: the sum of what each difference weighs. */
+/** How unusual the arguments of a call are: the sum of the weights of all differences. */
 export interface ArgumentDrift {
   readonly score: number
   readonly reasons: readonly DriftReason[]
@@ -87,10 +90,10 @@ export interface DriftReason {
   readonly weight: number
 }
 
-/** Said of a denied call that had an effect before. */
+/** Describes a denied call that had an effect before. */
 export const ACTED_TEXT = 'it had sent, written or started something before it was refused'
 
-/** One way in which an answer is not what was promised. */
+/** One difference between an answer and its contract. */
 export interface Drift {
   readonly code:
     | 'TEXT_WHERE_JSON'
@@ -99,18 +102,18 @@ export interface Drift {
     | 'TYPE_CHANGED'
     | 'KIND_CHANGED'
     | 'SCHEMA_BROKEN'
-  /** Where in the output, such as `items[0].price`; empty for all of it. */
+  /** Path in the output, such as `items[0].price`; empty for all of it. */
   readonly path: string
   readonly expected: string
   readonly found: string
 }
 
-/** Who let a call through that a rule asks about. */
+/** Who allowed a call for which a rule requires approval. */
 export interface ApprovalFacts {
   readonly by: string
   readonly how: 'callback' | 'terminal' | 'viewer' | 'command' | 'break-glass'
   readonly reason?: string
-  /** Of tool, arguments and policy: what exactly was approved. */
+  /** Digest of tool, arguments and policy: exactly what was approved. */
   readonly digest: string
   /** Epoch milliseconds. */
   readonly askedAt: number
@@ -118,40 +121,41 @@ export interface ApprovalFacts {
   readonly expiresAt: number
 }
 
-/** Usage of a call, as the tool reports it or its tape shows it. */
+/** Usage of a call, as reported by the tool or shown on its tape. */
 export interface CallUsage {
   readonly inputTokens?: number
   readonly outputTokens?: number
   readonly costUsd?: number
 }
 
-/** On the result of a guarded call. */
+/** Facts on the result of a guarded call. */
 export interface GuardFacts {
   readonly status: GuardStatus
   readonly exitReason?: ExitReason
-  /** How often the tool was started; missing means once, 0 that it never was. */
+  /** Number of starts of the tool; missing means 1, 0 means that it never started. */
   readonly attempts?: number
   readonly usage?: CallUsage
-  /** Usage beyond what was reserved for it. */
+  /** Usage beyond the reservation. */
   readonly overused?: CallUsage
   /**
-   * Usage that counts in limits, all attempts together, where that is neither `usage` nor, of
-   * what that does not tell, what was reserved: after several attempts, or when it was given up.
+   * Usage that counts against limits, for all attempts together. Only set if it is neither `usage`
+   * nor the reserved amounts that `usage` does not report: after several attempts, or if the call
+   * was given up.
    */
   readonly counted?: CallUsage
   readonly drift?: readonly Drift[]
   readonly approval?: ApprovalFacts
   readonly served?: ServedFrom
-  /** A call in doubt whose `verify` found its effect: the tool was not started again. */
+  /** Set if `verify` found the effect of a call in doubt, so that the tool was not started again. */
   readonly verified?: true
-  /** Access that was denied to the tool while it ran, however it handled that. */
+  /** Access that was denied to the tool while it ran, however it handled the denial. */
   readonly blocked?: readonly string[]
-  /** A denied call had sent, written or started something before it was refused: it is in doubt. */
+  /** Set if a denied call had sent, written or started something before it was refused: it is in doubt. */
   readonly acted?: true
-  /** Milliseconds the tool took; of a served call, those it took then. */
+  /** Duration of the tool in milliseconds; for a served call, the recorded duration. */
   readonly tookMs?: number
 }
 
-/** One way in which an answer is not what was promised, in a line. */
+/** One difference between an answer and its contract, in one line. */
 export const driftText = ({ code, path, expected, found }: Drift): string =>
   `${code}${path === '' ? '' : ` at ${path}`}: expected ${expected}, found ${found}`

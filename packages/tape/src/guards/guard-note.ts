@@ -10,10 +10,9 @@ import { fromBase64, toBase64 } from '../format/bytes.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**
- * Notes of a guard, which no replay compares: under which policy and
- * where it ran, that somebody let a call through, what was spent beside the results
- * of calls, and the calls that its tools make of other guarded tools. Those happen
- * inside a call, so they are not part of what the agent did, and yet must not be lost.
+ * Notes of a guard, which a replay does not compare: its policy and environment, approvals,
+ * spending beyond the results of calls, and guarded calls that its tools make. Those happen inside
+ * another call, so they are not part of what the agent did, but must not be lost.
  */
 export const GUARD_NOTES = {
   opened: 'guard',
@@ -25,7 +24,7 @@ export const GUARD_NOTES = {
   spent: 'guard-spent',
 } as const
 
-/** Where a guard ran. Versions and digests only: no variables, no secrets. */
+/** Where a guard ran. Only versions and digests: no variables, no secrets. */
 export interface GuardEnvironment {
   readonly node: string
   readonly platform: string
@@ -38,14 +37,14 @@ export interface GuardEnvironment {
 /** Written at the first call of a guard in a run. */
 export interface GuardOpened {
   readonly guard: string
-  /** The policies in force, as data, under the hash that every decision names. */
+  /** The active policies, as data, under the hash that every decision names. */
   readonly policy: { readonly hash: string; readonly policies: readonly unknown[] }
-  /** Limits of the guard itself, in addition to its policies. */
+  /** Limits of the guard, in addition to its policies. */
   readonly limits?: unknown
   /** `memory`: the last calls before a crash may be missing. */
   readonly durability?: 'disk' | 'memory'
   readonly environment: GuardEnvironment
-  /** The runs whose results are served, the latest first. */
+  /** The runs whose results are served, latest first. */
   readonly resumes?: readonly ResumedRun[]
 }
 
@@ -55,7 +54,7 @@ export interface ResumedRun {
   readonly chain: string
 }
 
-/** The start of a call that a guarded tool made. `body` is text, or base64 where `as` is `bytes`. */
+/** The start of a call made by a guarded tool. `body` is text, or base64 if `as` is `bytes`. */
 export interface NestedCallNote {
   readonly intent: GuardIntent
   readonly tool: string
@@ -64,7 +63,7 @@ export interface NestedCallNote {
 }
 
 export interface NestedResultNote {
-  /** The note of its start. */
+  /** Number of the note about its start. */
   readonly op: number
   readonly facts: GuardFacts
   readonly as?: BodyForm
@@ -72,39 +71,38 @@ export interface NestedResultNote {
   readonly error?: RecordedError
 }
 
-/** A call that a rule asks about was let through: only now its tool may start. */
+/** A call that needed approval was approved: only now its tool may start. */
 export interface ApprovedNote {
-  /** The event, or the note, that started it. */
+  /** Number of the event or note that started it. */
   readonly op: number
-  /** Who let it through. Also in its result, which older tapes only have there. */
+  /** Who approved it. Also in its result; older tapes have it only there. */
   readonly approval?: ApprovalFacts
 }
 
-/** A recorded call is made again, live: the decision about it this time. */
+/** A recorded call is repeated live: the new decision about it. */
 export interface DecidedAgainNote {
   readonly op: number
   readonly intent: GuardIntent
-  /** Its cost before, if the run that made it is the one that continues. */
+  /** Its earlier cost, if its run is the one that continues. */
   readonly spent?: CallUsage
 }
 
 /**
- * Something was spent of which no result tells: by `run.spend`, by an attempt before the
- * next one starts, by a tool after its call was over, by the run that this one continues
- * after the point from which it does.
+ * Spending that no result reports: by `run.spend`, by an attempt before the next one starts, by a
+ * tool after the end of its call, or by the continued run after the point of continuation.
  */
 export interface SpentNote {
   readonly guard: string
   readonly usage: CallUsage
-  /** Of which tool, if of one. */
+  /** The tool, if there is one. */
   readonly tool?: string
-  /** The event, or the note, that started the call it belongs to. */
+  /** Number of the event or note that started its call. */
   readonly op?: number
-  /** The agent itself said so: a run that continues a recording hears it again. */
+  /** Set if the agent itself reported it: a run that continues a recording gets it again. */
   readonly isSaidAgain?: true
 }
 
-/** Calls in doubt of earlier runs that a resumed run, at its end, had not asked for again. */
+/** Calls in doubt of earlier runs that a resumed run had not repeated by its end. */
 export interface LeftOpenNote {
   readonly guard: string
   readonly calls: readonly {
@@ -133,7 +131,7 @@ interface GuardNotes {
   readonly spent: SpentNote
 }
 
-/** Content of a note; undefined if it is another one, or not written by a guard. */
+/** Content of a note; undefined if it is another note, or not written by a guard. */
 export function readGuardNote<Kind extends keyof GuardNotes>(
   tape: TapeLike,
   note: NoteEvent,

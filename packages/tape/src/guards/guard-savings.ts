@@ -1,29 +1,29 @@
 import type { CallUsage, GuardFacts, GuardIntent } from './guard-facts.js'
 
-/** A figure over several calls: what is known, and of how many calls it is not. */
+/** A figure over several calls: the known part, and the number of calls for which it is unknown. */
 export interface SavedFigure {
   readonly known: number
   readonly unknown: number
 }
 
-/** Usage that one call that did not run would have had. */
+/** Usage that a call would have had if it had run. */
 export interface SavedStep {
   /** Number of the call in its guard. */
   readonly call: number
   readonly tool: string
-  /** `served`: an earlier run has done it. `denied`, `stopped`: it was kept from starting. */
+  /** `served`: an earlier run has done it. `denied`, `stopped`: it was prevented from starting. */
   readonly why: 'served' | 'denied' | 'stopped'
   readonly exitReason?: GuardFacts['exitReason']
   /**
-   * Where the figures come from: this very call as it was made in an earlier run, or the
-   * last time that the same call was made in this one. `unknown`: it was never made.
+   * Source of the figures: the same call in an earlier run, or the last identical call in this run.
+   * `unknown`: it was never made.
    */
   readonly basis: 'earlier run' | 'same call' | 'unknown'
   readonly tookMs?: number
   readonly usage?: CallUsage
 }
 
-/** Savings from serving results and from stopping early, from recorded figures only. */
+/** Savings from serving results and from stopping early, only from recorded figures. */
 export interface GuardSavings {
   readonly steps: readonly SavedStep[]
   readonly calls: number
@@ -35,14 +35,14 @@ export interface GuardSavings {
   readonly tookMs: SavedFigure
 }
 
-/** The part of a call that savings need; `GuardedCallOnTape` is one. */
+/** The part of a call that savings need; implemented by `GuardedCallOnTape`. */
 export interface SettledCall {
   readonly tool: string
   readonly intent: GuardIntent
   readonly facts: GuardFacts | undefined
 }
 
-/** Adds up what did not have to run. A figure that was never recorded stays unknown: nothing is estimated. */
+/** Adds up what did not have to run. A figure that was never recorded stays unknown; nothing is estimated. */
 export function guardSavings(calls: Iterable<SettledCall>): GuardSavings {
   const tally = new SavingsTally()
   for (const call of calls) tally.add(call)
@@ -51,10 +51,10 @@ export function guardSavings(calls: Iterable<SettledCall>): GuardSavings {
 
 type Figures = Pick<SavedStep, 'tookMs' | 'usage'>
 
-/** The same, call by call: for a run that is still running. */
+/** The same, call by call, for a run in progress. */
 export class SavingsTally {
   readonly #steps: SavedStep[] = []
-  /** Figures of each call when it was last made. */
+  /** Figures of the last execution of each call. */
   readonly #made = new Map<string, Figures>()
 
   add({ tool, intent, facts }: SettledCall): void {
@@ -77,7 +77,7 @@ export class SavingsTally {
     const steps = [...this.#steps]
     const served = steps.filter(({ why }) => why === 'served').length
     const figure = (of: (step: SavedStep) => number | undefined): SavedFigure => ({
-      // Sums of binary fractions carry dust.
+      // Removes rounding errors of binary fractions.
       known: Number(steps.reduce((sum, step) => sum + (of(step) ?? 0), 0).toFixed(9)),
       unknown: steps.filter((step) => of(step) === undefined).length,
     })
@@ -95,7 +95,7 @@ export class SavingsTally {
 
   #remember(fingerprint: string, { status, tookMs, usage }: GuardFacts): void {
     if (status !== 'done') return
-    // Without a spread where it can be: of times, each would make a hidden class.
+    // Without a spread if possible: for times, each spread would create a hidden class.
     const isTimeOnly = usage === undefined && tookMs !== undefined
     this.#made.set(
       fingerprint,

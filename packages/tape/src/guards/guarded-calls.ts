@@ -10,20 +10,20 @@ import type { GuardFacts, GuardIntent, GuardStatus } from './guard-facts.js'
 import { bodyFromText, readGuardNote, type GuardOpened, type SpentNote } from './guard-note.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** A call that passed a guard, as a tape tells it. Bodies are read when asked for. */
+/** A guarded call as recorded on a tape. Bodies are read on demand. */
 export interface GuardedCallOnTape {
   /** The decision before it started. */
   readonly intent: GuardIntent
   readonly tool: string
-  /** Its outcome; missing if that is not on the tape. */
+  /** Its outcome; missing if it is not on the tape. */
   readonly facts: GuardFacts | undefined
   /**
-   * As in `facts`. Without a result it is `in doubt`: it may have had its effect.
-   * `stopped` for a call that a rule asked about and nobody allowed.
+   * As in `facts`. Without a result it is `in doubt`: it may have had its effect. `stopped` if it
+   * needed approval and was not approved.
    */
   readonly state: GuardStatus
   readonly error: RecordedError | undefined
-  /** Made by a guarded tool, inside another call: it is on the tape as notes. */
+  /** True if a guarded tool made it inside another call: it is on the tape as notes. */
   readonly isNested: boolean
   readonly callSeq: number
   readonly resultSeq: number | undefined
@@ -32,37 +32,37 @@ export interface GuardedCallOnTape {
   readonly latencyMs: number | undefined
   readonly site: string | undefined
   args(): unknown
-  /** Undefined when there is none. */
+  /** Undefined if there is no output. */
   output(): unknown
-  /** The result as it is stored. */
+  /** The stored result. */
   result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
 }
 
-/** The note of a guard about itself at its first call, and where it is. */
+/** The note of a guard at its first call, and its position. */
 export interface GuardOnTape extends GuardOpened {
   readonly seq: number
 }
 
-/** Spending beyond what the results of calls report. */
+/** Spending beyond the results of calls. */
 export interface SpentOnTape extends SpentNote {
   readonly seq: number
   /** Milliseconds since the run started. */
   readonly at: number
 }
 
-/** All that guards put on a tape. */
+/** Everything that guards wrote to a tape. */
 export interface GuardsOnTape {
   readonly guards: readonly GuardOnTape[]
-  /** In the order they were made, nested ones among them. */
+  /** In the order they were made, including nested ones. */
   readonly calls: readonly GuardedCallOnTape[]
-  /** In addition to what the calls count for; attempts of a call that has a result are not among them. */
+  /** In addition to the usage of calls; without attempts of calls that have a result. */
   readonly spent: readonly SpentOnTape[]
 }
 
-/** The guarded calls of a tape, nested ones among them, in the order they were made. */
+/** The guarded calls of a tape, including nested ones, in the order they were made. */
 export const guardedCalls = (tape: TapeLike): readonly GuardedCallOnTape[] => readGuards(tape).calls
 
-/** Reads every event once, and no body but those of the notes that guards keep. */
+/** Reads every event once, and only the bodies of guard notes. */
 export function readGuards(tape: TapeLike): GuardsOnTape {
   const reader = new GuardReader(tape)
   return { guards: reader.guards, calls: reader.calls, spent: reader.spent }
@@ -72,7 +72,7 @@ class GuardReader {
   readonly guards: GuardOnTape[] = []
   readonly calls: GuardedCall[] = []
   readonly spent: SpentOnTape[] = []
-  /** Of calls that have no result so far: it will include what all of them cost. */
+  /** For calls without a result so far: the result will include the cost of all attempts. */
   readonly #attempts = new Map<number, SpentOnTape[]>()
   readonly #byOp = new Map<number, GuardedCall>()
 
@@ -183,7 +183,7 @@ interface CallEnd {
 }
 
 class GuardedCall implements GuardedCallOnTape {
-  /** Only of a call that a rule asks about. */
+  /** Only for a call that needs approval. */
   isApproved = false
   end: CallEnd | undefined
   intent: GuardIntent
@@ -223,7 +223,7 @@ class GuardedCall implements GuardedCallOnTape {
   get state(): GuardStatus {
     const { facts, intent } = this
     if (facts !== undefined) return facts.status
-    // Its result is on another tape; here nothing ran.
+    // Its result is on another tape; nothing ran here.
     if (intent.served !== undefined) return 'stopped'
     if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
     return intent.verdict === 'ask' && !this.isApproved ? 'stopped' : 'in doubt'

@@ -3,8 +3,8 @@ import { parseSse, type SseEvent, type TimedChunk } from './sse.js'
 import { parseJson, recordOf } from '../values/json-shape.js'
 
 /**
- * Lines of JSON as events, out of chunks cut anywhere. The last line counts
- * without its line end: whether it is whole shows when it is parsed.
+ * Parses lines of JSON as events, from chunks that may be split anywhere. The last line counts even
+ * without a line end: parsing shows whether it is complete.
  */
 export const readJsonLines = (chunks: readonly TimedChunk[]): SseEvent[] => {
   const events: SseEvent[] = []
@@ -24,16 +24,16 @@ export const readJsonLines = (chunks: readonly TimedChunk[]): SseEvent[] => {
   return events
 }
 
-/** A streamed body as events, whatever framing it came in. */
+/** A streamed body as events, whatever its framing. */
 interface StreamReading {
   readonly events: readonly SseEvent[]
-  /** Why it could not be read to its end; a stream that only broke off has none. */
+  /** Why it could not be read to its end; missing if the stream only broke off. */
   readonly problem?: string
 }
 
 const JSON_LINES = /^application\/(x-)?(ndjson|jsonl|json-lines|jsonlines)\b/i
 
-/** The events of a body by its content type; `undefined` if that is not a stream. */
+/** The events of a body by its content type; `undefined` if it is not a stream. */
 export const readStream = (
   contentType: string,
   chunks: readonly TimedChunk[],
@@ -44,7 +44,7 @@ export const readStream = (
   return undefined
 }
 
-/** One message of an AWS event stream: text headers, a payload, and both checksums. */
+/** Encodes one message of an AWS event stream: text headers, a payload, and both checksums. */
 export const eventFrameBytes = (
   headers: Readonly<Record<string, string>>,
   payload: string,
@@ -74,9 +74,9 @@ const uint32 = (value: number): Uint8Array => {
 }
 
 /**
- * The events in an AWS event stream, in the form of server-sent ones. An
- * exception has the name of its type (`throttlingException`). A `chunk` of
- * Bedrock carries the model's own JSON in base64, and is given as that JSON.
+ * The events of an AWS event stream in the form of server-sent events. An exception has the name of
+ * its type (`throttlingException`). A `chunk` of Bedrock contains the model's JSON in base64, and
+ * is decoded to that JSON.
  */
 export const readFrameEvents = (chunks: readonly TimedChunk[]): StreamReading => {
   const { frames, problem } = readEventFrames(chunks)
@@ -106,18 +106,18 @@ const chunkText = (text: string): string => {
 
 /** One message of an AWS event stream. */
 export interface EventFrame {
-  /** Headers that are text; the others are not needed to read a model's answer. */
+  /** Headers with text values; others are not needed to read a model's answer. */
   readonly headers: ReadonlyMap<string, string>
   readonly payload: Uint8Array
-  /** When the piece arrived that completed it. */
+  /** Arrival time of the chunk that completed it. */
   readonly at: number
 }
 
 export interface EventFrames {
   readonly frames: readonly EventFrame[]
-  /** Bytes of a message that the stream broke off in. */
+  /** Length of an incomplete last message. */
   readonly unfinishedBytes: number
-  /** Why nothing after `frames` can be trusted; a client stops there as well. */
+  /** Why nothing after `frames` can be trusted; clients stop there too. */
   readonly problem?: string
 }
 
@@ -128,9 +128,8 @@ const CHECKSUM = 4
 const FRAME_BYTES_MAX = 17 * 1024 * 1024
 
 /**
- * Reads `application/vnd.amazon.eventstream` out of chunks cut anywhere.
- * Checksums are checked. Never throws: problems of the bytes are reported in
- * `problem`, and what came before it is given.
+ * Parses `application/vnd.amazon.eventstream` from chunks that may be split anywhere, and verifies
+ * checksums. Never throws: problems are reported in `problem`, with everything before them.
  */
 export const readEventFrames = (chunks: readonly TimedChunk[]): EventFrames => {
   const bytes = joinBytes(chunks.map((chunk) => chunk.bytes))
@@ -164,7 +163,7 @@ export const readEventFrames = (chunks: readonly TimedChunk[]): EventFrames => {
   return { frames, unfinishedBytes: bytes.length - start }
 }
 
-/** When the byte before an offset came; offsets are asked for in rising order. */
+/** Arrival time of the byte before an offset; must be called in ascending order. */
 const arrivals = (chunks: readonly TimedChunk[]): ((end: number) => number) => {
   let index = 0
   let reached = chunks[0]?.bytes.length ?? 0
@@ -174,7 +173,7 @@ const arrivals = (chunks: readonly TimedChunk[]): ((end: number) => number) => {
   }
 }
 
-/** Bytes of a value by its type; `undefined` for those that say their length. */
+/** Length of a value by its type; `undefined` for types with an explicit length. */
 const VALUE_BYTES: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16]
 const TEXT = 7
 

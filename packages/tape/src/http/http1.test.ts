@@ -265,8 +265,8 @@ describe('bytes that are no HTTP/1', () => {
 
 describe('broken framing', () => {
   test.each([
-    ['POST / HTTP/1.1\r\nContent-Length: ten\r\n\r\n', 'content-length "ten" is no length'],
-    ['POST / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n', 'content-length "1, 2" is no length'],
+    ['POST / HTTP/1.1\r\nContent-Length: ten\r\n\r\n', 'content-length "ten" is not a length'],
+    ['POST / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n', 'content-length "1, 2" is not a length'],
     ['POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'a chunk has no size in "zz"'],
     [
       'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab',

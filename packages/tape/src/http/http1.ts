@@ -1,8 +1,7 @@
 /**
- * HTTP/1.1 read from raw bytes of either direction of a connection. It serves
- * the recorder, which sees only a socket, and the read model, which sees only
- * what the recorder kept. It reads; it does not police: what it accepts is
- * wider than what a server should.
+ * Parses HTTP/1.1 from raw bytes of either direction of a connection. Used by the recorder, which
+ * sees only a socket, and by the read model, which sees only what was recorded. It is a lenient
+ * parser: it accepts more than a server should.
  */
 import { joinBytes } from '../format/bytes.js'
 import type { HeaderPair } from '../format/events.js'
@@ -18,9 +17,8 @@ const NAME_LIMIT = 64
 const isBlank = (byte: number): boolean => byte === 32 || byte === 9
 
 /**
- * Overwrites the cookie values of some header lines with as many `x`, byte by
- * byte, so that a line may be cut anywhere. Names, attributes, lengths and
- * framing stay as they were: a client can still parse what is left.
+ * Overwrites cookie values of some header lines with `x`, byte by byte, so that a line may be split
+ * anywhere. Names, attributes, lengths and framing stay, so a client can still parse the rest.
  */
 class HeaderMask {
   readonly #names: ReadonlySet<string>
@@ -29,7 +27,7 @@ class HeaderMask {
   #lineLength = 0
   #value = ''
 
-  /** `onMasked` gets every value that was hidden. */
+  /** `onMasked` gets every hidden value. */
   constructor(
     names: Iterable<string>,
     readonly onMasked: (value: string) => void = () => {},
@@ -37,7 +35,7 @@ class HeaderMask {
     this.#names = new Set(Array.from(names, (name) => name.toLowerCase()))
   }
 
-  /** Gives the byte to keep in place of the next byte of a head. */
+  /** Returns the byte to store for the next byte of a head. */
   next(byte: number): number {
     if (byte === LF) this.#lineLength = 0
     if (byte === LF || byte === CR) {
@@ -45,7 +43,7 @@ class HeaderMask {
       return byte
     }
     if (this.#lineLength++ === 0) {
-      // A line that begins with a blank continues the value above it.
+      // A line that begins with white space continues the previous value.
       if (isBlank(byte)) return byte
       this.#startLine()
     }
@@ -105,7 +103,7 @@ const METHOD_LIMIT = 32
 const RESPONSE_PREFIX = 'HTTP/1.'
 const METHOD = /^[!#$%&'*+\-.^_`|~\w]*$/
 
-/** Collects the lines up to the first empty one, masking values on the way. */
+/** Collects the lines up to the first empty one, and masks values. */
 class HeadReader {
   readonly #mask: HeaderMask | undefined
   #text = ''
@@ -116,7 +114,7 @@ class HeadReader {
     this.#mask = names.length === 0 ? undefined : new HeaderMask(names, onMasked)
   }
 
-  /** The head as far as it was read. */
+  /** The head as far as read. */
   get text(): string {
     return this.#text
   }
@@ -125,7 +123,10 @@ class HeadReader {
     return this.#text.length > HEAD_LIMIT_BYTES
   }
 
-  /** Reads on from `at`, writing masked values back; gives where it stopped and whether the head is complete. */
+  /**
+   * Reads from `at` and writes masked values back. Returns where it stopped, and whether the head
+   * is complete.
+   */
   read(bytes: Uint8Array, at: number): { at: number; complete: boolean } {
     for (let index = at; index < bytes.length; index++) {
       let byte = bytes[index] as number
@@ -151,7 +152,7 @@ class HeadReader {
   }
 }
 
-/** False as soon as bytes cannot be the beginning of a message. */
+/** False as soon as the bytes cannot be the beginning of a message. */
 const mayBeHttp = (side: Http1Side, text: string): boolean => {
   const start = text.replace(/^[\r\n]+/, '')
   if (side === 'response') {
@@ -169,7 +170,7 @@ const mayBeHttp = (side: Http1Side, text: string): boolean => {
 const REQUEST_LINE = /^(\S+) (\S+) HTTP\/(1\.[01])$/
 const STATUS_LINE = /^HTTP\/(1\.[01]) (\d{3})(?: (.*))?$/
 
-/** The head of a message, or `undefined` if its first line is not one of a message. */
+/** The head of a message; `undefined` if its first line is invalid. */
 const parseHead = <S extends Http1Side>(side: S, text: string): Http1Head<S> | undefined =>
   (side === 'request' ? parseRequestHead(text) : parseResponseHead(text)) as
     | Http1Head<S>
@@ -195,7 +196,7 @@ const headLines = (text: string): string[] =>
     .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
     .filter((line) => line !== '')
 
-/** Header lines as pairs, in order; continuation lines are joined to the line above. */
+/** Header lines as pairs, in order; continuation lines are joined to the previous line. */
 const parseHeaders = (lines: readonly string[]): HeaderPair[] => {
   const pairs: [string, string][] = []
   for (const line of lines) {
@@ -210,28 +211,28 @@ const parseHeaders = (lines: readonly string[]): HeaderPair[] => {
   return pairs
 }
 
-/** Takes the bytes of one body out of a connection; this one reads none of a body that is broken. */
+/** Reads one body from a connection; this base class reads nothing of a broken body. */
 class BodyReader {
   complete = false
   trailers: readonly HeaderPair[] = []
 
   constructor(
     public failure?: string,
-    /** True if the end of the connection is the end of this body. */
+    /** True if the body ends with the connection. */
     readonly endsWithConnection = false,
   ) {}
 
-  /** Reads on from `at` and returns where it stopped; hands every piece of content to `onPart`. */
+  /** Reads from `at` and returns where it stopped; passes every piece of content to `onPart`. */
   read(bytes: Uint8Array, _at: number, _onPart: (part: Uint8Array) => void): number {
     return bytes.length
   }
 }
 
-/** A copy even of a Buffer, whose own `slice` shares memory. */
+/** Copies even a Buffer, whose own `slice` shares memory. */
 const copyOf = (bytes: Uint8Array, from: number, to: number): Uint8Array =>
   new Uint8Array(bytes.subarray(from, to))
 
-/** A body of a known length, or one that ends with the connection. */
+/** A body of known length, or one that ends with the connection. */
 class PlainBody extends BodyReader {
   constructor(private left = Infinity) {
     super(undefined, left === Infinity)
@@ -310,7 +311,7 @@ class ChunkedBody extends BodyReader {
   }
 }
 
-/** How the body of a message ends, from its head: `undefined` means that it has none. */
+/** Reader for the body of a message, from its head; `undefined` if it has no body. */
 const bodyReaderFor = (
   headers: readonly HeaderPair[],
   untilClose: boolean,
@@ -324,7 +325,7 @@ const bodyReaderFor = (
   if (length === undefined) return untilClose ? new PlainBody() : undefined
   const [first, ...others] = length.split(',').map((text) => text.trim())
   if (!/^\d{1,15}$/.test(first ?? '') || others.some((other) => other !== first)) {
-    return new BodyReader(`content-length ${JSON.stringify(length)} is no length`)
+    return new BodyReader(`content-length ${JSON.stringify(length)} is not a length`)
   }
   return Number(first) === 0 ? undefined : new PlainBody(Number(first))
 }
@@ -333,17 +334,17 @@ const bodyReaderFor = (
 const hasNoBody = ({ status }: Http1ResponseHead, method: string | undefined): boolean =>
   status < 200 || status === 204 || status === 304 || method === 'HEAD'
 
-/** The values of a header, joined as HTTP joins them. */
+/** The values of a header, joined with commas. */
 export const headerValue = (headers: readonly HeaderPair[], name: string): string | undefined => {
   const values = headers.filter((pair) => pair[0].toLowerCase() === name).map((pair) => pair[1])
   return values.length === 0 ? undefined : values.join(', ')
 }
 
 interface MessageTail {
-  /** The content, without the framing of chunks; empty when bodies are dropped. */
+  /** The content without chunk framing; empty if bodies are dropped. */
   readonly body: Uint8Array
   readonly trailers: readonly HeaderPair[]
-  /** False when the connection ended before the message did. */
+  /** False if the connection ended before the message did. */
   readonly complete: boolean
 }
 export interface Http1Request extends Http1RequestHead, MessageTail {}
@@ -355,20 +356,20 @@ export type Http1Message<S extends Http1Side = Http1Side> = S extends 'request'
 export interface Http1Hooks<S extends Http1Side = Http1Side> {
   /** Header names whose cookie values are overwritten with `x`, in the pushed bytes themselves. */
   readonly maskValuesOf?: Iterable<string>
-  /** Told every value that was overwritten. */
+  /** Called with every overwritten value. */
   readonly onMasked?: (value: string) => void
-  /** Called with every head, interim responses too, before its body. */
+  /** Called with every head, including interim responses, before its body. */
   readonly onHead?: (head: Http1Head<S>) => void
   /** Called with every piece of content of the current message. */
   readonly onBody?: (part: Uint8Array) => void
-  /** Bodies are for `onBody` only; messages come with an empty one. */
+  /** Passes bodies only to `onBody`; messages have an empty one. */
   readonly dropBodies?: boolean
 }
 
 /**
- * Cuts one direction of a connection into messages. Bytes may be pushed in any
- * pieces. Never throws on what it reads: bytes that are no HTTP set `notHttp`,
- * broken framing sets `failure`, and from then on nothing more is read.
+ * Splits one direction of a connection into messages. Bytes may be pushed in any pieces. Never
+ * throws because of its input: bytes that are not HTTP set `notHttp`, broken framing sets
+ * `failure`, and then nothing more is read.
  */
 export class Http1Scanner<S extends Http1Side = Http1Side> {
   readonly #side: S
@@ -389,37 +390,37 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     this.#headReader = new HeadReader(hooks.maskValuesOf, hooks.onMasked)
   }
 
-  /** True once it is certain that this connection does not speak HTTP/1. */
+  /** True once it is certain that this connection does not use HTTP/1. */
   get notHttp(): boolean {
     return this.#notHttp
   }
 
-  /** True after a 101 or a CONNECT: the bytes that follow are not HTTP. */
+  /** True after a 101 or a CONNECT: the following bytes are not HTTP. */
   get upgraded(): boolean {
     return this.#upgraded
   }
 
-  /** Why reading stopped in the middle, in words. */
+  /** Why parsing stopped, as text. */
   get failure(): string | undefined {
     return this.#failure
   }
 
-  /** True between messages: nothing of a next one has been seen. */
+  /** True between messages: nothing of the next one was seen. */
   get idle(): boolean {
     return this.#head === undefined && this.#headReader.text === ''
   }
 
-  /** For responses: a request with this method was sent and is to be answered. */
+  /** For responses: a request with this method was sent and needs an answer. */
   expect(method: string): void {
     this.#methods.push(method)
   }
 
-  /** Says that the other direction agreed to leave HTTP. */
+  /** The other direction agreed to leave HTTP. */
   upgrade(): void {
     this.#upgraded = true
   }
 
-  /** Reads the next bytes; gives the messages they complete. */
+  /** Parses the next bytes; returns the messages they complete. */
   push(bytes: Uint8Array): Http1Message<S>[] {
     const done: Http1Message<S>[] = []
     let at = 0
@@ -432,7 +433,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     return done
   }
 
-  /** The connection is closed; gives the message that this ends or cuts off, if there is one. */
+  /** The connection is closed; returns the message that this ends or cuts off, if any. */
   end(): Http1Message<S>[] {
     if (this.#head === undefined) return []
     const complete = this.#failure === undefined && this.#reader?.endsWithConnection === true
@@ -442,7 +443,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
   #readHead(bytes: Uint8Array, from: number): number {
     const { at, complete } = this.#headReader.read(bytes, from)
     const { text } = this.#headReader
-    // Empty lines between messages are allowed and mean nothing.
+    // Empty lines between messages are allowed and ignored.
     if (complete && text.trim() === '') this.#headReader.reset()
     else if (!mayBeHttp(this.#side, text))
       this.#stop(`${JSON.stringify(text.slice(0, 40))} is no ${this.#side}`)
@@ -496,7 +497,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     return { ...head, body, trailers, complete } as unknown as Http1Message<S>
   }
 
-  /** Before the first message it is another protocol; after one it is broken HTTP. */
+  /** Before the first message, it is another protocol; after one, it is broken HTTP. */
   #stop(what: string): void {
     if (this.#messages === 0) this.#notHttp = true
     else this.#failure = what

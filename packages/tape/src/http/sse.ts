@@ -1,27 +1,27 @@
-/** One server-sent event; data is JSON unless it is text. */
+/** One server-sent event; `data` is encoded as JSON unless it is text. */
 export const sseText = (data: unknown, event?: string): string => {
   const text = typeof data === 'string' ? data : JSON.stringify(data)
   return `${event === undefined ? '' : `event: ${event}\n`}data: ${text}\n\n`
 }
 
-/** One piece of a body with the time it arrived, in milliseconds since the run started. */
+/** One piece of a body with its arrival time, in milliseconds since the run started. */
 export interface TimedChunk {
   readonly at: number
   readonly bytes: Uint8Array
 }
 
 export interface SseEvent {
-  /** Name of the event; `message` when the stream does not say. */
+  /** Name of the event; `message` by default. */
   readonly event: string
   readonly data: string
   readonly id?: string
-  /** When the piece arrived that completed it. */
+  /** Arrival time of the piece that completed it. */
   readonly at: number
 }
 
 /**
- * Reads server-sent events out of chunks cut anywhere, in the middle of a
- * character too. An event the stream breaks off in is given as far as it came.
+ * Parses server-sent events from chunks that may be split anywhere, even inside a character.
+ * Includes an incomplete last event.
  */
 export const parseSse = (chunks: readonly TimedChunk[]): SseEvent[] => {
   const events: SseEvent[] = []
@@ -39,7 +39,7 @@ export const parseSse = (chunks: readonly TimedChunk[]): SseEvent[] => {
     draft = new EventDraft()
   }
   const readText = (text: string, isLast: boolean): void => {
-    // A CR at the very end may be half of a CRLF: it waits for the next piece.
+    // A CR at the very end may be half of a CRLF: wait for the next piece.
     const isSplit = !isLast && text.endsWith('\r')
     const lines = (isSplit ? text.slice(0, -1) : text).split(/\r\n|\n|\r/)
     pending = (lines.pop() ?? '') + (isSplit ? '\r' : '')

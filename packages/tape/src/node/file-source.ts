@@ -9,8 +9,8 @@ const WHOLE_MAX_BYTES = 4 << 20
 const openFiles = new FinalizationRegistry<number>((fd) => closeSync(fd))
 
 /**
- * The bytes of a file, as long as it was when it was opened. A large file
- * stays open until the source is collected.
+ * The bytes of a file, with its length at the time it was opened. A large file stays open until the
+ * source is garbage-collected.
  */
 export function openFileSource(path: string): ByteSource {
   const fd = openForReading(path)
@@ -55,7 +55,7 @@ function openForReading(path: string): number {
   }
 }
 
-/** Reads until `length` bytes are there or the file ends. */
+/** Reads until there are `length` bytes or the file ends. */
 export function readFully(fd: number, offset: number, length: number, path: string): Uint8Array {
   const bytes = Buffer.allocUnsafeSlow(Math.max(0, length))
   let filled = 0

@@ -3,9 +3,8 @@ import fs from 'node:fs'
 import zlib from 'node:zlib'
 
 /**
- * The system calls of the tape, taken when this module loads. A recorder
- * patches these modules later in the same process; the tape must never be
- * recorded onto itself.
+ * System calls of the tape, captured when this module loads. A recorder patches these modules later
+ * in the same process, and the tape must never be recorded onto itself.
  */
 export const {
   closeSync,

@@ -25,27 +25,27 @@ type Compare = (
   end: number,
 ) => number
 
-/** Works on any Uint8Array; making a Buffer for each call would cost more than comparing. */
+/** Works on any Uint8Array; creating a Buffer for each call would cost more than the comparison. */
 const { compare } = Buffer.prototype as { readonly compare: Compare }
 
 type WriteText = (this: Uint8Array, text: string, at: number) => number
 
-/** Like `compare`: faster than an encoder, which needs a view of the place. */
+/** Like `compare`: faster than an encoder, which needs a view of the target. */
 const { utf8Write } = Buffer.prototype as unknown as { readonly utf8Write: WriteText }
 
-/** So few bytes are counted faster than zlib is called, which has another answer for none at all. */
+/** Up to this length, computing is faster than calling zlib, whose result for no bytes also differs. */
 const SHORT_BYTES = 32
 
 /**
- * Memory for zlib that is just large enough to see all of a short text at once. The default is
- * 256 KB, and to allocate that takes longer than to compress a few kilobytes.
+ * The smallest zlib window that covers a short text. The default is 256 KB, and allocating that
+ * takes longer than compressing a few kilobytes.
  */
 function memoryFor(bytes: number): { readonly windowBits: number; readonly memLevel: number } {
   const windowBits = Math.min(15, Math.max(9, 32 - Math.clz32(bytes)))
   return { windowBits, memLevel: Math.min(8, windowBits - 6) }
 }
 
-/** Hashing, compression and files of Node. */
+/** Hashing, compression and files in Node. */
 export const nodePlatform: WriterPlatform = {
   sha256: (data) => hash('sha256', data),
   createSha256: () => {

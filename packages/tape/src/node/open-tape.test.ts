@@ -39,7 +39,7 @@ describe('a file that cannot be opened as a tape says why, and what to do', () =
     ['is something else', fileWith('{"name":"package"}\n'), 'TAPE_NOT_A_TAPE', 'is not a tape'],
     ['is binary', fileWith(new Uint8Array(5000)), 'TAPE_NOT_A_TAPE', 'is not a tape'],
     ['was cut at once', fileWith(bytes.subarray(0, 9)), 'TAPE_NO_RUN', 'inside its first record'],
-    ['was cut early', fileWith(bytes.subarray(0, 200)), 'TAPE_NO_RUN', 'Only 200 bytes'],
+    ['was cut early', fileWith(bytes.subarray(0, 200)), 'TAPE_NO_RUN', 'after 200 bytes'],
     ['was changed', fileWith(utf8('{"seq":0,"at":0,"type":"run"}\n')), 'TAPE_CORRUPT', 'event 0'],
     [
       'is from the future',

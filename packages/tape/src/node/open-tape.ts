@@ -6,9 +6,9 @@ import { openFileSource } from './file-source.js'
 import { nodePlatform } from './node-platform.js'
 
 /**
- * Opens a tape for reading. A tape that is still being written can be opened:
- * it shows the events that were whole at this moment. A branch is opened
- * together with the run it continues. Throws `TapeError`.
+ * Opens a tape for reading. A tape that is still being written can be opened: it shows the events
+ * that are complete at this moment. A branch is opened together with the run it continues. Throws
+ * `TapeError`.
  */
 export function openTape(file: string): Tape {
   const layout = openLayout(nodePlatform, openFileSource(file), file)
@@ -18,7 +18,7 @@ export function openTape(file: string): Tape {
   return new Tape(nodePlatform, layout, file, { parent: openParent(file, link.run) })
 }
 
-/** Only what is on this tape itself: for a branch, what came after the fork. */
+/** Opens only this tape: for a branch, the part after the fork. */
 export const openOwnTape = (file: string): Tape =>
   Tape.open(nodePlatform, openFileSource(file), file)
 

@@ -9,16 +9,16 @@ import { openOwnTape } from './open-tape.js'
 import { TapeFile } from './tape-file.js'
 import { joinBytes } from '../format/bytes.js'
 
-/** Deflate that only stores: as fast to undo as copying. */
+/** Deflate without compression: as fast to decode as copying. */
 const storingPlatform = {
   ...nodePlatform,
   deflateRaw: (bytes: Uint8Array) => deflateRawSync(bytes, { level: 0 }),
 }
 
 /**
- * The bytes of a tape as they are best compressed as a whole: a packed tape whose
- * blocks are only stored. A tape without a seal is returned as it is in its
- * file, without a torn tail. Every byte is checked first; throws `TAPE_CORRUPT`.
+ * The bytes of a tape in the form that compresses best as a whole: a packed tape with uncompressed
+ * blocks. A tape without a seal is returned unchanged, without a torn tail. Verifies every byte
+ * first; throws `TAPE_CORRUPT`.
  */
 export function looseTape(file: string): Uint8Array {
   const source = openFileSource(file)
@@ -31,9 +31,8 @@ export function looseTape(file: string): Uint8Array {
 }
 
 /**
- * Writes a smaller tape with the same events, bodies, hashes and seal. The
- * source must be sealed and whole, and stays as it is. The target appears only
- * when it was read back and found equal.
+ * Writes a smaller tape with the same events, bodies, hashes and seal. The source must be sealed
+ * and intact, and does not change. The target appears only after it was read back and found equal.
  */
 export function packTape(source: string, target: string): void {
   if (existsSync(target)) throw tapeExists(target)

@@ -21,19 +21,18 @@ import {
 } from './native.js'
 
 /**
- * A file that only grows by whole records. Any failure poisons it: the file is
- * cut back to its last whole record and every later call throws the same
- * error. A failed sync is never tried again, because the kernel may have
- * dropped the pages and would report success.
+ * A file that only grows by whole records. Any failure poisons it: the file is cut back to its last
+ * whole record, and every later call throws the same error. A failed sync is never retried, because
+ * the kernel may have dropped the pages and would report success.
  */
 export class TapeFile {
   readonly path: string
   readonly #fd: number
   readonly #durability: Durability
   #end: number
-  /** Everything before this offset is on disk; -1 if not even the length of the file is. */
+  /** Everything before this offset is on disk; -1 if even the file length is not. */
   #synced: number
-  /** The name of the file is known to be on disk: whoever created it may have been killed before. */
+  /** True if the name of the file is known to be on disk: a previous creator may have been killed before that. */
   #isNamed = false
   #isSyncing = false
   #waiting: { readonly end: number; readonly settle: (failure?: TapeError) => void }[] = []
@@ -65,7 +64,7 @@ export class TapeFile {
     }
   }
 
-  /** Opens a file to continue at `end`; everything after it is cut off. */
+  /** Opens a file to continue at `end`; cuts off everything after it. */
   static continueAt(path: string, end: number, durability: Durability): TapeFile {
     let fd: number
     try {
@@ -93,13 +92,13 @@ export class TapeFile {
     return this.#syncs
   }
 
-  /** Throws what every call throws once something failed, or the file is closed. */
+  /** Throws the error of every call once something failed, or the file is closed. */
   check(): void {
     if (this.#isClosed) throw tapeClosed(this.path)
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** The pieces are in the file when this returns, though maybe not on disk. */
+  /** Writes the pieces to the file, but not necessarily to disk. */
   append(pieces: readonly Uint8Array[]): void {
     this.check()
     try {
@@ -109,7 +108,7 @@ export class TapeFile {
     }
   }
 
-  /** Everything appended is as durable as the file promises when this returns. */
+  /** Makes everything appended as durable as the file promises. */
   sync(): void {
     this.check()
     if (this.#isDurable) return
@@ -123,8 +122,8 @@ export class TapeFile {
   }
 
   /**
-   * The same without blocking the event loop: calls `then` when everything appended so far is
-   * on disk, or with the failure. Whatever is appended during one sync shares the next one.
+   * The same without blocking the event loop: calls `then` when everything appended so far is on
+   * disk, or with the failure. Everything appended during one sync shares the next one.
    */
   syncLater(then: (failure?: TapeError) => void): void {
     this.check()
@@ -133,7 +132,7 @@ export class TapeFile {
     if (!this.#isSyncing) this.#syncNow()
   }
 
-  /** Syncs that are under way are completed first. */
+  /** Completes pending syncs first. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -179,7 +178,7 @@ export class TapeFile {
         rest.length === 1 && first !== undefined
           ? writeSync(this.#fd, first, 0, first.length, this.#end + written)
           : writevSync(this.#fd, rest, this.#end + written)
-      // A full disk shows as a short count first; the next write says why.
+      // A full disk first causes a short count; the next write reports why.
       if (count === 0) throw new Error('nothing could be written')
       written += count
       if (rest.length === 1 && count === first?.length) break
@@ -208,7 +207,7 @@ function withoutFirst(pieces: readonly Uint8Array[], count: number): readonly Ui
   return rest
 }
 
-/** Makes the new name itself durable, where the system lets us. Windows has no such call and needs none. */
+/** Makes the new name durable, if the system allows it. Windows has no such call and needs none. */
 function syncFolder(path: string): void {
   if (process.platform === 'win32') return
   try {
@@ -219,7 +218,7 @@ function syncFolder(path: string): void {
       closeSync(fd)
     }
   } catch {
-    // A folder that may be written but not read, or a file system without this call: record anyway.
+    // The folder can be written but not read, or the file system lacks this call: record anyway.
   }
 }
 

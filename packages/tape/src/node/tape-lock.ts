@@ -13,8 +13,8 @@ import {
 } from './native.js'
 
 /**
- * Keeps a second writer away from a tape: a file beside it that names the
- * process. One whose process is gone, as after a kill, is taken over.
+ * Prevents a second writer of a tape: a file beside it names the process. A lock whose process is
+ * gone, for example after a kill, is taken over.
  *
  * Not promised: writers on two machines that share a folder do not see each other.
  */
@@ -41,16 +41,16 @@ export class TapeLock {
   }
 }
 
-/** True if a living process holds the lock of a tape. */
+/** True if a running process has the lock of a tape. */
 export function isLocked(tape: string): boolean {
   const owner = readOwner(`${tape}.lock`)
   return owner !== undefined && isAlive(owner)
 }
 
 /**
- * True while the process that holds the lock of a tape has the tape open. A lock file alone
- * proves nothing: it can be copied or made up. Only Linux shows what a process has open;
- * elsewhere the lock must do.
+ * True if the process that has the lock of a tape has the tape open. A lock file alone proves
+ * nothing: it can be copied or made up. Only Linux shows the open files of a process; elsewhere the
+ * lock must do.
  */
 export function isBeingWritten(tape: string): boolean {
   const owner = readOwner(`${tape}.lock`)
@@ -72,14 +72,13 @@ function hasOpen(pid: number, file: string): boolean {
 
 interface Owner {
   readonly pid: number
-  /** When the process started, in ticks: tells it from a later one with the same number. */
+  /** Start time of the process in ticks: distinguishes it from a later one with the same id. */
   readonly started: string
 }
 
 /**
- * Removes the lock of a process that is gone. Of several that try concurrently one may
- * do so, and only while the lock still is that process's: the one who was faster
- * may have taken it already.
+ * Removes the lock of a process that is gone. If several try concurrently, only one may do so, and
+ * only while the lock still belongs to that process: a faster one may have taken it already.
  */
 function takeOver(path: string, { pid, started }: Owner): void {
   const turn = TapeLock.take(`${path}.${pid}-${started}`)
@@ -92,8 +91,8 @@ function takeOver(path: string, { pid, started }: Owner): void {
 }
 
 /**
- * A lock is a symbolic link whose target is the owner, not a path: it takes a single system
- * call, and appears with its content or not at all.
+ * A lock is a symbolic link whose target is the owner, not a path: creating it is a single system
+ * call, so it never appears without its content.
  */
 function claim(path: string): boolean {
   ownStart ??= startOf(process.pid)
@@ -107,7 +106,7 @@ function claim(path: string): boolean {
   return claimWithFile(path, owner)
 }
 
-/** For systems that do not let everybody make symbolic links. */
+/** For systems where not everybody may create symbolic links. */
 function claimWithFile(path: string, owner: string): boolean {
   const own = `${path}.${process.pid}.${counter++}`
   try {
@@ -131,11 +130,11 @@ function remove(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // It is gone, or will be taken over when this process is.
+    // It is gone, or will be taken over when this process is gone.
   }
 }
 
-/** A lock that says nothing, as after a power cut, is nobody's; undefined when there is none. */
+/** An empty lock, for example after a power cut, has no owner; undefined if there is no lock. */
 function readOwner(path: string): Owner | undefined {
   const text = readLock(path)
   if (text === undefined) return undefined
@@ -150,7 +149,7 @@ function readLock(path: string): string | undefined {
   try {
     return readlinkSync(path)
   } catch {
-    // It is a file, or not there.
+    // It is a file, or does not exist.
   }
   try {
     return readFileSync(path, 'utf8')
@@ -170,7 +169,7 @@ function isAlive({ pid, started }: Owner): boolean {
 
 let ownStart: string | undefined
 
-/** When a process started; empty where the system does not tell. One that nobody has buried yet counts as gone. */
+/** Start time of a process; empty if the system does not report it. A zombie counts as gone. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

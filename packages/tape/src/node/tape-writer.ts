@@ -33,14 +33,13 @@ export interface SealOptions {
   readonly privateKey?: KeyObject | undefined
 }
 
-/** Writers in this process that sync and are not closed. */
+/** Open writers of this process that sync. */
 const syncing = new Set<TapeWriter>()
 
 /**
- * Writes one tape. `append` returns when the event is written to the file: it
- * survives the death of the process. After `barrier` it survives the death of
- * the machine, unless the run record says that it need not. One tape has one
- * writer: `TapeLock` refuses a second one.
+ * Writes one tape. When `append` returns, the event is written to the file and survives the death
+ * of the process. After `barrier` it survives the death of the machine, unless the run record says
+ * otherwise. One tape has one writer: `TapeLock` refuses a second one.
  */
 export class TapeWriter {
   readonly path: string
@@ -48,7 +47,7 @@ export class TapeWriter {
   readonly #encoder: RecordEncoder
   readonly #now: () => number
   readonly #lock: TapeLock
-  /** Set if receipts are to disclose single events of this tape. */
+  /** Set if receipts must be able to disclose single events of this tape. */
   readonly #links: SeparateLinks | undefined
 
   private constructor(
@@ -66,7 +65,7 @@ export class TapeWriter {
     this.#now = now
   }
 
-  /** Starts a tape at a path that must be free, and writes its run record. */
+  /** Starts a tape at a path that must not exist, and writes its run record. */
   static create(
     path: string,
     run: Omit<NewEvent<RunEvent>, 'format'>,
@@ -93,9 +92,8 @@ export class TapeWriter {
   }
 
   /**
-   * Goes on with a tape whose writer is gone: to resume the run, or to put an
-   * end and a seal on it. A torn tail is cut off. Refuses sealed and corrupt
-   * tapes.
+   * Continues a tape whose writer is gone: to resume the run, or to add an end and a seal. Cuts off
+   * a torn tail. Refuses sealed and corrupt tapes.
    */
   static reopen(path: string, options: TapeWriterOptions = {}): TapeWriter {
     if (!existsSync(path)) throw tapeMissing(path)
@@ -127,7 +125,10 @@ export class TapeWriter {
     return writer
   }
 
-  /** Writes an event and answers with its number. The body is not kept after the call. `json` is what goes on the tape as the event, where it was written out already. */
+  /**
+   * Writes an event and returns its number. The body may be reused after the call. `json` is the
+   * serialised event, if the caller already has it.
+   */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
     this.#flush()
@@ -135,8 +136,8 @@ export class TapeWriter {
   }
 
   /**
-   * Like `append`, but the event may stay in memory until `flush`: for many events
-   * that belong together. Nobody may see its effects before. Every other method flushes.
+   * Like `append`, but the event may stay in memory until `flush`: for many events that belong
+   * together. Its effects must not be visible before. Every other method flushes.
    */
   buffer(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
@@ -149,37 +150,37 @@ export class TapeWriter {
     return Math.round(this.#now() * 1000) / 1000
   }
 
-  /** Every held event is written to the file when this returns. */
+  /** Writes every buffered event to the file. */
   flush(): void {
     this.#flush()
   }
 
-  /** Everything appended so far is on disk when this returns. Free when nothing was appended since the last one. */
+  /** Syncs everything appended so far to disk. Free if nothing was appended since the last call. */
   barrier(): void {
     this.#flush()
     this.#file.sync()
   }
 
   /**
-   * Like `barrier` without blocking the event loop: calls `then` when everything appended so
-   * far is on disk, or with the failure. Callers that wait at the same time share a sync.
+   * Like `barrier` without blocking the event loop: calls `then` when everything appended so far is
+   * on disk, or with the failure. Concurrent callers share a sync.
    */
   whenDurable(then: (failure?: Error) => void): void {
     this.#flush()
     this.#file.syncLater(then)
   }
 
-  /** No other tape is synced by this process: waiting for the disk delays nobody else. */
+  /** True if this process syncs no other tape: waiting for the disk delays no other run. */
   get isAlone(): boolean {
     return syncing.size <= 1
   }
 
-  /** Number of events on the tape, and so the number of the next one. */
+  /** Number of events on the tape, which is the number of the next one. */
   get count(): number {
     return this.#encoder.seq
   }
 
-  /** How often a barrier had to wait for the disk. */
+  /** Number of barriers that had to wait for the disk. */
   get syncs(): number {
     return this.#file.syncs
   }
@@ -200,13 +201,13 @@ export class TapeWriter {
     })
   }
 
-  /** Closes the file without a seal; `reopen` can go on. */
+  /** Closes the file without a seal; `reopen` can continue it. */
   close(): void {
     syncing.delete(this)
     try {
       this.#flush()
     } catch {
-      // The file is cut back to its last whole record, or closed; that is what there is.
+      // The file is cut back to its last whole record, or closed.
     }
     this.#lock.release()
     this.#file.close()
@@ -234,9 +235,9 @@ export class TapeWriter {
 }
 
 /**
- * A link covers light events as they are: to disclose a heavy event, all light events of its link
- * have to be disclosed. This decides where a note has to end a link, so that a heavy event shares
- * its link with nothing but the decision of a guard about it.
+ * A link covers light events directly: to disclose a heavy event, all light events of its link must
+ * be disclosed. Decides where a note must end a link, so that a heavy event shares its link only
+ * with the decision of a guard about it.
  */
 class SeparateLinks {
   #hasLights = true
@@ -252,26 +253,26 @@ class SeparateLinks {
 
 const SALT_BYTES = 16
 
-/** Heavy events get a salt, so that nobody can guess a hidden one and compare hashes. */
+/** Adds a salt to heavy events, so that a hidden one cannot be guessed by comparing hashes. */
 function saltedJson(event: NewEvent, json?: string): string | undefined {
   if (!isHeavy(event.type)) return json
   const salt = randomBytes(SALT_BYTES).toString('base64url')
-  // The events of a copied tape have one, which is not reused.
+  // Events of a copied tape have a salt, which is not reused.
   const { salt: _, ...rest } = event as NewEvent & { readonly salt?: string }
   const unsalted = json ?? eventJson(rest)
   return `${unsalted.slice(0, -1)},"salt":"${salt}"}`
 }
 
 /**
- * Details that a receipt can hide: long enough to be linked by their hash, and with random
- * white space at the end, so that the hash cannot be guessed.
+ * Details that a receipt can hide: long enough to be linked by their hash, with random white space
+ * at the end, so that the hash cannot be guessed.
  */
 function paddedJson(json: string): string {
   const length = Math.max(4 * SALT_BYTES, SHORT_BODY_MAX_BYTES + 1 - Buffer.byteLength(json))
   return json + Array.from(randomBytes(length), (byte) => ' \t\n\r'[byte % 4]).join('')
 }
 
-/** The last few requests, oldest first: one per conversation that may go on. */
+/** The last few requests, oldest first: one per conversation that may continue. */
 function lastRequests(tape: Tape): readonly number[] {
   const found: number[] = []
   for (let seq = tape.count - 1; seq > 0 && found.length < 4; seq--) {

@@ -1,6 +1,6 @@
 import { stableStringify } from '../values/stable-stringify.js'
 
-/** Names of what a person has to look at first: how much, and where it goes. */
+/** Names of arguments to show first: amounts and targets. */
 const FIRST =
   /^(?:amount|total|sum|price|cost|quantity|qty|count|currency|to|cc|bcc|recipients?|target|account|iban|email|address|host|url|path|file|command|query)$/i
 
@@ -9,9 +9,9 @@ const ITEMS_MAX = 20
 const LINES_MAX = 60
 
 /**
- * The arguments of a call for someone who has to decide on it: amounts and targets first, nothing
- * that hides, moves or imitates text, and long values folded with their size. Members that
- * differ from the `last` approved call of the tool are marked with `*`.
+ * The arguments of a call for a person who has to approve it: amounts and targets first, nothing
+ * that hides, moves or imitates text, and long values folded with their size. Members that differ
+ * from the `last` approved call of the tool are marked with `*`.
  */
 export function argumentLines(args: unknown, last?: unknown): string[] {
   if (!isObject(args) || Array.isArray(args)) return foldLines(valueLines(args, ''))
@@ -30,7 +30,7 @@ export function argumentLines(args: unknown, last?: unknown): string[] {
   return foldLines([...lines, ...gone.map((key) => `* ${visibleText(key)}: not given this time`)])
 }
 
-/** Characters that have no width, turn text around or move the cursor, as escapes; long blanks as counts. */
+/** Escapes characters that have no width, reverse text or move the cursor, and replaces long blanks by counts. */
 export const visibleText = (text: string): string =>
   text
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu, escapeCode)
@@ -82,7 +82,7 @@ function folded(visible: string): string {
   return `${start.join('')}⟨… ${signs.length - TEXT_MAX} more characters …⟩${end.join('')}`
 }
 
-/** True if a word has letters that look like those of another alphabet, as a Cyrillic `а` in `acme`. */
+/** True if a word mixes similar letters of different alphabets, such as a Cyrillic `а` in `acme`. */
 const mixesAlphabets = (text: string): boolean =>
   (text.match(/[\p{L}\p{M}]+/gu) ?? []).some(
     (word) => /\p{Script=Latin}/u.test(word) && LIKE_LATIN.test(word),

@@ -46,7 +46,7 @@ export interface NamedFindings {
   readonly freeOf?: (label: string) => string | undefined
 }
 
-/** The result of a search in one sentence, or two where a reader must know what to do next. */
+/** The result of a search in one sentence, or two if the reader has to do something. */
 export function verdictSentence(named: NamedFindings): string {
   const { findings } = named
   const { verdict, causes } = findings
@@ -81,7 +81,7 @@ const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
   stopped: 'Stopped before a verdict.',
 }
 
-/** Answers that say nothing, or are made up: the run depends on them, but they need not be wrong. */
+/** Neutral or made-up answers: the run depends on the step, but its recorded answer need not be wrong. */
 const DEPENDENCE: Readonly<Partial<Record<StepIntervention, string>>> = {
   neutral: 'if it says nothing',
   empty: 'if it returns nothing',
@@ -103,8 +103,8 @@ export const namesCauses = ({ verdict }: Pick<BlameFindings, 'verdict'>): boolea
   verdict === 'attributed' || verdict === 'dependence'
 
 /**
- * Role of a step in a word or two. A cause that only shows dependence is `needed`: that its
- * answer was wrong is not known.
+ * Role of a step in a word or two. A cause that only shows dependence is `needed`, because its
+ * answer is not known to be wrong.
  */
 export function roleWord({
   role,
@@ -115,7 +115,7 @@ export function roleWord({
   return isCause && intervention && DEPENDENCE[intervention] !== undefined ? 'needed' : role
 }
 
-/** Says of the first cause what was tested, and no more. */
+/** States only what was tested about the first cause. */
 function mainClause(cause: CauseSet, named: NamedFindings): string {
   const { findings, freeOf } = named
   const text = causeText(cause, named)
@@ -144,7 +144,7 @@ export function causeText(
   return `${listText(parts)}${steps.length + inputs.length > 1 ? ' together' : ''}`
 }
 
-/** An ambient input, for people: `the clock read at agent.ts:31 (Saturday)`. */
+/** An ambient input in words: `the clock read at agent.ts:31 (Saturday)`. */
 export function ambientText({ kind, name, value, site, steps = [] }: AmbientInput): string {
   const at = site === undefined ? '' : ` at ${site}`
   const was = value === undefined ? '' : ` (${value})`
@@ -162,7 +162,7 @@ export function ambientText({ kind, name, value, site, steps = [] }: AmbientInpu
   }
 }
 
-/** Names where to look instead: code, prompt, and tools that were free and said the same each time. */
+/** Says where to look instead: code, prompt, and tools that were free and always gave the same answer. */
 function noStepSentence({ findings, nameOf }: NamedFindings): string {
   const { pinned, free } = findings.anchors
   if (pinned.fails === 0 || free.forks === 0) return OTHER_VERDICTS['no attributable step']
@@ -174,7 +174,7 @@ function noStepSentence({ findings, nameOf }: NamedFindings): string {
   return `No step explains this failure: look at the prompt and the code${which}.`
 }
 
-/** The repair that was run, and how often it passed; undefined if none was. */
+/** The tested repair, and how often it passed; undefined if none was tested. */
 export function repairSentence(findings: BlameFindings): string | undefined {
   const { repair } = findings
   if (repair === undefined) return undefined
@@ -208,7 +208,7 @@ export function stepsText(
   return listed.length === 0 ? `step ${last}` : `steps ${listed.join(', ')} and ${last}`
 }
 
-/** Rising indexes as ranges of labels: `1–5, 8`. */
+/** Ascending indexes as ranges of labels: `1–5, 8`. */
 export function labelRanges(indexes: readonly number[], labels: readonly string[]): string {
   const ranges: [first: number, last: number][] = []
   for (const index of indexes) {
@@ -222,12 +222,12 @@ export function labelRanges(indexes: readonly number[], labels: readonly string[
     .join(', ')
 }
 
-/** How certain it is that the first cause is exactly right; undefined if nothing is claimed. */
+/** Confidence that the first cause is exactly right; undefined if nothing is claimed. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
   const isFinal = namesCauses({ verdict }) || verdict === 'race'
   if (!isFinal || causes.length === 0 || confidence === 0) return undefined
   if (verdict === 'dependence')
-    return `At least ${floorPercent(confidence)} sure that the failure depends on it. That its answer was wrong is not shown.`
+    return `At least ${floorPercent(confidence)} sure that the failure depends on it. Its answer may still be correct.`
   return `At least ${floorPercent(confidence)} sure that it is this and nothing else, if free steps behave as in these forks.`
 }
 
@@ -237,15 +237,15 @@ export const rateText = (rate: Pick<Rate, 'fails' | 'forks'> | undefined): strin
     ? 'not tried'
     : `${count(rate.fails)} of ${count(rate.forks)}`
 
-/** The same outside of a column that says what is counted: `5 of 6 failed`. */
+/** The same without a column heading: `5 of 6 failed`. */
 export const failuresText = (rate: Pick<Rate, 'fails' | 'forks'>): string =>
   rate.forks === 0 ? rateText(rate) : `${rateText(rate)} failed`
 
-/** Confidence interval of a rate: `51–100 %`, rounded outwards so that it never promises too much. */
+/** Confidence interval of a rate, rounded outwards: `51–100 %`. */
 export const intervalText = ({ low, high }: Pick<Rate, 'low' | 'high'>): string =>
   `${Math.floor(clampRate(low) * 100)}–${Math.ceil(clampRate(high) * 100)} %`
 
-/** A rate within 0 and 1, whatever a file says. */
+/** Limits a rate to 0 and 1, because a file may contain anything. */
 export const clampRate = (value: number): number => Math.min(1, Math.max(0, value))
 
 /** A percentage that is never rounded up: 0.99996 is `99.9 %`. */

@@ -1,4 +1,4 @@
-/** Milliseconds for people: `0.4 ms`, `38 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
+/** Milliseconds as text: `0.4 ms`, `38 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`. */
 export function duration(ms: number): string {
   if (ms <= 0) return '0 ms'
   if (ms < 1) return `${Number(ms.toPrecision(2))} ms`
@@ -17,7 +17,7 @@ function twoUnits(total: number, size: number, unit: string, smaller: string): s
   return `${Math.floor(total / size)} ${unit}${rest === 0 ? '' : ` ${rest} ${smaller}`}`
 }
 
-/** A time within a run, with as many digits as a column needs: `0.245 s`, `12.30 s`, `4:05.1`, `2:04:05.3`. */
+/** A time within a run, with enough digits for a column: `0.245 s`, `12.30 s`, `4:05.1`, `2:04:05.3`. */
 export function clock(ms: number): string {
   if (ms < 9999.5) return `${(ms / 1000).toFixed(3)} s`
   if (ms < 59_950) return `${(ms / 1000).toFixed(2)} s`
@@ -31,7 +31,7 @@ export function clock(ms: number): string {
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
-/** Money as bills show it; empty if unknown. A positive amount is never shown as $0. */
+/** An amount of money; empty if unknown. A positive amount is never shown as $0. */
 export function cost(usd: number | undefined): string {
   if (usd === undefined) return ''
   if (usd === 0) return '$0'
@@ -67,7 +67,7 @@ const AGO = [
   { ms: 60_000, unit: 'min' },
 ] as const
 
-/** Time since a moment, in one unit; the date if that was more than four weeks ago. */
+/** Time since a moment, in one unit; the date if it was more than four weeks ago. */
 export function relativeTime(at: number, now: number): string {
   const ago = now - at
   if (ago > 28 * 86_400_000 || ago < -60_000) return localDateTime(at).slice(0, 10)

@@ -1,4 +1,4 @@
-/** Words and figures for people, the same in the terminal, on the page and in exports. */
+/** Words and figures to show, the same in the terminal, on the page and in exports. */
 export { cutAt } from '../format/clip-text.js'
 export * from './argument-lines.js'
 export * from './blame-words.js'

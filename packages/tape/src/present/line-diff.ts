@@ -107,7 +107,7 @@ function mark(
   return parts
 }
 
-/** A line of a unified diff; `@` names the lines that follow a gap. */
+/** A line of a unified diff; `@` names the lines after a gap. */
 export interface UnifiedLine {
   readonly sign: ' ' | '-' | '+' | '@'
   readonly text: string
@@ -146,7 +146,7 @@ function terminatedLines(text: string): string[] {
   return lines
 }
 
-/** Sequences with more differences than this are shown as replaced between their equal ends. */
+/** Sequences with more differences are shown as replaced between their equal ends. */
 const DIFFERENCES_MAX = 2_000
 
 /** The fewest changes that turn `a` into `b`, in order. */

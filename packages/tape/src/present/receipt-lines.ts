@@ -7,13 +7,13 @@ import type { CheckedReceipt, ProvenCall } from '../receipts/receipt.js'
 /** Characters of a body that are shown. */
 const BODY_MAX = 2000
 
-/** A line of what a receipt says: a heading, or a word and what belongs to it. */
+/** A line about a receipt: a heading, or a word with its value. */
 interface ReceiptLine {
   readonly word?: string
   readonly text: string
 }
 
-/** The result of checking a receipt, for people. `ownerOf` names the owner of a key, if known. */
+/** The result of checking a receipt, as lines. `ownerOf` names the owner of a key, if known. */
 export function receiptLines(
   checked: CheckedReceipt,
   ownerOf: (key: string) => string | undefined,
@@ -71,7 +71,7 @@ const titleOf = (event: TapeEvent): string => {
   return event.type === 'call' ? `${event.kind} ${event.name}` : event.type
 }
 
-/** The same everywhere: receipts are read in other time zones. */
+/** Independent of the time zone, because receipts are read elsewhere. */
 const instant = (epochMs: number): string => new Date(epochMs).toISOString()
 
 function bodyText(body: Uint8Array | undefined): string {

@@ -3,7 +3,7 @@ import type { Step } from '../read-model/step.js'
 import type { RunTotals } from '../read-model/step.js'
 import { cost, count, plural } from './figures.js'
 
-/** Colour of a word: each view has one for each. */
+/** Colour of a word; each view maps it to its own. */
 export type Tone = 'good' | 'danger' | 'warning' | 'accent' | 'neutral'
 
 /** `killed`: a signal ended it, or no end was recorded. `recording`: it is still running. */
@@ -28,7 +28,7 @@ export function runStatus(exit: RunExit | undefined, isRecording: boolean): RunS
   return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
 }
 
-/** Why a run has its status; undefined if the status says it all. */
+/** Why a run has its status; undefined if the status says everything. */
 export function runEnd(run: {
   readonly status: RunStatus
   readonly exit?: RunExit | undefined
@@ -40,7 +40,7 @@ export function runEnd(run: {
   return exit?.code ? `exit code ${exit.code}` : undefined
 }
 
-/** How many model calls have an answer, and how many of these report tokens. */
+/** Number of answered model calls, and of those that report tokens. */
 export interface CountedCalls {
   readonly answered: number
   readonly counted: number
@@ -54,7 +54,7 @@ export function countCalls(steps: readonly Pick<Step, 'kind' | 'state' | 'usage'
   }
 }
 
-/** Tokens of a run. A stream may end without counts: these are unknown, not 0. */
+/** Tokens of a run. A stream may end without counts: then they are unknown, not 0. */
 export function tokensText(
   { usage }: Pick<RunTotals, 'usage'>,
   { answered, counted }: CountedCalls,
@@ -65,7 +65,7 @@ export function tokensText(
   return counted < answered ? `${sum} in ${counted} of ${answered} calls` : sum
 }
 
-/** Cost of a run; where prices are missing, the known part and the number of calls without one. */
+/** Cost of a run. If prices are missing, the known part and the number of calls without a price. */
 export function costText(
   totals: Pick<RunTotals, 'costUsd' | 'knownCostUsd' | 'unknownCost' | 'modelCalls'>,
 ): string {

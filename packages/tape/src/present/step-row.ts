@@ -70,7 +70,7 @@ export const ORIGIN_WORDS: Readonly<Record<RowOrigin, Meaning>> = {
   're-executed': { tone: 'neutral', title: 'Not an answer from outside: the code ran again.' },
 }
 
-/** How one column is stored as JSON, and in which array filters and the timeline read it. */
+/** How a column is stored as JSON, and the array from which filters and the timeline read it. */
 interface Column<Value, Stored, Array extends ArrayName | undefined = ArrayName | undefined> {
   readonly store: (value: Value, names: NameTable) => Stored
   readonly load: (stored: Stored, names: readonly string[]) => Value
@@ -78,7 +78,7 @@ interface Column<Value, Stored, Array extends ArrayName | undefined = ArrayName 
   readonly array: Array
 }
 
-/** `numbers` are floats, NaN where unknown; `names` are indexes into a table of names, -1 for none. */
+/** `numbers` are floats, NaN if unknown; `names` are indexes into a table of names, -1 for none. */
 export type ArrayName = 'numbers' | 'codes' | 'integers' | 'names'
 
 const same = <T>(value: T): T => value
@@ -150,7 +150,7 @@ export const ROW_COLUMNS = {
   error: optionalText,
   /** Label of the step that caused it. */
   parent: optionalText,
-  /** Agents, nodes and tools it ran in, outermost first, as `kind name`. */
+  /** Agents, nodes and tools around it, outermost first, as `kind name`. */
   within: nameList,
 }
 
@@ -158,20 +158,20 @@ export type ColumnName = keyof typeof ROW_COLUMNS
 type Value<C> = C extends { readonly load: (...input: never[]) => infer V } ? V : never
 type Stored<C> = C extends { readonly store: (...input: never[]) => infer S } ? S : never
 
-/** One step as a list shows it. */
+/** One step of a list. */
 export type StepRow = {
   readonly [Name in ColumnName]: Value<(typeof ROW_COLUMNS)[Name]>
 } & { readonly inferred: boolean }
 
 /**
- * Many rows as one object of columns: a third of the size of a list of objects, and a row
- * is only built when it is shown.
+ * Many rows as one object of columns: a third of the size of a list of objects. A row is only built
+ * when it is shown.
  */
 export type RowColumns = {
   readonly [Name in ColumnName]: readonly Stored<(typeof ROW_COLUMNS)[Name]>[]
 } & { readonly names: readonly string[] }
 
-/** Rows arrive in chunks: first the recorded ones, then what needs all of them. */
+/** Rows arrive in chunks: first the recorded ones, then everything that needs all of them. */
 export type RowMessage =
   | {
       readonly type: 'rows'
@@ -181,7 +181,7 @@ export type RowMessage =
     }
   | {
       readonly type: 'rest'
-      /** Steps only seen in the conversation; each follows the row with its `parent` label. */
+      /** Steps that appear only in the conversation; each follows the row with its `parent` label. */
       readonly inferred: RowColumns
       /** Parents of recorded rows: index among the recorded steps, and label. */
       readonly parents: readonly (readonly [index: number, parent: string])[]
@@ -238,7 +238,7 @@ export const isSameRow = (left: RowColumns, right: RowColumns, index: number): b
       left[each][index] === right[each][index],
   )
 
-/** Characters of a title, a name or an error in a list. */
+/** Maximum characters of a title, a name or an error in a list. */
 const LINE = 300
 
 export interface RowOptions {
@@ -247,7 +247,7 @@ export interface RowOptions {
   readonly laneOf: (step: Step) => number
 }
 
-/** A step as a list shows it. A recorded step has no `parent` yet: finding it needs all answers. */
+/** The row of a step. A recorded step has no `parent` yet: finding it needs all answers. */
 export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): StepRow {
   const { usage, error, model, toolName } = step
   const state = stateOf(step, status)
@@ -284,12 +284,12 @@ function stateOf(step: Step, status: RunStatus): RowState {
 function rowOrigin(tape: Tape, step: Step): RowOrigin {
   const origin = originOf(tape, step)
   if (step.kind === 'mark' && origin === 'served') return 're-executed'
-  // A guard had the answer already, from the run that it resumes.
+  // A guard already had the answer, from the run that it resumes.
   if (step.guard?.served !== undefined && origin !== 'edited') return 'served'
   return origin ?? 'live'
 }
 
-/** A cell that lists of steps show, in the terminal and on the page. */
+/** A cell of step lists, in the terminal and on the page. */
 export interface StepCell {
   readonly heading: string
   /** Empty if there is nothing to show; undefined if the value is unknown. */
@@ -326,6 +326,6 @@ export const STEP_CELLS = {
   at: { heading: 'at', text: ({ at }) => clock(at) },
 } as const satisfies Record<string, StepCell>
 
-/** A refused call used nothing; an answer without counts used an unknown number. */
+/** A refused call used nothing; an answer without counts used an unknown amount. */
 const missing = ({ kind, state }: StepRow): '' | undefined =>
   kind === 'model' && state !== 'failed' && state !== 'running' ? undefined : ''

@@ -4,11 +4,11 @@ import { type JsonRecord, parseJson, recordOf, textOf } from '../values/json-sha
 /** A document that grows with the events of a stream. */
 export type Draft = Record<string, unknown>
 
-/** The JSON of each event; anything but an object is read as an empty one. */
+/** The JSON of each event; anything but an object becomes an empty one. */
 export const eventData = (events: readonly SseEvent[]): JsonRecord[] =>
   events.map(({ data }) => recordOf(parseJson(data)))
 
-/** Adds a piece to a text that is streamed. */
+/** Appends a piece to a streamed text. */
 export const appendText = (draft: Draft, key: string, piece: unknown): void => {
   draft[key] = textOf(draft[key]) + textOf(piece)
 }
@@ -18,13 +18,13 @@ export const setUnlessNull = (draft: Draft, key: string, value: unknown): void =
   if (value !== null || !Object.hasOwn(draft, key)) draft[key] = value
 }
 
-/** The draft with an index, made when it is first needed. */
+/** The draft at an index, created when first needed. */
 export const draftAt = <T>(drafts: Map<number, T>, index: number, make: () => T): T => {
   const draft = drafts.get(index) ?? make()
   drafts.set(index, draft)
   return draft
 }
 
-/** Drafts by rising index, whatever order they came in. */
+/** Drafts in ascending order of index, however they arrived. */
 export const inOrder = <T>(drafts: ReadonlyMap<number, T>): [index: number, draft: T][] =>
   [...drafts].toSorted(([left], [right]) => left - right)

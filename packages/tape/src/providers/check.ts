@@ -13,7 +13,7 @@ export const text: Check = (value, path) =>
 /** Arguments of a tool call: JSON, as text. */
 export const jsonText: Check = (value, path) => {
   if (typeof value !== 'string') return [`${path} is not a string; arguments are JSON in a string`]
-  return parseJson(value) === undefined ? [`${path} does not hold JSON`] : []
+  return parseJson(value) === undefined ? [`${path} does not contain JSON`] : []
 }
 
 export const object: Check = (value, path) => (isRecord(value) ? [] : [`${path} is not an object`])
@@ -82,7 +82,7 @@ export const counts: Check = (value, path) => {
   if (isRecord(value))
     return Object.entries(value).flatMap(([key, member]) => counts(member, `${path}.${key}`))
   return typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0)
-    ? [`${path} is ${value}, which is no count`]
+    ? [`${path} is ${value}, which is not a count`]
     : []
 }
 

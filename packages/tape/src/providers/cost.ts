@@ -5,8 +5,8 @@ import { defined } from '../values/json-shape.js'
 import { bedrockModel, withoutArn } from './bedrock/model-id.js'
 
 /**
- * Names under which the price of a model may be listed, the most exact first. An
- * id contains more than the model: its host, its maker, a version, a snapshot.
+ * Names under which the price of a model may be listed, most exact first. An id contains more than
+ * the model: its host, its maker, a version, a snapshot.
  */
 interface ModelNames {
   readonly names: readonly string[]
@@ -14,7 +14,7 @@ interface ModelNames {
   readonly bedrockRegion?: string
 }
 
-/** Routers and gateways put the maker or the host in front. */
+/** Routers and gateways prefix the maker or the host. */
 const PREFIX = new RegExp(
   `^(?:${PROVIDERS.flatMap(({ modelPrefixes = [] }) => modelPrefixes).join('|')})/`,
 )
@@ -32,11 +32,11 @@ const modelNames = (model: string): ModelNames => {
   const hosted = bedrockModel(id)
   if (hosted !== undefined) {
     names.add(hosted.name)
-    // Claude is the only one that costs the same wherever it is hosted.
+    // Only Claude costs the same wherever it is hosted.
     if (hosted.maker === 'anthropic') names.add(hosted.name.slice('anthropic.'.length))
   }
   const exact = [...names]
-  // OpenRouter writes `claude-sonnet-4.5` when asked and `claude-4.5-sonnet` when it answers.
+  // OpenRouter writes `claude-sonnet-4.5` in requests and `claude-4.5-sonnet` in answers.
   const dashed = exact.map((name) =>
     name.startsWith('claude-')
       ? name.replace(/(\d)\.(\d)-([a-z]+)/, '$3-$1-$2').replace(/(\d)\.(\d)/, '$1-$2')
@@ -46,26 +46,26 @@ const modelNames = (model: string): ModelNames => {
   return defined({ names: [...all], bedrockRegion: hosted?.region })
 }
 
-/** Date of the oldest source. Providers change prices without notice: override what must be right. */
+/** Date of the oldest source. Providers change prices without notice: override prices that must be right. */
 export const PRICES_AS_OF = '2026-08'
 
 /**
- * Public list prices of well-known models, not what any one customer pays.
- * Reasoning is billed as output. A model that is not listed has an unknown cost;
- * prices from the user's configuration come first.
+ * Public list prices of well-known models, not the prices of any one customer. Reasoning is billed
+ * as output. A model that is not listed has an unknown cost; prices from the user's configuration
+ * come first.
  */
 export const PRICES: PriceTable = Object.fromEntries(
   PROVIDERS.flatMap(({ prices = {} }) => Object.entries(prices)),
 )
 
-/** The user's price of a model, under its whole id or any shorter name of it. */
+/** The user's price of a model, under its full id or any shorter name. */
 export const findOverride = (
   model: string,
   overrides: PriceTable,
   provider?: string,
 ): Price | undefined => lookUp(overrides, modelNames(model).names, provider)
 
-/** The price of a model, `undefined` when it is not known. */
+/** The price of a model; `undefined` if unknown. */
 export const findPrice = (
   model: string,
   overrides: PriceTable = {},
@@ -110,7 +110,7 @@ const scale = (price: Price, factor: number, outputFactor: number): Price => {
   }
 }
 
-/** Cost of an exchange, or `undefined` if any part of it has no known price. Never a guess. */
+/** Cost of an exchange; `undefined` if any part of it has no known price. Never a guess. */
 export const costUsd = (
   model: string,
   usage: Usage,
@@ -119,7 +119,7 @@ export const costUsd = (
 ): number | undefined => {
   const found = findPrice(model, overrides, provider)
   if (found === undefined || usage.unpriced.length > 0) return undefined
-  // Counts that do not add up cannot be billed.
+  // Inconsistent counts cannot be billed.
   if (usage.mismatch !== undefined) return undefined
   const { input, cachedInput, cacheWrite, cacheWriteLong, output } = usage
   const allInput = input + cachedInput + cacheWrite

@@ -3,7 +3,7 @@ import type { DecodedResponse } from './provider.js'
 import { tokensOf } from './reply.js'
 import { NO_USAGE } from './usage.js'
 
-/** The answer of an API for embeddings: no messages, only usage. */
+/** The answer of an embeddings API: no messages, only usage. */
 export const decodeEmbedding = (
   answer: JsonRecord,
   isThere: boolean,
@@ -19,9 +19,8 @@ export const decodeEmbedding = (
 const DIMENSIONS = 64
 
 /**
- * A made-up vector of length 1 from the words of a text: texts with common words
- * are near each other, and the same text always gets the same vector. Not
- * promised: anything about meaning.
+ * A made-up unit vector from the words of a text: texts with common words are near each other, and
+ * equal texts have equal vectors. Not promised: anything about meaning.
  */
 export const embeddingVector = (text: string, dimensions: unknown = DIMENSIONS): number[] => {
   const size =

@@ -4,7 +4,7 @@ import { openai } from './openai/index.js'
 import type { AnswerFormat, ArrivedRequest, ModelApi, Provider } from './provider.js'
 import type { ProviderRequest, ScriptedFormat } from './provider.js'
 
-/** OpenAI is first: many others have its paths. */
+/** OpenAI comes first: many others use its paths. */
 export const PROVIDERS: readonly Provider[] = [
   openai,
   ...Object.values(list)
@@ -14,7 +14,7 @@ export const PROVIDERS: readonly Provider[] = [
 
 export const APIS: readonly ModelApi[] = PROVIDERS.flatMap(({ apis = [] }) => apis)
 
-/** Any other HTTP exchange: no messages, but the error it reports. */
+/** Any other HTTP exchange: no messages, only the reported error. */
 export const unknownHttp: ModelApi = {
   provider: 'http',
   api: 'http',
@@ -24,7 +24,7 @@ export const unknownHttp: ModelApi = {
     defined({ messages: [], error: status >= 400 ? errorMessage(json) : undefined }),
 }
 
-/** The API of a request, with the provider that answers; `unknownHttp` if no model does. */
+/** The API of a request, with the provider that answers; `unknownHttp` if it does not go to a model. */
 export const findApi = (request: ProviderRequest): ModelApi => {
   const api = APIS.find((candidate) => candidate.matches(request))
   if (api === undefined) return unknownHttp
@@ -32,17 +32,14 @@ export const findApi = (request: ProviderRequest): ModelApi => {
   return provider === api.provider ? api : { ...api, provider }
 }
 
-/**
- * The provider at a URL if the URL names one. Behind a proxy, parts of the path
- * that only one provider has name it.
- */
+/** The provider that a URL names, if any. Behind a proxy, path segments that only one provider uses name it. */
 const serverName = (url: URL): string | undefined =>
   (
     PROVIDERS.find(({ hosts }) => hosts?.test(url.hostname) === true) ??
     PROVIDERS.find(({ isServer }) => isServer?.(url) === true)
   )?.name
 
-/** How an API writes its answers; `undefined` if they cannot be edited as a document. */
+/** The answer format of an API; `undefined` if its answers cannot be edited as a document. */
 export const answerFormat = (api: string): AnswerFormat | undefined =>
   APIS.find((each) => each.api === api)?.answers
 
@@ -56,7 +53,7 @@ export const routedProvider = (route: string, upstream?: string): Provider | und
       new URL(address.base).host === new URL(upstream).host,
   )
 
-/** The provider that a client means to reach: by its own marks, by route, or by path. */
+/** The provider that a client wants to reach: by its own marks, by route, or by path. */
 export const clientProvider = (request: Pick<ArrivedRequest, 'path' | 'headers'>): Provider => {
   const [, route = ''] = /^\/([\w-]+)/.exec(request.path) ?? []
   return (

@@ -1,4 +1,4 @@
-/** APIs of models: who speaks them, what they say and what it costs. */
+/** Model APIs: providers, formats and prices. */
 export { clientProvider, findApi, PROVIDERS, routedProvider, scriptedAt } from './find-provider.js'
 export { importedModelUrl, isContent, isInput, roleOfSpan } from './imported/index.js'
 export type { SpanAttributes, SpanEvent, SpanRole } from './imported/index.js'

@@ -1,9 +1,8 @@
 import { listOf, recordsOf } from '../values/json-shape.js'
 
 /**
- * A conversation in one shape, whatever the provider. Meant for reading: what
- * a decoder does not know becomes an `other` part, so nothing disappears, but
- * a request cannot be built back from it.
+ * A conversation in one format for all providers. For reading only: unknown content becomes an
+ * `other` part, so nothing disappears, but a request cannot be rebuilt from it.
  */
 export interface Message {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
@@ -23,7 +22,7 @@ export interface ToolCallPart {
   readonly type: 'tool_call'
   readonly id: string
   readonly name: string
-  /** Parsed; the text itself when the model wrote broken JSON. */
+  /** Parsed; the text itself if the model wrote invalid JSON. */
   readonly args: unknown
 }
 
@@ -38,7 +37,7 @@ export interface ToolResultPart {
 
 export const textPart = (text: string): MessagePart => ({ type: 'text', text })
 
-/** Reasoning and text, each only if there is some. */
+/** Reasoning and text, each only if not empty. */
 export const saidParts = ({ reasoning = '', text = '' }): MessagePart[] => [
   ...(reasoning === '' ? [] : [{ type: 'reasoning', text: reasoning } as const]),
   ...(text === '' ? [] : [textPart(text)]),
@@ -54,7 +53,7 @@ export const otherPart = (kind: string, value: unknown): MessagePart => ({
 export const turnOf = (role: Message['role'], parts: readonly MessagePart[]): Message[] =>
   parts.length === 0 ? [] : [{ role, parts }]
 
-/** Neighbours of text, or of reasoning, as one: a stream cuts them anywhere. */
+/** Joins adjacent texts, or reasoning: a stream splits them anywhere. */
 export const mergeParts = (parts: readonly MessagePart[]): MessagePart[] => {
   const merged: MessagePart[] = []
   for (const part of parts) {
@@ -70,7 +69,7 @@ export const mergeParts = (parts: readonly MessagePart[]): MessagePart[] => {
   return merged
 }
 
-/** Messages in which neighbours of one of these roles are one. */
+/** Joins adjacent messages of one of these roles. */
 export const joinTurns = (
   messages: readonly Message[],
   roles: readonly Message['role'][],
@@ -85,7 +84,7 @@ export const joinTurns = (
   return turns
 }
 
-/** A turn of the user. Where results of tools travel in it, they are shown as a message of the tool. */
+/** A turn of the user. Tool results in it are shown as a message of the tool. */
 export const userTurn = (parts: readonly MessagePart[]): Message[] => {
   const results = parts.filter(({ type }) => type === 'tool_result')
   const others = parts.filter(({ type }) => type !== 'tool_result')
@@ -94,7 +93,7 @@ export const userTurn = (parts: readonly MessagePart[]): Message[] => {
     : [{ role: 'tool', parts: results }, ...turnOf('user', others)]
 }
 
-/** Content of a tool result: text when it is only text. */
+/** Content of a tool result: text if it is only text. */
 export const resultContent = (content: unknown): unknown => {
   const parts = listOf(content)
   const texts = recordsOf(content).map((part) => part['text'])
@@ -111,9 +110,8 @@ export const toolCallsIn = (messages: readonly Message[]): ToolCallPart[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))
 
 /**
- * Ids for calls and results whose API gives them none. The second call of
- * `lookup` in a conversation is `lookup#2`, and so is the second result of it:
- * results come in the order of their calls.
+ * Ids for calls and results of APIs without ids. The second call of `lookup` in a conversation is
+ * `lookup#2`, and so is its second result: results come in the order of their calls.
  */
 export class CallNumbers {
   readonly #counts = new Map<string, number>()
@@ -134,5 +132,5 @@ export class CallNumbers {
   }
 }
 
-/** True for an id that `CallNumbers` made, so it is not part of any request. */
+/** True for an id that `CallNumbers` made, which is not part of any request. */
 export const isNumberedCall = (id: string): boolean => /#\d+$/.test(id)

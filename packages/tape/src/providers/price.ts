@@ -1,6 +1,6 @@
 import { filledText, type JsonRecord } from '../values/json-shape.js'
 
-/** List prices in US dollars for a million tokens of each class. */
+/** List prices in US dollars per million tokens of each class. */
 export interface Price {
   readonly input: number
   readonly cachedInput?: number
@@ -8,17 +8,17 @@ export interface Price {
   /** Writing to the one-hour cache. */
   readonly cacheWriteLong?: number
   readonly output: number
-  /** Reasoning, where it does not cost what other output costs. */
+  /** Reasoning, if its price differs from other output. */
   readonly reasoning?: number
-  /** Prices hold up to this much input; above it the cost is unknown. */
+  /** Prices apply up to this much input; above it the cost is unknown. */
   readonly inputTokensMax?: number
-  /** Price of a request with more input than this, all of it. */
+  /** Price of a whole request with more input than this. */
   readonly longInput?: LongInput
-  /** How much more it costs on Bedrock when it must run in one part of the world. */
+  /** Factor on Bedrock if the model must run in one part of the world. */
   readonly regionalFactor?: number
 }
 
-/** With more input than `above`, cached or not, each price is multiplied. */
+/** With more input than `above`, including cached input, all prices are multiplied. */
 interface LongInput {
   readonly above: number
   /** For input, cached input and cache writes. */
@@ -26,7 +26,7 @@ interface LongInput {
   readonly outputFactor: number
 }
 
-/** By model; `groq/llama-3.3-70b-versatile` holds only where Groq answers. */
+/** By model; `groq/llama-3.3-70b-versatile` only applies if Groq answers. */
 export type PriceTable = Readonly<Record<string, Price>>
 
 /** Prices for a million tokens of input, cached input and output. */
@@ -48,13 +48,13 @@ export const longInput = (
 
 export const OVER_200K = longInput(200_000, 2, 1.5)
 
-/** On Bedrock, running in one part of the world costs a tenth more than anywhere. */
+/** On Bedrock, running in one part of the world costs a tenth more. */
 export const REGIONAL = { regionalFactor: 1.1 }
 
-/** The tiers that list prices are for, in the words of all providers. */
+/** Names of the service tiers that list prices are for. */
 const STANDARD = new Set(['auto', 'default', 'standard', 'standard_only', 'on_demand'])
 
-/** Other service tiers have other prices. */
+/** Other service tiers have different prices. */
 export const unpricedTier = (answer: JsonRecord): string[] => {
   const tier = filledText(answer['service_tier'])
   return tier === undefined || STANDARD.has(tier.toLowerCase()) ? [] : [`service tier ${tier}`]

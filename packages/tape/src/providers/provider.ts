@@ -8,14 +8,14 @@ import type { Message } from './message.js'
 import type { SseEvent } from '../http/sse.js'
 import type { Usage } from './usage.js'
 
-/** A request as decoders see it. Its body is parsed only on demand: conversations are long. */
+/** A request as decoders see it. Its body is parsed only on demand, because conversations are long. */
 export interface ProviderRequest {
   readonly method: string
   readonly url: URL
   readonly headers: readonly HeaderPair[]
-  /** True if the body is JSON text with these words as keys, without parsing it. */
+  /** True if the body is JSON text with these keys, without parsing it. */
   readonly mentions: (...keys: readonly string[]) => boolean
-  /** The parsed body, or `undefined` if it is not JSON. */
+  /** The parsed body; `undefined` if it is not JSON. */
   readonly json: () => unknown
 }
 
@@ -41,20 +41,19 @@ export interface DecodedResponse {
   /** The model's output; more than one message if several choices were requested. */
   readonly messages: readonly Message[]
   readonly usage?: Usage
-  /** In the provider's own word. Absent when the answer broke off. */
+  /** In the provider's own words. Missing if the answer broke off. */
   readonly finishReason?: string
-  /** The provider's message when it refused or failed. */
+  /** The provider's message if it refused or failed. */
   readonly error?: string
-  /** The price that the provider reports, in US dollars. */
+  /** The cost that the provider reports, in US dollars. */
   readonly costUsd?: number
   /** The server that ran the model, if a router names it. */
   readonly servedBy?: string
 }
 
 /**
- * One API of a provider: recognises its requests, decodes and encodes its
- * answers. Decoders never throw: a shape they do not expect reads as absent,
- * because a tape outlives the API it recorded.
+ * One API of a provider: recognises its requests, decodes and encodes its answers. Decoders never
+ * throw: an unexpected form counts as missing, because a tape outlives the API that it recorded.
  */
 export interface ModelApi {
   /** Owner of the format; `findApi` replaces it by the name of a compatible server. */
@@ -62,12 +61,12 @@ export interface ModelApi {
   readonly api: string
   /** The provider that a URL of this API names, if its URLs name one. */
   readonly providerAt?: (url: URL) => string
-  /** By path and shape, not only by host: a model may answer from anywhere. */
+  /** By path and form, not only by host: a model may be served from anywhere. */
   matches(request: ProviderRequest): boolean
   decodeRequest(request: ProviderRequest): DecodedRequest
-  /** The request supplies facts that the answer omits: the model, or the calls before it. */
+  /** The request supplies facts that the answer omits: the model, or earlier calls. */
   decodeResponse(answer: ProviderAnswer, request?: ProviderRequest): DecodedResponse
-  /** Absent when answers of this API cannot be edited as one document. */
+  /** Missing if answers of this API cannot be edited as one document. */
   readonly answers?: AnswerFormat
   /** How the test model server answers requests to this API. */
   readonly scripted?: readonly ScriptedFormat[]

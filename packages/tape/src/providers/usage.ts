@@ -1,19 +1,18 @@
 /**
- * Tokens of one exchange by the class they are billed in. `input`,
- * `cachedInput` and `cacheWrite` do not overlap; `reasoning` is part of
- * `output` and shown apart.
+ * Tokens of one exchange by billing class. `input`, `cachedInput` and `cacheWrite` do not overlap;
+ * `reasoning` is part of `output` and shown separately.
  */
 export interface Usage {
   readonly input: number
   readonly cachedInput: number
   readonly cacheWrite: number
-  /** The part of `cacheWrite` that is kept for an hour and costs more. */
+  /** The part of `cacheWrite` that is cached for an hour and costs more. */
   readonly cacheWriteLong: number
   readonly output: number
   readonly reasoning: number
-  /** Anything else that is billed and has no token price here: searches, audio, a service tier. */
+  /** Everything else that is billed and has no token price here: searches, audio, a service tier. */
   readonly unpriced: readonly string[]
-  /** Set when the provider's own numbers do not add up; they are shown as given. */
+  /** Set if the provider's numbers are inconsistent; they are shown unchanged. */
   readonly mismatch?: string
 }
 
@@ -27,7 +26,7 @@ export const NO_USAGE: Usage = {
   unpriced: [],
 }
 
-/** The sum over exchanges; mismatches are kept, each once. */
+/** The sum over exchanges; each mismatch is listed once. */
 export const addUsage = (left: Usage, right: Usage): Usage => {
   const unpriced = [...new Set([...left.unpriced, ...right.unpriced])]
   const mismatches = new Set([left.mismatch, right.mismatch].filter((text) => text !== undefined))
@@ -55,7 +54,7 @@ interface CountedInsideInput {
   readonly unpriced: readonly string[]
 }
 
-/** Usage from a provider whose input count contains the cached tokens. */
+/** Usage from a provider whose input count includes the cached tokens. */
 export const usageFromTotals = (given: CountedInsideInput): Usage => {
   const { allInput, cachedInput, cacheWrite, output, reasoning, total, unpriced } = given
   const problems: string[] = []

@@ -4,11 +4,11 @@ import { cutReply, type Reply, type ScriptedError } from './reply.js'
 
 type Headers = Readonly<Record<string, string>>
 
-/** An answer as it goes over the wire. */
+/** An answer in wire format. */
 export interface WireAnswer {
   readonly status: number
   readonly headers: Headers
-  /** One for a document, several for a stream: each is written separately. */
+  /** One piece for a document, several for a stream: each is written separately. */
   readonly pieces: readonly (string | Uint8Array)[]
 }
 
@@ -35,7 +35,7 @@ export const streamAnswer = (
 
 export const sseFrame = ({ data, event }: StreamEvent): string => sseText(data, event)
 
-/** Answers with the document of a reply, or with the stream of it. */
+/** Answers with a document or a stream. */
 export const scriptedFormat = ({
   answers,
   headers,

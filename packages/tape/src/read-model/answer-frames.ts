@@ -11,19 +11,18 @@ export interface AnswerFrame {
 
 export interface FrameLimits {
   readonly framesMax?: number
-  /** Bytes that may be decoded: each frame is decoded from the start, so long streams get fewer. */
+  /** Limit of decoded bytes: each frame is decoded from the start, so long streams get fewer frames. */
   readonly bytesMax?: number
 }
 
-/** A beginning of a response: the events of a stream, or the text if it is not a stream of events. */
+/** The beginning of a response: the events of a stream, or the text if it is not an event stream. */
 export type ResponsePart =
   | { readonly events: readonly SseEvent[] }
   | { readonly text: string; readonly json: undefined }
 
 /**
- * A streamed answer as it grew, at the times its pieces came. Every frame is what
- * the decoder makes of the stream so far, so that the last is the answer itself.
- * Long streams are thinned out evenly.
+ * A streamed answer as it grew, at the times its pieces came. Every frame is the decoded stream so
+ * far, so the last one is the whole answer. Long streams are thinned out evenly.
  */
 export function answerFrames(
   response: ExchangeResponse,
@@ -51,7 +50,7 @@ interface Cut {
   readonly part: () => ResponsePart
 }
 
-/** One cut for each moment at which events came. */
+/** One cut for each moment at which events arrived. */
 const eventCuts = (events: readonly SseEvent[]): Cut[] =>
   events.flatMap(({ at }, index) =>
     events[index + 1]?.at === at
@@ -59,7 +58,7 @@ const eventCuts = (events: readonly SseEvent[]): Cut[] =>
       : [{ at, part: () => ({ events: events.slice(0, index + 1) }) }],
   )
 
-/** A JSON array may be streamed, too: its beginnings are read as text. The whole is decoded as it is. */
+/** A JSON array may be streamed too: its beginnings are read as text, the whole is decoded normally. */
 function textCuts({ chunks, text, json }: ExchangeResponse): Cut[] {
   if (text === undefined) return []
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -76,7 +75,7 @@ function textCuts({ chunks, text, json }: ExchangeResponse): Cut[] {
   })
 }
 
-/** At most so many of them, evenly, the first and the last among them. */
+/** At most `max` items, evenly distributed, including the first and the last. */
 function thinOut<T>(all: readonly T[], max: number): T[] {
   if (all.length <= max) return [...all]
   const last = all.length - 1

@@ -77,7 +77,7 @@ export class CallStep extends StepBase {
     if (intent === undefined) return undefined
     const { rule, policy, verdict } = intent
     const thrown = this.#op.failure?.code
-    // Where somebody was asked, what came of that is why.
+    // If approval was requested, the result of that is the reason.
     const code = verdict === 'ask' && thrown !== undefined ? String(thrown) : intent.code
     return { ...result?.guard, ...(rule && { rule }), ...(code && { code }), policy }
   }
@@ -97,13 +97,13 @@ export class CallStep extends StepBase {
     }
   }
 
-  /** Output of the process, without the pipe on which a server speaks. */
+  /** Output of the process, without the pipe that a server uses for messages. */
   #ownChunks(): CallOp['chunks'] {
     const { chunks } = this.#op
     return this.#session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
   }
 
-  /** The messages of an MCP server are steps of their own; what else it printed is left. */
+  /** Messages of an MCP server are separate steps; this is its other output. */
   #output(): CallDetail['output'] {
     const { tape } = this.context
     const remarks = this.#session?.remarks.filter(({ from }) => from === 'server') ?? []
@@ -138,7 +138,7 @@ export class CallStep extends StepBase {
   }
 }
 
-/** True if a guard, not the tool, is why there is no output. */
+/** True if a guard, not the tool, is the reason for the missing output. */
 const isDenied = ({ result }: CallOp): boolean => {
   const { status, attempts } = result?.guard ?? {}
   if (status === 'denied') return true

@@ -3,13 +3,12 @@ import type { BodyForm, TapeEvent } from '../format/events.js'
 import { plainJson } from '../values/plain-json.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** One object per event, to be written as one line of JSON each. */
+/** One object per event, to be written as a line of JSON. */
 export type EventLine = TapeEvent & { readonly body?: unknown }
 
 /**
- * A tape as lines for `grep` and `jq`. Bodies are text where they are text,
- * plain JSON where they hold values, and `{ base64 }` otherwise. For reading:
- * a tape cannot be built back from them.
+ * A tape as lines for `grep` and `jq`. Bodies are text if they are text, plain JSON if they contain
+ * values, and `{ base64 }` otherwise. For reading only: a tape cannot be rebuilt from them.
  */
 export function* eventLines(tape: TapeLike): Generator<EventLine> {
   for (const event of tape.events()) {

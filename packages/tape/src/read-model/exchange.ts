@@ -25,8 +25,8 @@ import type { RunIndex, StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**
- * The request that was read last. Conversations are long and are looked at
- * several times in a row, but keeping them all would keep the square of a run.
+ * The last request that was read. Conversations are long and are read several times in a row, but
+ * storing all of them would take memory quadratic in the length of a run.
  */
 export class RequestCache {
   #seq = -1
@@ -57,9 +57,9 @@ export interface ExchangeRequest {
   readonly url: string
   readonly headers: readonly HeaderPair[]
   readonly body: Uint8Array
-  /** The body as text; `undefined` when it is no UTF-8. */
+  /** The body as text; `undefined` if it is not UTF-8. */
   readonly text: string | undefined
-  /** The body parsed; `undefined` when it is no JSON. */
+  /** The parsed body; `undefined` if it is not JSON. */
   readonly json: unknown
 }
 
@@ -72,7 +72,7 @@ export interface ExchangeResponse {
   readonly json: unknown
   /** The pieces as they arrived. */
   readonly chunks: readonly TimedChunk[]
-  /** The events of a stream: server-sent ones, lines of JSON, or messages of AWS's event stream. */
+  /** The events of a stream: server-sent events, lines of JSON, or messages of an AWS event stream. */
   readonly events: readonly SseEvent[] | undefined
   /** Why the stream could not be read to its end, such as a wrong checksum. */
   readonly problem: string | undefined
@@ -80,9 +80,9 @@ export interface ExchangeResponse {
   readonly undecoded: string | undefined
 }
 
-/** An HTTP exchange, and the conversation in it when it went to a model. */
+/** An HTTP exchange, and the conversation in it if it went to a model. */
 export interface Exchange {
-  /** The API it spoke, as its decoder names it; `http` when no decoder knows it. */
+  /** Name of the API; `http` if it is unknown. */
   readonly api: string
   readonly request: ExchangeRequest
   readonly response: ExchangeResponse | undefined
@@ -95,13 +95,13 @@ export interface Exchange {
   readonly usage: Usage | undefined
   readonly finishReason: string | undefined
   readonly error: string | undefined
-  /** Who ran the model, when a router says so. */
+  /** The server that ran the model, if a router names it. */
   readonly servedBy: string | undefined
 }
 
 /**
- * The lazy side of one request on tape. What was decoded is kept, bodies are
- * not: a list of titles reads each answer once and no conversation.
+ * Reads one request lazily. Decoded results are cached, bodies are not: a list of titles reads each
+ * answer once and no conversation.
  */
 export class ExchangeReader {
   readonly #tape: TapeLike
@@ -142,7 +142,7 @@ export class ExchangeReader {
     return (this.#decoded ??= this.#decode())
   }
 
-  /** From the answer, or from the request when there is none. */
+  /** From the answer, or from the request if there is none. */
   get model(): string | undefined {
     this.#model ??= { name: this.decoded.model ?? this.#decodeRequest().model }
     return this.#model.name
@@ -179,7 +179,7 @@ export class ExchangeReader {
     }
   }
 
-  /** A streamed answer as it grew; empty when there is none. */
+  /** A streamed answer as it grew; empty if there is none. */
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[] {
     const wire = this.#answer()
     if (wire === undefined) return []
@@ -263,6 +263,6 @@ const openResponse = (wire: HttpAnswer): ExchangeResponse => {
   }
 }
 
-/** A masked or odd URL still reads as something. */
+/** A masked or odd URL still gives a result. */
 const parseUrl = (url: string): URL =>
   URL.canParse(url) ? new URL(url) : new URL('http://unknown.invalid/')

@@ -7,23 +7,23 @@ import { firstIndex } from '../values/collections.js'
 import type { StepOp } from './run-index.js'
 import type { TapeLike } from '../format/tape-like.js'
 
-/** Decompressors are handed in, since the tape package has none of its own. */
+/** Decompressors are passed in, because the tape package has none. */
 export interface BodyDecoders {
   readonly gunzip?: (bytes: Uint8Array) => Uint8Array
   readonly inflate?: (bytes: Uint8Array) => Uint8Array
   readonly brotli?: (bytes: Uint8Array) => Uint8Array
 }
 
-/** The answer to a request as it came over the wire. */
+/** The answer to a request, as transferred. */
 export interface HttpAnswer {
   readonly status: number
   readonly statusText: string
   readonly headers: readonly HeaderPair[]
-  /** Pieces of content with their times; one piece when the content was compressed. */
+  /** Pieces of content with their times; a single piece if the content was compressed. */
   readonly chunks: readonly TimedChunk[]
-  /** False when it broke off, or when the agent stopped reading. */
+  /** False if it broke off, or if the agent stopped reading. */
   readonly complete: boolean
-  /** Set when the content is compressed in a way nobody here can undo. */
+  /** Set if the content has a compression that is not supported here. */
   readonly undecoded?: string
 }
 
@@ -38,7 +38,7 @@ export const readAnswer = (
     op.event.socket === undefined
       ? answerOfEvents(tape, op)
       : answerOnSocket(tape, op, onSameSocket)
-  // `fetch` has undone the compression already; its headers still name it.
+  // `fetch` has already decompressed it; its headers still name the encoding.
   return answer === undefined || op.event.seam === 'fetch'
     ? answer
     : decodeContent(answer, decoders)
@@ -50,7 +50,7 @@ const chunksOf = (tape: TapeLike, op: StepOp): TimedChunk[] =>
 /** Facts about an answer that do not need its content. */
 export type AnswerHead = Pick<HttpAnswer, 'status' | 'statusText' | 'complete'>
 
-/** The head of an answer whose events tell it; on a socket only the bytes do. */
+/** The head of an answer from its events; on a socket, only the bytes have it. */
 export const answerHead = ({ response, end, failure }: StepOp): AnswerHead | undefined => {
   if (response === undefined) return undefined
   const { status, statusText, empty } = response
@@ -68,9 +68,8 @@ const answerOfEvents = (tape: TapeLike, op: StepOp): HttpAnswer | undefined => {
 }
 
 /**
- * Cuts the answer out of a connection. What came between this request and the
- * next is enough, unless requests were sent without waiting for answers: then
- * the whole connection is read.
+ * Extracts the answer from a connection. The bytes between this request and the next are enough,
+ * unless requests were pipelined: then the whole connection is read.
  */
 const answerOnSocket = (
   tape: TapeLike,
@@ -85,7 +84,7 @@ const answerOnSocket = (
   return scanAnswers(tape, onSameSocket)[position]
 }
 
-/** Found once for a socket: thousands of requests may go over one. */
+/** Computed once per socket, which may have thousands of requests. */
 const unanswered = new WeakMap<readonly StepOp[], number>()
 
 const firstUnanswered = (onSameSocket: readonly StepOp[]): number => {
@@ -97,7 +96,7 @@ const firstUnanswered = (onSameSocket: readonly StepOp[]): number => {
   return position
 }
 
-/** Final answers in the pieces recorded for some requests of one socket, in order. */
+/** Final answers in the recorded pieces of some requests of one socket, in order. */
 const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {
   const answers: HttpAnswer[] = []
   let chunks: TimedChunk[] = []
@@ -117,7 +116,7 @@ const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {
   for (const op of ops) {
     for (const chunk of op.chunks) {
       at = chunk.at
-      // The scanner may write into what it reads; the tape's memory is not its own.
+      // The scanner may modify its input, and must not modify the tape's memory.
       for (const message of scanner.push(new Uint8Array(tape.body(chunk.seq)))) take(message)
     }
   }

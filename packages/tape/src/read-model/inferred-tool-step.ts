@@ -5,8 +5,8 @@ import { StepBase, type StepContext } from './step-base.js'
 import type { CallDetail, StepKind, StepState } from './step.js'
 
 /**
- * A tool call that was not wrapped: the model asked for it in one exchange and
- * its result is in a later one. Its times are those of the two exchanges.
+ * A tool call that was not wrapped: the model requested it in one exchange, and its result is in a
+ * later one. Its times are those of the two exchanges.
  */
 export class InferredToolStep extends StepBase {
   readonly kind: StepKind = 'tool'

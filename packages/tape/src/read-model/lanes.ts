@@ -4,9 +4,8 @@ export type TraceEntry =
       readonly type: 'start'
       readonly op: number
       /**
-       * `step`: people count it. `instant`: a step that takes no time (a mark, a
-       * synchronous process). `background`: it may stay open for ever (sockets,
-       * intervals) and tells nothing.
+       * `step`: has a number. `instant`: a step without duration (a mark, a synchronous process).
+       * `background`: may stay open forever (sockets, intervals) and says nothing about lanes.
        */
       readonly role: 'step' | 'instant' | 'other' | 'background'
     }
@@ -25,9 +24,8 @@ export interface Lane {
 
 export interface LaneOptions {
   /**
-   * Called where the order alone is not enough: true if step `op` continues
-   * what the `earlier` steps of a lane began, rather than being what comes
-   * after all lanes have joined.
+   * Called if the order alone is not enough: true if step `op` continues what the `earlier` steps
+   * of a lane began, instead of following after all lanes have joined.
    */
   readonly continues?: (op: number, earlier: readonly number[]) => boolean
 }
@@ -35,27 +33,26 @@ export interface LaneOptions {
 export interface LaneAssignment {
   readonly lanes: readonly Lane[]
   readonly laneOf: ReadonlyMap<number, number>
-  /** Steps whose answer made the agent start something further. */
+  /** Steps whose answer made the agent start something else. */
   readonly causes: ReadonlySet<number>
 }
 
 /**
  * Finds the lines of concurrent work by reading alone.
  *
- * Between two deliveries JavaScript runs without a choice, so whatever starts
- * was caused by the delivery directly before it, and belongs to the lane of
- * the operation that was delivered. From this follow three rules for steps:
+ * Between two deliveries JavaScript is deterministic, so whatever starts was caused by the delivery
+ * directly before it, and belongs to the lane of the delivered operation. Three rules for steps
+ * follow:
  *
- * 1. A step goes to the lane of its cause.
- * 2. When another step of that lane is still open, the work has fanned out:
- *    the step opens a new lane, a child of that one. The step whose own
- *    delivery is the cause does not count as open, since its reader has moved on.
- * 3. When nothing else is under way in any other lane, the lanes have joined,
- *    and the step goes back to lane 0; unless `continues` knows that it is the
- *    last branch going on alone.
+ * 1. A step belongs to the lane of its cause.
+ * 2. If another step of that lane is still open, the work has fanned out: the step opens a new
+ *    lane, a child of that one. The step whose own delivery is the cause does not count as open,
+ *    because its reader has moved on.
+ * 3. If nothing else is in progress in any other lane, the lanes have joined, and the step returns
+ *    to lane 0, unless `continues` knows that it is the last branch continuing alone.
  *
- * Not promised: a lane is a line of cause, not a function of the program. Two
- * branches that always wait for each other look like one.
+ * Not promised: a lane is a line of causes, not a function of the program. Two branches that always
+ * wait for each other look like one.
  */
 export const assignLanes = (
   trace: readonly TraceEntry[],
@@ -68,7 +65,7 @@ class LaneReader implements LaneAssignment {
   readonly causes = new Set<number>()
   readonly #options: LaneOptions
   readonly #lastDelivery = new Map<number, number>()
-  /** Operations under way by lane, steps and others apart. */
+  /** Operations in progress by lane, steps and others separately. */
   readonly #openSteps = new Map<number, Set<number>>()
   readonly #openOthers = new Map<number, Set<number>>()
   /** Steps without any answer on the tape: open until something else happens. */
@@ -102,7 +99,7 @@ class LaneReader implements LaneAssignment {
       addTo(this.#openSteps, lane, op)
       if (!this.#lastDelivery.has(op)) this.#unanswered.push({ lane, op })
     } else if (role === 'other' && this.#lastDelivery.has(op)) {
-      // Nothing waits for an operation that is never delivered, like a timer that is cleared.
+      // Nothing waits for an operation that is never delivered, such as a cleared timer.
       addTo(this.#openOthers, lane, op)
     }
   }
@@ -133,7 +130,7 @@ class LaneReader implements LaneAssignment {
   }
 
   #isAnotherLaneBusy(lane: number): boolean {
-    // Only lanes with something open are in the maps: of thousands, the first one tells.
+    // Only lanes with open operations are in the maps: the first one decides.
     for (const open of [this.#openSteps, this.#openOthers])
       for (const id of open.keys()) if (id !== lane && this.#isOpen(open, id)) return true
     return false

@@ -3,10 +3,10 @@ import { decodeBody } from '../format/event-body.js'
 import { fromWire } from '../values/from-wire.js'
 import { clipText } from '../format/clip-text.js'
 
-/** Characters that are searched for marks; titles show fewer. */
+/** Number of characters searched for Markdown; titles show fewer. */
 const MARKED_MAX = 1000
 
-/** Markdown as the words it shows: without marks of emphasis, headings, lists, code, links. */
+/** The text of Markdown without marks for emphasis, headings, lists, code and links. */
 export const withoutMarkdown = (text: string): string =>
   text
     .slice(0, MARKED_MAX)
@@ -21,7 +21,7 @@ export const withoutMarkdown = (text: string): string =>
 export const shortText = (text: string, length = 80): string =>
   clipText(text.replace(/\s+/g, ' ').trim(), length)
 
-/** A value as short JSON. Never throws: what JSON has no word for, or cannot follow, is cut as well. */
+/** A value as short JSON. Never throws: values that JSON cannot express or follow are cut too. */
 export const shortJson = (value: unknown, length = 80): string => {
   if (typeof value === 'string') return shortText(value, length)
   try {
@@ -34,15 +34,15 @@ export const shortJson = (value: unknown, length = 80): string => {
   }
 }
 
-/** Long strings need not be written to be cut. */
+/** Long strings are cut before they are serialised. */
 const shorten = (value: unknown, length: number): unknown => {
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'string' && value.length > length ? value.slice(0, length + 1) : value
 }
 
 /**
- * The value of a body, for people. One that this version cannot build again, such
- * as a kind of value that only a newer Retake knows, is shown as the text it is.
+ * The value of a body, to show. A value that this version cannot rebuild, such as one of a newer
+ * Retake, is shown as text.
  */
 export const readBody = (as: BodyForm, body: Uint8Array): unknown => {
   try {

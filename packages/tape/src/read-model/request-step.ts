@@ -15,7 +15,7 @@ import type { CallDetail, Step, StepKind, StepState } from './step.js'
 
 export type RequestOp = StepOp & { readonly event: RequestEvent }
 
-/** A request: a model step when a provider's decoder knows it, one of MCP, else an HTTP step. */
+/** A request: a model step if a provider's decoder knows it, an MCP request, or else an HTTP step. */
 export class RequestStep extends StepBase {
   readonly reader: ExchangeReader
   readonly #op: RequestOp
@@ -42,7 +42,7 @@ export class RequestStep extends StepBase {
     return this.#api === undefined ? undefined : this.reader.model
   }
 
-  /** For a tool of an MCP server: the model step that asked for it. */
+  /** For a tool of an MCP server: the model step that requested it. */
   override get parent(): string | undefined {
     return this.kind === 'tool' ? this.context.askedBy(this.seq) : undefined
   }
@@ -70,7 +70,7 @@ export class RequestStep extends StepBase {
     const known = this.#api === undefined ? undefined : this.reader.decoded.costUsd
     const isOverridden = findOverride(model ?? '', prices, provider) !== undefined
     if (known !== undefined && !isOverridden) return known
-    // A stream that broke off has reported only part of what is billed.
+    // A stream that broke off has reported only part of the billed tokens.
     if (model === undefined || usage === undefined || this.finishReason === undefined)
       return undefined
     return costUsd(model, usage, prices, provider)

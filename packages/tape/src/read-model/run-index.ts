@@ -27,9 +27,9 @@ export interface EventMark {
   readonly at: number
 }
 
-/** An operation that people count as a step, with all that was delivered for it. */
+/** An operation that counts as a step, with everything that was delivered for it. */
 export interface StepOp {
-  /** A socket is here only if it could not connect. */
+  /** A socket only if it could not connect. */
   event: RequestEvent | CallEvent | SocketEvent
   response?: ResponseEvent
   result?: ResultEvent
@@ -53,14 +53,14 @@ export interface IndexedFileCall {
   result?: ResultEvent
 }
 
-/** Result of one pass over the events, without reading a single body. */
+/** Result of one pass over the events, without reading any body. */
 export interface RunIndex {
   readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
-  /** In the order they started; marks set by the user are among them. */
+  /** In the order they started, including marks of the user. */
   readonly steps: readonly (StepOp | NoteEvent)[]
   /** Starts and deliveries in order, for `assignLanes`. */
   readonly trace: readonly TraceEntry[]
-  /** Requests by the socket that carries them, in order. */
+  /** Requests by their socket, in order. */
   readonly bySocket: ReadonlyMap<number, readonly StepOp[]>
   readonly notes: readonly NoteEvent[]
   readonly outputs: readonly OutputEvent[]
@@ -98,7 +98,7 @@ class RunIndexBuilder implements RunIndex {
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
     this.lastAt = event.at
-    // The decision of a guard is right before the call it is about.
+    // The decision of a guard is directly before its call.
     if (event.type !== 'call') this.#drawn = undefined
     switch (event.type) {
       case 'request':
@@ -188,7 +188,7 @@ class RunIndexBuilder implements RunIndex {
   #deliver(event: DeliveryEvent): void {
     const own = this.#ops.get(event.op)
     const op = own ?? this.#requestOn(event)
-    // The end of a connection is news to a request only while it has no answer at all.
+    // The end of a connection concerns a request only if it has no answer at all.
     const isNews = own !== undefined || isChunk(event) || op?.chunks.length === 0
     // A synchronous answer comes in the middle of running code and starts nothing.
     if (!this.#syncCalls.has(event.op)) {
@@ -210,8 +210,8 @@ class RunIndexBuilder implements RunIndex {
   }
 
   /**
-   * The request that something on a socket is about: the latest on it. A
-   * connection that fails before it carried any becomes a step itself.
+   * The request that an event on a socket concerns: the latest one. A connection that fails before
+   * its first request becomes a step itself.
    */
   #requestOn(event: DeliveryEvent): StepOp | undefined {
     const request = this.bySocket.get(event.op)?.at(-1)
@@ -236,7 +236,7 @@ const isStep = (event: InitiationEvent): event is RequestEvent | CallEvent =>
 
 const roleOf = (event: InitiationEvent): StartEntry['role'] => {
   if (event.type === 'call' && event.sync === true) return 'instant'
-  // It may stay open for ever, and nothing is waited for on it.
+  // It may stay open forever, and nothing waits for it.
   if (event.type === 'request' && isListening(event)) return 'instant'
   if (isStep(event)) return 'step'
   return event.type === 'socket' || (event.type === 'timer' && event.kind === 'interval')
@@ -244,6 +244,6 @@ const roleOf = (event: InitiationEvent): StartEntry['role'] => {
     : 'other'
 }
 
-/** The end of one pipe of a child process is not yet its own end. */
+/** The end of one pipe of a child process is not the end of the process. */
 const isFinal = ({ part, pipe }: DeliverEvent): boolean =>
   part === 'exit' || part === 'close' || part === 'error' || (part === 'end' && pipe === undefined)

@@ -24,15 +24,15 @@ import { isSameTool, linkTools, type ToolLinks } from './tool-links.js'
 import { type RunTotals, type Step, sumSteps } from './step.js'
 
 /**
- * Turns a tape into what people want to see. The command line, the viewer, the
- * exporters, blame and fix all read runs through it, so they agree.
+ * The read model of a tape. The command line, the viewer, the exporters, blame and fix all read
+ * runs through it, so they agree.
  */
 export const readRun = (tape: TapeLike, options: ReadOptions = {}): RunView =>
   new RunView(tape, options)
 
 /**
- * True if a step continues the conversation of a lane: a model request that
- * repeats it and adds to it, or work its last answer asked for.
+ * True if a step continues the conversation of a lane: a model request that repeats and extends it,
+ * or work that its last answer requested.
  */
 const continuesConversation = (step: StepBase, earlier: readonly StepBase[]): boolean => {
   const last = earlier.findLast(
@@ -54,7 +54,7 @@ const repeats = (step: RequestStep, earlier: RequestStep): boolean => {
   )
 }
 
-/** Decompressors for answers recorded below `fetch`, and prices that come before the built-in ones. */
+/** Decompressors for answers recorded below `fetch`, and prices that override the built-in ones. */
 export interface ReadOptions extends BodyDecoders {
   readonly prices?: PriceTable
 }
@@ -64,7 +64,7 @@ export interface NotCaptured {
   readonly what: string
   /** Call site in the agent's code, as `file:line:column`; missing if only library code used it, or a proxy saw it. */
   readonly at?: string
-  /** A proxy saw it from outside of the program. */
+  /** True if a proxy saw it from outside of the program. */
   readonly isOutside?: true
   readonly count: number
   /** Consequence for a replay, for example "replay stops there". */
@@ -76,16 +76,15 @@ export interface NotCaptured {
 const UNKNOWN_CONSEQUENCE = 'replay may differ there'
 
 /**
- * A run as people want to see it. Making one reads every event and no body, but
- * for what was said to child processes; what needs bodies is read when first
- * asked for.
+ * A run to read. Creating one reads every event, but no body except for writes to child processes;
+ * other bodies are read on demand.
  */
 export class RunView {
   readonly id: string
   readonly name: string
   readonly startedAt: number
   readonly durationMs: number
-  /** `truncated`: killed, or still going on. */
+  /** `truncated`: killed, or still being recorded. */
   readonly status: TapeLike['status']
   readonly exit:
     | { readonly code?: number; readonly signal?: string; readonly error?: RecordedError }
@@ -119,7 +118,7 @@ export class RunView {
       requests: new RequestCache(),
       prices,
       laneOf: (seq) => this.#laneAssignment().laneOf.get(seq) ?? 0,
-      wasHeard: (seq) => this.#laneAssignment().causes.has(seq),
+      wasContinued: (seq) => this.#laneAssignment().causes.has(seq),
       askedBy: (seq) => this.#toolLinks().askedBy.get(seq),
       get mcpServers() {
         return (servers ??= new HttpServers(context))
@@ -144,7 +143,7 @@ export class RunView {
     this.counts = index.counts
   }
 
-  /** All steps, with the tool calls that are only seen in the conversation. Reads all answers of models. */
+  /** All steps, including tool calls that appear only in the conversation. Reads all model answers. */
   get steps(): readonly Step[] {
     this.#steps ??= mergeBySeq(this.#recorded, this.#toolLinks().inferred)
     return this.#steps
@@ -183,13 +182,13 @@ export class RunView {
     return end?.as === undefined ? undefined : readBody(end.as, this.#tape.body(end.seq))
   }
 
-  /** The step of a number or label. */
+  /** The step with a number or label. */
   step(label: number | string): Step | undefined {
     const wanted = String(label)
     return this.#recorded[Number(wanted) - 1] ?? this.steps.find((step) => step.label === wanted)
   }
 
-  /** The run in short, for `--json`; steps are listed by those who want them. */
+  /** The run in short, for `--json`, without its steps. */
   toJSON(): Record<string, unknown> {
     const { id, name, startedAt, durationMs, status, exit, node, parent, counts } = this
     const { totals, notCaptured } = this
@@ -239,7 +238,7 @@ export class RunView {
   }
 }
 
-/** Data that cannot be read says nothing about lanes; the error appears where the data is shown. */
+/** Unreadable data says nothing about lanes; the error appears where the data is shown. */
 const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean => {
   try {
     return continuesConversation(step, earlier)
@@ -259,7 +258,7 @@ const exitOf = ({ end }: RunIndex): RunView['exit'] => {
   return defined({ code, signal, error })
 }
 
-/** Inferred steps come after the answer that asks for them. */
+/** Inferred steps come after the answer that requests them. */
 const mergeBySeq = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>
   [...recorded, ...inferred].toSorted(
     (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),

@@ -18,13 +18,13 @@ export interface StepContext {
   readonly prices: PriceTable
   readonly laneOf: (seq: number) => number
   /** True if the agent continued because of this operation's answer. */
-  readonly wasHeard: (seq: number) => boolean
+  readonly wasContinued: (seq: number) => boolean
   readonly mcpServers: HttpServers
-  /** Label of the model step that asked for a tool call. */
+  /** Label of the model step that requested a tool call. */
   readonly askedBy: (seq: number) => string | undefined
 }
 
-/** The fields that most steps leave empty. */
+/** Defaults for the fields that most steps leave empty. */
 export abstract class StepBase implements Step {
   abstract readonly kind: StepKind
   abstract readonly title: string
@@ -145,7 +145,7 @@ export abstract class StepBase implements Step {
   /** State of an operation whose answer is missing or cut off. */
   protected unansweredState(): StepState {
     const wasKilled = this.context.tape.status === 'truncated'
-    return wasKilled && !this.context.wasHeard(this.seq) ? 'in doubt' : 'aborted'
+    return wasKilled && !this.context.wasContinued(this.seq) ? 'in doubt' : 'aborted'
   }
 }
 
@@ -159,11 +159,11 @@ export const describeError = (error: RecordedError): string => {
   return `${name}: ${text}${code}${cause}`
 }
 
-/** An agent gives up by aborting; that is not a failure of the other side. */
+/** An agent gives up by aborting, which is not a failure of the other side. */
 export const failureState = (error: RecordedError): StepState =>
   error.name === 'AbortError' || error.code === 'ABORT_ERR' ? 'aborted' : 'failed'
 
-/** A point the user marked. */
+/** A mark of the user. */
 export class MarkStep extends StepBase {
   readonly kind: StepKind = 'mark'
   readonly state: StepState = 'done'
@@ -177,7 +177,7 @@ export class MarkStep extends StepBase {
   }
 }
 
-/** A connection that failed before any request went over it. */
+/** A connection that failed before its first request. */
 export class ConnectionStep extends StepBase {
   readonly kind: StepKind = 'http'
   readonly state: StepState = 'failed'

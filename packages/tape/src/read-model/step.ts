@@ -10,19 +10,19 @@ import type { Tape } from '../format/tape.js'
 /** Sums over a run. */
 export interface RunTotals {
   readonly modelCalls: number
-  /** Recorded and inferred ones; a call is counted once. */
+  /** Recorded and inferred calls, each counted once. */
   readonly toolCalls: number
-  /** Sum over the exchanges that report it. */
+  /** Sum over the exchanges that report usage. */
   readonly usage: Usage
-  /** Cost of the whole run; `undefined` as soon as one exchange's cost is not known. */
+  /** Cost of the whole run; `undefined` if the cost of any exchange is unknown. */
   readonly costUsd: number | undefined
-  /** Cost of the exchanges whose cost is known. */
+  /** Sum of the known costs. */
   readonly knownCostUsd: number
-  /** Labels of model steps whose cost is not known. */
+  /** Labels of model steps with an unknown cost. */
   readonly unknownCost: readonly string[]
 }
 
-/** Adds a run up. Reads the answers of all model steps. */
+/** Adds up a run. Reads all model answers. */
 export const sumSteps = (steps: readonly Step[]): RunTotals => {
   const models = steps.filter(({ kind }) => kind === 'model')
   const unknownCost = models.filter(isCostUnknown).map(({ label }) => label)
@@ -40,29 +40,28 @@ export const sumSteps = (steps: readonly Step[]): RunTotals => {
   }
 }
 
-/** An answer that the provider refused costs nothing; one that broke off costs something unknown. */
+/** An answer that the provider refused costs nothing; one that broke off has an unknown cost. */
 export const isCostUnknown = (step: Step): boolean =>
   step.costUsd === undefined && !(step.usage === undefined && step.state === 'failed')
 
 /**
- * Kind of boundary. Draws, timers and file reads are events, not steps.
- * A tool that an MCP server runs is a `tool`; its other requests are `mcp`.
+ * Kind of boundary. Draws, timers and file reads are events, not steps. A tool of an MCP server is
+ * a `tool`; its other requests are `mcp`.
  */
 export type StepKind = 'model' | 'tool' | 'http' | 'mcp' | 'process' | 'mark'
 
 /**
- * `failed`: an error or a status of 400 and above. `aborted`: the agent gave up
- * on it. `in doubt`: it left, the run was killed, and whether it had its effect
- * is not on the tape. `denied`: a guard kept it from starting, or from touching
- * what it must not.
+ * `failed`: an error, or a status of 400 and above. `aborted`: the agent gave up on it. `in doubt`:
+ * it was sent, the run was killed, and the tape does not show whether it had its effect. `denied`:
+ * a guard prevented it from starting, or from touching something it must not touch.
  */
 export type StepState = 'done' | 'failed' | 'aborted' | 'in doubt' | 'denied'
 
 /** Effect of a guard on a step, without its arguments and result. */
 export interface StepGuard extends Partial<GuardFacts> {
-  /** The rule that decided, as `policy/rule`; missing when a default did. */
+  /** The rule that decided, as `policy/rule`; missing if a default decided. */
   readonly rule?: string
-  /** For a call that did not run: the stable code of the error. */
+  /** For a call that did not run: the stable error code. */
   readonly code?: string
   /** Hash of the policy that decided. */
   readonly policy: string
@@ -72,10 +71,10 @@ export interface StepGuard extends Partial<GuardFacts> {
 export interface CallDetail {
   readonly name: string
   readonly args: unknown
-  /** `undefined` when there is no answer, or it failed. */
+  /** `undefined` if there is no answer, or it failed. */
   readonly result: unknown
   readonly error: RecordedError | undefined
-  /** Output of a child process, as it came. */
+  /** Output of a child process, in order. */
   readonly output: readonly {
     readonly at: number
     readonly pipe: number
@@ -84,59 +83,59 @@ export interface CallDetail {
 }
 
 /**
- * One numbered boundary of a run. Cheap to make: titles, states and all that
- * needs a body is read when first asked for.
+ * One numbered boundary of a run. Cheap to create: titles, states and everything that needs a body
+ * are read on demand.
  */
 export interface Step {
-  /** From 1, in the order steps started. An inferred step has the number of the model step that asked for it. */
+  /** From 1, in the order steps started. An inferred step has the number of the model step that requested it. */
   readonly number: number
   /** The number as text; `3.1` for the first step inferred from step 3. Unique in a run. */
   readonly label: string
-  /** Event that starts it; for an inferred step the event that asks for it. */
+  /** Event that starts it; for an inferred step, the event that requests it. */
   readonly seq: number
   readonly kind: StepKind
-  /** One short line for people. */
+  /** One short line. */
   readonly title: string
   readonly state: StepState
-  /** One line about what went wrong. */
+  /** One line about the failure. */
   readonly error: string | undefined
-  /** Milliseconds since the run started, and wall clock. */
+  /** Milliseconds since the run started, and wall-clock time. */
   readonly at: number
   readonly startedAt: number
   /** From its start to its last delivery. */
   readonly latencyMs: number | undefined
   readonly timeToFirstChunkMs: number | undefined
   readonly lane: number
-  /** Label of the step that asked for it. */
+  /** Label of the step that requested it. */
   readonly parent: string | undefined
-  /** Where in the agent's code, as `file:line:column`. */
+  /** Line of the agent's code, as `file:line:column`. */
   readonly site: string | undefined
-  /** Agents, nodes and tools it happened in, as an adapter named them, outermost first. */
+  /** Agents, nodes and tools around it, as named by an adapter, outermost first. */
   readonly within: readonly FrameworkScope[]
-  /** Events that carry the answer. */
+  /** Events that contain the answer. */
   readonly answerSeqs: readonly number[]
-  /** Not recorded itself, but seen in the conversation: there is no event to fork at. */
+  /** True if it was not recorded itself but appears in the conversation: there is no event to fork at. */
   readonly inferred: boolean
   readonly provider: string | undefined
   readonly model: string | undefined
-  /** Tool calls the model asked for. */
+  /** Tool calls that the model requested. */
   readonly toolCalls: readonly ToolCallPart[]
   readonly usage: Usage | undefined
-  /** `undefined` when it is not known. */
+  /** `undefined` if unknown. */
   readonly costUsd: number | undefined
   readonly finishReason: string | undefined
   /** Name of a tool, read without its arguments and result. */
   readonly toolName: string | undefined
-  /** For a guarded tool: what the guard did with it. */
+  /** For a guarded tool: what the guard did. */
   readonly guard: StepGuard | undefined
-  /** The error as it was recorded, with its stack; `undefined` when an answer only says that it failed. */
+  /** The recorded error with its stack; `undefined` if an answer only reports a failure. */
   readonly failure: RecordedError | undefined
   /** For model and HTTP steps. Decoded on each call, so store the result. */
   exchange(): Exchange | undefined
-  /** Messages sent to a model, and its answer; empty for all else. Cheaper than `exchange`. */
+  /** Messages sent to a model, and its answer; empty for other steps. Cheaper than `exchange`. */
   messages(): readonly Message[]
   answer(): readonly Message[]
-  /** A streamed answer of a model as it grew; fewer than two if it came in one piece. */
+  /** A streamed model answer as it grew; fewer than two if it came in one piece. */
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[]
   /** For tool, process and MCP steps. */
   call(): CallDetail | undefined
@@ -144,7 +143,7 @@ export interface Step {
   mcp(): McpExchange | undefined
 }
 
-/** The fields of a step that need no drilling down, for `--json`. */
+/** The summary of a step, for `--json`. */
 export const summarizeStep = (step: Step): Record<string, unknown> => ({
   number: step.number,
   label: step.label,
@@ -172,9 +171,9 @@ export const summarizeStep = (step: Step): Record<string, unknown> => ({
 
 /**
  * - `served`: its answer came from the tape of the parent
- * - `edited`: its answer was put there by a fork
- * - `lost`: it was under way when the run went live, and could not go on
- * - `live`: it was really asked
+ * - `edited`: its answer was set by a fork
+ * - `lost`: it was in progress when the run went live, and could not continue
+ * - `live`: it was really sent
  */
 export type StepOrigin = 'served' | 'edited' | 'lost' | 'live'
 
@@ -183,7 +182,7 @@ export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   const { branch } = tape.details
   if (branch === undefined || step.inferred) return undefined
   const own = step.answerSeqs.filter((seq) => !isFromParent(tape, seq))
-  // On its own tape it was asked, unless every part of its answer is the parent's.
+  // On its own tape it was sent, unless every part of its answer is the parent's.
   if (step.seq >= tape.ownFrom) {
     const isServed = step.answerSeqs.length > 0 && own.length === 0
     return isServed ? 'served' : 'live'
@@ -201,7 +200,7 @@ function isFromParent(tape: Tape, seq: number): boolean {
   return 'from' in event && event.from !== undefined
 }
 
-/** True if this part of an answer came from outside; errors and ends are also made when a run goes live. */
+/** True if this part of an answer came from outside; errors and ends are also created when a run goes live. */
 function hasContent(event: TapeEvent): boolean {
   if (event.type === 'response') return true
   if (event.type === 'result') return event.error?.code !== 'ANSWER_LOST'

@@ -9,32 +9,31 @@ import { RequestStep } from './request-step.js'
 import type { StepBase, StepContext } from './step-base.js'
 
 /**
- * True if a model means this tool. Clients put the name of the server before the
- * names of its tools: `docs__search`, `mcp__docs__search`, `docs.search`.
+ * True if a model means this tool. Clients prefix the names of tools with that of the server:
+ * `docs__search`, `mcp__docs__search`, `docs.search`.
  */
 export const isSameTool = (called: string, tool: string): boolean =>
   called === tool ||
   (tool !== '' && called.endsWith(tool) && /[_.:/-]$/.test(called.slice(0, -tool.length)))
 
 export interface ToolLinks {
-  /** Recorded tool steps by seq, with the label of the model step that asked for them. */
+  /** Recorded tool steps by seq, with the label of the model step that requested them. */
   readonly askedBy: ReadonlyMap<number, string>
   readonly inferred: readonly InferredToolStep[]
 }
 
-/** How many later requests are searched for the result of a call. */
+/** Number of later requests that are searched for the result of a call. */
 const LOOK_AHEAD = 4
 
 /**
- * Pairs what models asked for with what ran. A call belongs to the recorded
- * tool of the same name and arguments; failing that, to one of the same name
- * before the next model step of its lane, because tools may fill in defaults.
- * A tool of an MCP server may be called with the server's name before its own.
- * A call without a recorded tool is a step of its own when a later request
- * carries its result; a call nobody answered is none.
+ * Pairs requested tool calls with those that ran. A call belongs to the recorded tool with the same
+ * name and arguments; otherwise to one with the same name before the next model step of its lane,
+ * because tools may fill in defaults. A tool of an MCP server may be called with the server's name
+ * as a prefix. A call without a recorded tool becomes an inferred step if a later request contains
+ * its result; an unanswered call does not.
  *
- * Reads the answers of all model steps. Requests are searched as text, and only
- * for calls that have no recorded tool.
+ * Reads all model answers. Requests are searched as text, and only for calls without a recorded
+ * tool.
  */
 export const linkTools = (context: StepContext, steps: readonly StepBase[]): ToolLinks => {
   const askedBy = new Map<number, string>()
@@ -59,7 +58,7 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   return { askedBy, inferred }
 }
 
-/** For each model step those next in its lane, as far as they are looked at. */
+/** For each model step, the next ones in its lane, up to a limit. */
 const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
   const nextIn = new Map<number, RequestStep[]>()
   return models
@@ -72,7 +71,7 @@ const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
     .toReversed()
 }
 
-/** The request that carries the result of a call: soon, and first of all in the same lane. */
+/** The request that contains the result of a call: a near one, preferably in the same lane. */
 const findReporter = (
   call: ToolCallPart,
   inLane: readonly RequestStep[],
@@ -83,8 +82,8 @@ const findReporter = (
     : [...new Set([...inLane, ...nearby()])].find((step) => hasResult(step, call.id))
 
 /**
- * True if a request contains the result of a call. Results are near the end of
- * a long text, under a key that says so; it is parsed only when in doubt.
+ * True if a request contains the result of a call. Results are near the end of a long text, under a
+ * known key; the text is parsed only if in doubt.
  */
 const hasResult = (step: RequestStep, id: string): boolean => {
   const text = step.reader.requestText() ?? ''
@@ -103,7 +102,7 @@ class RecordedTools {
   readonly #byName = new Map<string, StepBase[]>()
   readonly #byArgs = new Map<string, Map<string, StepBase[]>>()
   readonly #claimed = new Set<StepBase>()
-  /** Names of tools that may be called with another name before them. */
+  /** Names of tools that may have a prefix. */
   readonly #served: readonly string[]
 
   constructor(steps: readonly StepBase[]) {
@@ -156,7 +155,7 @@ class RecordedTools {
     return undefined
   }
 
-  /** Tools of a name by their arguments: the arguments alone, or with something of the framework's after them. */
+  /** Tools of a name by their arguments: the arguments alone, or followed by a value of the framework. */
   #withArgs(name: string): ReadonlyMap<string, StepBase[]> {
     const known = this.#byArgs.get(name)
     if (known !== undefined) return known
@@ -172,7 +171,7 @@ class RecordedTools {
   }
 }
 
-/** Undefined for arguments that are nested too deeply to be compared. */
+/** Undefined for arguments that are too deeply nested to compare. */
 const argumentsKey = (args: unknown): string | undefined => {
   try {
     return stableStringify(toWire(args))

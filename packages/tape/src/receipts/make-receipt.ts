@@ -17,15 +17,15 @@ export interface DisclosedStep {
 
 export interface ReceiptDraft {
   readonly content: Omit<ReceiptContent, 'version'>
-  /** Events that have to be disclosed although nobody wanted to: they share a link with others. */
+  /** Events that must be disclosed too, because they share a link with the requested ones. */
   readonly neighbors: readonly TapeEvent[]
 }
 
 /**
- * Discloses steps of a sealed tape of the present format: their calls, the decisions and approvals
- * of guards about them, and their answers. Steps of a parent are on the parent's tape. The
- * details of the run stay hidden if they are longer than 511 bytes, and so do, with `hidesBodies`,
- * all bodies of that length.
+ * Discloses steps of a sealed tape of the current format: their calls, the decisions and approvals
+ * of guards about them, and their answers. Steps of a parent are on the parent's tape. The run
+ * details stay hidden if they are longer than 511 bytes; with `hidesBodies`, so do all bodies of
+ * that length.
  */
 export function draftReceipt(
   platform: TapePlatform,

@@ -27,7 +27,7 @@ import { isRecord } from '../values/json-shape.js'
 
 const VERSION = 'retake receipt 1'
 
-/** An event of a receipt. A body is text if it is UTF-8; a hidden one is known by `sha` and `size`. */
+/** An event of a receipt. A body is text if it is UTF-8; a hidden one has only `sha` and `size`. */
 interface ReceiptEvent {
   readonly text: string
   readonly body?: string
@@ -50,7 +50,7 @@ export interface ReceiptContent {
   readonly run: string
   /** The last record of the tape, and the two hashes that its signature covers besides its text. */
   readonly seal: { readonly text: string; readonly chain: string; readonly lights: string }
-  /** Labels are the issuer's word; everything else is proven. */
+  /** Labels are only claimed by the issuer; everything else is proven. */
   readonly steps: readonly { readonly label: string; readonly event: number }[]
   /** In the order of the tape; the first one is the run record. */
   readonly links: readonly ReceiptLink[]
@@ -64,7 +64,7 @@ interface Receipt extends ReceiptContent {
 const receiptMessage = (content: ReceiptContent): Uint8Array =>
   new TextEncoder().encode(`${VERSION}\n${JSON.stringify(content)}`)
 
-/** A receipt as a file. There is one text for each receipt, so that every change is noticed. */
+/** A receipt as a file. Each receipt has exactly one text, so that every change is noticed. */
 const receiptText = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 1)}\n`
 
 /** Signs the content of a receipt; returns the text of its file. */
@@ -80,7 +80,7 @@ export function issueReceipt(
 export interface ProvenCall {
   /** Number of the event in the run. */
   readonly seq: number
-  /** Label of the step, by the issuer's word. */
+  /** Label of the step, as claimed by the issuer. */
   readonly label?: string
   /** Milliseconds since the epoch. */
   readonly startedAt: number
@@ -97,12 +97,12 @@ export interface ProvenCall {
 /** Result of checking a receipt. */
 export interface CheckedReceipt {
   readonly ok: boolean
-  /** The first thing that is wrong. */
+  /** The first problem. */
   readonly problem?: string
   readonly run?: { readonly id: string; readonly name: string; readonly startedAt: number }
   /** Digest of the tape; missing if the receipt does not determine it. */
   readonly digest?: string
-  /** Events of the tape before its seal, and how many of them the receipt shows. */
+  /** Number of events of the tape before its seal, and of those that the receipt shows. */
   readonly count?: number
   readonly shown?: number
   readonly seal?: { readonly state: SignatureState; readonly key?: string }
@@ -110,7 +110,7 @@ export interface CheckedReceipt {
   readonly calls: readonly ProvenCall[]
 }
 
-/** Thrown and caught in this file: the receipt is not what a tape and its issuer said. */
+/** Thrown and caught in this file: the receipt contradicts its tape or its issuer. */
 class ReceiptProblem extends Error {}
 
 const requireThat: (condition: boolean, problem: string) => asserts condition = (
@@ -121,9 +121,9 @@ const requireThat: (condition: boolean, problem: string) => asserts condition = 
 }
 
 /**
- * Checks a receipt without its tape. A valid one shows that the disclosed events are on the tape
- * that was sealed, unchanged and at these numbers, and who says so. It does not show who owns a
- * key, that the events describe what happened outside, or anything about events that are hidden.
+ * Checks a receipt without its tape. A valid one proves that the disclosed events are on the sealed
+ * tape, unchanged and at these numbers, and which keys signed. It does not prove who owns a key,
+ * that the events describe what happened outside, or anything about hidden events.
  */
 export async function checkReceipt(
   platform: TapePlatform,
@@ -205,7 +205,7 @@ interface ProvenEvent {
   readonly link: readonly ProvenEvent[]
 }
 
-/** The events of a link, after it was proven that the tape has it. */
+/** The events of a link, after verifying that it is on the tape. */
 function provenEvents(
   platform: TapePlatform,
   { from, lights, event, proof }: ReceiptLink,
@@ -269,7 +269,7 @@ function runOf(first: ProvenEvent | undefined, id: string): RunEvent {
   return first.event
 }
 
-/** Calls that are disclosed, each with what is disclosed about it. */
+/** Disclosed calls with everything that is disclosed about them. */
 function callsOf(
   events: readonly ProvenEvent[],
   shift: number,

@@ -1,14 +1,14 @@
 /** A line of the agent's code. */
 export interface CodeLocation {
-  /** Path of the file as the author knows it; a URL if it is not a file. */
+  /** Path of the source file; a URL if it is not a file. */
   readonly file: string
   readonly line: number
   readonly column: number
-  /** Found through a source map. */
+  /** True if found through a source map. */
   readonly mapped: boolean
 }
 
-/** A variable as it was written down: no code, and cut where it was too large. */
+/** A captured variable: without code, and cut if too large. */
 export interface CapturedVariable {
   readonly name: string
   /** `local`, `block`, `closure`, `module`, …, as the inspector calls it. */
@@ -17,20 +17,20 @@ export interface CapturedVariable {
   /** One line. */
   readonly text: string
   readonly json: unknown
-  /** A limit left something out of `json`. */
+  /** True if a limit left something out of `json`. */
   readonly cut: boolean
 }
 
-/** Where a step left the program: the line that ran next, the stack, and the variables. */
+/** The program after a step: the line that ran next, the stack, and the variables. */
 export interface CapturedState {
   /** Label of the step. */
   readonly step: string
-  /** The event at which the step was looked at. */
+  /** The event at which the state was captured. */
   readonly seq: number
-  /** False when no line ran for the answer alone: this one ran for a later one. */
+  /** False if no line ran for this answer alone, and the shown line ran for a later one. */
   readonly isDirect: boolean
   readonly location: CodeLocation | undefined
-  /** The text of that line when the state was captured: files change. */
+  /** The text of that line at the time of capture, because files change. */
   readonly source?: string
   /** User code only, innermost first. */
   readonly frames: readonly {

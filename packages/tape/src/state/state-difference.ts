@@ -1,11 +1,11 @@
 import { defined } from '../values/json-shape.js'
 import type { CapturedState, CapturedVariable } from './captured-state.js'
 
-/** One place in the variables that is not what it was. */
+/** One change in the variables. */
 export interface StateChange {
   /** For example `main.cart.items[2].price`. */
   readonly path: string
-  /** Undefined where it was not there. */
+  /** Undefined if it did not exist. */
   readonly before?: unknown
   readonly after?: unknown
 }
@@ -16,7 +16,7 @@ export interface StateChanges {
   readonly changes: readonly StateChange[]
 }
 
-/** Differences between the variables of one state and the one before it, by function and name. */
+/** Differences between the variables of two successive states, by function and name. */
 export function stateDifference(before: CapturedState, after: CapturedState): StateChange[] {
   const old = variablesOf(before)
   const now = variablesOf(after)
@@ -26,7 +26,7 @@ export function stateDifference(before: CapturedState, after: CapturedState): St
   return changes
 }
 
-/** Variables of a function that is on both stacks more than once are matched by the nearest. */
+/** If a function is on both stacks more than once, the nearest frames are compared. */
 function variablesOf(state: CapturedState): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const { name: functionName, variables } of state.frames) {
@@ -38,7 +38,7 @@ function variablesOf(state: CapturedState): Map<string, unknown> {
   return found
 }
 
-/** How a change names a variable: by its function, unless it is one of the module. */
+/** Path of a variable in a change: with its function, unless it is a module variable. */
 export function statePath(
   functionName: string,
   { name, scope }: Pick<CapturedVariable, 'name' | 'scope'>,
@@ -60,7 +60,7 @@ function compare(path: string, before: unknown, after: unknown, changes: StateCh
 
 const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** An object with `$type` represents another kind of value, and has no members in common with it. */
+/** An object with `$type` represents another kind of value, and shares no members with it. */
 const isAlike = (before: object, after: object): boolean =>
   Array.isArray(before) === Array.isArray(after) && own(before, '$type') === own(after, '$type')
 

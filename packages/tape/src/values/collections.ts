@@ -5,7 +5,7 @@ export const pushTo = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Va
   else list.push(value)
 }
 
-/** Index of the first item of a sorted list for which a test holds, by halving; else its length. */
+/** Index of the first item of a sorted list for which a test is true, by bisection; otherwise its length. */
 export const firstIndex = <Item>(
   items: readonly Item[],
   isPast: (item: Item) => boolean,

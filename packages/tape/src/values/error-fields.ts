@@ -1,7 +1,7 @@
 import type { RecordedError } from '../format/events.js'
 import { setOwn } from './stable-stringify.js'
 
-/** Stands in `props` for a property that has a field of its own, to keep the order of properties. */
+/** Marks a property in `props` that has its own field, to preserve the order of properties. */
 export const FIELD = { $: 'field' } as const
 
 const BUILT_IN = {
@@ -26,18 +26,18 @@ export const isErrorLike = (value: unknown): value is Error =>
   value instanceof Error ||
   ['[object Error]', '[object DOMException]'].includes(Object.prototype.toString.call(value))
 
-/** A walk over a larger value; `WireEncoder` is one. */
+/** A traversal of a larger value; implemented by `WireEncoder`. */
 export interface WireWalk {
   encode(value: unknown): unknown
-  /** Encodes a member, so that its path is known. */
+  /** Encodes a member, and tracks its path. */
   at(key: string | number, value: unknown): unknown
-  /** Reads a property; a getter that throws counts as lost. */
+  /** Reads a property; reports a getter that throws as lost. */
   readMember(value: object, key: string): unknown
-  /** Reports that something at the current path will not come back. */
+  /** Reports that something at the current path will not be restored. */
   report(what: string): void
 }
 
-/** Records an error met by a walk over a larger value. */
+/** Records an error found while traversing a larger value. */
 export const recordErrorFields = (walk: WireWalk, error: object): RecordedError => {
   const read = (key: string): unknown => walk.readMember(error, key)
   const keys = Object.keys(error).filter((key) => key !== 'stack')
@@ -107,7 +107,7 @@ export const recordThrown = (walk: WireWalk, thrown: unknown): RecordedError => 
   thrown: walk.encode(thrown),
 })
 
-/** Undefined when the walk cut the value off: a cycle, or too deep. */
+/** Undefined if the traversal cut the value off: a cycle, or too deep. */
 const recordNested = (walk: WireWalk, key: string, value: unknown): RecordedError | undefined => {
   if (!isErrorLike(value)) return recordThrown(walk, value)
   const wire = walk.at(key, value) as { $: string; v: RecordedError }
@@ -124,7 +124,7 @@ const unusualText = (error: object): string | undefined => {
   }
 }
 
-/** The nearest named constructor, as `util.inspect` picks it, and the nearest built-in one. */
+/** The nearest named constructor, as `util.inspect` selects it, and the nearest built-in one. */
 const classNamesOf = (error: object): readonly [name: string, builtIn: string] => {
   let nearest: string | undefined
   let proto: unknown = Object.getPrototypeOf(error)

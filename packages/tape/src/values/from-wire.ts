@@ -3,7 +3,7 @@ import type { RecordedError } from '../format/events.js'
 import { rebuildErrorWith } from './rebuild-error.js'
 import { setOwn } from './stable-stringify.js'
 
-/** Views over bytes that come back as themselves. */
+/** Views over bytes that are restored with their type. */
 const VIEW_NAMES = [
   'Int8Array',
   'Uint8Array',
@@ -20,7 +20,7 @@ const VIEW_NAMES = [
   'DataView',
 ] as const
 
-/** Restores what `toWire` gave. Throws a `TypeError` on a tag it does not know. */
+/** Restores a value from `toWire`. Throws a `TypeError` for an unknown tag. */
 export const fromWire = (wire: unknown): unknown => {
   if (typeof wire !== 'object' || wire === null) return wire
   if (Array.isArray(wire)) return wire.map(fromWire)
@@ -81,7 +81,7 @@ const restoreBuiltIn = (tag: string, v: unknown): unknown => {
   )
 }
 
-/** A Buffer over the same memory where Buffers exist. */
+/** A Buffer over the same memory, if Buffers exist. */
 export const asBuffer = (bytes: Uint8Array<ArrayBuffer>): Uint8Array =>
   typeof Buffer === 'function'
     ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,6 +1,6 @@
 /**
- * Readers for JSON of unknown shape. A provider may change its answers any day;
- * a tape must stay readable, so what has another type reads as absent.
+ * Readers for JSON of unknown form. A provider may change its answers at any time, and tapes must
+ * stay readable, so a value of another type counts as missing.
  */
 export type JsonRecord = Readonly<Record<string, unknown>>
 
@@ -20,7 +20,7 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 export const optionalText = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
-/** Text that says something: an empty one reads as absent. */
+/** A non-empty text; an empty one counts as missing. */
 export const filledText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
@@ -28,7 +28,7 @@ export const filledText = (value: unknown): string | undefined =>
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Parsed JSON, or `undefined` when the text is none. */
+/** Parsed JSON; `undefined` if the text is not JSON. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text) as unknown
@@ -37,11 +37,11 @@ export const parseJson = (text: string): unknown => {
   }
 }
 
-/** Arguments of a tool call: parsed, or the text as it is when the model wrote no JSON. */
+/** Arguments of a tool call: parsed, or the text if the model wrote invalid JSON. */
 export const parseArguments = (text: string): unknown =>
   text === '' ? {} : (parseJson(text) ?? text)
 
-/** The message of an error answer, in the shapes providers use. */
+/** The message of an error answer, in the formats of all providers. */
 export const errorMessage = (json: unknown): string | undefined => {
   const { error, message, detail } = recordOf(json)
   return (
@@ -52,13 +52,13 @@ export const errorMessage = (json: unknown): string | undefined => {
   )
 }
 
-/** Error of Mistral and other FastAPI servers for a request they do not accept. */
+/** Error of Mistral and other FastAPI servers for an invalid request. */
 const detailMessage = (detail: unknown): string | undefined => {
   const texts = recordsOf(detail).map(({ msg }) => textOf(msg))
   return optionalText(detail) ?? (texts.length === 0 ? undefined : texts.join('; '))
 }
 
-/** Fields that are set: those without a value are left out, as optional properties require. */
+/** Fields with a value: those without one are omitted, as optional properties require. */
 export type Defined<T> = {
   [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key]
 } & {

@@ -2,8 +2,8 @@ import { isRecord } from './json-shape.js'
 import { setOwn } from './stable-stringify.js'
 
 /**
- * A wire value as the JSON one would write by hand, for `grep` and `jq`. What
- * JSON has no word for becomes text; there is no way back.
+ * A wire value as handwritten JSON, for `grep` and `jq`. Values that JSON cannot express become
+ * text, so it cannot be converted back.
  */
 export const plainJson = (wire: unknown): unknown => {
   if (Array.isArray(wire)) return wire.map(plainJson)

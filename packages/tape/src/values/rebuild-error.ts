@@ -1,12 +1,12 @@
 import type { RecordedError } from '../format/events.js'
 import { builtInClass, FIELD } from './error-fields.js'
 
-/** Anything that makes errors; its constructor is never run by Retake. */
+/** An error class; Retake never runs its constructor. */
 export type ErrorClass = new (...args: never[]) => Error
 
 export type ErrorClasses = Readonly<Record<string, ErrorClass>>
 
-/** Builds a recorded error; `restore` turns the wire values in it back. See `rebuildError`. */
+/** Rebuilds a recorded error; `restore` decodes the wire values in it. See `rebuildError`. */
 export const rebuildErrorWith = (
   restore: (wire: unknown) => unknown,
   recorded: RecordedError,
@@ -68,7 +68,7 @@ const construct = (recorded: RecordedError, classes: ErrorClasses): Error => {
 const madeClasses = new Map<string, ErrorClass>()
 const MADE_LIMIT = 1_000
 
-/** One class per name, so that two errors of a class that is not at hand share it. */
+/** One class per name, shared by all errors of a class that is not available. */
 const namedClass = (name: string, base: ErrorClass): ErrorClass => {
   const key = `${base.name}/${name}`
   const known = madeClasses.get(key)

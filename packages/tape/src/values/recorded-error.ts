@@ -5,10 +5,9 @@ import { rebuildErrorWith, type ErrorClasses } from './rebuild-error.js'
 import { WireEncoder } from './to-wire.js'
 
 /**
- * A thrown value as it is recorded. Keeps class name, name, message, stack,
- * own enumerable properties in their order, causes and members; a value that
- * is not an error is kept in `thrown`. Not kept: private state, accessors of the
- * class, and properties beyond a size no error should have.
+ * Records a thrown value: class name, name, message, stack, own enumerable properties in order,
+ * causes and members. A value that is not an error is stored in `thrown`. Not recorded: private
+ * state, accessors of the class, and properties beyond a size that no error should have.
  */
 export const recordError = (thrown: unknown): RecordedError => {
   const encoder = new WireEncoder()
@@ -18,10 +17,9 @@ export const recordError = (thrown: unknown): RecordedError => {
 }
 
 /**
- * Builds the error that was recorded, or gives back the value that was thrown
- * when it was no error. Built-in classes are the real ones; `classes` supplies
- * others by name, without running their constructors; any other name gets a
- * class made for it.
+ * Rebuilds a recorded error, or returns the thrown value if it was not an error. Built-in classes
+ * are the real ones; `classes` supplies others by name, without running their constructors; any
+ * other name gets a new class.
  */
 export const rebuildError = (recorded: RecordedError, classes?: ErrorClasses): unknown =>
   rebuildErrorWith(fromWire, recorded, classes)

@@ -1,4 +1,4 @@
-/** An own property even for `__proto__`, which plain assignment would take for the prototype. */
+/** Defines an own property even for `__proto__`, which an assignment would treat as the prototype. */
 export const setOwn = (target: object, key: string, value: unknown): void => {
   if (key === '__proto__') {
     Object.defineProperty(target, key, {
@@ -13,8 +13,8 @@ export const setOwn = (target: object, key: string, value: unknown): void => {
 }
 
 /**
- * JSON with the keys of every object sorted, so that equal data gives equal
- * text. Takes JSON data; hand anything richer through `toWire` first.
+ * JSON with sorted keys, so that equal data gives equal text. Accepts JSON data; convert anything
+ * else with `toWire` first.
  */
 export const stableStringify = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`
@@ -27,6 +27,6 @@ export const stableStringify = (value: unknown): string => {
   return `{${members.join(',')}}`
 }
 
-/** True if two wire values have the same data, whatever the order of their keys. */
+/** True if two wire values have the same data, whatever the order of keys. */
 export const wireEqual = (left: unknown, right: unknown): boolean =>
   left === right || stableStringify(left) === stableStringify(right)

@@ -4,13 +4,16 @@ import { isErrorLike, recordErrorFields, type WireWalk } from './error-fields.js
 import { setOwn } from './stable-stringify.js'
 
 export interface ToWireOptions {
-  /** Told about everything that will not come back, by path (`a.b[0]`). */
+  /** Called for everything that will not be restored, with its path (`a.b[0]`). */
   readonly onLoss?: (path: string, what: string) => void
-  /** A value that holds more others than this throws a `RangeError`, before they are copied; no limit unless set. */
+  /**
+   * Throws a `RangeError` for a value that contains more values than this, before they are copied;
+   * no limit by default.
+   */
   readonly valuesMax?: number
 }
 
-/** Gives plain JSON for `value`; see `ToWireOptions` for what may be lost. */
+/** Encodes `value` as plain JSON; see `ToWireOptions` for what may be lost. */
 export const toWire = (value: unknown, options: ToWireOptions = {}): unknown =>
   new WireEncoder(options.onLoss, options.valuesMax).encode(value)
 
@@ -18,10 +21,10 @@ const DEPTH_LIMIT = 500
 const INSTANCE_LIMIT = 1_000
 const ERROR_NODE_LIMIT = 2_000
 
-/** One walk over a value. Its limits keep an error that drags a socket along from filling the tape. */
+/** One traversal of a value. Its limits prevent an error that references a socket from filling the tape. */
 export class WireEncoder implements WireWalk {
   readonly #onLoss: ToWireOptions['onLoss']
-  /** A list, not a set: few values are deep, and most walks are short. */
+  /** A list, not a set: few values are deep, and most traversals are short. */
   readonly #ancestors: object[] = []
   readonly #path: (string | number)[] = []
   #instances = 0
@@ -55,7 +58,7 @@ export class WireEncoder implements WireWalk {
     }
   }
 
-  /** Encodes a member of the value being walked, so that its path is known. */
+  /** Encodes a member of the current value, and tracks its path. */
   at(key: string | number, value: unknown): unknown {
     this.#path.push(key)
     const wire = this.encode(value)
@@ -63,7 +66,7 @@ export class WireEncoder implements WireWalk {
     return wire
   }
 
-  /** Reports that something at the current path will not come back. */
+  /** Reports that something at the current path will not be restored. */
   report(what: string): void {
     if (this.#onLoss === undefined) return
     const path = this.#path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
@@ -107,7 +110,7 @@ export class WireEncoder implements WireWalk {
     return encodeBuiltIn(value, this) ?? this.#instance(value)
   }
 
-  /** An array of four billion holes has few bytes and no end. */
+  /** An array with four billion holes has few bytes. */
   #count(values: number): void {
     this.#valuesLeft -= values
     if (this.#valuesLeft < 0) throw new RangeError('too many values')
@@ -133,7 +136,7 @@ export class WireEncoder implements WireWalk {
     return wire
   }
 
-  /** Reads a property; a getter that throws counts as lost. */
+  /** Reads a property; reports a getter that throws as lost. */
   readMember(value: object, key: string): unknown {
     try {
       return (value as Record<string, unknown>)[key]
@@ -165,8 +168,8 @@ export class WireEncoder implements WireWalk {
 }
 
 /**
- * True for the prototype of `Object` or `Array`, of this realm or another
- * one: Jest runs each test file in a realm of its own.
+ * True for the prototype of `Object` or `Array`, of this realm or another one: Jest runs each test
+ * file in its own realm.
  */
 const isIntrinsic = (proto: unknown, maker: ObjectConstructor | ArrayConstructor): boolean =>
   proto === maker.prototype ||
@@ -191,7 +194,7 @@ const descendsFrom = (value: object, name: string): boolean => {
 const makerName = (proto: unknown): unknown =>
   (proto as { constructor?: { name?: unknown } } | null)?.constructor?.name
 
-/** Encodes the built-in classes that come back as themselves; `undefined` for any other. */
+/** Encodes built-in classes that are restored with their type; `undefined` for any other. */
 const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
   if (isA(value, Date)) {
     const time = value.getTime()
@@ -216,7 +219,7 @@ const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
       typeof Buffer === 'function' && Buffer.isBuffer(value)
         ? 'Buffer'
         : Object.prototype.toString.call(value).slice(8, -1)
-    // Reading the buffer of an empty view creates one: SQLite then treats it as null.
+    // Reading the buffer of an empty view creates one, which SQLite treats as null.
     const isEmpty = value.byteLength === 0
     const v = isEmpty
       ? ''

@@ -1,12 +1,11 @@
 /**
  * Wire values: any JavaScript value as plain JSON and back.
  *
- * A value that JSON has no word for becomes an object with the key `$`, for example
- * `{"$":"bigint","v":"12"}`; an object that has a `$` key of its own is wrapped
- * in `{"$":"object","v":…}`. Not promised: identity (a value that occurs twice
- * is stored twice), holes in arrays (they come back as `undefined`), extra
- * properties on arrays. Cycles, functions and prototypes cannot be kept and are
- * reported through `onLoss`.
+ * A value that JSON cannot express becomes an object with the key `$`, for example
+ * `{"$":"bigint","v":"12"}`; an object that has its own `$` key is wrapped in
+ * `{"$":"object","v":…}`. Not promised: identity (a value that occurs twice is stored twice), holes
+ * in arrays (they become `undefined`), extra properties on arrays. Cycles, functions and prototypes
+ * cannot be stored and are reported through `onLoss`.
  */
 export { decodeBody, decodeJson, encodeBody } from '../format/event-body.js'
 export { fromWire } from './from-wire.js'

@@ -20,10 +20,10 @@ import { type GuardEnv, plainPage, type PlainPart } from './responses.js'
 
 type Rule = (c: Context<GuardEnv>, access: Access) => void
 
-/** An edited answer of a model may be large; nothing else is. */
+/** Only an edited model answer can be large. */
 const BODY_MAX_BYTES = 64 << 20
 
-/** Decides about every request before any route sees it. The first rule that fails refuses it. */
+/** Checks every request before any route sees it. The first failing rule refuses it. */
 export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
   const beforeKey: readonly Rule[] = [checkMethod, checkHost, checkOrigin, checkFetchSite]
   const signInOver = signIn(access)
@@ -31,23 +31,20 @@ export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
     for (const rule of beforeKey) rule(c, access)
     if (access.password !== undefined && c.req.path === SIGN_IN_PATH) return signInOver(c)
     checkChange(c)
-    if (hasToken(c, access)) return letIn(c, access)
+    if (hasToken(c, access)) return acceptToken(c, access)
     if (!hasKey(c, access)) return refuseEntry(c, access)
     return next()
   }
 }
 
-/** Stops preflights: no answer allows a cross-origin page to send anything. */
+/** Stops preflights: no answer lets a page of another origin send anything. */
 const checkMethod: Rule = (c) => {
   if (!METHODS.has(c.req.method)) throw methodNotAllowed(c.req.method)
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/**
- * Stops DNS rebinding: a page whose own name was made to resolve to this server sends that
- * name as Host.
- */
+/** Stops DNS rebinding: a page whose name was made to resolve to this server sends that name as Host. */
 const checkHost: Rule = (c, { hosts, proxied }) => {
   const host = c.req.header('host')?.toLowerCase()
   if (host === undefined) throw hostNotAllowed(host)
@@ -65,9 +62,9 @@ const checkOrigin: Rule = (c, { proxied }) => {
 }
 
 /**
- * Stops pages of other origins where the browser sends no Origin: images, scripts, frames.
- * Another port of this machine is `same-site` and refused too. A link from elsewhere to one of
- * our pages is followed, in a tab of its own.
+ * Stops pages of other origins if the browser sends no Origin: images, scripts, frames. Another
+ * port of this machine is `same-site` and refused too. A link from elsewhere to one of our pages
+ * may be followed, in its own tab.
  */
 const checkFetchSite: Rule = (c) => {
   const site = c.req.header('sec-fetch-site')
@@ -81,8 +78,8 @@ const checkFetchSite: Rule = (c) => {
 }
 
 /**
- * Stops requests that a form or a script without permission can send: they can set neither
- * this header nor this type.
+ * Stops requests from a form, or from a script without permission: they can set neither this header
+ * nor this type.
  */
 function checkChange(c: Context<GuardEnv>): void {
   if (c.req.method === 'GET' || c.req.method === 'HEAD') return
@@ -99,9 +96,9 @@ function hasToken(c: Context<GuardEnv>, { token }: Access): boolean {
   return given !== undefined && token !== undefined && isSecret(given, token)
 }
 
-/** Redirects without the token, so that no history, bookmark or Referer has it. */
-function letIn(c: Context<GuardEnv>, access: Access): Response {
-  giveCookie(c, access)
+/** Redirects to the address without the token, so that it is in no history, bookmark or Referer. */
+function acceptToken(c: Context<GuardEnv>, access: Access): Response {
+  setSessionCookie(c, access)
   const { pathname, searchParams } = new URL(c.req.url)
   searchParams.delete('token')
   const query = searchParams.size > 0 ? `?${searchParams.toString()}` : ''
@@ -109,7 +106,7 @@ function letIn(c: Context<GuardEnv>, access: Access): Response {
   return c.redirect(`/${pathname.replace(/^\/+/, '')}${query}`, 303)
 }
 
-/** Stops every other user of this machine and network: all content needs a key. */
+/** Stops all other users of this machine and network: all content needs a key. */
 function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boolean {
   const cookie_ = getCookie(c, cookie)
   if (cookie_ !== undefined && isSecret(cookie_, session)) return true
@@ -131,8 +128,8 @@ const EACH = 10
 const ALL = 100
 
 /**
- * Counts attempts before they are checked, so that parallel ones are limited too. Behind a
- * proxy everybody shares one address and its attempts.
+ * Counts attempts before they are checked, so that parallel ones are limited too. Behind a proxy,
+ * all users share one address and its attempts.
  */
 export class GuessLimit {
   readonly #tries: { readonly address: string; readonly at: number }[] = []
@@ -154,7 +151,7 @@ export class GuessLimit {
     return 0
   }
 
-  /** A right password gives its attempts back. */
+  /** A correct password resets the attempts. */
   forgive(address: string): void {
     const others = this.#tries.filter((each) => each.address !== address)
     this.#tries.splice(0, this.#tries.length, ...others)
@@ -163,13 +160,13 @@ export class GuessLimit {
 
 export const SIGN_IN_PATH = '/sign-in'
 
-/** A wrong password is answered after this. */
+/** Delay of the answer to a wrong password. */
 const SLOW_MS = 1000
 const FORM_MAX_BYTES = 4096
 
 /**
- * Answers the form of the sign-in page, the one change without our header because a form
- * cannot send it. Its Origin was checked before, so no other page can sign in.
+ * Handles the sign-in form, the only change without our header, because a form cannot send it. Its
+ * Origin was checked before, so no other page can sign in.
  */
 export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Response> {
   const guesses = new GuessLimit()
@@ -190,7 +187,7 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
       return signInPage(c, page, wrongPassword())
     }
     guesses.forgive(addressOf(c))
-    giveCookie(c, access)
+    setSessionCookie(c, access)
     return c.redirect(page, 303)
   }
 }
@@ -198,18 +195,18 @@ export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Respon
 export const showSignIn = (c: Context<GuardEnv>): Response =>
   signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
 
-/** A form without script, so that nothing is served before signing in. */
+/** A form without scripts, so that nothing else is served before signing in. */
 function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Response {
   const parts: PlainPart[] = [
     ...(error ? [{ alert: `${error.what} ${error.fix}` }] : []),
     { form: SIGN_IN_PATH, password: 'Password', button: 'Sign in', hidden: { page } },
   ]
-  // Without a referrer, a browser would call the origin of the form `null`.
+  // Without a referrer, browsers send the origin of the form as `null`.
   c.header('referrer-policy', 'same-origin')
   return plainPage(c, error?.status ?? 401, 'Sign in to Retake', parts)
 }
 
-/** A path of ours; anything that could lead elsewhere leads to the first page. */
+/** A path of the viewer; anything that could lead elsewhere becomes the first page. */
 const pageOf = (page: string | null): string =>
   page !== null && /^\/(?![/\\])[^\s\\]*$/.test(page) ? page : '/'
 
@@ -224,9 +221,9 @@ export interface Access {
   /** Value of the session cookie. Never the token: cookies go to every port of a machine. */
   readonly session: string
   readonly cookie: string
-  /** Values of the Host header that are ours, with their port. */
+  /** Accepted values of the Host header, with port. */
   readonly hosts: ReadonlySet<string>
-  /** Names used behind a proxy, with any port, and with https. */
+  /** Names used behind a proxy, with any port and with https. */
   readonly proxied: ReadonlySet<string>
 }
 
@@ -247,7 +244,7 @@ export function createAccess({ port, hosts, allowHosts, password }: AccessOption
     cookie: `retake_${port}`,
     hosts: new Set([
       ...names.map((name) => `${name}:${port}`),
-      // Browsers leave out the port they take by themselves.
+      // Browsers omit the default port.
       ...(port === 80 ? names : []),
     ]),
     proxied: new Set(allowHosts.map((name) => name.toLowerCase())),
@@ -263,7 +260,7 @@ export function isSecret(given: string, secret: string): boolean {
 }
 
 /** HttpOnly and SameSite=Strict: neither scripts nor other sites can use the cookie. */
-export function giveCookie(c: Context, { cookie, session }: Access): void {
+export function setSessionCookie(c: Context, { cookie, session }: Access): void {
   setCookie(c, cookie, session, {
     httpOnly: true,
     sameSite: 'Strict',

@@ -86,10 +86,7 @@ const PIECE_LENGTH = 64 << 10
 const PIECE_MS = 8
 
 interface LinesOptions {
-  /**
-   * For downloads: an error breaks the response off, so that a part is not mistaken for the
-   * whole.
-   */
+  /** For downloads: an error breaks off the response, so that a part is not mistaken for the whole. */
   readonly breaksOff?: boolean
 }
 
@@ -206,8 +203,8 @@ export function createApi(repository: RunRepository) {
 const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)
 
 /**
- * Marks a response as a download. The browser must never render the content of a tape: as one
- * of our pages it could do whatever the viewer can.
+ * Marks a response as a download. The browser must never render the content of a tape: on our
+ * origin, it could do whatever the viewer can.
  */
 function answerDownload(c: Context, name: string): void {
   c.header('content-type', 'application/octet-stream')

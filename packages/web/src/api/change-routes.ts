@@ -26,7 +26,7 @@ const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
 const REASON_MAX = 1000
 
-/** A JSON object with these fields only: an unknown field is a mistake. */
+/** A JSON object with only these fields: an unknown field is an error. */
 const jsonBody = <T extends object, U = T>(
   shapes: Shapes<T>,
   convert: (body: T) => U = (body) => body as unknown as U,
@@ -54,7 +54,7 @@ const textUpTo = (max: number): Shape<string> =>
     (value): value is string => typeof value === 'string' && value.trim().length <= max,
   )
 
-/** Spaces around it are removed; an empty text is as good as none. */
+/** Trims the text; an empty one counts as missing. */
 const shortText =
   (max: number): Shape<string | undefined> =>
   (value, path) =>

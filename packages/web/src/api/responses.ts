@@ -6,16 +6,15 @@ import { escapeHtml } from '../report/make-report.js'
 
 export interface GuardEnv {
   Variables: {
-    /** Allows the styles of this response only. */
+    /** Allows only the styles of this response. */
     nonce: string
   }
 }
 
 /**
- * Headers on every response, refusals too. Scripts come from the server alone, so that text of
- * a tape could not run even if it became markup; no page may frame ours (clickjacking), embed
- * its responses (side channels) or hold its window; types are not sniffed; no referrer is
- * sent.
+ * Headers of every response, including refusals. Scripts come only from the server, so text of a
+ * tape could not run even if it became markup. No page may frame ours (clickjacking), embed its
+ * responses (side channels) or control its window; types are not sniffed; no referrer is sent.
  */
 export const answerHeaders: MiddlewareHandler<GuardEnv> = async (c, next) => {
   const nonce = randomBytes(16).toString('base64')
@@ -54,7 +53,7 @@ export type PlainPart =
       readonly hidden: Readonly<Record<string, string>>
     }
 
-/** A page without script for browsers that are refused or not signed in. */
+/** A page without scripts, for browsers that are refused or not signed in. */
 export function plainPage(
   c: Context<GuardEnv>,
   status: 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 422 | 429 | 500,
@@ -114,7 +113,7 @@ ${hidden.join('\n')}
 const withCode = (text: string): string =>
   escapeHtml(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
 
-/** Errors outside of the API, and refusals: a plain page for people, JSON for API clients. */
+/** Errors outside of the API, and refusals: a plain page for browsers, JSON for API clients. */
 export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
   if (/^\/api(\/|$)/.test(c.req.path)) return answerError(error, c)
   const status = statusOfError(error)
@@ -123,15 +122,12 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
   return plainPage(c, status, what, [
     ...(why === undefined ? [] : [{ text: why }]),
     ...(fix === undefined ? [] : [{ text: fix }]),
-    ...(status === 401 ? [goOn(c)] : []),
+    ...(status === 401 ? [reloadPage(c)] : []),
   ])
 }
 
-/**
- * SameSite=Strict omits our cookie when a link is followed from elsewhere: load the page again
- * from our own.
- */
-const goOn = (c: Context) => ({
+/** SameSite=Strict omits our cookie when a link is followed from elsewhere: reload the page from our own. */
+const reloadPage = (c: Context) => ({
   link: 'If the viewer is already open in this browser, continue',
   href: `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`,
 })
@@ -146,7 +142,7 @@ const GONE: ReadonlySet<string> = new Set([
   'TAPE_NO_SUCH_EVENT',
 ])
 
-/** Any error in words for people. An internal error shows only its message. */
+/** Explains any error to the user. An internal error shows only its message. */
 export function explained(error: unknown): Explained {
   if (isExplained(error)) {
     const { code, what, why, fix } = error
@@ -155,7 +151,7 @@ export function explained(error: unknown): Explained {
   return {
     code: 'UNEXPECTED',
     what: error instanceof Error ? error.message : String(error),
-    why: 'This is a mistake in Retake.',
+    why: 'This is a bug in Retake.',
     fix: 'The terminal of `retake ui` shows where; please report it.',
   }
 }
@@ -175,7 +171,7 @@ export function answerError(error: unknown, c: Context): Response {
   return c.json({ error: explained(error) }, status)
 }
 
-/** An internal error: print its stack for the person who started the server. */
+/** Prints the stack of an internal error for the person who started the server. */
 export function printStack(error: unknown): void {
   process.stderr.write(`${(error instanceof Error ? error.stack : undefined) ?? String(error)}\n`)
 }

@@ -8,8 +8,8 @@ import type { SourceExcerpt } from '../model/run-source.js'
 import type { StateView } from '../model/state-view.js'
 
 /**
- * Access to the runs of a project folder or of a team's storage. Errors with a `code` are
- * shown to the user as they are.
+ * Access to the runs of a project folder or of a team's storage. Errors with a `code` are shown to
+ * the user unchanged.
  */
 export interface RunRepository {
   readonly name: string
@@ -62,7 +62,7 @@ export type RepositoryChange =
   | { readonly type: 'blame' | 'fix'; readonly run: string }
   | { readonly type: 'job'; readonly job: Job }
 
-/** A run and what was forked from it, oldest first. */
+/** A run and its branches, oldest first. */
 export interface BranchNodeView {
   readonly id: string
   readonly name: string
@@ -119,7 +119,7 @@ export interface RunActions {
   rerun(run: string, options: { readonly name?: string }): Promise<Job>
   /** Replays the run and writes a test of it into the project. Throws if the test would fail now. */
   writeTest(run: string): Promise<WrittenTestFile>
-  /** Changes the files of the project as a proven fix says, and writes a regression test. */
+  /** Applies a proven fix to the files of the project, and writes a regression test. */
   applyFix(run: string, fix: string): Promise<AppliedFixView>
   /** Restores these files. */
   undoFix(run: string, fix: string): Promise<void>
@@ -130,7 +130,7 @@ export interface RunActions {
   jobs(): readonly Job[]
   /** Starts a debug session: the program is paused at a step of the run. */
   openSession(run: string): Promise<OpenedSession>
-  /** Moves run one after another; a move aborted before its turn is skipped. */
+  /** Moves are executed one after another; a move that is aborted before its turn is skipped. */
   move(
     session: string,
     to: Move,
@@ -139,11 +139,11 @@ export interface RunActions {
   evaluate(session: string, expression: string): Promise<SessionValue>
   /** Ends its processes. Closing twice is not an error. */
   closeSession(session: string): Promise<void>
-  /** Files that a branch wrote: they are beside its tape, the disk is unchanged. */
+  /** Files that a branch wrote beside its tape; the disk is unchanged. */
   branchFiles(run: string): Promise<readonly BranchFile[]>
   /** Guarded calls of all runs that wait for a decision, the next to expire first. */
   approvals(): Promise<readonly WaitingApproval[]>
-  /** Throws if the call no longer waits, or is not the one that was shown. */
+  /** Throws if the call no longer waits, or differs from the one that was shown. */
   decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
 }
 
@@ -173,13 +173,13 @@ export interface TrialTable {
   }[]
 }
 
-/** The changes of a fork: its answer, its request, or nothing (requested again live). */
+/** The change of a fork: an answer, a request, or none (sent again live). */
 export interface ForkRequest {
   /** Label of a step; `e17` means event 17, for a clock or random value. */
   readonly at: string
-  /** Changes of the parsed answer or result, by path. */
+  /** Changes to the parsed answer or result, by path. */
   readonly set?: Readonly<Record<string, unknown>>
-  /** Changes of the request or the arguments, by path. */
+  /** Changes to the request or the arguments, by path. */
   readonly request?: Readonly<Record<string, unknown>>
   /** The whole answer as edited, in the form that `editable` returned. */
   readonly response?: string
@@ -191,7 +191,7 @@ export interface ForkRequest {
   readonly force?: boolean
 }
 
-/** The editable parts of a step, as text. */
+/** The parts of a step that can be edited, as text. */
 export interface Editable {
   readonly answer?: EditableText
   readonly request?: EditableText
@@ -203,16 +203,16 @@ export interface Editable {
 export interface EditableText {
   readonly form: 'json' | 'text'
   readonly text: string
-  /** `result` and `error`: how a tool ended. `base64`: bytes that are not text. */
+  /** `result` and `error`: the outcome of a tool. `base64`: bytes that are not text. */
   readonly kind: 'json' | 'text' | 'base64' | 'result' | 'error' | 'value'
   /** For an answer over HTTP. */
   readonly status?: number
-  /** It was streamed and will be again; the edit applies to the assembled answer. */
+  /** True if it was streamed and will be streamed again; the edit applies to the assembled answer. */
   readonly streamed?: boolean
 }
 
 export interface WaitingApproval {
-  /** Identifies exactly what is shown here; sent back with the decision. */
+  /** Identifies exactly what is shown; sent back with the decision. */
   readonly id: string
   readonly run: string
   readonly tool: string
@@ -239,14 +239,11 @@ export interface Job {
   readonly run: string
   readonly at?: string
   readonly name?: string
-  /**
-   * `done`: the program ended, whatever its exit code. `failed`: it diverged, or could not
-   * start.
-   */
+  /** `done`: the program ended, whatever its exit code. `failed`: it diverged, or could not start. */
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'stopped'
-  /** The branch is on disk: something was recorded that its parent does not have. */
+  /** True if the branch is on disk: something was recorded that its parent does not have. */
   readonly written: boolean
-  /** A rerun was served from beginning to end: there is no branch. */
+  /** True if a rerun was served from beginning to end: there is no branch. */
   readonly identical?: boolean
   readonly startedAt: number
   readonly endedAt?: number
@@ -348,7 +345,7 @@ export interface OpenedSession {
   readonly session: string
   /** Number of steps it can pause at. */
   readonly steps: number
-  /** Files of the agent saved after the recording: lines are the current ones. */
+  /** Source files that were saved after the recording: lines refer to the current version. */
   readonly changedSources: readonly string[]
 }
 
@@ -385,7 +382,7 @@ export interface StackLineView {
 }
 
 export interface SessionValue {
-  /** False: `text` is the error that it threw. */
+  /** If false, `text` is the error that was thrown. */
   readonly ok: boolean
   readonly type: string
   readonly text: string

@@ -28,7 +28,7 @@ const servePages = () =>
   new Hono<GuardEnv>()
     .get('/assets/:file', async (c) => {
       const file = c.req.param('file')
-      // A plain name: it cannot leave the folder.
+      // A plain name cannot leave the folder.
       if (!/^[\w-][\w.-]*$/.test(file)) throw noSuchAddress(c.req.path)
       const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
       if (bytes === undefined) throw noSuchAddress(c.req.path)
@@ -50,12 +50,12 @@ const servePages = () =>
     })
 
 export interface ViewerServer {
-  /** The address to open, including the token if there is one. */
+  /** The address to open, with the token if there is one. */
   readonly url: string
   readonly port: number
-  /** The same for a page, for example `/runs/x?step=3`. */
+  /** The same for a page such as `/runs/x?step=3`. */
   link(page: string): string
-  /** Immediately, even while streams are open. */
+  /** Closes immediately, even while streams are open. */
   close(): Promise<void>
 }
 
@@ -75,10 +75,7 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 export const isLoopback = (host: string): boolean =>
   LOOPBACK.includes(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host)
 
-/**
- * Serves the viewer and its API until closed. Rejects with the system's error if it cannot
- * listen.
- */
+/** Serves the viewer and its API until closed. Rejects with the system error if it cannot listen. */
 export async function serveViewer(
   repository: RunRepository,
   options: ServeOptions,
@@ -128,14 +125,14 @@ export async function serveViewer(
   }
 }
 
-/** Host names that reach a server on this address. */
+/** Host names under which a server on this address can be reached. */
 function namesOf(host: string): string[] {
   if (isLoopback(host)) return [...LOOPBACK, host]
   if (!isEveryAddress(host)) return [host]
   return [...LOOPBACK, os.hostname(), ...ownAddresses().map(({ address }) => address)]
 }
 
-/** A name to open: 0.0.0.0 is not one. */
+/** A name that can be opened: 0.0.0.0 cannot. */
 function reachableName(host: string): string {
   if (!isEveryAddress(host)) return host
   const outer = ownAddresses().find(({ family, internal }) => family === 'IPv4' && !internal)

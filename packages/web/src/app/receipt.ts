@@ -3,7 +3,7 @@ import { browserPlatform } from '@retake/tape/browser'
 import { receiptLines } from '@retake/tape/present'
 import { type NamedKey, RECEIPT_BLOCKS } from '../report/receipt-blocks.js'
 
-/** Undefined in browsers, or on pages, without ed25519. */
+/** Undefined if the browser, or the page, has no ed25519. */
 const check: SignatureCheck = async (message, signature, key) => {
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined
   if (subtle === undefined) return undefined

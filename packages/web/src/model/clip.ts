@@ -2,12 +2,12 @@ import type { McpExchange, Message, MessagePart, RecordedError } from '@retake/t
 import { cutAt } from '@retake/tape/present'
 import type { BodyView, Clipped } from './run-source.js'
 
-/** Replaces bytes that are not UTF-8; it may also have been written. */
+/** Replaces bytes that are not UTF-8; may also be part of the text. */
 const REPLACEMENT = '\uFFFD'
 
 /**
- * Reads a stream of bytes as UTF-8: a character that is cut in two comes with the second
- * chunk. Invalid bytes become replacement characters, and are reported.
+ * Decodes a stream of bytes as UTF-8: a character that is split comes with the second chunk.
+ * Invalid bytes become replacement characters, and are reported.
  */
 export class LossyText {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -21,7 +21,7 @@ export class LossyText {
 
 const countIn = (text: string): number => text.split(REPLACEMENT).length - 1
 
-/** Replacement characters in the bytes themselves. */
+/** Counts replacement characters that are part of the text. */
 function countWritten(bytes: Uint8Array): number {
   let count = 0
   for (let at = bytes.indexOf(0xef); at >= 0; at = bytes.indexOf(0xef, at + 1))
@@ -120,13 +120,13 @@ const BYTES_LIMIT = (STRING_LIMIT / 4) * 3
 const NODES_MAX = 20_000
 const CHARACTERS_MAX = 2_000_000
 const DEPTH_MAX = 60
-/** For strings after the limit, and for keys. */
+/** Limit for strings after the budget is used up, and for keys. */
 const SHORT = 240
 
 /**
- * A value as plain JSON to show: long strings are cut with their length (`$clipped`), and in
- * very large arrays and objects the rest is counted (`$leftOut`). Values that JSON cannot
- * express become text. Never throws.
+ * A value as plain JSON to show. Long strings are cut with their length (`$clipped`); in very large
+ * arrays and objects the rest is counted (`$leftOut`). Values that JSON cannot express become text.
+ * Never throws.
  */
 export const clip = (value: unknown, budget = new ClipBudget()): unknown =>
   value === undefined ? undefined : budget.clip(value, 0)
@@ -190,7 +190,7 @@ export class ClipBudget {
     return this.#nodes > 0 && depth < DEPTH_MAX
   }
 
-  /** Objects that are more than their members. */
+  /** Objects with more than their members, such as dates. */
   #special(value: object, depth: number): unknown {
     if (value instanceof Map || value instanceof Set) return this.#list([...value], depth)
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
@@ -208,7 +208,7 @@ export class ClipBudget {
 const shownKey = (key: string): string =>
   key === '$clipped' || key === '$leftOut' ? `$${key}` : cutText(key, SHORT)
 
-/** Cuts a text, and says so in it. */
+/** Cuts a text, with a note in it. */
 export const cutText = (text: string, limit: number): string =>
   text.length <= limit
     ? text

@@ -4,7 +4,7 @@ import type { Conversation } from './run-source.js'
 /** Earlier model steps that are compared, in the lane and outside of it. */
 const LOOK_BACK = 6
 const WAY_BACK = 1000
-/** Conversations remembered, by their digests alone. */
+/** Number of conversations remembered, as digests only. */
 const CACHED_MAX = 64
 
 interface Said {
@@ -19,7 +19,7 @@ export type News = Pick<Conversation, 'newFrom' | 'seenIn'>
 
 /**
  * Finds the new messages of a request by comparing it with the earlier step that it continues,
- * including its answer; steps of the same lane first. A shortened history is compared message
+ * including its answer. Steps of the same lane come first. A shortened history is compared message
  * by message.
  */
 export class ConversationNews {
@@ -31,8 +31,8 @@ export class ConversationNews {
   }
 
   /**
-   * Index of the first message that no earlier step of this conversation had, and that step; 0
-   * and no step if there is none.
+   * Index of the first message that no earlier step of this conversation had, and that step; 0 and
+   * no step if there is no earlier step.
    */
   of(step: Step): News {
     const { digests, sent, isInstruction } = this.#said(step)
@@ -93,7 +93,7 @@ function commonLength(left: readonly string[], right: readonly string[]): number
 }
 
 /**
- * A hash to compare messages without storing them. Reasoning is left out: a client may send an
+ * A hash to compare messages without storing them. Ignores reasoning, because a client may send an
  * answer back without it. Not collision-resistant.
  */
 export function messageDigest({ role, parts }: Message): string {

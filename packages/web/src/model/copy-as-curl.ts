@@ -32,21 +32,21 @@ const asVariable = (text: string): string =>
 /** Longer bodies do not fit into an argument. */
 const ARGUMENT_MAX = 60_000
 
-/** curl sends `Expect` for a body of more than a kilobyte. */
+/** curl sends `Expect` for bodies larger than a kilobyte. */
 const EXPECT_MIN = 250
 
 /** How `cutText` marks a cut. */
 const CUT = /… \(\d+ more characters\)$/
 
-/** Headers that curl makes itself. */
+/** Headers that curl sets itself. */
 const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
 
 /**
- * The request of a step as a POSIX shell command; undefined if it has none. Masked secrets
- * become variables, such as `$OPENAI_API_KEY`. `bodyText`: the whole body, if the detail has
- * only its beginning. A body that is not text, or not available, is read from a file that must
- * be downloaded first; a comment says so.
+ * The request of a step as a POSIX shell command; undefined if it has none. Masked secrets become
+ * variables, such as `$OPENAI_API_KEY`. `bodyText`: the whole body, if the detail has only its
+ * beginning. A body that is not text, or not available, is read from a file that must be downloaded
+ * first; a comment says so.
  */
 export function copyAsCurl(
   detail: Pick<StepDetail, 'label' | 'provider' | 'kind' | 'request' | 'response'>,
@@ -92,7 +92,7 @@ function headerPart(
   key: string,
 ): string {
   const line = value.replaceAll(/[\r\n\0]+/g, ' ')
-  // curl removes a header without a value unless it ends with a semicolon.
+  // curl drops a header without a value unless it ends with a semicolon.
   if (line.trim() === '') return `-H ${shellQuote(`${name};`)}`
   // The recorder masks the whole authorization; model providers expect a bearer token.
   const isBearer = kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
@@ -111,7 +111,7 @@ function bodyParts(
       ? '--data-binary @-'
       : `--data-raw ${shellQuote(body.text ?? '')}`
     : `--data-binary ${shellQuote(`@${body.file}`)}`
-  // Headers that curl would add were not sent.
+  // Headers that curl would add but that were not sent.
   const isRequested = !body.isWhole || (body.text ?? '').length > EXPECT_MIN
   return [
     ...(has('content-type') ? [] : ["-H 'content-type:'"]),

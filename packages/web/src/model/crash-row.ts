@@ -6,7 +6,7 @@ import { siteInStack } from './site-in-stack.js'
 
 const LINE = 300
 
-/** The error that ended a run. If no step failed with it, it is a row of its own after the last one. */
+/** The error that ended a run. If no step failed with it, it is a separate row after the last one. */
 export class CrashRow {
   /** Label of the row with the error; undefined if no error ended the run. */
   readonly exitStep: string | undefined

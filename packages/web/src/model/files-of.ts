@@ -36,7 +36,7 @@ function touchOf(
   }
 }
 
-/** Written data is the body of the call, read data that of its result. */
+/** Data of a write is the body of the call, data of a read is that of its result. */
 function bytesOf(
   tape: Tape,
   access: SourceAccess,
@@ -60,7 +60,7 @@ const NAMES: readonly (readonly [SourceAccess, RegExp])[] = [
   ],
 ]
 
-/** By function name, such as `fs.promises.readFile` or `fs.statSync`. */
+/** Classifies a function by its name, such as `fs.promises.readFile` or `fs.statSync`. */
 function accessOf(call: string): SourceAccess {
   if (call.startsWith('Dir.')) return 'list'
   const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')

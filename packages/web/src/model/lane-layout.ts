@@ -2,10 +2,10 @@ import type { Message, RunView, Step } from '@retake/tape'
 import { cutText } from './clip.js'
 import type { LaneHead } from './run-source.js'
 
-/** Lanes whose prompts are read: each is a body on the tape. */
+/** Maximum number of lanes whose prompts are read: each is a body on the tape. */
 const NAMED_MAX = 40
 
-/** `You are the policy clerk. Use …` is `policy clerk`; undefined if there is no system prompt. */
+/** `You are the policy clerk. Use …` becomes `policy clerk`; undefined if there is no system prompt. */
 export function promptName(messages: readonly Message[]): string | undefined {
   const prompt = messages.find(({ role }) => role === 'system' || role === 'developer')
   const part = prompt?.parts.find(({ type }) => type === 'text')
@@ -15,7 +15,7 @@ export function promptName(messages: readonly Message[]): string | undefined {
   return words === '' ? undefined : cutText(words, NAME_MAX)
 }
 
-/** Characters of a lane's name. */
+/** Maximum length of a lane's name. */
 const NAME_MAX = 40
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -51,7 +51,7 @@ export class LaneLayout {
     return this.#laneOf.get(step.seq) ?? base?.id ?? 0
   }
 
-  /** A lane without a name is called after the system prompt of its first model call. */
+  /** Names a lane without a name after the system prompt of its first model call. */
   #nameByPrompt(): void {
     for (const lane of this.#drawn.slice(1, NAMED_MAX)) {
       if (lane.name !== undefined) continue

@@ -38,7 +38,7 @@ const VERDICTS = [
 ] as const satisfies readonly BlameFindings['verdict'][]
 const MODES = ['free', 'frozen'] as const
 const CAUSES = ['root', 'joint', 'back-up'] as const
-/** Worst first: of steps at one pixel, the first of these is shown. */
+/** Worst first: of several steps at one pixel, the first of these is shown. */
 export const ROLES = [
   'root',
   'joint',
@@ -64,7 +64,7 @@ const PURPOSES = [
   'risk',
 ] as const satisfies readonly BlameProbe['purpose'][]
 
-/** JSON has null where a number was not finite. */
+/** JSON has null for numbers that were not finite. */
 const known =
   <T>(shape: Shape<T>): Shape<T | undefined> =>
   (value, path) =>
@@ -243,7 +243,7 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
   const file = object<{ version: number; run: string }>({ version: number, run: text })(value, '')
   if (file.version > 1)
     throw new Error(`It was written by a newer version of Retake (form ${file.version})`)
-  if (file.version !== 1) throw new Error('It has no form that is known')
+  if (file.version !== 1) throw new Error('Its format is unknown')
   if (file.run !== run) throw new Error('It belongs to another run')
   return object<RunBlame>({
     at: number,

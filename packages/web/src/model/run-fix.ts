@@ -30,7 +30,7 @@ export interface FixView {
   readonly facts: readonly { readonly label: string; readonly text: string }[]
   /** Changed lines with some context; empty in a report without source. */
   readonly files: readonly { readonly path: string; readonly lines: readonly UnifiedLine[] }[]
-  /** It is in the files of the project now. */
+  /** True if it is currently applied to the files of the project. */
   readonly isApplied: boolean
 }
 

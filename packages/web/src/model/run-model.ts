@@ -34,7 +34,7 @@ import { CrashRow } from './crash-row.js'
 import { stateView, type StateView } from './state-view.js'
 import type { BodySide, StepDetail, StreamFrames } from './run-source.js'
 
-/** Characters of a name or of one argument. */
+/** Maximum characters of a name or of one argument. */
 const LINE = 2000
 const NOTES_MAX = 1000
 
@@ -96,8 +96,8 @@ const BYTES_MAX = 4_000_000
 const PARTS_MAX = 50_000
 
 /**
- * A character split over two parts is in the second. Very long output is cut at the end; the
- * last part says how much is missing.
+ * A character that is split over two parts is in the second. Very long output is cut at the end;
+ * the last part says how much is missing.
  */
 function consoleOf(view: RunView): ConsolePart[] {
   const streams = { stdout: new LossyText(), stderr: new LossyText() }
@@ -123,7 +123,7 @@ function consoleOf(view: RunView): ConsolePart[] {
 const FRAMES_MAX = 150
 const CHARACTERS_MAX = 6_000_000
 
-/** Undefined if it came in one piece. The last frame is the answer itself. */
+/** Undefined if the answer came in one piece. The last frame is the whole answer. */
 function streamOf(step: Step): StreamFrames | undefined {
   if (step.kind !== 'model') return undefined
   const chunks = step.exchange()?.response?.chunks.length ?? 0
@@ -297,7 +297,7 @@ export class RunModel {
     }
   }
 
-  /** Stack and string limits of JavaScript become readable errors. */
+  /** Turns stack and string limits of JavaScript into readable errors. */
   #read<T>(read: () => T): T {
     try {
       return read()
@@ -334,7 +334,7 @@ function kindOf(tape: Tape, seq: number): StepRow['kind'] {
   return event.type === 'note' ? 'mark' : 'http'
 }
 
-/** Undefined if it has no such side. */
+/** Undefined if the step has no such side. */
 function bodyOf(step: Step, side: BodySide): Uint8Array | undefined {
   if (side === 'request') return step.exchange()?.request.body
   if (side === 'response') return step.exchange()?.response?.body

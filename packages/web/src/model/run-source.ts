@@ -139,15 +139,12 @@ export interface StreamFrames {
   readonly chunks: number
 }
 
-/** One run as the viewer reads it: from a server in the local UI, from a worker in the report. */
+/** One run as the viewer reads it: from a server in the local UI, from a worker in a report. */
 export interface RunSource {
   head(): Promise<RunHead>
   /** Recorded rows from an index on, then everything that needs all of them. */
   rows(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<RowMessage>
-  /**
-   * Undefined if there is no such step. `messagesFrom`: more of a long conversation than its
-   * end.
-   */
+  /** Undefined if there is no such step. `messagesFrom`: also earlier messages of a long conversation. */
   step(label: string, options?: { messagesFrom?: number }): Promise<StepDetail | undefined>
   stream(label: string): Promise<StreamFrames | undefined>
   body(label: string, side: BodySide): Promise<Uint8Array>
@@ -222,9 +219,9 @@ export interface SearchHit {
   readonly seq: number
   readonly field: SearchField
   /**
-   * Where in the step it is, as a path in the grammar of `retake fork --set`
-   * (`parsePath` of `@retake/tape` reads it): keys and indexes with dots between, a key
-   * of other characters in quotes. The first key says where to look:
+   * Path of the hit in the step, in the grammar of `retake fork --set` (`parsePath` of
+   * `@retake/tape` reads it): keys and indexes separated by dots, with quotes around keys of other
+   * characters. The first key says where to look:
    *
    * - `title`, `error`, `site`, `scopes.0` (its name)
    * - `failure.stack`, `failure.message`, `failure.cause.message`
@@ -267,7 +264,7 @@ export interface SearchProgress {
   readonly done: boolean
   /** There are more hits than reported. */
   readonly cut: boolean
-  /** At the end: steps that could not be searched because the tape is damaged. */
+  /** At the end: number of steps that could not be searched because the tape is damaged. */
   readonly unread?: number
 }
 
@@ -277,7 +274,7 @@ export interface SourceExcerpt {
   readonly column: number
   readonly firstLine: number
   readonly lines: readonly string[]
-  /** The file was saved after the run began: the lines may differ from those that ran. */
+  /** True if the file was saved after the run began: the lines may differ from those that ran. */
   readonly savedSince?: boolean
 }
 
@@ -291,7 +288,7 @@ export interface RunCard {
   /** Missing if there is no model call, or a price is unknown. */
   readonly costUsd?: number
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
-  /** Set if it is a trace of another tool: the format it came in. */
+  /** Set for a trace of another tool: its format. */
   readonly imported?: string
   /** Names of the models it called, and tokens in and out. */
   readonly models?: readonly string[]
@@ -300,11 +297,11 @@ export interface RunCard {
   readonly input?: string
   /** The error that ended it. */
   readonly failure?: string
-  /** The last line that it printed: often its result. */
+  /** The last line that it printed, often its result. */
   readonly lastLine?: string
   readonly tags?: readonly string[]
   readonly note?: string
-  /** `retake blame` has findings: the run failed the check that it was given. */
+  /** True if `retake blame` has findings: the run failed the given check. */
   readonly failedCheck?: true
 }
 
@@ -313,7 +310,7 @@ export interface UnreadableRun {
   readonly error: Explained
 }
 
-/** An error in words for people. */
+/** An error explained to the user. */
 export interface Explained {
   readonly code: string
   readonly what: string
@@ -354,7 +351,7 @@ export interface RunHead {
   /** Ignored bytes after the last valid event. */
   readonly tornBytes: number
   readonly cutOff?: true
-  /** Something was removed before the run was shared. */
+  /** True if something was removed before the run was shared. */
   readonly redacted?: boolean
 }
 

@@ -33,8 +33,8 @@ const CONVERSATION = new Set([
 ])
 
 /**
- * Searches steps in order. Content that later requests repeat, such as a message, a list of
- * tools or a header, is reported at its first step.
+ * Searches steps in order. Content that later requests repeat, such as a message, a list of tools
+ * or a header, is reported only at its first step.
  */
 class StepSearch {
   readonly #tape: Tape
@@ -218,7 +218,7 @@ export interface Found {
 /** Ignores case. */
 export class TextMatcher {
   readonly #pattern: RegExp
-  /** JSON does not escape any of its characters. */
+  /** True if JSON escapes none of its characters. */
   readonly #isPlain: boolean
 
   constructor(wanted: string) {
@@ -235,7 +235,7 @@ export class TextMatcher {
     const [{ length }] = match
     const from = wholeFrom(text, Math.max(0, index - BEFORE))
     const to = wholeFrom(text, Math.min(text.length, index + Math.min(length, AFTER) + AFTER))
-    // One character for one, so that offsets stay right.
+    // Replaces character by character, so that offsets stay valid.
     const snippet = text.slice(from, to).replaceAll(/[\s\p{Cc}]/gu, ' ')
     return { path, snippet, start: index - from, length: Math.min(length, to - index) }
   }
@@ -293,7 +293,7 @@ function wholeFrom(text: string, at: number): number {
   return code >= 0xdc00 && code < 0xe000 && at > 0 ? at - 1 : at
 }
 
-/** Hits of a search, and milliseconds before it yields. */
+/** Maximum hits of a search, and milliseconds between yields. */
 const HITS_MAX = 500
 const SLICE_MS = 10
 
@@ -308,8 +308,8 @@ interface SearchedRun {
 
 /**
  * Searches a whole run, ignoring case: steps in order, then the console, files and captured
- * variables. Inferred tool calls are found in the conversation. Yields every ten milliseconds
- * or so; a single very large step takes longer.
+ * variables. Inferred tool calls are found in the conversation. Yields about every ten
+ * milliseconds; a single very large step takes longer.
  */
 export function* searchRunText(run: SearchedRun, text: string): Generator<SearchProgress> {
   const total = run.view.recordedSteps.length

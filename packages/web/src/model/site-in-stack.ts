@@ -1,6 +1,6 @@
 import type { RecordedError } from '@retake/tape'
 
-/** Causes searched for a location in the agent's code. */
+/** Maximum number of causes searched for a location in the agent's code. */
 const CAUSES = 8
 const FRAMES = 100
 

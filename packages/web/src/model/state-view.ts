@@ -8,7 +8,7 @@ import {
 
 export interface StateView {
   readonly step: string
-  /** False if no line ran for this answer alone: this one ran for a later one. */
+  /** False if no line ran for this answer alone, and the shown line ran for a later one. */
   readonly isDirect: boolean
   readonly location:
     | { readonly file: string; readonly line: number; readonly column: number }
@@ -21,7 +21,7 @@ export interface StateView {
   }[]
   /** Undefined if no earlier state was captured. */
   readonly comparedWith: string | undefined
-  /** Other steps were captured in between, in concurrent lanes. */
+  /** True if other steps were captured in between, in concurrent lanes. */
   readonly sameLane?: boolean
   readonly changes: readonly {
     /** For example `main.cart.items[2].price`. */
@@ -32,8 +32,8 @@ export interface StateView {
 }
 
 /**
- * The state at a step, compared with the previous one in its lane, or in the lane it branched
- * off: concurrent lanes have variables of their own. If that is unknown, with the previous
+ * The state at a step, compared with the previous one in its lane or in the lane it branched off,
+ * because concurrent lanes have their own variables. If that is unknown, compared with the previous
  * state. Undefined if there is none. States are in the order of capture.
  */
 export function stateView(
@@ -82,7 +82,7 @@ export function compareStates(
   }
 }
 
-/** Variables with changes. Of a recursive function only the innermost frame is compared. */
+/** Variables with changes. For a recursive function, only the innermost frame is compared. */
 export function changedVariables({
   frames,
   changes,

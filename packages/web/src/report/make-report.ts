@@ -15,13 +15,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 
-/** JSON for a `<script>` of data: nothing in it can end the element. */
+/** JSON for a data `<script>`: nothing in it can end the element. */
 export const inlineJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
 
 /**
- * Code for a `<script>`. Anything that could end the element or hide its end is inside strings
- * and regular expressions, where a backslash changes nothing.
+ * Code for a `<script>`. Anything that could end the element or hide its end is inside strings and
+ * regular expressions, where an added backslash changes nothing.
  */
 export const inlineScript = (code: string): string =>
   code.replaceAll(/<(?=\/script)/gi, String.raw`\x3c`).replaceAll('<!--', String.raw`\x3c!--`)
@@ -59,7 +59,7 @@ ${REPORT_MARK}
 </head>
 <body>
 <div id="root"></div>
-<noscript>This report holds a recorded run and the program that shows it. It needs JavaScript, and nothing else: no network.</noscript>
+<noscript>This report contains a recorded run and a viewer. It needs JavaScript, but no network.</noscript>
 ${dataBlock(BLOCKS.about, 'application/json', inlineJson(about))}
 ${dataBlock(BLOCKS.worker, 'application/json', inlineJson(built('worker.js')))}
 <script>${script}</script>
@@ -85,7 +85,7 @@ export const policy = (script: string, style: string): string =>
 const digest = (text: string): string =>
   `sha256-${createHash('sha256').update(text).digest('base64')}`
 
-/** Browsers do not run a script of these types. */
+/** Browsers do not execute a script of these types. */
 export const dataBlock = (id: string, type: string, content: string): string =>
   `<script type="${type}" id="${id}">${content}</script>`
 

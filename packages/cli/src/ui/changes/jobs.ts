@@ -105,7 +105,7 @@ const RUNNING_MAX = 4
 const WAITING_MAX = 32
 /** Ended ones that are remembered. */
 const ENDED_MAX = 100
-/** How often it is looked whether a branch is on disk by now. */
+/** Interval of checks whether a branch is on disk. */
 const LOOK_MS = 100
 
 type Planned = Pick<Job, 'kind' | 'at' | 'name'>
@@ -121,9 +121,8 @@ interface Entry {
 }
 
 /**
- * Forks and reruns that were started from a page, each a process of its own. A few
- * run concurrently, the others wait for their turn. What an agent prints is on its tape
- * and nowhere else.
+ * Forks and reruns started from a page, each in its own process. A few run concurrently, the others
+ * wait for their turn. The agent's output is only on its tape.
  */
 export class Jobs {
   readonly #entries = new Map<string, Entry>()
@@ -216,7 +215,7 @@ export class Jobs {
 
   #end(entry: Entry, outcome: JobOutcome): void {
     const { overlay } = entry.plan
-    // Files of a branch that there is none of.
+    // Files of a branch that was not written.
     if (!outcome.written && overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
     this.#update(entry, { ...outcome, endedAt: Date.now() })
     this.#forgetOldest()
@@ -238,7 +237,7 @@ export class Jobs {
 const isWritten = ({ branch }: ContinuePlan): boolean =>
   branch !== undefined && existsSync(branch.path)
 
-/** Whatever the process said when it was ended, it was stopped. */
+/** It was stopped, whatever the process reported at its end. */
 function stopped(plan: ContinuePlan, { facts, exit }: JobOutcome): JobOutcome {
   const written = isWritten(plan)
   return {

@@ -51,8 +51,8 @@ interface Remembered<T> {
 }
 
 /**
- * The trees that runs belong to, for a page, which asks again whenever something
- * changes. Of each tape is remembered what was read, until the file is another one.
+ * The trees of runs, for a page, which requests them again whenever something changes. What was
+ * read from a tape is cached until the file changes.
  */
 export class Branches {
   readonly #runs = new Map<string, Remembered<ReturnType<typeof readBranchRun>>>()

@@ -89,9 +89,9 @@ function editedPayload(recorded: Payload, text: string): Payload {
 const PATHS_MAX = 40
 
 /**
- * Differences between two JSON values, as paths for `--set`, so that a branch can
- * say in a line what was changed. Undefined when only the whole says it: other keys at
- * the top, or too many changes.
+ * Differences between two JSON values, as paths for `--set`, so that a branch can describe its
+ * change in one line. Undefined if only the whole value describes it: different keys at the top, or
+ * too many changes.
  */
 export function changedPaths(
   before: unknown,

@@ -44,7 +44,7 @@ export function compareRuns(store: RunStore, idA: string, idB: string): RunCompa
   const sameUntil = rows[(firstDifferent < 0 ? rows.length : firstDifferent) - 1]?.a
   const descent = descentText(diff)
   return {
-    // The file's name is its address; a copy of a tape still says the name it had.
+    // The file name is the address; a copy of a tape still contains its original name.
     a: { ...cardOf(tapeA, a), id: idA },
     b: { ...cardOf(tapeB, b), id: idB },
     equal: diff.equal,

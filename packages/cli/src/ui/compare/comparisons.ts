@@ -19,9 +19,9 @@ interface Cached {
 }
 
 /**
- * Comparisons of runs, each made in a thread of its own: all bodies of both runs are
- * read, which takes seconds for long ones, and pages go on asking meanwhile. A result
- * is cached until one of its tapes changes.
+ * Comparisons of runs, each made in its own thread: all bodies of both runs are read, which takes
+ * seconds for long ones, while pages send other requests. A result is cached until one of its tapes
+ * changes.
  */
 export class Comparisons {
   readonly #cached = new Map<string, Cached>()
@@ -78,6 +78,6 @@ const answerOf = (thread: Worker): Promise<CompareAnswer> =>
   new Promise((resolve, reject) => {
     thread.once('message', resolve)
     thread.once('error', reject)
-    // Ended from here: whatever else ends a thread says so before.
+    // Ended from here: any other end of a thread is reported before.
     thread.once('exit', () => reject(cliErrors.SERVER_CLOSING()))
   })

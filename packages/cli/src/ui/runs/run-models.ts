@@ -48,9 +48,9 @@ const CACHED_MAX_BYTES = 256 << 20
 const ID = /^[\w-][\w.-]*$/
 
 /**
- * Runs that are being looked at, read once as long as their files stay as they are.
- * One that is being recorded is read again as it grows, for a fifth of the time at
- * most: what is handed out may be a moment old.
+ * Runs that are being viewed, read once while their files do not change. A run that is being
+ * recorded is read again as it grows, for at most a fifth of the time: the result may be slightly
+ * old.
  */
 export class RunModels {
   /** Least recently used first. */
@@ -196,7 +196,7 @@ export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp & { isT
   return stamps
 }
 
-/** The tape of a run that a page named, as it is now. Only whole ids: nothing outside of the folder is opened. */
+/** The current tape of a run that a page named. Only full ids: nothing outside of the folder is opened. */
 export function openStored(store: RunStore, id: string): Tape {
   const file = store.pathOf(id)
   if (!ID.test(id) || !existsSync(file)) throw cliErrors.UNKNOWN_RUN(id, store.folder)

@@ -37,8 +37,8 @@ export class RunCards {
   }
 
   /**
-   * Runs whose rows are out of date, with their current stamps; empty while the list is as
-   * it was sent. A run that was idle then may have ended since.
+   * Runs whose rows are outdated, with their current stamps; empty while the list is as sent. A run
+   * that was idle may have ended since.
    */
   behind(stamps: ReadonlyMap<string, TapeStamp>): string {
     return [...this.#entries.keys()]
@@ -69,7 +69,7 @@ export class RunCards {
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
     const isOpen = 'status' in entry.card && entry.card.status === 'recording'
-    // A process that was killed leaves its tape as it is.
+    // A killed process leaves its tape unchanged.
     const hasEnded = isOpen && !isRecording(this.store.pathOf(id), 'function')
     if (entry.stamp === stamp.text && !hasEnded) return true
     return isOpen && performance.now() < entry.restUntil
@@ -91,7 +91,7 @@ function startOf(card: Card): number {
   return parts.length === 0 ? 0 : Date.UTC(year, month - 1, day, hour, minute, second)
 }
 
-/** Changes of the disk within this are looked at together. */
+/** Changes on disk within this time are handled together. */
 const GATHER_MS = 50
 /** Polling interval: for systems without notifications, and for killed processes. */
 const LOOK_MS = 1000
@@ -101,8 +101,8 @@ const LIST_MS = 1000
 type Notify = (change: RepositoryChange) => void
 
 /**
- * Watches a folder of runs while somebody listens: runs that come, go, grow and end.
- * Reads only runs that are looked at, and no faster than their size allows.
+ * Watches a folder of runs while there are listeners: runs that appear, disappear, grow and end.
+ * Reads only runs that are being viewed, and no faster than their size allows.
  */
 export class RunWatch {
   #reportedBehind = ''
@@ -223,7 +223,7 @@ export class RunWatch {
     }
   }
 
-  /** One at a time; the models report what they find. */
+  /** One at a time; the models report their findings. */
   #readOutdated(): void {
     const [next] = this.models.outdated().toSorted((a, b) => a.restMs - b.restMs)
     if (next === undefined) return

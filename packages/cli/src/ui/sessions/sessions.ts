@@ -98,7 +98,7 @@ class RunSession {
     return this.#timeline.count
   }
 
-  /** The tape was written to, replaced or removed: what is shown would not be of this run any more. */
+  /** The tape was written to, replaced or removed: the session no longer shows this run. */
   get isOutdated(): boolean {
     return this.#tapeFile.areOld()
   }
@@ -181,7 +181,7 @@ class RunSession {
     return to.to === 'next in lane' ? timeline.nextInLane() : timeline.backInLane()
   }
 
-  /** A replay that left the tape says why: most often, because the code is another one. */
+  /** A replay that left the tape says why: usually because the code has changed. */
   #explained(error: unknown): unknown {
     if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') return error
     const changed = this.changedSources()
@@ -212,9 +212,8 @@ interface Entry {
 }
 
 /**
- * The places in runs that pages look at. A page closes its own; one that could not,
- * because its tab was closed or its machine sleeps, is closed when nobody has used it
- * for a while, or when too many were opened after it.
+ * Debug sessions of pages. A page closes its own; one that could not, because its tab was closed or
+ * its machine sleeps, is closed after it was idle for a while, or when too many others were opened.
  */
 export class Sessions {
   readonly #idleMs: number

@@ -123,7 +123,7 @@ it('shows the whole message where the forks do not suffice to narrow it, and spe
     const found = await find(failRate, { maxForks })
     expect(found.forks.asked).toBeLessThanOrEqual(maxForks)
     for (const span of found.spans) expect(span.path).toBe('messages.3.content')
-    const saysSo = found.notes.some((note) => note.includes('could not be told'))
+    const saysSo = found.notes.some((note) => note.includes('could not be determined'))
     expect(saysSo).toBe(found.spans.length > 0)
   }
   const inDollars = await find(failRate, { maxUsd: 0.3 })

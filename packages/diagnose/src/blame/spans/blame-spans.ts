@@ -14,13 +14,13 @@ import { inGroups, isJsonText, jsonRanges, maskRequest, splitInput } from './spl
 import { type Range, type RequestPart, type Span } from './split-input.js'
 import { type TextLocation, wholeSpans } from './split-input.js'
 
-/** Asks a model what it was asked, changed, and lets the run go on from its answer. */
+/** Sends a changed request to the model, and continues the run with its answer. */
 export type RunMasked = (request: unknown, draw: number) => Promise<Fork>
 
 interface SpanQuery {
   /** Request to the model in the failed run. */
   readonly request: unknown
-  /** Parts that are searched: pinned as recorded, or masked. */
+  /** Parts that are searched: pinned or masked. */
   readonly parts: readonly (readonly Span[])[]
   /** Masked in every fork. */
   readonly masked?: readonly Span[]
@@ -28,7 +28,7 @@ interface SpanQuery {
   readonly concurrency?: number
 }
 
-/** Parts of a request as if they were steps of a run: kept as recorded, or masked. */
+/** Treats parts of a request like steps of a run: pinned or masked. */
 function spanSource(query: SpanQuery): ForkSource {
   const { request, parts, masked = [], run, concurrency = 1 } = query
   return {
@@ -40,7 +40,7 @@ function spanSource(query: SpanQuery): ForkSource {
       const isPinned = new Set(pinned)
       const free = parts.filter((_, part) => !isPinned.has(part)).flat()
       const fork = await run(maskRequest(request, [...masked, ...free]), draw)
-      // A masked part never comes back by itself, so none can be an echo.
+      // A masked part never reappears by itself, so none can be an echo.
       return { ...fork, values: parts.map((_, part) => (isPinned.has(part) ? RECORDED : MASKED)) }
     },
   }
@@ -49,12 +49,12 @@ function spanSource(query: SpanQuery): ForkSource {
 const RECORDED = 1
 const MASKED = 0
 
-/** Maximum number of parts that are distinguished inside one text. */
+/** Maximum number of spans within one text. */
 const MOST_SPANS = 40
 
 /**
- * The pieces of a text that can be masked one by one: fields of JSON, else sentences, else
- * lines, else paragraphs, whichever are the smallest that are few enough.
+ * Pieces of a text that can be masked separately: JSON fields, else sentences, else lines, else
+ * paragraphs; the smallest kind that gives few enough pieces.
  */
 export function splitText(location: TextLocation, most = MOST_SPANS): Span[] {
   return rangesOf(location.text, most).map((ranges) => ({ location, ranges }))
@@ -76,7 +76,7 @@ function rangesOf(text: string, most: number): readonly (readonly Range[])[] {
 /** Up to a full stop that is followed by a space, so that numbers stay whole. */
 const SENTENCE = /.*?(?:[.!?]+["'»”’)\]]*(?=\s|$)|[。！？]+)|.+$/g
 
-/** Matches of a pattern, without the space around them; nothing that is only space. */
+/** Matches of a pattern, trimmed; without empty ones. */
 function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
   const ranges: Range[] = []
   for (const { 0: found, index } of text.matchAll(pattern)) {
@@ -88,7 +88,7 @@ function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
   return ranges
 }
 
-/** Lines with no empty line between them. */
+/** Lines without an empty line between them. */
 function paragraphsOf(text: string, lines: readonly Range[]): Range[] {
   const paragraphs: Range[] = []
   for (const line of lines) {
@@ -105,14 +105,14 @@ type Finding = Pick<InputPart, 'role' | 'cause' | 'rate'>
 
 const EXCERPT_LENGTH = 160
 
-/** A searched message as it is shown. */
+/** A searched message in the form that is shown. */
 function inputPart(part: RequestPart, finding: Finding): InputPart {
   const { path, speaker, locations } = part
   const text = locations.map((location) => location.text).join(' ')
   return { path, speaker, excerpt: excerptOf(text), ...finding }
 }
 
-/** A span as it is shown. */
+/** A span in the form that is shown. */
 function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
   const { path, text } = span.location
   const start = span.ranges[0]!.start
@@ -137,7 +137,7 @@ const excerptOf = (text: string) =>
     EXCERPT_LENGTH,
   )
 
-/** The forks of two searches together. */
+/** Adds up the forks of two searches. */
 function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
   return defined({
     asked: some.asked + more.asked,
@@ -151,7 +151,7 @@ function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
 
 const NO_FORKS: ForkCounts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }
 
-/** Remaining limits after these forks; those that were served cost nothing. */
+/** Remaining limits after these forks; served forks cost nothing. */
 function limitsLeft(
   { maxForks = Infinity, maxUsd = Infinity }: { maxForks?: number; maxUsd?: number },
   { asked, served, costUsd = 0 }: ForkCounts,
@@ -177,9 +177,9 @@ export interface SpanOptions extends Pick<
 }
 
 /**
- * Which parts of what a model was asked made the run fail: first which messages and results
- * of tools, then which words in those. It is the search for steps, put to a request in which
- * parts are left out; `run` sends such a request and says how the run ended.
+ * Finds the parts of a model request that made the run fail: first messages and tool results, then
+ * words in them. Uses the search for steps on a request with parts left out; `run` sends such a
+ * request and returns the outcome of the run.
  */
 export async function blameSpans(
   request: unknown,
@@ -225,7 +225,7 @@ class SpanSearch {
     }
   }
 
-  /** The words in the messages of a cause that make it one; all of them if that cannot be decided. */
+  /** The decisive words in the messages of a cause; all of them if that cannot be decided. */
   private async narrow(found: BlameFindings, cause: number): Promise<InputSpan[]> {
     const steps = causeIndexes(found)[cause]!
     const owned = steps.flatMap((index) => {
@@ -236,12 +236,12 @@ class SpanSearch {
       const part = this.parts[index]!
       return wholeSpans(part).map((span) => inputSpan(span, part, findingAt(found, index)))
     })
-    // Texts of one piece each: there is nothing more to test.
+    // Every text is a single piece: there is nothing more to test.
     if (owned.length === whole.length)
       return owned.map(({ span, part, index }) => inputSpan(span, part, findingAt(found, index)))
     const { maxForks, maxUsd } = limitsLeft(this.options, this.forks)
     if (maxForks <= 0 || maxUsd <= 0) return this.notNarrowed(whole, 'the limit was reached')
-    // Other causes are left out, or they would hide what matters here.
+    // Leaves out other causes, because they would hide what matters here.
     const others = causeIndexes(found).flatMap((each, other) => (other === cause ? [] : each))
     const inside = await this.search(
       owned.map(({ span }) => [span]),
@@ -258,7 +258,7 @@ class SpanSearch {
 
   private notNarrowed(whole: InputSpan[], why: string): InputSpan[] {
     const paths = whole.map(({ path }) => path).join(', ')
-    this.notes.add(`Which words of ${paths} matter could not be told: ${why}.`)
+    this.notes.add(`The decisive words of ${paths} could not be determined: ${why}.`)
     return whole
   }
 
@@ -284,14 +284,14 @@ class SpanSearch {
   }
 }
 
-/** In words about input, where the search has words about steps. */
+/** The reason in terms of input, where the search speaks of steps. */
 function whyNot({ verdict, why, anchors: { pinned, free } }: BlameFindings): string {
   const rates =
-    `asked as recorded it failed in ${pinned.fails} of ${pinned.forks} forks, ` +
+    `sent as recorded, it failed in ${pinned.fails} of ${pinned.forks} forks, ` +
     `with all of its input left out in ${free.fails} of ${free.forks}`
   if (verdict === 'stopped') return `${why ?? 'It was stopped.'} Until then: ${rates}.`
-  if (verdict === 'inconclusive') return `That is too close to tell: ${rates}.`
-  if (pinned.fails === 0) return `The step does not fail when it is asked again: ${rates}.`
+  if (verdict === 'inconclusive') return `The rates are too close to decide: ${rates}.`
+  if (pinned.fails === 0) return `The step does not fail when its request is sent again: ${rates}.`
   return `It does not depend on the input: ${rates}.`
 }
 

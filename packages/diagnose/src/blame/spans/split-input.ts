@@ -1,15 +1,15 @@
 import { type Message, setPath, isRecord, recordOf, type JsonRecord } from '@retake/tape'
 
-/** A value somewhere in JSON text, with how many lists and objects it is in. */
+/** A value in JSON text, with its depth. */
 interface JsonValue extends Range {
   readonly depth: number
-  /** Has no values in it: an empty list is one too. */
+  /** True if it contains no values, like an empty list. */
   readonly isLeaf: boolean
 }
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
-/** True for a list or an object in JSON that is not empty. */
+/** True for a non-empty list or object in JSON. */
 export function isJsonText(text: string): boolean {
   if (!/^\s*[{[]/.test(text)) return false
   try {
@@ -21,8 +21,8 @@ export function isJsonText(text: string): boolean {
 }
 
 /**
- * The fields of JSON text as ranges, at most so many: as deep as that allows, and where
- * even the uppermost are too many, neighbours together.
+ * Fields of JSON text as at most `most` ranges: as deep as the limit allows. If even the top level
+ * has too many fields, neighbours are grouped.
  */
 export function jsonRanges(text: string, most: number): readonly (readonly Range[])[] {
   const values = jsonValues(text)
@@ -34,7 +34,7 @@ export function jsonRanges(text: string, most: number): readonly (readonly Range
   return inGroups(valuesDownTo(values, 1), most)
 }
 
-/** JSON text with neutral words for every value; its keys, and how many there are, stay. */
+/** JSON text with every value replaced by neutral words; keys and counts stay. */
 function maskJson(text: string, neutral: string): string {
   let masked = ''
   let at = 0
@@ -46,7 +46,7 @@ function maskJson(text: string, neutral: string): string {
   return masked + text.slice(at)
 }
 
-/** At most so many groups of neighbours, of about the same size. */
+/** At most `most` groups of neighbours, of about the same size. */
 export function inGroups<T>(items: readonly T[], most: number): T[][] {
   const count = Math.min(items.length, most)
   return Array.from({ length: count }, (_, group) =>
@@ -61,7 +61,7 @@ function valuesDownTo(values: readonly JsonValue[], depth: number): JsonValue[] 
   return values.filter((value) => value.depth === depth || (value.isLeaf && value.depth < depth))
 }
 
-/** In the order in which they begin, lists and objects before what is in them. */
+/** In order of start, lists and objects before their content. */
 function jsonValues(text: string): JsonValue[] {
   const values: { start: number; end: number; depth: number; isLeaf: boolean }[] = []
   const open: { value: (typeof values)[number]; isObject: boolean; expectsKey: boolean }[] = []
@@ -85,8 +85,8 @@ function jsonValues(text: string): JsonValue[] {
 export const MASK_TEXT = '(left out)'
 
 /**
- * A request in which these spans say nothing. Texts are replaced, never removed: every
- * message, call and id stays, so that the provider takes it as it took the recorded one.
+ * A request in which these spans are masked. Texts are replaced, never removed: every message, call
+ * and id stays, so that the provider accepts the request like the recorded one.
  */
 export function maskRequest(request: unknown, spans: readonly Span[]): unknown {
   const byPath = new Map<string, { location: TextLocation; ranges: Range[] }>()
@@ -103,7 +103,7 @@ export function maskRequest(request: unknown, spans: readonly Span[]): unknown {
   return masked
 }
 
-/** Ranges are of the text as it was; they do not overlap. */
+/** Ranges refer to the original text and do not overlap. */
 function maskText(text: string, ranges: readonly Range[]): string {
   const isJson = isJsonText(text)
   let masked = text
@@ -115,10 +115,9 @@ function maskText(text: string, ranges: readonly Range[]): string {
 }
 
 /**
- * The parts of what a model was asked, in order: instructions, messages, and results of
- * tools one by one. Only text that can be replaced without breaking the request is in a
- * part; calls of tools, images, and signed thoughts are not, and stay as they are. Knows
- * the shapes of the providers that tapes are read from, by their keys alone.
+ * The parts of a model request, in order: instructions, messages, and single tool results. A part
+ * contains only text that can be replaced without breaking the request; tool calls, images and
+ * signed thoughts stay unchanged. Recognises the formats of all supported providers by their keys.
  */
 export function splitInput(request: unknown): RequestPart[] {
   const body = recordOf(request)
@@ -146,7 +145,7 @@ function messageParts(message: JsonRecord, path: string): RequestPart[] {
   const kind = message['type']
   if (typeof kind === 'string' && kind.endsWith('_call_output'))
     return partOf(path, 'tool', textsIn(message['output'], `${path}.output`))
-  // Calls and reasoning of the Responses API are items of their own.
+  // In the Responses API, calls and reasoning are separate items.
   if (typeof kind === 'string' && kind !== 'message') return []
   const speaker = speakerOf(message['role'])
   const key = 'parts' in message ? 'parts' : 'content'
@@ -157,7 +156,7 @@ function messageParts(message: JsonRecord, path: string): RequestPart[] {
   return blockParts(content, path, key, speaker)
 }
 
-/** Each result of a tool is a part of its own; the other blocks are one together. */
+/** Each tool result is a part; all other blocks form one part together. */
 function blockParts(
   blocks: readonly unknown[],
   path: string,
@@ -175,7 +174,7 @@ function blockParts(
   return [...parts, ...partOf(path, speaker, own)]
 }
 
-/** Result of a tool, in the three forms that messages have for it. */
+/** A tool result, in one of its three forms in messages. */
 function toolResult(block: JsonRecord, path: string): TextLocation[] | undefined {
   if (block['type'] === 'tool_result') return textsIn(block['content'], `${path}.content`)
   const { toolResult: converse } = block
@@ -207,7 +206,7 @@ function valueIn(value: unknown, path: string): TextLocation[] {
   return isEmpty ? [] : [{ path, text: JSON.stringify(value), isValue: true }]
 }
 
-/** A provider refuses thoughts that are not as it wrote them. */
+/** Providers reject signed thoughts that were changed. */
 function isSigned(block: JsonRecord): boolean {
   return block['thought'] === true || 'thoughtSignature' in block || 'thought_signature' in block
 }
@@ -233,19 +232,19 @@ function speakerOf(role: unknown): Message['role'] {
 export interface TextLocation {
   readonly path: string
   readonly text: string
-  /** Not a string but JSON; `text` is that JSON written out. */
+  /** True for JSON that is not a string; `text` is its serialised form. */
   readonly isValue: boolean
 }
 
-/** A message of a request, or one result of a tool in it: what is masked as one. */
+/** A message of a request, or one tool result in it: masked as a unit. */
 export interface RequestPart {
   readonly path: string
   readonly speaker: Message['role']
-  /** Never empty: what has no text is not a part. */
+  /** Never empty: a message without text is not a part. */
   readonly locations: readonly TextLocation[]
 }
 
-/** From one character of a text up to, without, another. */
+/** A range of characters; the end is exclusive. */
 export interface Range {
   readonly start: number
   readonly end: number
@@ -257,7 +256,7 @@ export interface Span {
   readonly ranges: readonly Range[]
 }
 
-/** All of a part's text. */
+/** The whole text of a part. */
 export function wholeSpans(part: RequestPart): Span[] {
   return part.locations.map((location) => ({
     location,

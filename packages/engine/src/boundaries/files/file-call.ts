@@ -13,8 +13,9 @@ import { tookFromTape } from './served-call.js'
 import { descriptorsOf } from './tape-descriptors.js'
 
 /**
- * A call of the function `name`, recorded as `label`: its paths are its title, the rest is its
- * input. Also learns the secrets of a `.env` file it touches, before anything goes on tape.
+ * A call of the function `name`, recorded as `label`. Its paths are the title, the rest is the
+ * input. Registers the secrets of a `.env` file that it touches before anything is written to the
+ * tape.
  */
 export function fileCall(
   session: Session,
@@ -41,7 +42,7 @@ export function fileCall(
   return { kind: 'file', name: label, title: title + describeOptions(options), input, form, served }
 }
 
-/** Current result of a call that reads a whole file. */
+/** Repeats a call that reads a whole file, on today's disk. */
 function readAgain(
   session: Session,
   name: string,
@@ -58,7 +59,7 @@ function readAgain(
   return name === 'readFile' && encoding ? bytes?.toString(encoding) : bytes
 }
 
-/** The filter of `cp`, the exclusion of `glob`. */
+/** True for the filter of `cp` and the exclusion of `glob`. */
 const hasFunction = (option: unknown): boolean =>
   typeof option === 'object' && option !== null && Object.values(option).some(isFunction)
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -77,19 +78,19 @@ function nameOf(session: Session, filePath: unknown): string {
   return pathArgumentText(filePath)
 }
 
-/** A path as text, whatever form it has. */
+/** A path in any form, as text. */
 export function pathArgumentText(path: unknown): string {
   return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)
 }
 
-/** Options as JSON, without those that cannot be compared; empty if there are none. */
+/** Options as JSON, without those that cannot be compared; empty if none remain. */
 export function encodeOptions(options: readonly unknown[]): Encoded {
   const given = options.map(comparable)
   while (given.length > 0 && given.at(-1) === undefined) given.pop()
   return given.length === 0 ? {} : encodeBody(given)
 }
 
-/** The body of a write is its content: its options follow the path. */
+/** Describes options of a write after its path, because its content is the body. */
 export function describeOptions(options: readonly unknown[]): string {
   const { body } = encodeOptions(options)
   return body === undefined ? '' : ` ${Buffer.from(body).toString()}`
@@ -104,10 +105,10 @@ function comparable(option: unknown): unknown {
   return given.length === 0 ? undefined : Object.fromEntries(given)
 }
 
-/** Paths of the open descriptors of each run, to show a path instead of a number. */
+/** Paths of the open descriptors of each run, shown instead of numbers. */
 const opened = new WeakMap<Session, Map<number, string>>()
 
-/** Updates them after a call of `open` or `close`, in record and replay alike. */
+/** Updates the paths after `open` and `close`, in record and replay. */
 export function trackDescriptor(
   session: Session,
   name: string,
@@ -121,14 +122,14 @@ export function trackDescriptor(
   paths.set(value as number, pathArgumentText(file))
 }
 
-/** The path it was opened with in this run, else `fd 7`. */
+/** The path that the descriptor was opened with in this run, else `fd 7`. */
 export function nameDescriptor(session: Session, fd: number): string {
   return opened.get(session)?.get(fd) ?? `fd ${fd}`
 }
 
 /**
- * 1 or 2 if a write to `file` reaches the process's own output, by number or by
- * the name of its device: the output boundary records those.
+ * 1 or 2 if a write to `file` reaches the output of the process, by number or by the name of its
+ * device. The output boundary records such writes.
  */
 export function outputDescriptor(session: Session, file: unknown): 1 | 2 | undefined {
   if (file === 1 || file === 2) return file
@@ -137,13 +138,13 @@ export function outputDescriptor(session: Session, file: unknown): 1 | 2 | undef
 }
 
 const ENV_FILE = /^\.env(?:\..+)?$/
-/** Files that list MCP servers, with what goes into their environments and headers. */
+/** Files that list MCP servers, including their environments and headers. */
 const MCP_FILE = /^(?:.*\.)?mcp(?:[-_.].*)?\.json$|^claude_desktop_config\.json$/i
 
 /**
- * Learns the secrets of `.env` files and lists of MCP servers among `paths`, whichever way they
- * are about to be read or written, so that their content is masked on the tape. The agent
- * still gets the real content while recording; on replay see `ServedFiles`.
+ * Registers the secrets of `.env` files and MCP server lists among `paths` before they are read or
+ * written, so that they are masked on the tape. While recording, the agent still gets the real
+ * content; for replay see `ServedFiles`.
  */
 export function learnSecrets(session: Session, paths: readonly string[], data?: Uint8Array): void {
   for (const path of paths) {
@@ -166,7 +167,7 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
 
 const readFileSync = nativeFunction('readFileSync')
 
-/** Current content of a file, for a served run; its secrets are registered. */
+/** Current content of a file, for a run served from a tape. Registers its secrets. */
 export function fileContentOf(session: Session, path: string): Buffer | undefined {
   const content = read(session, path)
   if (content !== undefined) learnSecrets(session, [path], content)

@@ -15,14 +15,17 @@ import type { FileWork } from './file-work.js'
 import { callLive } from './live-call.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 
-/** The stand-in gets the real folder, or its listing in an overlay; the tape only gets the path it reports. */
+/** The stand-in gets the real folder, or its listing in an overlay; the tape gets only its path. */
 const opened: ResultForm = {
   encode: (directory) => plain.encode((directory as fs.Dir).path),
   decode: (as, body) => ({ path: plain.decode(as, body) }),
 }
 const shape = takes('path options', opened)
 
-/** A call of `opendir`, recorded as `label`. In an overlay a folder is the sum of two: it is listed immediately. */
+/**
+ * A call of `opendir`, recorded as `label`. In an overlay, a folder merges two folders, so it is
+ * listed immediately.
+ */
 export function opendirWork(session: Session, label: string, args: readonly unknown[]): FileWork {
   checkArguments(shape, args, nativeFunction('opendirSync'))
   const isListed = session.overlay !== undefined
@@ -37,20 +40,20 @@ export function opendirWork(session: Session, label: string, args: readonly unkn
   }
 }
 
-/** Open folders. Node closes an unreachable one at an unpredictable moment, with a warning. */
+/** Keeps open folders reachable: Node closes an unreachable one at an unpredictable moment, with a warning. */
 const openDirectories = new Set<fs.Dir>()
 
-/** The result of `opendir` inside a run: an `fs.Dir` whose entries come through the gate. */
+/** Result of `opendir` inside a run: an `fs.Dir` whose entries come through the gate. */
 class TapeDirectory {
   readonly #session: Session
   /** The real folder while recording; on replay only its path, until the run goes live. */
   #directory: fs.Dir
   readonly #args: readonly unknown[]
-  /** Entries handed out by a tape: a folder that is opened again need not show them. */
+  /** Entries that the tape has delivered; a folder that is reopened must not repeat them. */
   readonly #seen = new Set<string>()
   #closed = false
 
-  /** `args` are those it was opened with. */
+  /** `args`: the arguments of `opendir`. */
   constructor(session: Session, directory: fs.Dir, args: readonly unknown[]) {
     this.#session = session
     this.#directory = directory
@@ -143,14 +146,14 @@ class TapeDirectory {
     }
   }
 
-  /** Opens the folder that only the tape had open so far, for the rest of its entries. */
+  /** Opens the real folder for the entries that the tape does not have. */
   #real(): fs.Dir {
     if (typeof this.#directory.readSync !== 'function')
       this.#directory = new ListedDirectory(this.#session, this.#args, this.#seen) as never
     return this.#directory
   }
 
-  /** The run this call belongs to; none when the recording is over and the folder is still open. */
+  /** The run of this call; undefined if the run has ended and the folder is still open. */
   #live(): Session | undefined {
     const session = currentSession() ?? unrecordedFileSession()
     if (session === undefined && this.#session.local === 'tape') throw directoryClosed()
@@ -167,19 +170,19 @@ Object.setPrototypeOf(TapeDirectory.prototype, fs.Dir.prototype)
 Object.defineProperty(TapeDirectory, 'name', { value: 'Dir' })
 
 /**
- * An open folder whose entries were all read when it was opened. Replaces the real
- * one in an overlay, and for a folder that the tape had opened before the run went live.
+ * A folder whose entries were all read when it was opened. Replaces the real one in an overlay, and
+ * for a folder that was opened by the tape before the run went live.
  */
 class ListedDirectory {
   readonly path: string
   readonly #entries: fs.Dirent[]
 
-  /** `seen`: entries that were handed out already, by `nameOfEntry`. Throws what opening the folder throws. */
+  /** `seen`: entries already delivered, by `nameOfEntry`. Throws if the folder cannot be opened. */
   constructor(session: Session, args: readonly unknown[], seen: ReadonlySet<string> = new Set()) {
     const [filePath, options] = args
     const given = typeof options === 'string' ? { encoding: options } : (options ?? {})
     this.path = pathArgumentText(filePath)
-    // For its errors, which are those of another call.
+    // Opens the folder only to get the errors of `opendir`.
     const folder = callLive(session, 'opendir', nativeFunction('opendirSync'), args) as fs.Dir
     folder.closeSync()
     const list = callLive(session, 'readdir', nativeFunction('readdirSync'), [
@@ -206,13 +209,13 @@ class ListedDirectory {
   }
 }
 
-/** Distinguishes the entries of a folder and its subfolders. */
+/** Identifies an entry within a folder and its subfolders. */
 function nameOfEntry(entry: fs.Dirent): string {
   const parent = (entry as { parentPath?: string }).parentPath ?? entry.path
   return path.join(parent, entry.name)
 }
 
-/** The methods of a closed `Dir` throw it: an error of Node's own kind, with its code in the stack. */
+/** Node's error for a method of a closed `Dir`, with its code in the stack. */
 function directoryClosed(): Error {
   const code = 'ERR_DIR_CLOSED'
   const error = Object.assign(new Error('Directory handle was closed'), { code })

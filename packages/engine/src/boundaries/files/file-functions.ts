@@ -15,7 +15,7 @@ export type Input = 'path' | 'fd' | 'file' | 'data' | 'flags' | 'options' | 'num
 
 export interface FileShape {
   readonly inputs: readonly Input[]
-  /** How many of them must be given. */
+  /** Number of required parameters. */
   readonly required: number
   readonly form: ResultForm
 }
@@ -83,9 +83,8 @@ export function shapeOf(name: string): FileShape {
 }
 
 /**
- * Throws the error of Node for invalid arguments, before anything is recorded.
- * Unusual arguments are tried on a path that cannot exist, with `sync`, the
- * synchronous twin of the function.
+ * Throws Node's error for invalid arguments before anything is recorded. Tries unusual arguments on
+ * a path that cannot exist, with `sync`, the synchronous form of the function.
  */
 export function checkArguments(
   { inputs }: FileShape,
@@ -98,7 +97,7 @@ export function checkArguments(
   tryOut(() => sync?.(...harmless))
 }
 
-/** Runs a call that cannot succeed; only an error about its arguments is rethrown. */
+/** Makes a call that must fail; rethrows only errors about its arguments. */
 export function tryOut(call: () => unknown): void {
   try {
     outsideRuns(call)
@@ -109,7 +108,7 @@ export function tryOut(call: () => unknown): void {
   }
 }
 
-/** Below a file nothing can be read, made or removed. */
+/** A path below a file: nothing can be read, created or removed there. */
 const MISSING_PATH = `${process.execPath}/retake`
 export const NO_DESCRIPTOR = 0x7fff_ffff
 

@@ -14,14 +14,14 @@ import { unrecordedFileSession } from './unrecorded-session.js'
 type Done = (error: unknown, count?: number, passed?: unknown) => void
 
 /**
- * The result of `fs.promises.open` inside a run, while recording and on replay
- * alike: a descriptor with the methods of Node's `FileHandle`. Not an instance of
- * Node's own class, which is not public, and cannot be sent to a worker.
+ * Result of `fs.promises.open` inside a run, in record and replay: a descriptor with the methods of
+ * Node's `FileHandle`. Not an instance of Node's class, which is not public. Cannot be sent to a
+ * worker.
  */
 export class TapeFileHandle extends EventEmitter {
   readonly #session: Session
   #fd: number
-  /** Itself, its streams and its calls under way: it closes when none is left. */
+  /** Reference count: the handle itself, its streams and its pending calls. At 0 it closes. */
   #users = 1
   #closing: Deferred | undefined
 
@@ -111,7 +111,7 @@ export class TapeFileHandle extends EventEmitter {
     return createInterface({ input: this.createReadStream(options), crlfDelay: Infinity })
   }
 
-  /** Always a stream of bytes. */
+  /** Always a byte stream. */
   readableWebStream({ autoClose = false } = {}): ReadableStream {
     let isReleased = false
     const release = async (): Promise<void> => {
@@ -155,7 +155,7 @@ export class TapeFileHandle extends EventEmitter {
     await this.close()
   }
 
-  /** One user less; the last one closes the descriptor. */
+  /** Drops one reference; the last one closes the descriptor. */
   #release(): void {
     this.#users -= 1
     if (this.#users !== 0) return
@@ -171,7 +171,7 @@ export class TapeFileHandle extends EventEmitter {
     )
   }
 
-  /** A stream over this handle: it reads through the handle, and closes when the handle does. */
+  /** A stream that reads through this handle and closes with it. */
   #stream(Stream: unknown, options: object = {}): ReadStream & WriteStream {
     const transfer =
       (name: Transfer) =>
@@ -242,10 +242,10 @@ export class TapeFileHandle extends EventEmitter {
     }
   }
 
-  /** The run of this call; undefined if the recording is over and the file is still open. */
+  /** The run of this call; undefined if the run has ended and the file is still open. */
   #live(name: string): Session | undefined {
     const session = currentSession() ?? unrecordedFileSession()
-    // A replayed descriptor is only a number: it must never reach the system.
+    // A replayed descriptor is only a number and must never reach the system.
     if (session === undefined && this.#session.local === 'tape') throw handleClosed(name)
     return session
   }
@@ -272,11 +272,11 @@ class Deferred {
   })
 }
 
-/** Every method of a closed `FileHandle` rejects with it. */
+/** Node's error for every method of a closed `FileHandle`. */
 const handleClosed = (syscall: string): Error =>
   Object.assign(new Error('file closed'), { code: 'EBADF', syscall })
 
-/** `promises.writeFile` also takes anything that yields text or bytes. */
+/** `promises.writeFile` also accepts iterables of text or bytes. */
 type Pieces = Iterable<unknown> | AsyncIterable<unknown>
 
 export const isPieces = (data: unknown): data is Pieces =>
@@ -293,8 +293,8 @@ interface WriteOptions {
 }
 
 /**
- * Writes the chunks of an iterable to a file that is opened, written and closed:
- * the iterable is the agent's code and must run inside the run.
+ * Opens a file, writes the chunks of an iterable, and closes it. The iterable is agent code, so it
+ * must run inside the run.
  */
 export async function writePiecesTo(name: string, args: readonly unknown[]): Promise<void> {
   const [path, pieces, given] = args
@@ -312,7 +312,7 @@ export async function writePiecesTo(name: string, args: readonly unknown[]): Pro
   }
 }
 
-/** Writes each piece completely before it requests the next. */
+/** Writes each chunk completely before it requests the next one. */
 async function writePieces(
   write: (bytes: Uint8Array, offset: number) => Promise<{ bytesWritten: number }>,
   pieces: Pieces,

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 
 export type FileFunction = (...args: unknown[]) => unknown
 
-/** The functions of `node:fs` as they were before they were patched. */
+/** The functions of `node:fs` before they were patched. */
 export const nativeFs = functionsOf(fs)
 
 /** The native function of this name; it must exist on every Node. */

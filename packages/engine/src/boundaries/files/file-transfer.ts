@@ -67,7 +67,7 @@ interface Span {
   readonly position: Position
 }
 
-/** `buffer, offset, length, position`, or an object with these; undefined and null mean the default. */
+/** `buffer, offset, length, position`, or an object with these names; undefined and null mean the default. */
 function spanOf([first, second, third, fourth]: readonly unknown[]): Span {
   const named =
     typeof second === 'object' ? second : { offset: second, length: third, position: fourth }
@@ -78,7 +78,7 @@ function spanOf([first, second, third, fourth]: readonly unknown[]): Span {
   return { buffer, offset, position, length: options.length ?? buffer.byteLength - offset }
 }
 
-/** Throws the error of Node for unusual arguments, if it has one. */
+/** Throws Node's error for unusual arguments, if there is one. */
 function refuse(name: string, fd: unknown, rest: readonly unknown[]): void {
   tryOut(() => nativeFunction(name)(isDescriptor(fd) ? NO_DESCRIPTOR : fd, ...rest))
 }
@@ -99,7 +99,7 @@ interface Read {
   readonly passed: unknown
 }
 
-/** Reads into a buffer of our own: the agent's is filled when the answer reaches it, not before. */
+/** Reads into a private buffer; the agent's buffer is filled when the answer is delivered. */
 function reading(
   session: Session,
   label: string,

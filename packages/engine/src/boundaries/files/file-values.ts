@@ -4,10 +4,12 @@ import { natives } from '../../natives.js'
 import { nativeFs } from './file-natives.js'
 import type { ResultForm } from '../captured-call.js'
 
-/** Results of `stat` and the like: the numbers are stored, dates and methods follow from them. */
+/**
+ * Results of `stat` and similar functions: stores the numbers, from which dates and methods follow.
+ */
 export const stats = mapped(numbersOf, statsOf)
 
-/** Stats that hold these numbers. */
+/** Rebuilds `Stats` from these numbers. */
 export function statsOf(fields: Readonly<Record<string, unknown>>): object {
   return dated(withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields))
 }
@@ -25,7 +27,7 @@ export const entries = mapped(
   (list) => (list as unknown as unknown[]).map(rebuildEntry),
 )
 
-/** Stores `describe(value)` instead of the value; nothing stays nothing. */
+/** Stores `describe(value)` instead of the value; undefined and null stay as they are. */
 function mapped(
   describe: (value: unknown) => unknown,
   rebuild: (wire: Readonly<Record<string, unknown>>) => unknown,
@@ -36,7 +38,7 @@ function mapped(
   }
 }
 
-/** Node 26 keeps parts of a second under symbols; they are stored by description, after an `@`. */
+/** Node 26 stores fractions of a second under symbols; their key on the tape is `@` and the description. */
 export function numbersOf(value: unknown): Record<string, number | bigint> {
   const numbers: Record<string, number | bigint> = {}
   for (const key of Reflect.ownKeys(value as object)) {
@@ -58,7 +60,7 @@ function withNumbers(prototype: object, fields: Readonly<Record<string, unknown>
   return result
 }
 
-/** Node 22 and later make the dates when they are asked for, from the prototype. */
+/** Node 22 and later compute the dates in getters of the prototype. */
 function dated(result: object): object {
   const numbers = result as Record<string, unknown>
   for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) {
@@ -72,7 +74,7 @@ const statSymbols = new Map(
   Object.getOwnPropertySymbols(nativeFs['statSync']?.('/')).map((key) => [key.description, key]),
 )
 
-/** Classes that Node does not export: taken from what it makes. */
+/** Classes that Node does not export, taken from instances. */
 const prototypes = {
   bigIntStats: prototypeOf('statSync', { bigint: true }),
   statFs: prototypeOf('statfsSync'),

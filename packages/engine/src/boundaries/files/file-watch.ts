@@ -28,7 +28,7 @@ export function patchWatching(): Undo {
 
 type Listener = (...args: unknown[]) => void
 
-/** A path that cannot be watched is refused immediately; changes of one that can come later. */
+/** A path that cannot be watched fails immediately; changes arrive later. */
 const opened = takes('path options', { encode: () => ({}), decode: plain.decode })
 
 function watch(session: Session, given: unknown[]): TapeWatcher {
@@ -53,7 +53,7 @@ function watch(session: Session, given: unknown[]): TapeWatcher {
   return watcher
 }
 
-/** In a branch both may change: the disk, and what the branch itself writes. */
+/** In a branch, changes may come from the disk and from the branch's own writes. */
 function watchBoth(session: Session, args: readonly unknown[]): NativeWatcher {
   const native = nativeFunction('watch')
   const { overlay } = session
@@ -75,7 +75,7 @@ interface WatchOptions {
   readonly signal?: AbortSignal
 }
 
-/** The watchers of each run, by path: listeners for one file share one. */
+/** Watchers of each run, by path: listeners for the same file share one. */
 const pollers = new WeakMap<Session, Map<string, TapeWatcher>>()
 
 function pollersOf(session: Session): Map<string, TapeWatcher> {
@@ -87,14 +87,14 @@ function pollersOf(session: Session): Map<string, TapeWatcher> {
 function watchFile(session: Session, given: unknown[], native: FileFunction): unknown {
   const [filePath, ...rest] = given
   const listener = rest.find((arg) => typeof arg === 'function') as Listener | undefined
-  // Refused by Node immediately.
+  // Node throws for these arguments.
   if (listener === undefined || !isPath(filePath)) return native(...given)
   const key = path.resolve(pathArgumentText(filePath))
   let watcher = pollersOf(session).get(key)
   if (watcher === undefined) {
     const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
     const ignore = (): void => {}
-    // In a branch, what it writes itself is all that can be polled.
+    // In a branch, only its own writes can be polled.
     const { overlay } = session
     let watched: unknown = filePath
     const open = (): NativeWatcher => {
@@ -156,13 +156,13 @@ async function* watchLater(session: Session, args: unknown[]): AsyncGenerator {
   }
 }
 
-/** A real watcher, as far as it is needed. */
+/** The part of a real watcher that is used here. */
 interface NativeWatcher extends EventEmitter {
   ref?(): unknown
   unref?(): unknown
 }
 
-/** How the arguments of a change go on tape and come back. */
+/** How the arguments of a change are written to the tape and read back. */
 interface ChangeForm {
   encode(args: readonly unknown[]): unknown
   decode(wire: unknown): unknown[]
@@ -192,8 +192,8 @@ interface Watched {
 }
 
 /**
- * The result of `fs.watch` and `fs.watchFile` inside a run: changes come through the
- * gate, from the disk while recording and from the tape on replay.
+ * Result of `fs.watch` and `fs.watchFile` inside a run. Changes come through the gate, from the
+ * disk while recording and from the tape on replay.
  */
 class TapeWatcher extends EventEmitter {
   readonly #watched: Watched
@@ -256,11 +256,11 @@ class TapeWatcher extends EventEmitter {
     const fail = (error: unknown): void =>
       operation.complete({ type: 'deliver', part: 'error', error: recordError(error) })
     native?.on('change', change).on('error', fail)
-    // Node polls a file as long as anybody listens, and shares that with all who do.
+    // Node polls a file while it has listeners, and shares the poll between them.
     this.#stopListening = () => void native?.off('change', change)
   }
 
-  /** Starts the real watching that only the tape did so far. */
+  /** Starts the real watcher of a watch that existed only on the tape. */
   #open(operation: Operation): NativeWatcher | undefined {
     try {
       this.#native = this.#watched.open()

@@ -13,19 +13,19 @@ export interface FileWork {
   call(): CapturedCall
   /** Makes the call and returns the value for the tape. */
   readonly run: () => unknown
-  /** The same for an answer that comes later; without it, `run` answers then too. */
+  /** The same for an asynchronous answer; `run` is used if it is missing. */
   start?(done: CapturedAnswer): void
   /** Turns the value on the tape into the result for the agent. */
   settle?(value: unknown): unknown
-  /** Set if the bytes end up on stdout or stderr; `value` is the result then. */
+  /** Set if the bytes go to stdout or stderr; then `value` is the result. */
   readonly output?: { readonly fd: 1 | 2; readonly bytes: Uint8Array; readonly value?: unknown }
-  /** Nothing to transfer: answered without a call. */
+  /** True if there is nothing to transfer, so no call is needed. */
   readonly isEmpty?: boolean
-  /** The buffer or buffers of the agent, which a callback gets back. */
+  /** The agent's buffers, which a callback gets back. */
   readonly passed?: unknown
 }
 
-/** Functions to call instead of those with the name in the table. */
+/** Functions that replace those of the same name in the table. */
 interface Natives {
   readonly sync?: FileFunction | undefined
   readonly later?: FileFunction | undefined
@@ -74,7 +74,7 @@ export function startWork(session: Session, work: FileWork, answer: CapturedAnsw
   const { output } = work
   if (work.isEmpty === true) return process.nextTick(answer, null, 0)
   if (output) {
-    // The bytes leave now, in order with everything else that is printed; only the answer waits.
+    // The bytes are written now, in order with all other output; only the answer is delayed.
     session.output(output.fd === 1 ? 'stdout' : 'stderr', output.bytes)
     if (output.fd === 1) natives.stdoutWrite(output.bytes)
     else natives.stderrWrite(output.bytes)

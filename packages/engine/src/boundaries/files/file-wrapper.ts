@@ -6,10 +6,9 @@ import type { FileFunction } from './file-natives.js'
 import { dressLike, replace, type Undo } from '../patch.js'
 
 /**
- * A function that looks like `native`; when the agent calls it in a run, `inside`
- * answers. Node itself calls the public functions too, to load modules and source
- * maps: those calls, and those that they make in turn, are not the agent's. Calls of a
- * checked tool are checked as those of the function that `checked` names, if it is set.
+ * Wraps `native`: inside a run, `inside` answers calls of the agent. Node calls the public
+ * functions too, to load modules and source maps. Those calls, and calls nested in them, are not
+ * the agent's. Calls of a checked tool are checked as calls of `checked`, if it is set.
  */
 export function wrapFileFunction(
   native: FileFunction,
@@ -37,7 +36,7 @@ export function wrapFileFunction(
   return dressLike(wrapper, native)
 }
 
-/** Puts such a function into its module; no-op if this Node is too old to have it. */
+/** Installs a wrapped function in its module; no-op if this Node does not have it. */
 export function replaceFileFunction(
   module: object,
   name: string,
@@ -51,28 +50,31 @@ export function replaceFileFunction(
   return replace(module, name, wrapper)
 }
 
-/** Parts of Node that call `fs` for themselves. Others, like streams and `promisify`, do it for the agent. */
+/**
+ * Parts of Node that call `fs` for themselves. Others, such as streams and `promisify`, call it for
+ * the agent.
+ */
 const NODES_OWN =
   /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
 const LOADER = 'node:internal/modules/'
 
 /**
- * Jest and Vitest 3 load modules themselves. The first two never run the agent's code; `jest-runtime`
- * and `vite-node` do, after they have read it.
+ * Jest and Vitest 3 load modules themselves. The first two never run agent code; `jest-runtime` and
+ * `vite-node` run it after they have read it.
  */
 const RUNNER_LOADER =
   /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime|vite-node))[\\/]/
-/** Called in between, by Jest and by anybody else. */
+/** Jest and other packages call `fs` through it. */
 const GRACEFUL_FS = /[\\/]node_modules[\\/]graceful-fs[\\/]/
 
-/** As far as a compiler may be from the loader that called it. */
+/** Maximum distance between a loader and the compiler that it calls. */
 const FRAMES = 30
 
 let looking = false
 
-/** True if Node called `wrapper` for itself; `between` are parts of Node that only pass calls on. */
+/** True if Node called `wrapper` for itself. `between` matches parts of Node that only forward calls. */
 export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
-  // Looking at the stack may itself read a source map.
+  // Capturing a stack may itself read a source map.
   if (looking) return true
   looking = true
   const { stackTraceLimit, prepareStackTrace } = Error
@@ -81,8 +83,8 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
     Error.stackTraceLimit = FRAMES
     Error.prepareStackTrace = (_, sites) => isLoading(sites, between)
     Error.captureStackTrace(target, wrapper)
-    // Still text where it was not asked: a stack is being printed right now, and what
-    // prints it, in a test runner for example, reads a source map.
+    // The stack is a string although it was not requested: somebody, such as a test runner, is
+    // printing a stack and reads a source map for it.
     return target.stack !== false
   } finally {
     Error.stackTraceLimit = stackTraceLimit
@@ -92,15 +94,15 @@ export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
 }
 
 /**
- * True if the caller is Node, a hook that Node called to load a module, or the
- * loader of a test runner: tsx, ts-node and Babel read the agent's code, not its data.
- * Served from the tape, it would hide every change of that code.
+ * True if the caller is Node, a hook that Node called to load a module, or the loader of a test
+ * runner. tsx, ts-node and Babel read the agent's code, not its data; served from the tape, changes
+ * to that code would be hidden.
  */
 function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean {
   let nearest = true
   for (const site of sites) {
     const file = site.getFileName() ?? ''
-    // The loader holds unpatched functions of fs, which call patched ones.
+    // The loader has unpatched functions of fs, which call patched ones.
     if (between.test(file)) continue
     if (file.includes('node_modules')) {
       if (GRACEFUL_FS.test(file)) continue
@@ -114,7 +116,7 @@ function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean 
   return false
 }
 
-/** The loader calls hooks from these places; from `_compile` and elsewhere it runs the agent's modules. */
+/** The loader calls hooks from these functions; from others, such as `_compile`, it runs the agent's modules. */
 function isHookCaller(file: string, site: NodeJS.CallSite): boolean {
   if (file === `${LOADER}customization_hooks`) return true
   const name = `${site.getFunctionName()} ${site.getMethodName()}`

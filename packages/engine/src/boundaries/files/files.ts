@@ -17,9 +17,9 @@ import { replaceFileFunction, wrapFileFunction } from './file-wrapper.js'
 import { callLive } from './live-call.js'
 
 /**
- * All of `node:fs`. Reads go on tape and are served from there; writes go on tape
- * to be compared. On replay the disk is not touched, and a descriptor is only the
- * recorded number. Module loading does not belong to the agent and is not recorded.
+ * All of `node:fs`. Reads are recorded and served; writes are recorded and compared. A replay does
+ * not touch the disk, and a descriptor is only the recorded number. Module loading is not part of
+ * the agent and is not recorded.
  */
 export function patchFiles(): Undo {
   return undoAll([
@@ -98,7 +98,7 @@ function patched(
 ): FileFunction {
   const { name, style } = checked
   const inside = (session: Session, args: unknown[]): unknown => {
-    // The output boundary has seen a plain `writeSync(1, …)` before us.
+    // The output boundary has already handled a plain `writeSync(1, …)`.
     if (label === 'fs.writeSync' && (args[0] === 1 || args[0] === 2)) return native(...args)
     if (style === 'callback')
       return withCallback(session, name, args, (given) => plan(session, label, given, native))
@@ -113,7 +113,7 @@ function patched(
 
 const promised = async (work: () => Promise<unknown>): Promise<unknown> => work()
 
-/** The callback is the last function given; without one Node throws, and so do we. */
+/** The callback is the last function argument; without one, this throws like Node. */
 function withCallback(
   session: Session,
   name: string,
@@ -138,7 +138,7 @@ function throwError(error: unknown): void {
   if (error !== null) throw error as Error
 }
 
-/** All matches are found at the first step, and returned one by one. */
+/** Finds all matches on the first step, then returns them one by one. */
 async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
   yield* (await promiseWork(
     session,
@@ -147,8 +147,8 @@ async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
 }
 
 /**
- * A function of `node:fs/promises`. The real work goes through the callback functions: calls in
- * flight then never look like Node 20 loading a module.
+ * A function of `node:fs/promises`. Uses the callback functions, because pending promise calls
+ * would look like Node 20 loading a module.
  */
 async function answerPromise(session: Session, name: string, args: unknown[]): Promise<unknown> {
   const [file, ...rest] = args
@@ -157,7 +157,7 @@ async function answerPromise(session: Session, name: string, args: unknown[]): P
     if (isPieces(args[1])) return writePiecesTo(name, args)
   }
   const native = nativeFunction(name)
-  // `promises.realpath` is the one of the operating system; `fs.realpath` is not.
+  // `promises.realpath` uses the system call; `fs.realpath` does not.
   const later = (native as { native?: FileFunction }).native ?? native
   const work = tableWork(session, `fs.promises.${name}`, name, withDescriptor(args), { later })
   const value = await promiseWork(session, work)
@@ -167,7 +167,7 @@ async function answerPromise(session: Session, name: string, args: unknown[]): P
 const isContentFunction = (name: string): name is 'readFile' | 'writeFile' | 'appendFile' =>
   name === 'readFile' || name === 'writeFile' || name === 'appendFile'
 
-/** A handle opened outside the run is used by its number. */
+/** A handle that was opened outside the run is used by its number. */
 function withDescriptor(args: unknown[]): unknown[] {
   const { fd, getAsyncId } = (args[0] ?? {}) as { fd?: unknown; getAsyncId?: unknown }
   return typeof fd === 'number' && typeof getAsyncId === 'function' ? [fd, ...args.slice(1)] : args
@@ -175,7 +175,7 @@ function withDescriptor(args: unknown[]): unknown[] {
 
 const blobShape = takes('path options')
 
-/** The blob has the content from the start, where Node's own would read the file later. */
+/** Reads the content immediately; Node's own blob would read the file later. */
 function blobWork(
   session: Session,
   label: string,
@@ -198,7 +198,7 @@ function blobWork(
   }
 }
 
-/** Streams call `fs.open`, `fs.read` and so on themselves; only those on our handles need help. */
+/** Streams call `fs.open`, `fs.read` and so on; only streams on our handles need this. */
 const streamOn =
   (method: 'createReadStream' | 'createWriteStream') =>
   (_: Session, args: unknown[], native: FileFunction): unknown => {
@@ -207,7 +207,7 @@ const streamOn =
     return fd instanceof TapeFileHandle ? fd[method](options) : native(...args)
   }
 
-/** Temporary folders that remove themselves (Node 24): one call to make them, one to remove them. */
+/** Temporary folders that remove themselves (Node 24): one call to create, one to remove. */
 const REMOVE = { recursive: true, force: true, maxRetries: 0, retryDelay: 0 }
 
 async function makeDisposable(_: Session, args: unknown[]): Promise<object> {
@@ -224,7 +224,7 @@ function makeDisposableSync(_: Session, args: unknown[]): object {
   return { path: made, remove, [Symbol.dispose]: remove }
 }
 
-/** `process.loadEnvFile` reads a file without `fs`: the variables it sets come from the tape on replay. */
+/** `process.loadEnvFile` reads without `fs`: on replay, the variables that it sets come from the tape. */
 function loadEnvFile(session: Session, [file = '.env']: unknown[]): void {
   const title = pathArgumentText(file)
   learnSecrets(session, [title])

@@ -8,9 +8,8 @@ import { descriptorsOf } from './tape-descriptors.js'
 import { nativeFs, type FileFunction } from './file-natives.js'
 
 /**
- * A call of `node:fs` made for real, for a run that may hold descriptors from a
- * tape and may have an overlay: `native` is the function, `name` what it is called
- * without `Sync`.
+ * A live call of `node:fs` in a run that may have descriptors from a tape, and an overlay. `native`
+ * is the function, `name` its name without `Sync`.
  */
 export function callLive(
   session: Session,
@@ -19,7 +18,7 @@ export function callLive(
   given: readonly unknown[],
 ): unknown {
   if (isPlain(session)) return native(...given)
-  if (name === 'open') descriptorsOf(session).isOver(given)
+  if (name === 'open') descriptorsOf(session).settled(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
   const value =
@@ -29,7 +28,7 @@ export function callLive(
   return name === 'open' ? descriptorsOf(session).adopt(value as number) : value
 }
 
-/** The same for a function with a callback. May also throw its error. */
+/** The same for a function with a callback. May also throw. */
 export function startLive(
   session: Session,
   name: string,
@@ -38,7 +37,7 @@ export function startLive(
   done: CapturedAnswer,
 ): void {
   if (isPlain(session)) return startNative(name, native, given, done)
-  if (name === 'open') descriptorsOf(session).isOver(given)
+  if (name === 'open') descriptorsOf(session).settled(given)
   const args = withRealDescriptor(session, name, given)
   const { overlay } = session
   const finish: CapturedAnswer = (error, value) => {
@@ -56,7 +55,7 @@ export function startLive(
   })
 }
 
-/** True if the run works on the disk itself. */
+/** True if the run works directly on the disk. */
 const isPlain = (session: Session): boolean =>
   session.overlay === undefined && !descriptorsOf(session).isNeeded
 
@@ -90,16 +89,16 @@ function withRealDescriptor(
   return [name === 'close' ? descriptors.close(fd) : descriptors.real(fd), ...rest]
 }
 
-/** A call on the overlay; with its result if it was made already. */
+/** The result of a call on the overlay, if it was made. */
 interface Made {
   readonly call: OverlayCall
   readonly value?: unknown
 }
 
 /**
- * Makes a call that changes something immediately, even for a function that answers
- * later: no other call may see the overlay in the middle of a change. A call that only
- * reads is left to the caller, unless `always`.
+ * Makes a call that changes the overlay immediately, even for an asynchronous function: no other
+ * call may see a half-finished change. A call that only reads is left to the caller, unless
+ * `always`.
  */
 function callOnOverlay(
   session: Session,
@@ -124,7 +123,7 @@ function callOnOverlay(
   }
 }
 
-/** The paths that an error names: as they were given, but for the `realpath` that Node does itself. */
+/** The paths shown in an error: as the agent gave them, except for `realpath`, which Node computes itself. */
 const shownPaths = (name: string, error: unknown, args: readonly unknown[]): readonly unknown[] =>
   name === 'realpath' && (error as NodeJS.ErrnoException).syscall === 'lstat'
     ? [absolute(args[0])]
@@ -142,7 +141,7 @@ function prepare(
   return call
 }
 
-/** The disk is not as it was at the moment the branch continues from. */
+/** Notes that the disk has changed since the branch point. */
 function noteLater(session: Session, overlay: Overlay, name: string, filePath: string): void {
   const { later } = overlay
   if (later.size === 0) return
@@ -150,6 +149,6 @@ function noteLater(session: Session, overlay: Overlay, name: string, filePath: s
   if (!later.has(resolved) || overlay.locate(resolved).in !== 'disk') return
   noteBoundary(session, {
     name: `fs.${name} ${filePath}`,
-    text: 'the parent run wrote this file after the point the branch goes on from; the branch sees it as it is on disk today',
+    text: 'the parent run wrote this file after the branch point; the branch sees its current content',
   })
 }

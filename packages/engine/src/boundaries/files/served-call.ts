@@ -10,8 +10,8 @@ import { descriptorsOf } from './tape-descriptors.js'
 import { encodeData, encodingOf } from './file-functions.js'
 
 /**
- * Tracks a call that the tape answered. The run may go live later: then its descriptors
- * must be at their positions, and in a branch the overlay must have its writes so far.
+ * Tracks a call that the tape answered. If the run goes live later, its descriptors must be at
+ * their positions, and in a branch the overlay must contain its earlier writes.
  */
 export function tookFromTape(
   session: Session,
@@ -21,7 +21,7 @@ export function tookFromTape(
 ): void {
   const { overlay } = session
   const isFilling = fills(overlay)
-  if (name === 'open') descriptorsOf(session).isOver(args)
+  if (name === 'open') descriptorsOf(session).settled(args)
   outsideRuns(() => {
     if ('error' in outcome) {
       if (isFilling && isMissing(outcome.error)) foundNothing(overlay, name, args)
@@ -71,7 +71,7 @@ export const isOwnPosition = (position: unknown): boolean =>
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-/** A look that found nothing. If the run itself made it later, it is not there yet. */
+/** A lookup found nothing, so a file that the run created later does not exist yet. */
 function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]): void {
   const [filePath, ...others] = pathsOf(name, args)
   if (filePath === undefined || others.length > 0) return
@@ -79,7 +79,7 @@ function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]):
   if (overlay.parent?.has(resolved) === true) overlay.unborn(resolved)
 }
 
-/** The run made this: before, nothing was there. */
+/** The run created this file, so it did not exist before. */
 function isNew(overlay: Overlay, filePath: unknown, follow = false): void {
   overlay.unborn(overlay.resolve(absolute(filePath), follow))
 }
@@ -94,7 +94,7 @@ function opened(session: Session, args: readonly unknown[], fd: number, isFillin
     return descriptors.opened(fd, filePath, flags)
   if (opensNew(bits)) overlay.unborn(filePath)
   else if (opensToAppend(bits)) overlay.takeBack(filePath)
-  const real = attempt(overlay, filePath, () =>
+  const real = tryInOverlay(overlay, filePath, () =>
     changeOverlay(overlay, 'open', [filePath, flags, mode]),
   )
   descriptors.opened(fd, filePath, flags, real as number | undefined)
@@ -128,18 +128,18 @@ function lengthOf(data: unknown, encoding: BufferEncoding): number {
 
 type Fill = (overlay: Overlay, args: readonly unknown[], value: unknown) => void
 
-/** Does in the overlay what the run had done to the disk. */
+/** Repeats in the overlay what the run did to the disk. */
 function fill(overlay: Overlay, name: string, args: readonly unknown[], value: unknown): void {
   const paths = pathsOf(name, args)
   if (value === FOUND_NOTHING[name] && name in FOUND_NOTHING) foundNothing(overlay, name, args)
   if (!CHANGES.has(name) || !paths.every((filePath) => overlay.covers(filePath))) return
   BEFORE[name]?.(overlay, args, value)
   if (name === 'mkdtemp')
-    return void attempt(overlay, String(value), () => makeFolder(overlay, absolute(value)))
-  attempt(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
+    return void tryInOverlay(overlay, String(value), () => makeFolder(overlay, absolute(value)))
+  tryInOverlay(overlay, paths.join(' → '), () => changeOverlay(overlay, name, args))
 }
 
-/** Answers that say so without an error. */
+/** Results that mean "not found" without an error. */
 const FOUND_NOTHING: Readonly<Record<string, unknown>> = {
   exists: false,
   lstat: undefined,
@@ -166,7 +166,7 @@ const CHANGES = new Set([
   'writeFile',
 ])
 
-/** Conclusions from the success of a call about the disk before it. */
+/** What the success of a call says about the disk before it. */
 const BEFORE: Readonly<Record<string, Fill>> = {
   appendFile: (overlay, [filePath]) => overlay.takeBack(overlay.resolve(absolute(filePath))),
   link: (overlay, [, to]) => isNew(overlay, to),
@@ -189,8 +189,10 @@ function makeFolder(overlay: Overlay, filePath: string): void {
   disk.mkdirSync(overlay.forWriting(overlay.resolve(filePath, false)), { mode: 0o700 })
 }
 
-/** The disk may have changed: calls that cannot be repeated are reported when the run goes live. */
-function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
+/**
+ * Calls that cannot be repeated, because the disk has changed, are reported when the run goes live.
+ */
+function tryInOverlay(overlay: Overlay, what: string, work: () => unknown): unknown {
   try {
     return work()
   } catch (error) {
@@ -199,7 +201,7 @@ function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
   }
 }
 
-/** Deleted since, as the run itself did then. */
+/** The file was deleted since, by the recorded run itself. */
 const isGone = (error: unknown): boolean => {
   const { code, syscall } = error as NodeJS.ErrnoException
   return code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')

@@ -13,58 +13,57 @@ import type { Session } from '../../sessions/session.js'
 import { NO_DESCRIPTOR } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 
-/** A descriptor whose number is not, or not surely, that of the system. */
+/** A descriptor whose number may differ from the system's. */
 interface TapeDescriptor {
   /** Absolute, as the run sees it. */
   path: string
   readonly bits: number
-  /** Where the next read or write without a place of its own goes; counted while served. */
+  /** Position of the next read or write that does not give one; tracked while served. */
   position: number
-  /** The system's number, once there is something behind it. */
+  /** The system's number, once the file is open. */
   real: number | undefined
-  /** Opened live: the number was made up, because its own was taken. */
+  /** True if it was opened live under an invented number, because its own was taken. */
   readonly isVirtual: boolean
   isClosed: boolean
 }
 
 /**
- * The descriptors of a run that is served first and live later. While served, a
- * descriptor is a number from the tape with nothing behind it; the system may have
- * given the same number to something else in this process, the tape itself for
- * one. So a live call never uses the agent's number: it uses the one of the file
- * that is opened here, by its path, when it is first needed.
+ * Descriptors of a run that is served first and live later. While served, a descriptor is only a
+ * number from the tape. The system may use the same number for something else in this process, even
+ * for the tape itself. So a live call never uses the agent's number: the file is opened by its path
+ * on first use, and its new number is used.
  */
 export class TapeDescriptors {
   readonly #descriptors = new Map<number, TapeDescriptor>()
-  /** Calls that the tape answers with a number which is not known yet, by their arguments. */
+  /** Arguments of calls that open a file and are still waiting for their answer from the tape. */
   readonly #opening = new Set<readonly unknown[]>()
   #nextVirtual = FIRST_VIRTUAL
 
   constructor(readonly session: Session) {}
 
-  /** True if a number may mean another file than to the system. */
+  /** True if a number may refer to different files for the agent and the system. */
   get isNeeded(): boolean {
     return this.#descriptors.size > 0 || this.#opening.size > 0
   }
 
-  /** The tape has opened a file; `real` if it was opened in an overlay immediately. */
+  /** The tape has opened a file; `real` is set if it was opened in an overlay immediately. */
   opened(fd: number, path: string, flags: unknown, real?: number): void {
     isInUse = true
     const bits = flagBits(flags)
     this.#descriptors.set(fd, { path, bits, position: 0, real, isVirtual: false, isClosed: false })
   }
 
-  /** A call that opens a file, with these arguments, begins while served. */
+  /** A served call that opens a file begins, with these arguments. */
   opening(args: readonly unknown[]): void {
     if (this.session.local === 'tape') this.#opening.add(args)
   }
 
-  /** It has its answer, or is made live. */
-  isOver(args: readonly unknown[]): void {
+  /** The call has its answer, or became live. */
+  settled(args: readonly unknown[]): void {
     this.#opening.delete(args)
   }
 
-  /** Bytes were read or written at the descriptor's own position, by the tape's account. */
+  /** The tape read or wrote bytes at the descriptor's own position. */
   moved(fd: number, count: number, written = false): void {
     const descriptor = this.#descriptors.get(fd)
     if (descriptor === undefined) return
@@ -80,7 +79,7 @@ export class TapeDescriptors {
     return descriptor?.isVirtual === false && !descriptor.isClosed ? descriptor : undefined
   }
 
-  /** The system's number for a live call. What cannot be used gets one that no file has. */
+  /** The system's number for a live call. An unusable descriptor gets a number that no file has. */
   real(fd: number): number {
     const descriptor = this.#descriptors.get(fd)
     if (descriptor === undefined) return fd
@@ -100,14 +99,20 @@ export class TapeDescriptors {
     return real
   }
 
-  /** Closed by the agent. Its number from the tape stays taken: a late use must not reach another file. */
+  /**
+   * The agent closed the descriptor. Its number from the tape stays reserved: a late use must not
+   * reach another file.
+   */
   closed(fd: number): void {
     const descriptor = this.#descriptors.get(fd)
     if (descriptor?.isVirtual === true) this.#descriptors.delete(fd)
     else if (descriptor) descriptor.isClosed = true
   }
 
-  /** The number to close, live, for the agent's; it is given up with that. Closing works also where nothing could be opened. */
+  /**
+   * Releases the descriptor and returns the system's number to close. Also works if the file could
+   * not be opened.
+   */
   close(fd: number): number {
     const descriptor = this.#descriptors.get(fd)
     if (descriptor === undefined) return fd
@@ -116,7 +121,7 @@ export class TapeDescriptors {
     return isClosed ? NO_DESCRIPTOR : real !== NO_DESCRIPTOR ? real : disk.openSync(devNull, 'r')
   }
 
-  /** The system's number, if there is one by now. */
+  /** The system's number, if the file is open. */
   openNumber(fd: number): number | undefined {
     const descriptor = this.#descriptors.get(fd)
     return descriptor?.isClosed === false && descriptor.real !== NO_DESCRIPTOR
@@ -124,7 +129,7 @@ export class TapeDescriptors {
       : undefined
   }
 
-  /** Does in the overlay what the tape did to an open file. */
+  /** Repeats in the overlay what the tape did to an open file. */
   repeat(fd: number, name: string, args: readonly unknown[]): void {
     const { overlay } = this.session
     const descriptor = this.#descriptors.get(fd)
@@ -137,7 +142,7 @@ export class TapeDescriptors {
     }
   }
 
-  /** Something is about to be removed or replaced: what is open there stays usable. */
+  /** Files are about to be removed or replaced: opens those that descriptors still need. */
   openBelow(paths: readonly string[]): void {
     for (const [fd, { path, real, isClosed }] of this.#descriptors)
       if (
@@ -178,12 +183,12 @@ export class TapeDescriptors {
   }
 }
 
-/** Above every number a system gives. */
+/** Above every number that a system uses. */
 const FIRST_VIRTUAL = 1_000_000
 
 const NOTHING = { path: '', bits: 0, position: 0, isClosed: false }
 
-/** Moves the position of a file by reading: Node has no other way. */
+/** Moves the position of a file by reading, because Node cannot seek. */
 function skip(real: number, count: number): void {
   if (count === 0 || !disk.fstatSync(real).isFile()) return
   const buffer = Buffer.allocUnsafeSlow(Math.min(count, 65_536))

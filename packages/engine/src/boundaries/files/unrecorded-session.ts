@@ -7,10 +7,9 @@ import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../ses
 import { descriptorsOf, mayUseDescriptors } from './tape-descriptors.js'
 
 /**
- * Lets the file boundary work for a run without recording: for what its tools do,
- * and for what it leaves behind after its end. Both see the run's overlay and its
- * descriptors, and must not reach the disk by paths and numbers that only mean
- * something inside the run.
+ * Lets the file boundary work for a run without recording: for calls of its tools, and for work
+ * left over after its end. Both see the run's overlay and descriptors, and must not reach the disk
+ * by paths and numbers that are valid only inside the run.
  */
 export class UnrecordedSession implements Session {
   readonly closed = false
@@ -60,7 +59,7 @@ const ignore = (): void => {}
 
 const made = new WeakMap<Session, UnrecordedSession>()
 
-/** The session of a call that is not recorded and still has to go through its run; usually none has to. */
+/** The session of a call that is not recorded but still needs the files of its run; usually undefined. */
 export function unrecordedFileSession(): Session | undefined {
   if (!mayUseDescriptors()) return undefined
   const owner = unrecordedOwner()

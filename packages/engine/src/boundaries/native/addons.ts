@@ -16,9 +16,9 @@ const FILES_MAX = 500
 const FRAME = /(file:\/\/[^\s()]+|(?:\/|[A-Za-z]:\\)[^()]*?):\d+:\d+\)?$/
 
 /**
- * Where the agent imports the package that loads `addon`, as `path:line:column`. An ES module
- * is not on the stack while what it imports is loaded, so its text is searched instead, and
- * that of the files that it imports in turn. Undefined when none of them names the package.
+ * Where the agent imports the package that loads `addon`, as `path:line:column`. An ES module is
+ * not on the stack while its imports load, so its text and that of the files it imports are
+ * searched. Undefined if none of them names the package.
  */
 function importSite(addon: string): string | undefined {
   const packages = new Set([addon, ...packagesOnStack()])
@@ -41,7 +41,7 @@ function importSite(addon: string): string | undefined {
   return undefined
 }
 
-/** Packages whose code is loading the add-on right now. */
+/** Packages that are loading the add-on right now. */
 function packagesOnStack(): string[] {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 60
@@ -109,7 +109,7 @@ const PURE = [
 
 let declaredPure: readonly string[] = []
 
-/** Adds to the packages whose add-on only computes: `pureAddons` of a project. */
+/** Adds the `pureAddons` of a project. */
 export function declarePureAddons(packages: readonly string[]): void {
   declaredPure = packages
 }
@@ -129,7 +129,7 @@ export function patchAddons(): Undo {
   return undoAll([replace(process, 'dlopen', open), ...adoptLoaded()])
 }
 
-/** Add-ons for databases that the program has loaded already. */
+/** Captures database add-ons that the program has already loaded. */
 function adoptLoaded(): Undo[] {
   const modules = Object.entries(createRequire(import.meta.url).cache)
   const SqliteError = modules.find(([file]) => SQLITE_ERROR.test(file))?.[1]?.exports as
@@ -137,7 +137,7 @@ function adoptLoaded(): Undo[] {
     | undefined
   return modules.flatMap(([file, module]) => {
     const exports = module?.exports as { readonly Database?: Function } | undefined
-    // One that Retake has put there is left alone.
+    // Skips one that Retake has already replaced.
     const isNative = String(exports?.Database).includes('[native code]')
     return exports !== undefined && isNative && isBetterSqlite3(file)
       ? [adoptBetterSqlite3(exports, SqliteError)]
@@ -162,7 +162,7 @@ function openBetterSqlite3(
     }
     return loaded
   }
-  // When recording, a file that cannot be loaded fails here, as it would without Retake.
+  // While recording, a file that cannot be loaded fails here, as it would without Retake.
   if (currentSession()?.local !== 'tape') load()
   module.exports = betterSqlite3(load)
 }
@@ -178,7 +178,7 @@ function noteAddon(session: Session, name: string): void {
   })
 }
 
-/** Name of the package that a file is part of; outside of packages, of the file. */
+/** Name of the package that contains a file; outside of packages, the file itself. */
 function packageOf(file: string): string {
   const parts = file.split(/[\\/]/)
   const at = parts.lastIndexOf('node_modules')
@@ -195,7 +195,7 @@ const isPure = (file: string): boolean => {
 }
 
 /**
- * The exports of an add-on, whose functions and classes refuse to be used while a tape answers.
+ * The exports of an add-on, with functions and classes that refuse to run while a tape answers.
  * Constants, names and `typeof` are unchanged.
  */
 function refusing(exports: unknown, addon: string): unknown {
@@ -229,7 +229,7 @@ function refusing(exports: unknown, addon: string): unknown {
   return guard(exports)
 }
 
-/** Does not return while a tape answers; a rerun goes live here. */
+/** Throws while a tape answers; a rerun goes live here. */
 function refuse(
   session: Session,
   error: Error & Parameters<NonNullable<Session['refuse']>>[0],
@@ -238,11 +238,11 @@ function refuse(
   if (session.local === 'tape') throw error
 }
 
-/** Internal names of the parts of Node that bypass every boundary. */
+/** Functions that give access to Node internals and bypass every boundary. */
 const BINDINGS = ['binding', '_linkedBinding'] as const
 const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
 
-/** Notes and refuses these ways out. */
+/** Notes and refuses these. */
 export const patchBindings = (): Undo => undoAll(BINDINGS.map(refuseBinding))
 
 function refuseBinding(method: (typeof BINDINGS)[number]): Undo {

@@ -13,8 +13,8 @@ type Class = new (...args: unknown[]) => Native
 type ErrorClass = new (...args: never[]) => Error
 
 /**
- * The native part of better-sqlite3. Its JavaScript runs unchanged, in record and in replay:
- * transactions, pragmas and backups are made of the calls below.
+ * The native part of better-sqlite3. Its JavaScript runs unchanged in record and replay, and builds
+ * transactions, pragmas and backups from the calls below.
  */
 interface Addon {
   readonly Database: Class
@@ -27,7 +27,7 @@ interface Addon {
   readonly initialize?: (SqliteError: ErrorClass, ...makers: unknown[]) => void
 }
 
-/** True for the file of better-sqlite3's add-on: built on this machine, or a binary of its package. */
+/** True for the add-on file of better-sqlite3: built on this machine, or a prebuilt binary of its package. */
 export const isBetterSqlite3 = (file: string): boolean =>
   /[\\/]better_sqlite3\.node$/.test(file) ||
   /[\\/]better-sqlite3[\\/]prebuilds[\\/][^\\/]+\.node$/.test(file)
@@ -37,16 +37,16 @@ const DATABASE_FACTS = ['memory', 'readonly', 'name'] as const
 const STATEMENT_FACTS = ['reader', 'readonly'] as const
 
 /**
- * Replaces the add-on: the same classes, whose calls go through the run. `load` returns
- * the real one. It is called at the first native operation, so never on replay.
+ * Replaces the add-on with the same classes, whose calls go through the run. `load` returns the
+ * real one; it is called at the first native operation, so never on replay.
  */
 export function betterSqlite3(load: () => object): object {
   return capturing(load).addon
 }
 
 /**
- * Captures the databases of an add-on that was loaded before Retake. Its classes are replaced
- * for databases that are opened later. Whether one of the earlier ones is in a transaction is not captured.
+ * Captures the databases of an add-on that was loaded before Retake. Databases opened later use our
+ * classes. For earlier ones, the transaction state is not captured.
  */
 export function adoptBetterSqlite3(exports: object, SqliteError: ErrorClass | undefined): Undo {
   const real = { ...exports } as Addon
@@ -158,7 +158,7 @@ function capturing(
   return { addon, library }
 }
 
-/** Facts of a native object that never change. */
+/** Facts about a native object that never change. */
 const pick =
   (names: readonly string[]): Maker['facts'] =>
   (native) =>

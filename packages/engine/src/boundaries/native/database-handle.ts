@@ -14,25 +14,25 @@ import { callsOf, changesDatabase, EXECUTES, isReading, namesFile } from './sql.
 /** A native object, by the names of its methods and properties. */
 export type Native = Record<string, unknown>
 
-/** A library for SQLite, as its own boundary file describes it. */
+/** A SQLite library, as its boundary file describes it. */
 export interface DatabaseLibrary {
   /** As the agent imports it: `better-sqlite3`. */
   readonly name: string
   /** Classes of the errors that it throws, by name. */
   readonly errorClasses: ErrorClasses
-  /** Opens the native connection; `file`, if set, in place of the one in `args`. */
+  /** Opens the native connection, to `file` instead of the one in `args` if it is set. */
   open(args: readonly unknown[], file: string | undefined): Native
-  /** Property of a native connection that says whether a transaction is open. */
+  /** Property of a native connection that is true while a transaction is open. */
   readonly transactionFact: string
 }
 
-/** One call as a handle makes it. */
+/** One call on a handle. */
 export interface HandleCall {
   readonly method: string
   readonly args: readonly unknown[]
-  /** Arguments that go on the tape; all of them unless set. */
+  /** Arguments to record; all of them by default. */
   readonly compared?: readonly unknown[]
-  /** Turns the native object that the call answers with into the agent's. */
+  /** Wraps the native object that the call returns. */
   readonly makes?: Maker
 }
 
@@ -44,16 +44,16 @@ export interface Maker {
 }
 
 /**
- * One connection to a database. Objects that the tape has answered for have nothing native
- * behind them. When the run goes live and one of them is used, the connection is opened
- * and everything that belongs to it is put back: prepared statements, settings, the calls of
- * a transaction that is open, and all content of a database in memory.
+ * One connection to a database. While the tape answers, its objects have no native counterpart.
+ * When the run goes live and one of them is used, the connection is opened and its state is
+ * restored: prepared statements, settings, the calls of an open transaction, and all content of an
+ * in-memory database.
  */
 export class Connection {
   readonly root: NativeHandle
   /** Statements passed to the agent's `verbose` function during the current call. */
   #said: unknown[][] | undefined
-  /** Calls that only the tape has answered, in their order. */
+  /** Calls that only the tape has answered, in order. */
   readonly #served: (() => void)[] = []
   #transaction: (() => void)[] | undefined
 
@@ -74,7 +74,7 @@ export class Connection {
     const file = overlay && fileFor(overlay, this.file)
     beforeContact('database')
     const args = this.args.map((arg) =>
-      typeof arg === 'function' ? (...words: unknown[]) => this.#hear(words) : arg,
+      typeof arg === 'function' ? (...words: unknown[]) => this.#addVerbose(words) : arg,
     )
     return this.library.open(args, file)
   }
@@ -85,7 +85,7 @@ export class Connection {
     return given as ((...words: unknown[]) => void) | undefined
   }
 
-  /** Runs native code and returns its `verbose` output, for the agent in record and replay alike. */
+  /** Runs native code and returns its `verbose` output, for the agent in record and replay. */
   listen<T>(run: () => T): { readonly said: readonly unknown[][]; readonly result: () => T } {
     const said: unknown[][] = []
     this.#said = said
@@ -104,12 +104,12 @@ export class Connection {
     }
   }
 
-  #hear(words: unknown[]): void {
+  #addVerbose(words: unknown[]): void {
     if (this.#said === undefined) this.verbose?.(...words)
     else this.#said.push(words)
   }
 
-  /** True while a transaction is open that other connections do not see. */
+  /** True while a transaction is open, whose changes other connections do not see. */
   get isInTransaction(): boolean {
     return this.root.native?.[this.library.transactionFact] === true
   }
@@ -125,11 +125,12 @@ export class Connection {
     else this.#transaction?.push(repeat)
   }
 
-  /** Opens the connection that existed only on the tape until now. */
+  /** Opens a connection that existed only on the tape until now. */
   revive(session: Session | undefined): void {
     if (session?.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(this.library.name)
     const transaction = this.#transaction ?? []
-    // The disk has what the parent committed later: the rows would be there twice.
+    // The disk already has what the parent committed later: repeating it would insert the rows
+    // twice.
     if (transaction.length > 0 && overlayOf(session) !== undefined)
       throw errors.DATABASE_NOT_CARRIED_OVER(this.file, 'A transaction is open there.')
     const { result } = this.listen(() =>
@@ -143,24 +144,24 @@ export class Connection {
   }
 }
 
-/** An object of a database library as Retake knows it: the native one, or none while a tape answers. */
+/** Retake's handle of a library object; it has no native object while a tape answers. */
 export class NativeHandle {
   native: Native | undefined
 
   constructor(
     readonly connection: Connection,
-    /** The statement, where it is one or belongs to one. */
+    /** The SQL of the statement, if it is a statement or belongs to one. */
     readonly sql?: string,
   ) {}
 
-  /** The handle of a native object that this one has made. */
+  /** The handle of a native object that this one created. */
   made(native: Native | undefined, sql = this.sql): NativeHandle {
     const handle = new NativeHandle(this.connection, sql)
     handle.native = native
     return handle
   }
 
-  /** The native object, for use by `session`; opened first if it existed only on the tape. */
+  /** The native object for `session`; opened first if it existed only on the tape. */
   real(session: Session | undefined): Native {
     if (this.native === undefined) {
       if (this.connection.root.native === undefined) this.connection.revive(session)
@@ -176,7 +177,7 @@ export class NativeHandle {
 
 const handles = new WeakMap<object, NativeHandle>()
 
-/** The handle behind an object of the agent's. */
+/** The handle of one of the agent's objects. */
 export function handleOf(object: object): NativeHandle {
   const handle = handles.get(object)
   if (handle === undefined) throw new TypeError('Illegal invocation')
@@ -191,7 +192,7 @@ export function bindHandle<T extends object>(object: T, handle: NativeHandle): T
   return object
 }
 
-/** Opens a database for the agent; `object` is what it gets. On replay nothing is opened. */
+/** Opens a database for the agent, which gets `object`. On replay nothing is opened. */
 export function openDatabase(
   object: object,
   library: DatabaseLibrary,
@@ -214,7 +215,7 @@ export function openDatabase(
   return perform(session, connection, call, open) as Readonly<Record<string, unknown>>
 }
 
-/** Makes one call on a native object, or has the tape answer it. */
+/** Makes one call on a native object, or lets the tape answer it. */
 export function callNative(object: object, call: HandleCall): unknown {
   const handle = handleOf(object)
   const { connection } = handle
@@ -256,7 +257,7 @@ export function callNative(object: object, call: HandleCall): unknown {
   }
 }
 
-/** A property of a native object that changes, as the agent reads it. */
+/** Reads a property of a native object that may change. */
 export function readFact(object: object, name: string): unknown {
   const handle = handleOf(object)
   const session = currentSession()
@@ -293,11 +294,11 @@ export function capturedCall(
 
 const TITLE_MAX = 200
 
-/** The statement that a call is about, else the file. */
+/** The statement of a call, else the file. */
 const textOf = ({ sql, connection }: NativeHandle, { method, args }: HandleCall): string =>
   sql ?? (EXECUTES.has(method) || method === 'prepare' ? String(args[0]) : connection.file)
 
-/** Calls whose changes other connections may see: in a transaction, only its end. */
+/** True for calls whose changes other connections may see: in a transaction, only its end. */
 const changesDisk = (connection: Connection, method: string, sql: string): boolean =>
   changesDatabase(method, sql) &&
   !connection.isInMemory &&
@@ -319,7 +320,7 @@ function perform(
       return result()
     })
   } finally {
-    // SQLite names a statement before it runs; here it is named before its result is seen.
+    // SQLite reports a statement before it runs; here it is reported before its result is seen.
     const said = session.draw(`${library.name}.verbose`, () => heard)
     for (const words of said) verbose(...words)
   }
@@ -360,7 +361,7 @@ const containsFunction = (arg: unknown): boolean =>
     !isHandle(arg) &&
     Object.values(arg).some((member) => typeof member === 'function'))
 
-/** Functions of the agent that SQLite calls in the middle of a statement. */
+/** Agent functions that SQLite calls in the middle of a statement. */
 function noteFunctions(session: Session, { library }: Connection, method: string): void {
   noteBoundary(session, {
     name: `a function handed to ${method}() of ${library.name}`,
@@ -369,7 +370,7 @@ function noteFunctions(session: Session, { library }: Connection, method: string
   })
 }
 
-/** Methods that only pass their arguments on; chainable ones return the object itself. */
+/** Methods that only forward their arguments; chainable ones return the object itself. */
 export function passOn(owner: Function, methods: readonly string[], isChained = false): void {
   const prototype = owner.prototype as object
   for (const method of methods) {
@@ -384,13 +385,13 @@ export function passOn(owner: Function, methods: readonly string[], isChained = 
   }
 }
 
-/** Names of the methods that a class has itself. */
+/** Names of a class's own methods. */
 export const methodsOf = ({ prototype }: { readonly prototype: object }): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
 
 /**
- * Captures what runs do with objects of the library's own class, which a program may have
- * made before Retake was loaded. How they were opened is unknown.
+ * Captures what runs do with objects of the library's own class, which a program may have created
+ * before Retake was loaded. How they were opened is unknown.
  */
 export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibrary): Undo[] {
   return methodsOf(Native).flatMap((method) => {
@@ -421,7 +422,7 @@ function adopted(object: object, library: DatabaseLibrary): object {
 
 const OPENED_BEFORE = 'a database that was opened before'
 
-/** Gives an object properties that are read through the run each time. */
+/** Defines properties that are read through the run each time. */
 export function showChanging<T extends object>(object: T, names: readonly string[]): T {
   for (const name of names)
     Object.defineProperty(object, name, { get: () => readFact(object, name), enumerable: true })
@@ -431,14 +432,14 @@ export function showChanging<T extends object>(object: T, names: readonly string
 const isInMemory = (file: string): boolean =>
   file === '' || file === ':memory:' || /^file:(?::memory:|.*[?&]mode=memory)/.test(file)
 
-/** Destination of a run's databases, if not the disk. */
+/** Overlay for the databases of a run; undefined if they are on disk. */
 export const overlayOf = (session: Session | undefined): Overlay | undefined =>
   session?.databases ?? session?.overlay
 
-/** Files that SQLite keeps beside a database, which belong to its content. */
+/** Files beside a database that are part of its content. */
 const BESIDE = ['-wal', '-journal']
 
-/** The file as a branch sees it: a private copy, which receives the branch's writes. */
+/** The file as a branch sees it: a private copy that receives the branch's writes. */
 export function fileFor(overlay: Overlay, file: string): string {
   const isUrl = file.startsWith('file:')
   const [name = '', query] = isUrl ? file.slice('file:'.length).split('?') : [file]

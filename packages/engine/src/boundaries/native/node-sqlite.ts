@@ -22,7 +22,7 @@ import type { DatabaseLibrary, Maker, Native } from './database-handle.js'
 
 type Class = (new (...args: unknown[]) => Native) & { readonly prototype: object }
 
-/** Node's own module. The methods of its classes depend on the version. */
+/** Node's module. The methods of its classes depend on the version. */
 interface Sqlite {
   readonly DatabaseSync: Class
   readonly StatementSync: Class
@@ -30,12 +30,13 @@ interface Sqlite {
   readonly backup?: (database: Native, file: unknown, options?: object) => Promise<number>
 }
 
-/** Replaces the classes of `node:sqlite`; does nothing where Node has no such module. */
+/** Replaces the classes of `node:sqlite`; no-op if Node has no such module. */
 export function patchNodeSqlite(): Undo {
   const { sqlite, warning } = loadSqlite()
   if (sqlite === undefined) return () => {}
   const own = nodeSqlite({ ...sqlite }, warning)
-  // ES modules that import `node:sqlite` keep its classes: Node does not refresh this module's exports.
+  // Node does not refresh this module's exports, so ES modules that import it keep its native
+  // classes.
   const classes = { DatabaseSync: own.DatabaseSync, StatementSync: own.StatementSync }
   const adopting = Object.entries(classes).flatMap(([name, Own]) =>
     adoptInstances(sqlite[name as keyof typeof classes], Own, own.library),
@@ -47,7 +48,7 @@ export function patchNodeSqlite(): Undo {
   ])
 }
 
-/** Loads the module; delays the experimental warning of some versions until the agent uses it. */
+/** Loads the module. Delays the experimental warning of some versions until the agent uses it. */
 function loadSqlite(): { sqlite: Sqlite | undefined; warning: unknown[] | undefined } {
   const { emitWarning } = process
   let warning: unknown[] | undefined
@@ -107,7 +108,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       const makes = makerOf(Session.prototype)
       return callNative(this, { method: 'createSession', args, makes }) as object
     }
-    /** A cache of statements that are made from templates. */
+    /** A cache of statements created from templates. */
     createTagStore(...args: unknown[]): unknown {
       const session = currentSession()
       if (session?.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(TAG_STORE)
@@ -129,7 +130,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
   }
   class StatementSync {
     constructor() {
-      // Throws: statements come from prepare().
+      // Throws by design: statements come from prepare().
       try {
         Reflect.construct(sqlite.StatementSync, [])
       } catch (error) {
@@ -188,7 +189,7 @@ const DISPOSE: typeof Symbol.dispose =
   (Symbol as { dispose?: typeof Symbol.dispose }).dispose ??
   (Symbol.for('nodejs.dispose') as typeof Symbol.dispose)
 
-/** Gives iterators their `map`, `filter` and the like, where this Node has them. */
+/** Gives iterators `map`, `filter` and so on, if this Node has them. */
 const iteratorPrototype = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()) as object,
 ) as object

@@ -1,4 +1,4 @@
-/** Comments and space before the first word. */
+/** Comments and white space before the first word. */
 const LEAD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)+/
 
 /** True for statements that certainly change nothing. */
@@ -21,7 +21,7 @@ export const EXECUTES: ReadonlySet<string> = new Set([
   'loadExtension',
 ])
 
-/** True if a recorded call, `better-sqlite3.run insert …`, may have changed a database. */
+/** True if a recorded call such as `better-sqlite3.run insert …` may have changed a database. */
 export function changesDatabase(name: string, title: string): boolean {
   const method = name.slice(name.lastIndexOf('.') + 1)
   return EXECUTES.has(method) ? !isReading(title) : method === 'transfer' || method === 'backup'

@@ -3,7 +3,7 @@ import { outsideRuns } from '../../scope.js'
 import type { Operation } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
 
-/** Part of the HTTP client below Node's `fetch` that is the same in every supported version. */
+/** The part of the HTTP client below Node's `fetch` that is the same in every supported version. */
 interface Client {
   dispatch(options: SentRequest, handler: AnswerHandler): unknown
 }
@@ -26,7 +26,7 @@ interface AnswerHandler {
 
 type Abort = (reason?: Error) => void
 
-/** Head of an answer. A `Response` is one. */
+/** Head of an answer; a `Response` has these properties. */
 export type AnswerHead = Pick<
   Response,
   'status' | 'statusText' | 'headers' | 'url' | 'redirected' | 'type'
@@ -41,19 +41,19 @@ export interface DirectRequest {
 }
 
 interface AnswerReceiver {
-  /** The answer begins. Its other parts are reported to the operation. */
+  /** Called when the answer begins. Its other parts are reported to the operation. */
   onHead(head: AnswerHead): void
-  /** A native `fetch` reads the answer, or fails. */
+  /** Called when a native `fetch` takes over: it reads the answer, or fails. */
   onAdopted(response: Promise<Response>): void
 }
 
 /**
- * A request of `fetch` that is sent with the client below native `fetch`. The streams and
- * copies of native `fetch` take longer than sending a request and recording it.
+ * Sends a request of `fetch` with the client below native `fetch`, whose streams and copies cost
+ * more than sending and recording the request.
  *
- * It sends the same bytes as native `fetch` and reads plain, successful answers. Every other
- * answer, and every failure to get one, is handed to a native `fetch` that behaves as if it
- * had sent the request: decoding, redirects and errors are left to it.
+ * It sends the same bytes as native `fetch`, and reads plain, successful answers. Every other
+ * answer, and every failure, is handed to a native `fetch` that behaves as if it had sent the
+ * request: it does the decoding, redirects and errors.
  */
 export class DirectExchange implements AnswerHandler {
   readonly #operation: Operation
@@ -63,15 +63,15 @@ export class DirectExchange implements AnswerHandler {
   #abort: Abort | undefined
   #isAborted = false
   #hasHead = false
-  /** Parts of the answer that are reported next. */
+  /** Parts of the answer that will be reported next. */
   #head: AnswerHead | undefined
   readonly #pieces: Buffer[] = []
   #ending: (() => void) | undefined
   #isReporting = false
   #hasWaited = false
-  /** Aborts the native `fetch` that has the answer. */
+  /** Aborts the native `fetch` that took over the answer. */
   #adoption: AbortController | undefined
-  /** Handler of the native `fetch`, once it is ready for the answer. */
+  /** Handler of that native `fetch`, once it is ready for the answer. */
   #adopter: AnswerHandler | undefined
   #failure: Error | undefined
 
@@ -106,7 +106,7 @@ export class DirectExchange implements AnswerHandler {
         origin: url.origin,
         path: url.pathname + url.search,
         method,
-        // The given ones come first, and replace what would be added.
+        // Given headers come first, and replace those that would be added.
         headers: { ...given, ...added, ...given },
         body: body as SentRequest['body'],
       },
@@ -126,7 +126,7 @@ export class DirectExchange implements AnswerHandler {
     if (this.#isAborted) abort()
   }
 
-  /** An answer for native `fetch` waits until that is ready. */
+  /** If native `fetch` takes over, the answer waits until it is ready. */
   onHeaders(status: number, raw: Buffer[], resume: () => void, statusText: string): boolean {
     if (status < 200) return true
     const headers = new Headers(pairsOf(raw))
@@ -172,9 +172,9 @@ export class DirectExchange implements AnswerHandler {
   }
 
   /**
-   * Reports what one read from the socket gave when the client is done with it, like native
-   * `fetch`: its body is one chunk, and the client has requested its turn of the event loop
-   * before the agent's. A stack shows whether another turn follows.
+   * Reports one socket read when the client is done with it, like native `fetch`: the body of one
+   * read is one chunk, and the client has requested its turn of the event loop before the agent's.
+   * The stack shows whether another turn follows.
    */
   #reportSoon(): void {
     if (this.#isReporting) return
@@ -184,8 +184,8 @@ export class DirectExchange implements AnswerHandler {
 
   #report(): void {
     const isBare = this.#head !== undefined && this.#pieces.length === 0 && !this.#ending
-    // Native `fetch` takes as long to hand over a head: the end of an empty answer arrives meanwhile,
-    // before a program cancels its body.
+    // Waits as long as native `fetch` does before it delivers a head: meanwhile the end of an empty
+    // answer arrives, before a program cancels its body.
     if (isBare && !this.#hasWaited) {
       this.#hasWaited = true
       natives.setImmediate(() => this.#report())
@@ -203,7 +203,7 @@ export class DirectExchange implements AnswerHandler {
     this.#ending?.()
   }
 
-  /** The first request of the native `fetch` gets this answer. Others, after a redirect, are sent. */
+  /** Gives this answer to the first request of the native `fetch`. Later ones, after a redirect, are sent. */
   #adopt(begin: (adopter: AnswerHandler) => void): void {
     const { url, init } = this.#request
     const client = this.#client
@@ -223,19 +223,19 @@ export class DirectExchange implements AnswerHandler {
   }
 }
 
-/** Servers that encode answers: native `fetch` can as well send the next request. */
+/** Servers that encode their answers: their next requests use native `fetch`. */
 const encoding = new Set<string>()
 const ORIGINS_MAX = 1000
 
-/** Statuses of success whose answers have no body. */
+/** Success statuses without a body. */
 const NO_BODY: ReadonlySet<number> = new Set([204, 205])
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Options without influence on how a request is sent, or that `send` considers. */
+/** Options that do not affect how a request is sent, or that `send` handles. */
 const OPTIONS: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'signal', 'dispatcher'])
 
-/** Headers that the client does not send as they are. */
+/** Headers that the client does not send unchanged. */
 const CONNECTION_HEADERS = [
   'connection',
   'content-length',
@@ -260,7 +260,9 @@ function isPlain({ url, method, headers, init }: DirectRequest): boolean {
   )
 }
 
-/** True unless a program has replaced `fetch` before Retake was loaded: then its own must be called. */
+/**
+ * False if the program replaced `fetch` before Retake was loaded; then its function must be called.
+ */
 const isNodesFetch = String(natives.fetch).includes('internal/deps/undici/undici')
 
 type HeaderValues = Readonly<Record<string, string>>
@@ -268,8 +270,8 @@ type HeaderValues = Readonly<Record<string, string>>
 const addedByKind = new Map<string, HeaderValues | undefined>()
 
 /**
- * Headers that native `fetch` adds to a request of this kind, learned from one that is never
- * sent. Undefined until they are known, and if the client of this Node is an unknown one.
+ * Headers that native `fetch` adds to a request of this kind, learned from one that is never sent.
+ * Undefined until they are known, or if the client of this Node is unknown.
  */
 function addedHeaders(
   protocol: string,

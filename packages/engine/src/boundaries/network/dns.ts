@@ -7,10 +7,7 @@ import { performCall, promiseCall, startCall, plain, type CapturedCall } from '.
 import { encodeOptions } from '../files/file-call.js'
 import { dressLike, replace, type Undo, undoAll } from '../patch.js'
 
-/**
- * Names and addresses: every question to the resolver is recorded with its
- * answer, and on replay the network is not asked.
- */
+/** DNS: every query is recorded with its answer. A replay sends no query. */
 export function patchDns(): Undo {
   return undoAll([
     ...patchQueries(dns, 'dns', withCallback),
@@ -54,7 +51,7 @@ function query(label: string, name: string, native: DnsFunction, runQuery: RunQu
   return dressLike(patched, native)
 }
 
-/** A refusal comes the way an answer would. */
+/** Delivers a refusal in the way an answer would come. */
 function refuse(refusal: Error, runQuery: RunQuery, args: readonly unknown[]): unknown {
   if (runQuery === withPromise) return Promise.reject(refusal)
   const callback = args.at(-1)
@@ -67,10 +64,10 @@ function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall
   return { kind: 'dns', name, title: String(host), input: encodeOptions(rest), form: plain }
 }
 
-/** The answer is what the callback gets after the error: an address and a family, or a list. */
+/** The answer is what the callback gets after the error: address and family, or a list. */
 function withCallback(session: Session, name: string, native: DnsFunction, given: unknown[]) {
   const args = given.slice(0, -1)
-  // Thrown synchronously, but only after a question was prepared.
+  // Node throws this synchronously, but only after it has prepared a query.
   if (name.endsWith('.reverse') && isIP(args[0] as string) === 0) {
     return performCall(session, callOf(name, args), () => native(...given))
   }
@@ -92,7 +89,7 @@ function withPromise(session: Session, name: string, native: DnsFunction, args: 
   })
 }
 
-/** Which servers are asked is a fact about the host. */
+/** The configured servers are a fact about the host. */
 function patchServers(target: object): Undo {
   const native = (target as { getServers: () => string[] }).getServers
   return replace(
@@ -106,14 +103,14 @@ function patchServers(target: object): Undo {
   )
 }
 
-/** Native, to try options out on an address that needs no lookup. */
+/** Native, to validate options with an address that needs no lookup. */
 const { lookup } = dns
 
 const RECORD_TYPES = new Set('A AAAA ANY CAA CNAME MX NAPTR NS PTR SOA SRV TLSA TXT'.split(' '))
 
 /**
- * True if Node answers these arguments without a query: it rejects them, or there is
- * nothing to look up. Such calls go to Node itself and leave no event.
+ * True if Node answers without a query: invalid arguments, or nothing to look up. Such calls go to
+ * Node and leave no event.
  */
 function needsNoQuery(name: string, args: readonly unknown[]): boolean {
   const [host, second] = args

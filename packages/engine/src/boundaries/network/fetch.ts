@@ -14,7 +14,7 @@ import { inTurn } from '../in-turn.js'
 import { type AnswerHead, DirectExchange } from './direct-exchange.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 
-/** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
+/** `fetch`: the request is an initiation; the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
   return undoAll([
     replace(
@@ -30,7 +30,7 @@ export function patchFetch(): Undo {
   ])
 }
 
-/** The first use of any of these loads all of Node's fetch, which compiles a parser meanwhile: that belongs to no run. */
+/** The first use of any of these loads all of Node's fetch, which compiles a parser; that belongs to no run. */
 const LOADED_WITH_FETCH = [
   'CloseEvent',
   'EventSource',
@@ -41,7 +41,7 @@ const LOADED_WITH_FETCH = [
   'WebSocket',
 ]
 
-/** A request of Node's own fetch or of the package undici, as their diagnostics channel announces it. */
+/** A request of Node's fetch or the package undici, as announced on their diagnostics channel. */
 interface AnnouncedRequest {
   readonly upgrade?: unknown
   onError(error: Error): void
@@ -49,14 +49,14 @@ interface AnnouncedRequest {
 
 /**
  * A client that stored `fetch` before Retake was imported bypasses the boundary. Its requests are
- * announced on a channel: noted while recording, refused where a tape answers.
+ * announced on a channel: noted while recording, refused while a tape answers.
  */
 export function watchCopiedFetch(): Undo {
   const onRequest = (message: unknown): void => {
     const session = currentSession()
     const { request } = message as { readonly request: AnnouncedRequest }
-    // Global WebSockets use the same channel and are captured at their sockets, like undici,
-    // whose package may send its requests through Node's dispatcher.
+    // Global WebSockets use the same channel but are captured at their sockets. So is undici, whose
+    // package may use Node's dispatcher.
     if (session === undefined || request.upgrade || !calledFrom(NODES_UNDICI, 4)) return
     if (calledFrom(PACKAGE_UNDICI, 30)) return
     if (session.remote === 'tape') return refuse(session, request)
@@ -77,7 +77,7 @@ function refuse(session: Session, request: AnnouncedRequest): void {
   try {
     session.refuse?.(error)
   } catch {
-    // Reported by the session.
+    // The session reports the error.
   }
   if (session.remote === 'tape') request.onError(error)
 }
@@ -144,17 +144,20 @@ export type FetchInput = string | URL | Request
 interface CollectedBody {
   /** Absent when the request has no body. */
   readonly bytes?: Uint8Array
-  /** Passed to native fetch instead of the bytes: the same content in a faster form. */
+  /** The same content in a form that native fetch handles faster than bytes. */
   readonly native?: string
-  /** The content type the body brings along. */
+  /** The content type that the body implies. */
   readonly contentType?: string
-  /** A form, whose boundary was swapped for a recorded one: the content type is not the one given. */
+  /**
+   * True for a form whose boundary was replaced by a recorded one, so the content type differs from
+   * the given one.
+   */
   readonly isForm?: boolean
 }
 
 /**
- * The bytes a request will send. Strings and buffers are known immediately; streams,
- * blobs and forms are read first, which takes its recorded turn like other work.
+ * The bytes that a request will send. Strings and buffers are known immediately; streams, blobs and
+ * forms are read first, in a recorded turn.
  */
 function collectBody(
   session: Session,
@@ -192,7 +195,7 @@ function readBody(
   isForm = false,
 ): Promise<CollectedBody> {
   const contentType = source.headers.get('content-type') ?? undefined
-  // The source may be code of a tool, which stays checked.
+  // The source may be code of a tool, which must stay checked.
   const bound = bindCheck()
   return new Promise((resolve, reject) => {
     inTurn<{ readonly buffer: ArrayBuffer } | { readonly error: unknown }>(
@@ -215,7 +218,10 @@ function readBody(
   })
 }
 
-/** Node draws the multipart boundary at random inside fetch, where no patch reaches: it is swapped for a recorded one. */
+/**
+ * Node draws the multipart boundary at random inside fetch, out of reach of patches, so it is
+ * replaced by a recorded one.
+ */
 function withRecordedBoundary(
   session: Session,
   body: { bytes: Uint8Array; contentType?: string },
@@ -241,7 +247,7 @@ interface DescribedRequest {
   readonly init: RequestInit
 }
 
-/** Reads what is asked without building a `Request` for the common case: that costs more than the exchange. */
+/** Reads the request without building a `Request` in the common case, which would cost more than the exchange. */
 function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
   if (input instanceof Request) {
     if ((init?.body ?? undefined) === undefined && input.bodyUsed)
@@ -280,11 +286,14 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
   }
 }
 
-/** Undefined options mean the same as missing ones. */
+/** Drops undefined options, which mean the same as missing ones. */
 const withoutGaps = (init: RequestInit): RequestInit =>
   Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined))
 
-/** All of a request but its address, body and signal. Read one by one: to build one from another takes its body away. */
+/**
+ * Everything in a request except URL, body and signal. Read one by one, because building one
+ * request from another consumes its body.
+ */
 function settingsOf(request: Request): RequestInit {
   const { method, headers, redirect, credentials, mode, cache } = request
   const { integrity, keepalive, referrer, referrerPolicy } = request
@@ -321,14 +330,14 @@ const facts = new WeakMap<Response, NetworkFacts>()
 const bodies = new WeakMap<Response, AnswerBody>()
 
 /**
- * The body of an answer while it arrives. It becomes a stream only when the agent asks for one:
- * most read it whole, and a stream costs more than all the rest of a response.
+ * The body of an answer while it arrives. Becomes a stream only if the agent needs one: most agents
+ * read it whole, and a stream costs more than the rest of a response.
  */
 class AnswerBody {
   readonly #parts: Uint8Array[] = []
   #outcome: { readonly error?: unknown } | undefined
   #controller: ReadableByteStreamController | undefined
-  /** A response with the stream, once there is one, or with one that was read. */
+  /** A response with the stream, or with the content that was read. */
   #response: Response | undefined
   #reader: (() => void) | undefined
   #isRead = false
@@ -341,7 +350,7 @@ class AnswerBody {
 
   add(bytes: Uint8Array): void {
     if (bytes.length === 0) return
-    // A byte stream takes the memory of what it is given: it gets a copy.
+    // A byte stream takes ownership of the memory it is given, so it gets a copy.
     if (this.#controller) this.#controller.enqueue(new Uint8Array(bytes))
     else this.#parts.push(bytes)
   }
@@ -352,7 +361,7 @@ class AnswerBody {
     this.#reader?.()
   }
 
-  /** All of it as text; undefined if there is a stream, or it was read before: then `response` answers. */
+  /** The whole body as text. Undefined if there is a stream, or it was already read; then `response` answers. */
   text(): Promise<string> | undefined {
     if (this.#response !== undefined || this.#isRead) return undefined
     this.#isRead = true
@@ -366,7 +375,7 @@ class AnswerBody {
     })
   }
 
-  /** A response of Node's own with the same body. */
+  /** A native response with the same body. */
   response(headers: Headers): Response {
     this.#response ??= this.#isRead ? readResponse() : new Response(this.#stream(), { headers })
     return this.#response
@@ -408,13 +417,12 @@ const immutable = (): never => {
   throw new TypeError('immutable')
 }
 
-/** Made at the first response, because touching `Response` loads Node's fetch. */
+/** Created with the first response, because touching `Response` loads Node's fetch. */
 let prototypes: { readonly response: object; readonly headers: object } | undefined
 
 /**
- * Makes a response look like one from the network: its URL is set and its
- * headers cannot be changed. It is done by prototypes that all of them share:
- * properties of its own would cost a response more than all the rest of it.
+ * Makes a response look like one from the network: sets its URL and makes its headers immutable.
+ * Uses shared prototypes, because own properties would cost more than the rest of the response.
  */
 export function asFromNetwork(response: Response, from: NetworkFacts, body?: AnswerBody): Response {
   prototypes ??= makePrototypes()
@@ -425,7 +433,7 @@ export function asFromNetwork(response: Response, from: NetworkFacts, body?: Ans
   return response
 }
 
-/** The response whose body is a stream: the same one, unless nobody has asked for a stream yet. */
+/** The response whose body is a stream: the same one, unless no stream was requested yet. */
 const withStream = (response: Response): Response =>
   bodies.get(response)?.response(response.headers) ?? response
 
@@ -494,7 +502,7 @@ function makePrototypes(): NonNullable<typeof prototypes> {
   }
 }
 
-/** Statuses whose responses must not have a body. */
+/** Statuses that do not allow a body. */
 const NULL_BODY = new Set([101, 204, 205, 304])
 
 /** One exchange as the agent sees it: a promise of a response, then a stream of its chunks. */
@@ -529,7 +537,7 @@ class FetchAnswer {
     delete init.body
     if (body.bytes !== undefined)
       init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
-    // A check has a client of its own.
+    // A checked call uses its own client.
     if (this.#check === undefined)
       this.#direct = DirectExchange.send(
         operation,
@@ -541,7 +549,7 @@ class FetchAnswer {
         },
       )
     if (this.#direct !== undefined) return
-    // A signal makes native fetch a good deal slower; without one only the body can be given up.
+    // A signal makes native fetch much slower; without one, only the body can be cancelled.
     if (signal) {
       this.#native = new AbortController()
       init.signal = this.#native.signal
@@ -579,7 +587,7 @@ class FetchAnswer {
     }
   }
 
-  /** `native` is there while recording: the agent gets its cookies, the tape does not. */
+  /** `native` is set while recording: the agent gets its cookies, the tape does not. */
   #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: AnswerHead | undefined): void {
     const bodiless = event.empty === true || NULL_BODY.has(event.status)
     if (!bodiless)
@@ -605,7 +613,7 @@ class FetchAnswer {
   #abort(): void {
     const reason: unknown = this.request.signal?.reason
     this.#finish()
-    // Not the agent's reason: native fetch would overwrite its stack.
+    // Does not pass the agent's reason: native fetch would overwrite its stack.
     outsideRuns(() => this.#giveUp())
     this.#fail(reason)
   }
@@ -649,8 +657,8 @@ function buildResponse(
 let dispatcher: Pick<RequestInit, 'dispatcher'> | undefined
 
 /**
- * Recorded requests use their own connection pool: one shared with the npm
- * package undici could hand a connection to code that must be captured itself.
+ * Recorded requests use their own connection pool. A pool shared with the npm package undici could
+ * give a connection to code that must be captured itself.
  */
 function privateDispatcher(): Pick<RequestInit, 'dispatcher'> {
   if (dispatcher === undefined) {

@@ -11,8 +11,8 @@ import { maskHeaders, maskUrl } from '../../headers.js'
 import { TapeTimer } from '../tape-timer.js'
 
 /**
- * HTTP/2 clients, taped per stream and never per connection: control frames are
- * flushed at moments of Node's own choosing, headers and data are not.
+ * HTTP/2 clients, recorded per stream and not per connection: Node decides when control frames are
+ * flushed, but not when headers and data are.
  */
 export function patchHttp2(): Undo {
   const native = http2.connect
@@ -30,8 +30,8 @@ export function patchHttp2(): Undo {
 }
 
 /**
- * The HTTP/2 session of the agent. Not promised: settings, pings and
- * flow control are the real connection's affair and are not replayed.
+ * The agent's HTTP/2 session. Not promised: settings, pings and flow control belong to the real
+ * connection and are not replayed.
  */
 export class Http2TapeSession extends EventEmitter {
   destroyed = false
@@ -46,7 +46,7 @@ export class Http2TapeSession extends EventEmitter {
   readonly state = {}
   readonly #operation: Operation
   readonly #streams = new Set<Http2TapeStream>()
-  /** Requests that have not left yet: they still need the real session open. */
+  /** Requests that were not sent yet and still need the real session. */
   readonly #unsent = new Set<symbol>()
   #real: http2.ClientHttp2Session | undefined
   #isReferenced = true
@@ -94,7 +94,7 @@ export class Http2TapeSession extends EventEmitter {
     currentCheck()?.request(this.authority, headers)
     const unsent = Symbol('request')
     this.#unsent.add(unsent)
-    // A request without a body may leave before the constructor returns.
+    // A request without a body may be sent before the constructor returns.
     const stream = new Http2TapeStream(this, headers, options, (sent) => {
       const real = this.#opened().request(sent, options)
       this.#leaves(unsent)
@@ -151,7 +151,7 @@ export class Http2TapeSession extends EventEmitter {
 
   setLocalWindowSize(): void {}
 
-  /** A session that the tape has opened is opened again behind the agent's back, once it is used. */
+  /** Opens the real counterpart of a session from the tape once it is used. The agent does not notice. */
   #opened(): http2.ClientHttp2Session {
     return this.#real ?? outsideRuns(() => this.#attach(this.#operation))
   }
@@ -168,7 +168,7 @@ export class Http2TapeSession extends EventEmitter {
   #deliver({ event, native }: Delivery): void {
     if (event.type !== 'deliver') return
     if (event.part === 'connect') {
-      // Opened for real while the recorded opening was on its way.
+      // It was opened for real before the recorded opening was delivered.
       if (!this.connecting) return
       this.connecting = false
       this.emit('connect', this, this.socket)
@@ -187,9 +187,8 @@ export class Http2TapeSession extends EventEmitter {
   }
 
   /**
-   * The real session ends by itself once its streams have ended. It must not wait for
-   * the agent: one that leaves a stream unread never closes it, and the open
-   * connection would keep the process alive.
+   * Ends the real session once its requests are sent. It must not wait for the agent: an agent that
+   * leaves a stream unread never closes it, and the open connection would keep the process alive.
    */
   #closeRealWhenSent(): void {
     if (this.closed && this.#unsent.size === 0) outsideRuns(() => this.#real?.close())
@@ -219,9 +218,9 @@ type Done = (error?: Error | null) => void
 type Headers = Record<string, string | string[] | number | undefined>
 
 /**
- * One HTTP/2 exchange. The request is an event once the agent has ended it; its
- * answer comes in parts through the gate. A stream that must be answered before
- * the agent has finished writing (bidirectional streaming) is not supported.
+ * One HTTP/2 exchange. The request becomes an event when the agent has ended it; its answer comes
+ * in parts through the gate. Bidirectional streaming, where the answer starts before the request
+ * ends, is not supported.
  */
 class Http2TapeStream extends Duplex {
   readonly id = 1
@@ -378,7 +377,7 @@ class Http2TapeStream extends Duplex {
     this.rstCode = code
     this.#operation?.close()
     if (this.readableEnded || this.destroyed) return
-    // The other side closed before its end: what is buffered may still be read.
+    // The other side closed early: buffered data may still be read.
     if (code !== 0) this.destroy()
     else this.push(null)
   }
@@ -402,7 +401,7 @@ function responseHead(operation: Operation, headers: Headers, pairs: readonly He
   }
 }
 
-/** Node's shape: no prototype, repeated values in one string, cookies in a list. */
+/** Headers in Node's form: no prototype, repeated values joined, cookies in a list. */
 function headersOf(status: number, pairs: readonly HeaderPair[]): Headers {
   const headers: Headers = Object.create(null)
   headers[':status'] = status

@@ -13,27 +13,26 @@ const HEADER_BYTES = 5
 const MESSAGE_MAX_BYTES = 64 << 10
 
 /**
- * Reads how a client of PostgreSQL signs in. The password it sends, in clear text, hashed
- * or as a SCRAM proof, is not compared: with a placeholder for the password
- * it always differs. A server that proves that it knows the password is then made to
- * prove that it knows the placeholder, or the client would hang up.
+ * Parses how a PostgreSQL client signs in. The password that it sends, in clear text, hashed or as
+ * a SCRAM proof, is not compared: with a placeholder for the password it always differs. The
+ * server's proof is recomputed for the placeholder, because the client would hang up otherwise.
  *
- * Not promised: channel binding, and messages of the server that are split over two chunks.
+ * Not promised: channel binding, and server messages that are split over two chunks.
  */
 export class PostgresHandshake {
   #state: 'startup' | 'messages' | 'over' = 'startup'
-  /** The beginning of the message that is being read, until its length is known. */
+  /** The beginning of the current message, until its length is known. */
   #header: number[] = []
   /** Remaining bytes of the message. */
   #left = 0
-  /** Content of the message, if it is about the password. */
+  /** Content of the message, if it contains password data. */
   #payload: Buffer[] = []
   #clientFirst = ''
   #clientFinal = ''
   #serverFirst = ''
 
   constructor(
-    /** Passwords that the client may have used; called only when they are needed. */
+    /** Passwords that the client may have used; called only if needed. */
     readonly passwords: () => Iterable<string>,
   ) {}
 
@@ -110,7 +109,9 @@ export class PostgresHandshake {
     return bytes
   }
 
-  /** Proof of a server that knows the client's password; undefined if no known password matches. */
+  /**
+   * The proof of a server that knows the client's password; undefined if no known password matches.
+   */
   #signature(): string | undefined {
     const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(this.#serverFirst) ?? []
     const [, unproved = '', proof = ''] = /^(.*),p=([^,]+)$/.exec(this.#clientFinal) ?? []

@@ -10,13 +10,12 @@ import { ownerOf, replace, undoAll, type Undo } from '../patch.js'
 import { noteBoundary, REPLAY_STOPS } from '../uncaptured.js'
 
 /**
- * A `pg.Pool` or `pg.Client` that was made outside the run that uses it, as in most
- * servers. Its connections serve many runs, so their bytes belong to none of them: each
- * call is made outside the run and recorded like the call of a tool, with statement,
- * values and result. On replay it is served without a connection. A client that a run
- * makes itself is recorded at its socket.
+ * A `pg.Pool` or `pg.Client` that was created outside the run that uses it, as in most servers. Its
+ * connections serve many runs, so their bytes belong to none of them. Each call is made outside the
+ * run and recorded like a tool call, with statement, values and result. On replay it is served
+ * without a connection. A client that a run creates itself is recorded at its socket.
  *
- * Not captured: cursors and query streams, and notifications.
+ * Not captured: cursors, query streams and notifications.
  */
 export function patchSharedPostgres(): Undo {
   const undos: Undo[] = []
@@ -60,7 +59,7 @@ interface QueryConfig {
 
 const libraries: PostgresLibrary[] = []
 
-/** The run that made a pool or client. */
+/** The run that created a pool or client. */
 const makers = new WeakMap<object, Session>()
 
 // ── finding the library ─────────────────────────────────────────────────────
@@ -72,7 +71,7 @@ interface ModuleInternals {
 
 const isEntry = (file: string): boolean => /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/.test(file)
 
-/** `pg` is CommonJS, whichever way it is imported. It may have been loaded before Retake. */
+/** `pg` is CommonJS, however it is imported. It may have been loaded before Retake. */
 function whenLoaded(found: (exports: unknown) => void): Undo {
   const modules = Module as unknown as ModuleInternals
   for (const file of Object.keys(modules._cache)) {
@@ -109,7 +108,7 @@ export function patchEmitters(): Undo {
 
 // ── its calls ───────────────────────────────────────────────────────────────
 
-/** The current run, if it did not make the object it uses. */
+/** The current run, if it did not create the object that it uses. */
 function sharedIn(object: object): Session | undefined {
   const session = currentSession()
   if (session === undefined || makers.get(object) === session) return undefined
@@ -229,7 +228,7 @@ const perform = (
     errorClasses: { DatabaseError },
   })
 
-/** Hands the outcome to a callback, if there is one, or back as a promise. */
+/** Passes the outcome to a callback if there is one, else returns a promise. */
 function answer(
   outcome: Promise<unknown>,
   callback: unknown,
@@ -244,7 +243,7 @@ function answer(
   return undefined
 }
 
-/** A client that a pool lends to a run. It has a real client only while recording. */
+/** A pool's client while a run uses it. It has a real client only while recording. */
 class LentClient {
   readonly #lend: () => Promise<PooledClient>
   #real: PooledClient | undefined
@@ -257,7 +256,7 @@ class LentClient {
   async real(): Promise<PooledClient> {
     if (this.#real === undefined) {
       this.#real = await this.#lend()
-      // The next query fails with the same error, on the tape.
+      // The next query fails with the same error, which is recorded.
       this.#real.on('error', ignore)
     }
     return this.#real
@@ -281,7 +280,7 @@ class LentClient {
     const real = this.#real
     if (real === undefined) return
     real.off('error', ignore)
-    // The pool continues to serve others, with its own timers.
+    // The pool continues to serve others, with native timers.
     outsideRuns(() => real.release(error))
   }
 }
@@ -293,7 +292,7 @@ const defined = (fields: Readonly<Record<string, unknown>>): object =>
 
 // ── results ─────────────────────────────────────────────────────────────────
 
-/** A statement has one result, several in one text have a list. */
+/** One statement gives a result; several in one text give a list. */
 function toPlain(result: unknown): unknown {
   if (Array.isArray(result)) return result.map(toPlain)
   const { command, rowCount, oid, rows, fields } = result as Record<string, unknown>

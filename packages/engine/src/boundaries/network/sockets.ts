@@ -8,15 +8,14 @@ import http from 'node:http'
 import type { Session } from '../../sessions/session.js'
 
 /**
- * Every outgoing connection that is not seen at a higher seam: `http`, `https`,
- * `ws`, the npm package undici, database clients. `net.connect` and the HTTP
- * agents all come through `Socket.prototype.connect`.
+ * Every outgoing connection that no higher seam records: `http`, `https`, `ws`, the npm package
+ * undici, database clients. `net.connect` and HTTP agents all use `Socket.prototype.connect`.
  */
 export function patchSockets(): Undo {
   return undoAll([patchConnect(), patchTls()])
 }
 
-/** net's own way to read its many argument forms. */
+/** net's internal parser for its many argument forms. */
 type NormalizeArgs = (
   args: unknown[],
 ) => [options: net.NetConnectOpts & { timeout?: number }, callback: (() => void) | null]
@@ -31,7 +30,7 @@ function patchConnect(): Undo {
       beforeContact('socket')
       return native.apply(this, args)
     }
-    // net.connect hands its arguments on already normalised, as one array.
+    // net.connect passes its arguments already normalised, as one array.
     const [options, callback] = Array.isArray(args[0])
       ? (args[0] as ReturnType<NormalizeArgs>)
       : normalizeArgs(args)
@@ -68,7 +67,7 @@ function patchTls(): Undo {
   })
 }
 
-/** A client that brings its own HTTP/2 is asked to speak HTTP/1.1, which can be read and compared. */
+/** Makes a client with its own HTTP/2 speak HTTP/1.1, which can be parsed and compared. */
 function withoutHttp2(options: tls.ConnectionOptions): tls.ConnectionOptions {
   const offered = options.ALPNProtocols
   if (!Array.isArray(offered) || !offered.includes('h2')) return options
@@ -92,8 +91,8 @@ function targetOf(kind: 'tcp' | 'tls', options: Record<string, any>): Target {
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /**
- * HTTP agents keep connections for later requests. Each run gets its own shelf in
- * that store: a request must not travel on a connection that another run tapes.
+ * HTTP agents pool connections. Each run gets its own pool key, so that a request never uses a
+ * connection that another run records.
  */
 export function patchHttpAgent(): Undo {
   const poolKeys = new WeakMap<Session, string>()

@@ -10,7 +10,7 @@ import { reportEnding } from '../deliver-error.js'
 import { define } from '../patch.js'
 import { TapeTimer } from '../tape-timer.js'
 
-/** Where a connection leads. */
+/** Destination of a connection. */
 export interface Target {
   readonly kind: 'tcp' | 'tls' | 'pipe'
   readonly host?: string
@@ -35,13 +35,13 @@ function connectionFacts(real: net.Socket): Record<string, unknown> {
 }
 
 /**
- * One connection of the agent, which holds an ordinary `net.Socket` whose stream
- * methods are replaced (`SocketFacade`). What it writes becomes `request` events, or
- * passes as opaque bytes (`WrittenRequests`); what it reads comes through the gate.
- * While recording there is a real socket behind it, on replay there is none.
+ * One connection of the agent, behind an ordinary `net.Socket` whose stream methods are replaced
+ * (`SocketFacade`). Its writes become `request` events, or pass as opaque bytes
+ * (`WrittenRequests`); its reads come through the gate. While recording there is a real socket
+ * behind it, on replay there is none.
  *
- * Writes are not part of the total order, only completed requests are; answers
- * are held back until as much was written as when they were recorded.
+ * Only completed requests are part of the total order, not single writes. An answer is delayed
+ * until as many bytes were written as when it was recorded.
  */
 export class TapeConnection {
   static readonly #adopted = new WeakMap<net.Socket, TapeConnection>()
@@ -54,21 +54,21 @@ export class TapeConnection {
     onMasked: (value) => this.session.secrets.hide(value),
     dropBodies: true,
   })
-  /** The real counterpart, once there is one; on replay there never is. */
+  /** The real socket, if there is one; never on replay. */
   #real: net.Socket | undefined
   #isReferenced = true
-  /** Runs while the answer to a request that was served before the run went live is awaited. */
+  /** Runs while the run, now live, waits for the answer to a request that was served before. */
   #awaited: NodeJS.Timeout | undefined
-  /** Opened by the tape, and still there when the run went live. */
+  /** True if the tape opened it and it was still open when the run went live. */
   #isHandedOver = false
-  /** Nobody is at the other end any more, and the agent is about to be notified. */
+  /** True if the other end is gone and the agent is about to be notified. */
   #isLost = false
 
   constructor(
     readonly session: Session,
     readonly socket: net.Socket,
     readonly target: Target,
-    /** Makes the real counterpart; never called on replay. */
+    /** Creates the real socket; never called on replay. */
     readonly connect: () => net.Socket,
   ) {
     TapeConnection.#adopted.set(socket, this)
@@ -109,7 +109,7 @@ export class TapeConnection {
     return TapeConnection.#adopted.get(socket)
   }
 
-  /** TLS starts on top of this connection: its real socket now belongs to the new one. */
+  /** TLS starts on this connection: its real socket now belongs to the TLS one. */
   handOver(): net.Socket | undefined {
     const real = this.#real
     real?.removeAllListeners()
@@ -120,7 +120,10 @@ export class TapeConnection {
 
   // ── the real side ─────────────────────────────────────────────────────────
 
-  /** A connection that the tape has opened is opened again behind the agent's back, and sends what has no answer yet. */
+  /**
+   * Opens the real counterpart of a connection from the tape, and sends requests without an answer.
+   * The agent does not notice.
+   */
   #start(operation: Operation, edited: Uint8Array | undefined): void {
     const isOpen = !this.socket.connecting
     if (!isOpen || this.#real?.destroyed !== false) this.#open(operation, isOpen)
@@ -130,7 +133,7 @@ export class TapeConnection {
     for (const bytes of again) this.#real?.write(bytes)
   }
 
-  /** Opens the real connection. `isBehind`: the agent thinks that it is connected already. */
+  /** Opens the real connection. `isBehind`: the agent considers it connected already. */
   #open(operation: Operation, isBehind: boolean): void {
     const real = (this.#real = this.connect())
     if (!this.#isReferenced) real.unref()
@@ -150,18 +153,18 @@ export class TapeConnection {
     reportEnding(real, operation)
   }
 
-  /** The run went live. HTTP continues over a new connection when it is needed; nothing else can. */
+  /** The run went live. HTTP continues over a new connection when needed; no other protocol can. */
   #handOver(operation: Operation): void {
     if (this.#real !== undefined) return
     this.#isHandedOver = true
     if (this.socket.connecting) this.#open(operation, false)
     else if (!this.#requests.isHttp || this.#requests.upgraded) this.#loseSoon(operation)
-    // As an open connection would, it keeps the process alive while an answer is awaited.
+    // Keeps the process alive while an answer is awaited, like an open connection.
     else if (this.#requests.unanswered.length > 0)
       this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
   }
 
-  /** Not immediately: what a fork inserts comes first. */
+  /** Deferred: what a fork inserts comes first. */
   #loseSoon(operation: Operation): void {
     this.#isLost = true
     natives.setImmediate(() => this.#lose(operation))
@@ -183,7 +186,10 @@ export class TapeConnection {
     })
   }
 
-  /** Pools of other libraries may hand one run's connection to another: that request is on the wrong tape. */
+  /**
+   * Connection pools of other libraries may pass one run's connection to another, whose requests
+   * are then on the wrong tape.
+   */
   #noteForeignRun(): void {
     const current = currentSession()
     if (current === undefined || current === this.session) return
@@ -215,7 +221,7 @@ export class TapeConnection {
         return this.#facade.connected(fromWire(event.value) as Record<string, unknown>)
       case 'chunk':
         this.#facade.touch()
-        // Bytes from outside were read when they arrived.
+        // Bytes from outside were already parsed when they arrived.
         if (native === undefined && this.#readHttp(new Uint8Array(body))) this.#answered()
         if (this.#responses.upgraded) this.#upgraded()
         socket.push(
@@ -236,7 +242,7 @@ export class TapeConnection {
     }
   }
 
-  /** Reads a piece of an answer, and masks it in place. Whether an answer is complete with it. */
+  /** Parses a part of an answer and masks it in place. True if an answer is complete with it. */
   #readHttp(bytes: Uint8Array): boolean {
     if (!this.#requests.isHttp || this.#responses.upgraded) return false
     return this.#responses.push(bytes).length > 0
@@ -244,7 +250,7 @@ export class TapeConnection {
 
   #upgraded(): void {
     this.#requests.upgrade()
-    // The other end agreed to that long ago, on a connection that is gone.
+    // The upgrade was agreed on a connection that no longer exists.
     if (this.#isHandedOver && this.#real === undefined && !this.#isLost)
       this.#loseSoon(this.#operation)
   }
@@ -260,7 +266,7 @@ const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.cal
 
 type WriteDone = (error?: Error | null) => void
 
-/** Handles what the agent does with its socket. */
+/** Handlers for what the agent does with its socket. */
 interface SocketUse {
   readonly write: (bytes: Uint8Array) => void
   readonly end: () => void
@@ -271,8 +277,8 @@ interface SocketUse {
 }
 
 /**
- * An ordinary `net.Socket` in the hands of the agent, with its stream methods
- * replaced: there is no handle behind it. Its idle timeout is a timer of the run.
+ * The agent's `net.Socket`, with its stream methods replaced, because it has no handle. Its idle
+ * timeout is a timer of the run.
  */
 class SocketFacade {
   readonly #waitingForConnect: (() => void)[] = []
@@ -329,10 +335,10 @@ class SocketFacade {
     if (early) this.#setIdleTimeout(early)
   }
 
-  /** Tells the agent that it is connected, with what it can read off the socket from now on. */
+  /** Notifies the agent that it is connected, and sets the readable properties of the socket. */
   connected(facts: Record<string, unknown>): void {
     const { socket } = this
-    // Opened for real while the recorded opening was on its way.
+    // It was opened for real before the recorded opening was delivered.
     if (!socket.connecting) return
     define(socket, { connecting: false })
     define(socket, facts)
@@ -367,7 +373,7 @@ class SocketFacade {
   }
 }
 
-/** Methods of a TLS socket that clients call; they tell nothing that is captured. */
+/** Methods of a TLS socket that clients call; they return nothing that is captured. */
 const TLS_FACADE = {
   encrypted: true,
   authorized: false,

@@ -8,14 +8,14 @@ import { WrittenBytes } from '../written-bytes.js'
 import { PostgresHandshake } from './postgres-handshake.js'
 import type { Target } from './tape-connection.js'
 
-/** Bytes of an unfinished request leave at the latest after this long. */
+/** Maximum delay for bytes of an unfinished request. */
 const PAUSE_MS = 20
 
 export interface WrittenRequestsOptions {
   readonly target: Target
-  /** The event of the connection. */
+  /** Number of the connection's event. */
   readonly connection: () => number
-  /** Nothing leaves: a tape answers. */
+  /** True while a tape answers, so nothing is sent. */
   readonly isServed: () => boolean
   readonly send: (bytes: Uint8Array) => void
   /** A request is complete, and about to become an event. */
@@ -23,9 +23,8 @@ export interface WrittenRequestsOptions {
 }
 
 /**
- * Bytes that the agent writes to a connection, read as HTTP/1.1: completed requests become
- * events, and their bytes leave once they are on the tape. What cannot be read so, or
- * not any more, passes as opaque bytes.
+ * Parses what the agent writes to a connection as HTTP/1.1. Completed requests become events, and
+ * their bytes are sent once they are on the tape. Anything else passes as opaque bytes.
  */
 export class WrittenRequests {
   readonly #scanner = new Http1Scanner('request')
@@ -35,7 +34,7 @@ export class WrittenRequests {
   #count = 0
   #paused: Uint8Array[] = []
   #pauseTimer: NodeJS.Timeout | undefined
-  /** The request that was served last, until its answer is complete: a run that goes live may have to send it again. */
+  /** The last served request, until its answer is complete: a run that goes live may have to send it again. */
   #unanswered: readonly Uint8Array[] = []
 
   constructor(
@@ -48,7 +47,7 @@ export class WrittenRequests {
       : undefined
   }
 
-  /** Everything so far was HTTP; after an upgrade, everything before it. */
+  /** True if everything so far was HTTP; after an upgrade, everything before it. */
   get isHttp(): boolean {
     return this.#isHttp
   }
@@ -61,7 +60,7 @@ export class WrittenRequests {
     return this.#unanswered
   }
 
-  /** Requests, and the bytes that are not requests. */
+  /** Number of requests and of bytes that are not requests. */
   get count(): number {
     return this.#count + this.#opaque.count
   }
@@ -71,7 +70,7 @@ export class WrittenRequests {
     return { written: this.#count + written, digest }
   }
 
-  /** Requests come first; a connection that is no longer HTTP stays so. */
+  /** Requests come first; a connection that left HTTP does not return to it. */
   digestAt(written: number): string | undefined {
     return this.#opaque.digestAt(Math.max(0, written - this.#count))
   }
@@ -91,17 +90,17 @@ export class WrittenRequests {
     if (messages.length > 0 || !this.#scanner.idle) this.#releaseSoon(this.#scanner.idle)
   }
 
-  /** A recorded piece of an answer, adapted so that this client accepts it. */
+  /** A recorded part of an answer, adapted so that this client accepts it. */
   served(bytes: Uint8Array): Uint8Array {
     return this.#isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
   }
 
-  /** The other end speaks something else from now on. */
+  /** The other end has switched to another protocol. */
   upgrade(): void {
     this.#scanner.upgrade()
   }
 
-  /** The answer to what was written is complete. */
+  /** The answer to everything written so far is complete. */
   answered(): void {
     this.#unanswered = []
   }
@@ -115,7 +114,9 @@ export class WrittenRequests {
     this.options.send(chunk)
   }
 
-  /** Held bytes go out once their request is on the tape, or when it takes its time to finish. */
+  /**
+   * Sends buffered bytes once their request is on the tape, or if the request takes long to finish.
+   */
   #releaseSoon(isComplete: boolean): void {
     if (this.options.isServed()) {
       if (!isComplete) return
@@ -153,7 +154,8 @@ export class WrittenRequests {
       deliver: () => {},
     })
     operation.close()
-    // Only now: where a run leaves the tape at this request, the recorded answer is not for it.
+    // Counted only now: if a run leaves the tape at this request, the recorded answer does not
+    // belong to it.
     this.#count += 1
   }
 
@@ -165,7 +167,7 @@ export class WrittenRequests {
   }
 }
 
-/** An HTTP/1.1 request with another body and the length that goes with it. */
+/** An HTTP/1.1 request with a different body and the matching length. */
 export function replaceBody(request: readonly Uint8Array[], body: Uint8Array): Uint8Array {
   const whole = Buffer.concat(request)
   const head = whole.subarray(0, whole.indexOf('\r\n\r\n')).toString('latin1')

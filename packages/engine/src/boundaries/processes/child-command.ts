@@ -4,12 +4,12 @@ import type { Session } from '../../sessions/session.js'
 import { descriptorsOf } from '../files/tape-descriptors.js'
 import { unrecordedFileSession } from '../files/unrecorded-session.js'
 
-/** The run whose files a process would share that is started now. */
+/** The run whose files a child process started now would share. */
 export const fileSession = (): Session | undefined => currentSession() ?? unrecordedFileSession()
 
 /**
- * The stdio of a child: descriptors that the run has from a tape mean
- * the files behind them, whatever has their number in this process.
+ * The stdio of a child. Descriptors from a tape mean the files behind them, not whatever has their
+ * number in this process.
  */
 export function childStdio(session: Session | undefined, stdio: unknown): unknown {
   if (session === undefined) return stdio
@@ -22,7 +22,7 @@ export function childStdio(session: Session | undefined, stdio: unknown): unknow
   })
 }
 
-/** A process of its own knows nothing of an overlay. */
+/** Notes that a child process does not see the overlay. */
 export function noteDisk(session: Session): void {
   if (session.overlay === undefined) return
   noteBoundary(session, {
@@ -31,7 +31,7 @@ export function noteDisk(session: Session): void {
   })
 }
 
-/** A command as a person would type it, for titles. */
+/** A command as typed in a shell, for titles. */
 export function commandLine(file: string, args: readonly string[]): string {
   return [file, ...args].map(nameNode).map(quote).join(' ')
 }
@@ -51,7 +51,7 @@ export function describeCommand(
   }
 }
 
-/** Node may be installed elsewhere on the machine that replays. */
+/** Node may be installed at another path on the machine that replays. */
 const nameNode = (word: string): string => (word === process.execPath ? 'node' : word)
 
 const quote = (word: string): string =>

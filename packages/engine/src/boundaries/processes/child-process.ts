@@ -13,8 +13,8 @@ import type { Session } from '../../sessions/session.js'
 import type { SpawnOptions } from '../../hook/boundary-check.js'
 
 /**
- * Child processes in every form. All asynchronous ones come through
- * `ChildProcess.prototype.spawn`, the others through `spawnSync`; on replay no process is started.
+ * All child processes. Asynchronous ones use `ChildProcess.prototype.spawn`, the others
+ * `spawnSync`. A replay starts no process.
  */
 export function patchChildProcess(): Undo {
   return undoAll([patchSpawn(), patchTimeouts(), patchSpawnSync()])
@@ -40,7 +40,7 @@ function patchSpawn(): Undo {
   })
 }
 
-/** Node's own `timeout` option uses a timer that no patch can see; ours does the same through the gate. */
+/** Node's `timeout` option uses an internal timer that no patch can see; this one goes through the gate. */
 function patchTimeouts(): Undo {
   const { execFile, spawn } = childProcess
   const withTimeout =
@@ -69,7 +69,7 @@ function patchTimeouts(): Undo {
   ])
 }
 
-/** The result of `promisify(execFile)`: a promise that also has the child. */
+/** Result of `promisify(execFile)`: a promise that also has the child. */
 function promiseOfExecFile(
   execFile: (...args: any[]) => ChildProcess,
   args: unknown[],
@@ -84,7 +84,7 @@ function promiseOfExecFile(
   return Object.assign(promise, { child })
 }
 
-/** `process.kill`: sends a signal while recording, none on replay. */
+/** `process.kill`: sends a signal while recording, not on replay. */
 export function patchProcessKill(): Undo {
   const native = process.kill
   const kill = (pid: number, signal?: string | number): true => {
@@ -120,7 +120,7 @@ interface SyncResult {
   error?: Error
 }
 
-/** Child processes that block the program: all forms end in `spawnSync`. */
+/** Synchronous child processes: all forms use `spawnSync`. */
 function patchSpawnSync(): Undo {
   const { execFileSync, execSync, spawnSync } = childProcess
   return undoAll([
@@ -197,7 +197,7 @@ function capturedSpawnSync(
   return result
 }
 
-/** Arguments and variables of a synchronous call, with Retake in it if the session wants that. */
+/** Arguments and variables of a synchronous call, with the Retake preload if the session records children. */
 function syncChild(
   session: Session,
   op: number,
@@ -216,7 +216,7 @@ function syncChild(
   return { args: child.args.slice(1), env: Object.fromEntries(pairs) as Record<string, string> }
 }
 
-/** As Node hands a synchronous call down. */
+/** The form in which Node passes a synchronous call down. */
 function normalised(file: string, args: readonly unknown[], options: any): SpawnOptions {
   const { env = process.env, argv0 = file, shell, cwd, uid, gid } = options
   const shellFile =
@@ -230,7 +230,9 @@ function normalised(file: string, args: readonly unknown[], options: any): Spawn
     : { ...where, file, args: [argv0, ...args] }
 }
 
-/** Which of stdout (1) and stderr (2) the child would share with us: their bytes must be captured instead. */
+/**
+ * Which of stdout (1) and stderr (2) the child would inherit: their bytes must be captured instead.
+ */
 function inheritedPipes(stdio: unknown): Set<1 | 2> {
   const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
   const inherited = new Set<1 | 2>()
@@ -254,7 +256,7 @@ function showInherited(result: SyncResult, pipe: 1 | 2): void {
   if (Array.isArray(result.output)) result.output[pipe] = null
 }
 
-/** `execSync` and `execFileSync`: the output, or an error that carries the whole result. */
+/** `execSync` and `execFileSync`: the output, or an error that contains the whole result. */
 function outputOf(result: SyncResult, options: { stdio?: unknown }, command: string): unknown {
   if (options.stdio === undefined && result.stderr?.length > 0) process.stderr.write(result.stderr)
   if (result.error) throw Object.assign(result.error, result)

@@ -9,18 +9,18 @@ type Send = (message: unknown, ...rest: unknown[]) => boolean
 
 let isImitated = false
 
-/** True if this process was started with a channel for messages to its parent. */
+/** True if this process was started with an IPC channel to its parent. */
 export const hasParentChannel = (): boolean => process.send !== undefined
 
-/** Makes this process look like one with a channel: the tape has the messages of its parent. */
+/** Makes this process look like one with an IPC channel; the tape has the parent's messages. */
 export function imitateParentChannel(): void {
   isImitated = process.send === undefined
 }
 
 /**
- * Messages between a process and the one that started it with `fork`. Those that arrive come
- * through the gate, from the first listener on; those that are sent are on the tape and are
- * compared. Not promised: handles of sockets and servers.
+ * Messages between a process and the parent that started it with `fork`. Incoming messages come
+ * through the gate, from the first listener on; outgoing ones are recorded and compared. Not
+ * promised: handles of sockets and servers.
  */
 export function patchParentChannel(): Undo {
   if (!isImitated && !hasParentChannel()) return () => {}
@@ -64,7 +64,7 @@ export function patchParentChannel(): Undo {
           replace(process, 'channel', { ref: () => {}, unref: () => {} }),
           replace(process, 'disconnect', () => {
             Object.assign(process, { connected: false })
-            // With a listener for messages, the tape has this event.
+            // If there is a listener for messages, the tape has this event.
             if (messages === undefined) process.nextTick(() => emit('disconnect'))
           }),
         ]

@@ -7,39 +7,42 @@ import type { Session } from '../../sessions/session.js'
 /** Captured before the file boundary is patched. */
 const { mkdirSync, writeFileSync } = fs
 
-/** A program that a run starts with Node. */
+/** A Node program that a run starts. */
 export interface NodeProgram {
   readonly entry: string
   readonly args: readonly string[]
 }
 
-/** How a started program runs under Retake, too. */
+/** How a child program runs under Retake. */
 export interface ChildTask {
-  /** The tape that it writes. */
+  /** The tape that the child writes. */
   readonly tape: string
   readonly task: WithoutFlags<ProcessTask>
-  /** Recorded values of variables that the program inherits. Those that the run sets itself stay. */
+  /**
+   * Recorded values of variables that the program inherits. Variables that the run sets itself are
+   * not replaced.
+   */
   readonly variables?: Readonly<Record<string, string>>
 }
 
 type WithoutFlags<T> = T extends CommonTask ? Omit<T, 'flagCount'> : never
 
-/** Flags that bring Retake into this process. */
+/** Flags that load Retake into this process. */
 let ownFlags: readonly string[] = []
 
-/** Hides Retake's own flags, the last ones, from the agent. Its children get them again if they are recorded. */
+/** Hides Retake's own flags, which come last, from the agent. Recorded children get them again. */
 export function takeOwnFlags(count: number): void {
   ownFlags = process.execArgv.splice(process.execArgv.length - count)
 }
 
 interface Started {
   readonly file: string
-  /** With the name of the program, as Node hands them down. */
+  /** Including the program name, as Node passes them down. */
   readonly args?: readonly string[]
   readonly envPairs?: readonly string[]
 }
 
-/** The same command with Retake in it, if the session wants a task for what it starts. */
+/** The same command with the Retake preload, if the session returns a task for it. */
 export function withChildTask<S extends Started>(session: Session, op: number, started: S): S {
   const [name = started.file, ...words] = started.args ?? []
   const at = isNode(started.file) ? entryAt(words) : undefined
@@ -62,7 +65,7 @@ export function withChildTask<S extends Started>(session: Session, op: number, s
 const isNode = (file: string): boolean =>
   file === process.execPath || /^node(js)?(\.exe)?$/.test(path.basename(file))
 
-/** Systems take at most 128 kB in one variable. */
+/** Linux limits one variable to 128 kB. */
 const VARIABLE_LENGTH = 30_000
 
 function handedOver(task: string, tape: string): string {
@@ -99,10 +102,10 @@ const WITH_VALUE: ReadonlySet<string> = new Set([
   '-C',
   '--conditions',
 ])
-/** Flags with which Node runs no file. */
+/** Flags that make Node run no file. */
 const WITHOUT_FILE = /^(-[ceip]+|-|--(eval|print|check|test|interactive|run|watch)(=.*)?)$/
 
-/** Where the file of a program is among the arguments of Node; undefined if there is none. */
+/** Index of the program file among Node's arguments; undefined if there is none. */
 function entryAt(words: readonly string[]): number | undefined {
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? ''

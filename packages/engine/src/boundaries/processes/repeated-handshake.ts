@@ -1,4 +1,4 @@
-/** One line that was said to a server before; `id` when it is answered. */
+/** One line that was sent to a server before; `id` if it expects an answer. */
 export interface HandshakeMessage {
   readonly line: string
   readonly id?: string | number
@@ -7,9 +7,8 @@ export interface HandshakeMessage {
 const NEWLINE = 10
 
 /**
- * Says to a new process what was said to one that is gone, message by message, and
- * keeps its answers, and whatever it prints meanwhile, from the agent: the agent
- * has had them.
+ * Repeats a recorded handshake with a new process, message by message. Its answers and other output
+ * during the handshake are hidden from the agent, which has already seen them.
  */
 export class RepeatedHandshake {
   readonly #messages: HandshakeMessage[]
@@ -20,7 +19,7 @@ export class RepeatedHandshake {
   constructor(
     messages: readonly HandshakeMessage[],
     readonly write: (line: string) => void,
-    /** It is over: what the process printed after it, if anything. */
+    /** Called at the end, with what the process printed after the handshake. */
     readonly onOver: (rest: Buffer) => void,
   ) {
     this.#messages = [...messages]
@@ -30,7 +29,9 @@ export class RepeatedHandshake {
     this.#next()
   }
 
-  /** Takes what the process printed; false when the handshake is over and it is the agent's. */
+  /**
+   * Takes output of the process; false if the handshake is over and the output is for the agent.
+   */
   take(data: Buffer): boolean {
     if (this.#isOver) return false
     this.#buffer = Buffer.concat([this.#buffer, data])

@@ -17,24 +17,23 @@ interface SpawnOptions {
   readonly cwd?: string
   readonly stdio?: unknown
   readonly serialization?: string
-  /** `NAME=value` each, as Node hands them down. */
+  /** `NAME=value` pairs, as Node passes them down. */
   readonly envPairs?: readonly string[]
 }
 
 type Done = (error?: Error | null) => void
 
 /**
- * Stands in for the process behind the `ChildProcess` that the agent holds: the
- * real one runs beside it while recording, on replay there is none. Its output,
- * messages and end come through the gate; what the agent writes to it goes on tape
- * and is compared. Output that a child would print to our terminal is captured too.
+ * The process behind the agent's `ChildProcess`. While recording, the real process runs beside it;
+ * on replay there is none. Output, messages and exit come through the gate; the agent's writes are
+ * recorded and compared. Output that a child would print to the terminal is captured too.
  */
 export class TapeChild {
   readonly #operation: Operation
   readonly #written: WrittenBytes
   readonly #stdio: string[]
   #real: ChildProcess | undefined
-  /** Writes that wait until the handshake is repeated with a new process. */
+  /** Writes that wait until the handshake has been repeated with a new process. */
   #buffered: Uint8Array[] | undefined
   #endsAfterBuffer = false
 
@@ -98,7 +97,7 @@ export class TapeChild {
       real.on('spawn', () => part('spawn'))
       real.on('error', fail('error'))
     } else {
-      // The agent knows it as running: to it, this is the end of the process.
+      // The agent considers it running, so this is the end of the process.
       real.on('error', () => {
         part('exit', [1, null])
         part('close', [1, null])
@@ -141,7 +140,7 @@ export class TapeChild {
     })
   }
 
-  /** Pipes in place of an inherited stdout and stderr; the rest as asked. */
+  /** Pipes in place of an inherited stdout and stderr; the rest as requested. */
   #realStdio(requested: unknown): unknown {
     if (!this.#stdio.some((kind, pipe) => kind === 'inherit' && pipe > 0)) return requested
     const list = Array.isArray(requested) ? [...requested] : this.#stdio.slice(0, 3)
@@ -175,7 +174,7 @@ export class TapeChild {
       case 'exit': {
         const [exitCode, signalCode] = value as [number | null, string | null]
         Object.assign(child, { exitCode, signalCode })
-        // As Node does: libraries wait for the end of all three pipes.
+        // Like Node: libraries wait for the end of all three pipes.
         child.stdin?.destroy()
         child.emit('exit', exitCode, signalCode as NodeJS.Signals | null)
         return
@@ -274,10 +273,11 @@ export class TapeChild {
     this.session.proceed()
   }
 
-  /** An answer may have been waiting for what was just written. */
+  /** An answer may have been waiting for these bytes. */
   #write(bytes: Uint8Array, as?: BodyForm): void {
     this.session.write(this.#operation, bytes, as)
-    // Only now: where a run leaves the tape at this write, the recorded answer is not for it.
+    // Counted only now: if a run leaves the tape at this write, the recorded answer does not belong
+    // to it.
     this.#written.add(bytes)
     this.session.proceed()
   }
@@ -288,7 +288,9 @@ function makeReadable(): Readable {
   return Object.assign(readable, { ref: () => readable, unref: () => readable })
 }
 
-/** The first three entries (and an IPC channel) as `pipe`, `ignore`, `inherit`, `ipc` or `other`. */
+/**
+ * The first three entries (and an IPC channel) as `pipe`, `ignore`, `inherit`, `ipc` or `other`.
+ */
 function stdioKinds(stdio: unknown): string[] {
   const list = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio]
   return Array.from({ length: Math.max(3, list.length) }, (_, pipe): string => {

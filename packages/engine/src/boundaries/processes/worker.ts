@@ -13,9 +13,8 @@ import { replace, type Undo } from '../patch.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 /**
- * Worker threads are taped from outside, like child processes: the messages that
- * come out of them go on tape, and on replay no thread is started. Not promised:
- * message ports and shared memory between the threads.
+ * Worker threads are recorded from outside, like child processes: messages from them are on the
+ * tape, and a replay starts no thread. Not promised: message ports and shared memory.
  */
 export function patchWorker(): Undo {
   const Native = worker.Worker
@@ -32,7 +31,7 @@ export function patchWorker(): Undo {
   return replace(worker, 'Worker', Patched)
 }
 
-/** The `Worker` that the agent holds. */
+/** The agent's `Worker`. */
 class TapeWorker extends EventEmitter {
   readonly threadId: number
   readonly stdin = null

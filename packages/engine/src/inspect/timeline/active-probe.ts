@@ -7,14 +7,14 @@ import type { Keyframes } from './keyframes.js'
 import type { Moments } from './moments.js'
 import type { NotFound } from './position.js'
 
-/** How often a process is replaced that was ended from outside. */
+/** How often to replace a process that was ended from outside. */
 const ATTEMPTS_MAX = 3
-/** How many moments it takes to lose with a debugger what attaching it again costs. */
+/** Number of moments after which running with a debugger costs more than attaching it again. */
 const NEAR = 200
 
 /**
- * The process that is looked at. It changes: whichever gets to a moment first is
- * taken, and the one before is parked.
+ * The process that is being inspected. It changes: the one that reaches a moment first is used, and
+ * the previous one is parked.
  */
 export class ActiveProbe {
   /** Aborts the current motion. */
@@ -44,18 +44,18 @@ export class ActiveProbe {
     return this.#runner.evaluate(expression)
   }
 
-  /** The moment from which a way to another one would begin; undefined: from the start. */
+  /** The moment from which a move to another one would start; undefined for the start. */
   nearestIndex(index: number): number | undefined {
     return this.keyframes.nearestIndex(index, this.#runner)
   }
 
-  /** Ends the process, whatever it does. The next motion takes another one. */
+  /** Ends the process, whatever it does. The next move uses another one. */
   giveUp(): void {
     if (this.#runner) this.pool.end(this.#runner)
     this.#runner = undefined
   }
 
-  /** Undefined when somebody else ended the process, the system perhaps, and it may be tried again. */
+  /** Undefined if something else, such as the system, ended the process, and it may be tried again. */
   async #tryToStopAt(index: number, mayFail: boolean): Promise<Stop | Ended | undefined> {
     const runner = await this.#runnerFor(index)
     try {
@@ -66,7 +66,7 @@ export class ActiveProbe {
       this.signal?.throwIfAborted()
       return mayFail && stop.signal !== undefined ? undefined : stop
     } catch (error) {
-      // It cannot be relied upon any more.
+      // It is no longer reliable.
       this.giveUp()
       this.signal?.throwIfAborted()
       if (mayFail && error instanceof RetakeError && error.code === 'PROBE_GONE') return undefined
@@ -88,7 +88,7 @@ export class ActiveProbe {
   }
 }
 
-/** Why the replay did not come to where the recording was; undefined when it just ended. */
+/** Why the replay did not reach the recorded position; undefined if it simply ended. */
 function problemOf({ report, signal, exitCode }: Ended): string | undefined {
   if (report === undefined)
     return `It ${signal ? `was killed by ${signal}` : `exited with ${exitCode}`}.`
@@ -96,7 +96,7 @@ function problemOf({ report, signal, exitCode }: Ended): string | undefined {
   return divergence && `It diverged at event ${divergence.seq}: ${divergence.summary}.`
 }
 
-/** A condition at one moment; what it threw counts as false. */
+/** A condition at one moment; an error counts as false. */
 interface Result {
   readonly isTrue: boolean
   readonly message?: string
@@ -105,8 +105,8 @@ interface Result {
 const CONDITIONS_MAX = 50
 
 /**
- * Finds moments at which a condition is true. What a condition came to is remembered:
- * a replay is always the same, so it never gets old.
+ * Finds moments at which a condition is true. Results are cached: a replay is always the same, so
+ * they never become stale.
  */
 export class ConditionSearch {
   readonly #memory = new Map<string, Map<number, Result>>()
@@ -121,7 +121,7 @@ export class ConditionSearch {
     return notFound(condition, results, from, end)
   }
 
-  /** The last one before `end`: stretch by stretch, each forward from the keyframe before it. */
+  /** The last one before `end`: section by section, each forward from the keyframe before it. */
   async backward(condition: string, end: number): Promise<number | NotFound> {
     const results = this.#resultsOf(condition)
     for (let last = end - 1; last >= 0;) {
@@ -147,7 +147,7 @@ export class ConditionSearch {
 
   #resultsOf(condition: string): Map<number, Result> {
     const results = this.#memory.get(condition) ?? new Map<number, Result>()
-    // Last used, last forgotten.
+    // Moves the condition to the end: the least recently used one is dropped first.
     this.#memory.delete(condition)
     this.#memory.set(condition, results)
     const [oldest = condition] = this.#memory.keys()

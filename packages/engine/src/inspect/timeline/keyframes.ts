@@ -7,18 +7,18 @@ import type { Moments } from './moments.js'
 import { readFile } from 'node:fs/promises'
 
 export interface KeyframeLimits {
-  /** How many processes may be parked, or on their way to where they will be. */
+  /** Maximum number of processes that are parked or on their way. */
   readonly keyframes: number
-  /** Memory of all processes of the timeline together. */
+  /** Maximum memory of all processes of the timeline. */
   readonly memoryBytes: number
 }
 
 /**
- * Processes parked along a run. One that is used continues and is no longer a keyframe;
- * another is brought to its position in the background. At any time there are at most
- * `keyframes` of them besides the active one.
+ * Processes parked along a run. A process that is used continues and is no longer a keyframe;
+ * another one is brought to its position in the background. There are never more than `keyframes`
+ * of them besides the active one.
  *
- * Not promised: that a process is parked anywhere. Then a motion starts a new one.
+ * Not promised: that any process is parked. Without one, a move starts a new process.
  */
 export class Keyframes {
   readonly #parked = new Set<Runner>()
@@ -26,11 +26,11 @@ export class Keyframes {
   readonly #memoryBytes: number
   /** Enough to warm up quickly; one processor is left for the user. */
   readonly #jobsMax = Math.min(4, Math.max(1, availableParallelism() - 1))
-  /** Milliseconds of replay until each moment is reached; undefined until that was measured. */
+  /** Milliseconds of replay until each moment is reached; undefined until measured. */
   #costs: readonly number[] | undefined
-  /** How many may be parked: fewer than `keyframes` if memory is short. */
+  /** Maximum number of parked processes: less than `keyframes` if memory is short. */
   #allowed: number
-  /** How many moments a replay reaches. */
+  /** Number of moments that a replay reaches. */
   #reachable: number
   #isSurveyed: boolean
   #current = -1
@@ -60,7 +60,7 @@ export class Keyframes {
     return this.#jobs.size
   }
 
-  /** Takes the process that reaches a moment first, which may be the user's own. */
+  /** Takes the process that reaches a moment first, which may be the active one. */
   async take(
     index: number,
     own: Runner | undefined,
@@ -90,12 +90,12 @@ export class Keyframes {
     while (this.#count > this.#allowed && this.#dropOne());
   }
 
-  /** While the user waits for something, nothing new is begun in the background. */
+  /** While the user waits for something, no background work starts. */
   pause(): void {
     this.#isPaused = true
   }
 
-  /** The user is at this moment now. */
+  /** The user is now at this moment. */
   resume(current: number): void {
     this.#current = current
     this.#isPaused = false
@@ -103,12 +103,12 @@ export class Keyframes {
     this.#loop ??= this.#work().finally(() => (this.#loop = undefined))
   }
 
-  /** Resolves when every process is where it should be. */
+  /** Resolves when every process is at its position. */
   async settled(): Promise<void> {
     while (this.#loop !== undefined) await this.#loop
   }
 
-  /** Begins nothing more. The pool ends the processes. */
+  /** Starts nothing new. The pool ends the processes. */
   close(): void {
     this.#isClosed = true
     this.#change()
@@ -133,7 +133,7 @@ export class Keyframes {
     }
   }
 
-  /** Begins the most useful remaining job. */
+  /** Starts the most useful remaining job. */
   async #beginJob(): Promise<boolean> {
     if (this.#isPaused || this.#isClosed) return false
     if (!this.#isSurveyed) return this.#startInRoom((runner) => this.#survey(runner))
@@ -162,7 +162,7 @@ export class Keyframes {
     return true
   }
 
-  /** Parks a process where it is, for as long as it lives. */
+  /** Parks a process at its position, as long as it lives. */
   #add(runner: Runner): void {
     this.#parked.add(runner)
     void runner.gone.then(() => this.#parked.delete(runner))
@@ -195,7 +195,7 @@ export class Keyframes {
     )
   }
 
-  /** The first moment a process has not passed. */
+  /** The first moment that a process has not passed. */
   #indexOf(runner: Runner): number {
     return runner.from === Infinity ? Infinity : this.moments.firstFrom(runner.from)
   }
@@ -205,20 +205,20 @@ export class Keyframes {
     return this.#costs?.[Math.min(index, this.#costs.length - 1)] ?? 0
   }
 
-  /** How long a process needs to a moment; a new one begins at 0. */
+  /** How long a process takes to a moment; a new one starts at 0. */
   #wayMs(runner: Runner | undefined, to: number): number {
     const isNew = runner === undefined || runner.from === 0
     return this.#cost(to) - (isNew ? 0 : this.#cost(this.#indexOf(runner)))
   }
 
-  /** The one closest before a moment, which may be the user's own. */
+  /** The nearest one before a moment, which may be the active one. */
   #nearest(index: number, own: Runner | undefined): Runner | undefined {
     return [...(own ? [own] : []), ...this.#parked]
       .filter((runner) => this.#indexOf(runner) <= index)
       .toSorted((a, b) => b.from - a.from)[0]
   }
 
-  /** One on its way that reaches a moment sooner than `best`, although it must arrive first. */
+  /** A process on its way that reaches a moment sooner than `best`, although it must arrive first. */
   #worthWaitingFor(index: number, best: Runner | undefined): Job | undefined {
     const withoutMs = this.#wayMs(best, index)
     const waitMs = ({ expectedAt, to }: Job): number =>
@@ -267,7 +267,7 @@ export class Keyframes {
     else this.#lost(runner)
   }
 
-  /** Killed from outside, or could not be started: with fewer there may be room for all. */
+  /** Killed from outside, or not started: with fewer processes there may be room for all. */
   #lost(runner: Runner): void {
     if (!this.pool.isEnding(runner)) this.#allowed = Math.max(0, this.#allowed - 1)
     this.#end(runner)
@@ -289,7 +289,7 @@ export class Keyframes {
   #dropOne(): boolean {
     const { spare } = this.#match()
     const parked = [...this.#parked]
-    // How much longer jumps right behind a process would take without it.
+    // How much longer jumps right after a process would take without it.
     const gap = (runner: Runner): number => {
       const index = this.#indexOf(runner)
       const before = this.positions.findLast((position) => position < index)
@@ -308,11 +308,11 @@ export class Keyframes {
   }
 }
 
-/** A process on its way to where it will be parked. */
+/** A process on its way to its position. */
 interface Job {
   readonly to: number
   readonly done: Promise<void>
-  /** Expected arrival, in the time of `performance.now()`. */
+  /** Expected arrival, as `performance.now()`. */
   readonly expectedAt: number
 }
 
@@ -323,13 +323,13 @@ const MEASUREMENTS_MAX = 100
 interface Survey {
   /** Milliseconds from the start of the process, by moment. */
   readonly costs: readonly number[]
-  /** How many moments it reached. */
+  /** Number of moments it reached. */
   readonly reached: number
-  /** Set when it did not reach all: the code is not what it was, or the process was killed. */
+  /** Set if it did not reach all: the code has changed, or the process was killed. */
   readonly end?: Ended
 }
 
-/** Runs a new process through the whole run, and measures on the way. */
+/** Runs a new process through the whole run and measures the times. */
 async function surveyCosts(moments: Moments, runner: Runner): Promise<Survey> {
   const started = performance.now()
   const stride = Math.ceil(moments.count / MEASUREMENTS_MAX)
@@ -362,8 +362,8 @@ function interpolate(
 }
 
 /**
- * Milliseconds that the main thread of a process has computed, which other work on
- * the machine does not change much; undefined where the system does not tell.
+ * CPU time of a process's main thread in milliseconds, which other work on the machine hardly
+ * affects; undefined if the system does not report it.
  */
 async function processorTime(pid: number): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined

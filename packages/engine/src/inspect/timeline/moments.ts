@@ -1,22 +1,22 @@
 import { isDelivery, isInitiation, type Tape } from '@retake/tape/format'
 import type { Step } from '@retake/tape'
 
-/** The fields of a step that a timeline uses; the read model's `Step` is one. */
+/** The fields of a step that a timeline uses; implemented by `Step` of the read model. */
 export type TimelineStep = Pick<
   Step,
   'number' | 'label' | 'seq' | 'answerSeqs' | 'kind' | 'title' | 'state' | 'lane'
 >
 
-/** A step of a run as a place in time: the moment its answer reached the agent. Plain JSON. */
+/** A step of a run as a point in time: when its answer reached the agent. Plain JSON. */
 export interface Moment {
-  /** Place in time, from 0. Concurrent steps are answered in another order than they start. */
+  /** Position in time, from 0. Concurrent steps may be answered in another order than they start. */
   readonly index: number
   readonly label: string
   readonly kind: TimelineStep['kind']
   readonly title: string
   readonly state: TimelineStep['state']
   readonly lane: number
-  /** The event before which the agent is held: the last part of the answer, or the start when there is none. */
+  /** The event before which the agent is halted: the last part of the answer, or the start if there is none. */
   readonly seq: number
 }
 
@@ -36,7 +36,7 @@ export class Moments {
     return this.#steps.length
   }
 
-  /** Titles are read from the tape when asked for. */
+  /** Titles are read from the tape on demand. */
   at(index: number): Moment {
     const { step, seq } = this.#entry(index)
     const { label, kind, title, state, lane } = step
@@ -59,7 +59,7 @@ export class Moments {
     return this.#indexes.get(label)
   }
 
-  /** The first moment that a process which has consumed all events before `seq` can still see. */
+  /** The first moment that a process that has consumed all events before `seq` can still see. */
   firstFrom(seq: number): number {
     let [low, high] = [0, this.count]
     while (low < high) {
@@ -78,9 +78,9 @@ export class Moments {
 }
 
 /**
- * A mark is neither started nor answered, and what is written to a child cannot be
- * held at: then the agent is held at whatever comes next. A request that a server
- * makes on a pipe is answered by the agent; it is looked at when it comes.
+ * A mark is neither started nor answered, and a write to a child cannot be halted at: then the
+ * agent is halted at the next event. A request that a server makes on a pipe is answered by the
+ * agent, so it is inspected when it arrives.
  */
 function haltingEvent(tape: Tape, { kind, seq, answerSeqs }: TimelineStep): number {
   const last = answerSeqs.at(-1) ?? seq

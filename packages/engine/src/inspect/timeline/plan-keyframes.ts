@@ -1,18 +1,18 @@
-/** A moment at which a process should be parked; any from `first` to `last` will do. */
+/** A moment at which a process should be parked; any from `first` to `last` is fine. */
 export interface KeyframeSpan {
   readonly first: number
-  /** The best one, and where a new process is parked. */
+  /** The best one, where a new process is parked. */
   readonly last: number
 }
 
 export interface KeyframePlanInput {
-  /** Milliseconds of replay until each moment is reached; undefined until that was measured. */
+  /** Milliseconds of replay until each moment is reached; undefined until measured. */
   readonly costs: readonly number[] | undefined
-  /** Moments before this one can be reached. */
+  /** Number of moments that can be reached. */
   readonly count: number
-  /** Where the user is: -1 before the first moment. */
+  /** Position of the user: -1 before the first moment. */
   readonly current: number
-  /** How many processes may be parked. */
+  /** Maximum number of parked processes. */
   readonly limit: number
 }
 
@@ -20,10 +20,9 @@ export interface KeyframePlanInput {
 const NEAR_SHARE = 3 / 8
 
 /**
- * Where processes should be parked, the most useful first. Most of them are spaced evenly
- * over the run, by the time a replay takes and not by the number of steps; the others
- * 1, 3, 9, … moments behind the user, for going back. The even places do not move
- * with the user: a process that is parked there stays of use.
+ * Where to park processes, most useful first. Most are spaced evenly over the run, by replay time
+ * and not by number of steps; the others are 1, 3, 9, … moments behind the user, for going back.
+ * The even positions do not move with the user, so that a parked process stays useful.
  */
 export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): KeyframeSpan[] {
   const nearCount = Math.floor(limit * NEAR_SHARE)
@@ -33,11 +32,11 @@ export function planKeyframes({ costs, count, current, limit }: KeyframePlanInpu
     return { first: Math.max(0, distance === 1 ? last : last - distance), last }
   }).filter(({ last }) => last >= 0)
   const even = costs === undefined ? [] : evenSpans(costs.slice(0, count), limit - nearCount)
-  // The one right behind the user first, the farther ones last.
+  // The one right behind the user comes first, the farther ones last.
   return [...near.slice(0, 1), ...even, ...near.slice(1)]
 }
 
-/** The first moment, where all modules are loaded, and equal stretches of time from there. */
+/** The first moment, when all modules are loaded, and equal intervals of time from there. */
 function evenSpans(costs: readonly number[], wanted: number): KeyframeSpan[] {
   const [start, end] = [costs[0], costs.at(-1)]
   if (start === undefined || end === undefined) return []
@@ -67,13 +66,13 @@ const firstReached = (costs: readonly number[], ms: number): number =>
 export interface Matched<R> {
   /** Most useful first. Without a `runner` a new process is needed. */
   readonly moves: readonly { readonly runner?: R; readonly to: number }[]
-  /** Not needed for any place. */
+  /** Not needed for any position. */
   readonly spare: readonly R[]
 }
 
 /**
- * Gives each place a process: one that is already there, else the nearest spare one
- * before it, else a new one. `indexOf` says which moment a process is paused before.
+ * Assigns a process to each position: one that is already there, else the nearest spare one before
+ * it, else a new one. `indexOf` returns the moment before which a process is paused.
  */
 export function matchKeyframes<R>(
   spans: readonly KeyframeSpan[],

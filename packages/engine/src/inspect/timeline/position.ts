@@ -4,14 +4,14 @@ import type { Moment } from './moments.js'
 
 /** One line of a stack. */
 export interface StackLine extends Omit<StackFrame, 'variables'> {
-  /** It waits for the lines above it; its variables cannot be read. */
+  /** True if it awaits the lines above it; its variables cannot be read. */
   readonly isAsync: boolean
 }
 
 export interface Watched {
   readonly expression: string
   readonly evaluation: Evaluation
-  /** It had another value at the stop before. */
+  /** True if it had another value at the previous stop. */
   readonly isChanged: boolean
 }
 
@@ -19,7 +19,7 @@ export interface Watched {
 export interface StoppedPosition {
   readonly kind: 'stop'
   readonly moment: Moment
-  /** False when no line ran for the answer alone: this one ran for a later one. */
+  /** False if no line ran for this answer alone, and the shown line ran for a later one. */
   readonly isDirect: boolean
   /** Location of the innermost frame of user code; undefined if none is on the stack. */
   readonly location: SourceLocation | undefined
@@ -35,16 +35,16 @@ export type Position =
   /** Before the first step. */
   | { readonly kind: 'start' }
   | StoppedPosition
-  /** The run ended; with a `moment` when no user code ran after the answer of that step. */
+  /** The run ended; with a `moment` if no user code ran after the answer of that step. */
   | { readonly kind: 'end'; readonly moment?: Moment }
 
-/** No step fulfils the condition; the timeline stays where it was. */
+/** No step satisfies the condition; the position does not change. */
 export interface NotFound {
   readonly kind: 'not found'
   readonly condition: string
-  /** How many steps were looked at. */
+  /** Number of steps that were checked. */
   readonly steps: number
-  /** At how many of them the condition threw, and what it threw last. */
+  /** Number of steps at which the condition threw, and the last error. */
   readonly failed: number
   readonly message?: string
 }
@@ -53,10 +53,10 @@ export interface NotFound {
 export interface TimelineStatus {
   /** Moments before which a process is parked. */
   readonly parked: readonly number[]
-  /** Processes that run in the background to where they will be parked. */
+  /** Processes that are on their way to their positions. */
   readonly onTheWay: number
-  /** All processes, with the one that is looked at. */
+  /** All processes, including the active one. */
   readonly processes: number
-  /** Their memory together. */
+  /** Their total memory. */
   readonly residentBytes: number
 }

@@ -13,12 +13,12 @@ export class ProbePool {
   #isClosed = false
 
   constructor(readonly spawn: () => ProbeProcess) {
-    // For a controller that ends without closing. When one is killed, its pipes close,
-    // and the processes end by themselves.
+    // For a controller that exits without closing. If it is killed, its pipes close, and the
+    // processes end themselves.
     process.on('exit', this.#killAll)
   }
 
-  /** Those that were ended a moment ago still take room: wait for `endings` first. */
+  /** Processes that were ended recently still use memory: wait for `endings` first. */
   start(): Runner {
     if (this.#isClosed) throw errors.TIMELINE_CLOSED()
     const runner = new Runner(this.spawn)
@@ -33,12 +33,12 @@ export class ProbePool {
     runner.kill()
   }
 
-  /** It was ended from here. */
+  /** True if it was ended from here. */
   isEnding(runner: Runner): boolean {
     return this.#dying.has(runner) || this.#isClosed
   }
 
-  /** Resolves when all that were ended are gone. */
+  /** Resolves when all ended processes are gone. */
   async endings(): Promise<void> {
     await Promise.all([...this.#dying].map(({ gone }) => gone))
   }
@@ -74,8 +74,8 @@ export class ProbePool {
 }
 
 /**
- * One process of a timeline. It goes forward only; `from` says which moments still
- * lie before it. Parked, it is a keyframe.
+ * One process of a timeline. It only goes forward; `from` says which moments it can still reach.
+ * Parked, it is a keyframe.
  */
 export class Runner {
   readonly pid: number
@@ -97,11 +97,11 @@ export class Runner {
     }
     this.gone = process.ended.then(markGone, markGone)
     this.#probe = Probe.start(() => process)
-    // Whoever uses the runner hears of it.
+    // The user of the runner gets the error.
     this.#probe.catch(() => {})
   }
 
-  /** Number of the first event at which it can still be held; Infinity when it has ended. */
+  /** Number of the first event at which it can still halt; Infinity if it has ended. */
   get from(): number {
     return this.#isGone ? Infinity : this.#from
   }
@@ -115,7 +115,7 @@ export class Runner {
     return this.#runTo(await this.#probe, seq, false)
   }
 
-  /** The same, and makes ready for a stop; once that is done, it runs a little slower. */
+  /** The same, and prepares for a stop, after which it runs slightly slower. */
   async parkReady(seq: number): Promise<Ended | undefined> {
     const probe = await this.#probe
     const end = await this.#runTo(probe, seq, true)
@@ -124,8 +124,8 @@ export class Runner {
   }
 
   /**
-   * Runs to the event and stops at the line of user code it wakes. `isNear`: it does
-   * not pay to take the debugger off for the way, and to attach it again.
+   * Runs to the event and stops at the line of user code that it resumes. `isNear`: detaching and
+   * attaching the debugger does not pay off.
    */
   async stopAt(seq: number, isNear: boolean): Promise<Stop | Ended> {
     if (this.#stop && this.isStoppedAt(seq)) return this.#stop
@@ -139,7 +139,7 @@ export class Runner {
     return stop
   }
 
-  /** In the innermost frame of user code of the stop. Cannot change anything. */
+  /** Evaluates in the innermost frame of user code of the stop, without side effects. */
   async evaluate(expression: string): Promise<Evaluation> {
     return (await this.#probe).evaluate(expression)
   }
@@ -148,7 +148,7 @@ export class Runner {
   kill(): void {
     this.#from = Infinity
     this.#process.kill()
-    // Lets those who wait for an answer know.
+    // Notifies everybody who waits for an answer.
     this.#process.pipe.destroy()
   }
 
@@ -161,7 +161,7 @@ export class Runner {
     const halted = await probe.runTo(seq, { staysAttached })
     if (halted.kind === 'ended') return this.#ended(halted)
     this.#from = halted.seq
-    // The tape has the event, so whoever replays it comes by.
+    // The tape has the event, so every replay reaches it.
     if (halted.seq !== seq) throw errors.PROBE_GONE(`at event ${seq}`)
     return undefined
   }
@@ -172,12 +172,12 @@ export class Runner {
   }
 }
 
-/** Assumed memory of a process where it cannot be measured. */
+/** Assumed memory of a process if it cannot be measured. */
 const ASSUMED_BYTES = 100 * 2 ** 20
 
 /**
- * Memory of processes that is in RAM, by process id; a process that is gone has none.
- * Pages that several share (Node itself) count for each, so a sum is an upper bound.
+ * Resident memory of processes, by process id; 0 for a process that is gone. Shared pages (Node
+ * itself) count for each, so a sum is an upper bound.
  */
 async function residentBytes(pids: readonly number[]): Promise<Map<number, number>> {
   if (pids.length === 0) return new Map()
@@ -187,7 +187,7 @@ async function residentBytes(pids: readonly number[]): Promise<Map<number, numbe
 async function fromProc(pids: readonly number[]): Promise<Map<number, number>> {
   const found = await Promise.all(
     pids.map(async (pid): Promise<[number, number]> => {
-      // Not statm: that counts in pages, whose size Node does not tell.
+      // Not statm, which counts pages, whose size Node does not report.
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
       return [pid, Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024]
     }),

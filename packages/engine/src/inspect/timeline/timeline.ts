@@ -17,19 +17,19 @@ import { errors } from '../../errors.js'
 
 export interface TimelineOptions extends Partial<KeyframeLimits> {
   readonly tape: Tape
-  /** The steps on the tape, as the read model has them. */
+  /** The steps of the read model. */
   readonly steps: readonly TimelineStep[]
-  /** Starts the recorded program as a replay to look into. */
+  /** Starts the recorded program as an inspectable replay. */
   readonly spawn: () => ProbeProcess
 }
 
 export interface MotionOptions {
-  /** Gives the motion up; the timeline stays where it was. */
+  /** Cancels the move; the position does not change. */
   readonly signal?: AbortSignal
 }
 
 export interface MotionLane extends MotionOptions {
-  /** The lane to follow; the one of the current step unless said. */
+  /** The lane to follow; by default that of the current step. */
   readonly lane?: number
 }
 
@@ -37,11 +37,11 @@ const KEYFRAMES = 8
 const MEMORY_BYTES = 2 ** 30
 
 /**
- * A recorded run that can be inspected forward and backward. Calls run one after another;
+ * A recorded run that can be inspected forward and backward. Calls are executed one after another;
  * all results are plain JSON. Close it when done.
  *
- * Going back means replaying from a process parked before that moment, a keyframe. Keyframes
- * are set up in the background; without them everything works, but slower.
+ * Going back means replaying from a keyframe, a process parked before that moment. Keyframes are
+ * set up in the background; everything works without them, but slower.
  */
 export class Timeline {
   readonly #run: string
@@ -81,12 +81,12 @@ export class Timeline {
     return this.#moments.count
   }
 
-  /** Place in time: -1 at the start, that of the step, or `count` at the end. */
+  /** Position in time: -1 at the start, the index of the step, or `count` at the end. */
   get index(): number {
     return this.#index
   }
 
-  /** The steps in the order of time. `from` and `to` may lie outside. */
+  /** The steps in order of time. `from` and `to` may be out of range. */
   moments(from = 0, to = this.#moments.count): Moment[] {
     const first = Math.max(0, from)
     const length = Math.max(0, Math.min(to, this.#moments.count) - first)
@@ -140,12 +140,12 @@ export class Timeline {
     })
   }
 
-  /** Value of an expression in the innermost frame of user code. It cannot change anything. */
+  /** Value of an expression in the innermost frame of user code, without side effects. */
   print(expression: string, options: MotionOptions = {}): Promise<Evaluation> {
     return this.#motion(options, () => this.#evaluateHere(expression))
   }
 
-  /** Variables of a frame of the stack: of the innermost one of user code unless said. */
+  /** Variables of a frame of the stack, by default the innermost one of user code. */
   async locals(frame?: number): Promise<readonly Variable[]> {
     await this.#last
     const { frames } = this.#stopped()
@@ -159,7 +159,7 @@ export class Timeline {
     return this.#position.kind === 'stop' ? this.#position.stack : []
   }
 
-  /** Shows an expression at every stop from now on; answers with its value at this one. */
+  /** Shows an expression at every stop from now on; returns its current value. */
   watch(expression: string, options: MotionOptions = {}): Promise<Watched | undefined> {
     return this.#motion(options, async () => {
       this.#watches.add(expression)
@@ -171,7 +171,7 @@ export class Timeline {
     })
   }
 
-  /** Answers whether it was watched. */
+  /** Returns whether it was watched. */
   async unwatch(expression: string): Promise<boolean> {
     await this.#last
     if (this.#position.kind === 'stop') {
@@ -181,7 +181,7 @@ export class Timeline {
     return this.#watches.remove(expression)
   }
 
-  /** Resolves when the keyframes are where they should be. Nobody needs to wait for it. */
+  /** Resolves when the keyframes are at their positions. Waiting for it is optional. */
   warmedUp(): Promise<void> {
     return this.#keyframes.settled()
   }
@@ -203,7 +203,7 @@ export class Timeline {
     await this.#pool.close()
   }
 
-  /** One at a time; the background rests meanwhile. */
+  /** One at a time; background work pauses meanwhile. */
   #motion<T>({ signal }: MotionOptions, move: () => Promise<T>): Promise<T> {
     const done = this.#last.then(async () => {
       if (this.#isClosed) throw errors.TIMELINE_CLOSED()
@@ -252,7 +252,7 @@ export class Timeline {
     return index
   }
 
-  /** A motion that was given up may have taken the process away. */
+  /** A cancelled move may have taken the process away. */
   async #evaluateHere(expression: string): Promise<Evaluation> {
     this.#stopped()
     await this.#active.stopAt(this.#index)
@@ -289,7 +289,7 @@ function positionOf(
   }
 }
 
-/** Expressions that are shown at every stop, and what they came to at the last one. */
+/** Expressions that are shown at every stop, with their last values. */
 class Watches {
   readonly #last = new Map<string, string | undefined>()
 
@@ -308,7 +308,7 @@ class Watches {
     return watches
   }
 
-  /** At the stop where it was added there is nothing to compare it with. */
+  /** At the stop where it was added, there is nothing to compare with. */
   first(expression: string, evaluation: Evaluation): Watched {
     return { ...this.#compare(expression, evaluation), isChanged: false }
   }

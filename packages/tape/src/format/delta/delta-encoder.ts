@@ -3,14 +3,14 @@ import { MATCH_MAX_BYTES, matchBlocks } from './match-blocks.js'
 import { literal, type Piece, type Recipe } from './recipe.js'
 import { GEAR } from './gear.js'
 
-/** One place in this many bytes is part of a sketch, on average. */
+/** On average, one position in this many bytes is part of a sketch. */
 const SPACING_BITS = 10
-/** Bytes after this are ignored: a sketch need not be complete. */
+/** Later bytes are ignored: a sketch need not be complete. */
 const SKETCH_MAX_BYTES = 1 << 21
 
 /**
- * Hashes of the 32 bytes before certain places, which are chosen by those bytes
- * alone. Bodies that share text share its hashes, wherever it occurs in them.
+ * Hashes of the 32 bytes before certain positions, which are selected by those bytes alone. Bodies
+ * with common text have common hashes, wherever the text is.
  */
 function sketchOf(body: Uint8Array): ReadonlySet<number> {
   const sketch = new Set<number>()
@@ -23,24 +23,24 @@ function sketchOf(body: Uint8Array): ReadonlySet<number> {
   return sketch
 }
 
-/** The sketch of a body, made when it is asked for and then kept. */
+/** The sketch of a body, computed on first use. */
 function lazySketch(body: Uint8Array): () => ReadonlySet<number> {
   let sketch: ReadonlySet<number> | undefined
   return () => (sketch ??= sketchOf(body))
 }
 
-/** How many hashes two sketches share: roughly, how many kilobytes of text. */
+/** Number of common hashes of two sketches: roughly, kilobytes of common text. */
 function sharedHashes(a: ReadonlySet<number>, b: ReadonlySet<number>): number {
   let shared = 0
   for (const hash of a) if (b.has(hash)) shared++
   return shared
 }
 
-/** Conversations that go on at the same time, and so the bodies kept for comparison. */
+/** Maximum number of concurrent conversations, and thus of bodies stored for comparison. */
 const HEADS_MAX = 16
-/** Of all of them together; the last one is kept however large it is. */
+/** Maximum size of all of them; the last one is stored whatever its size. */
 const HEADS_MAX_BYTES = 256 << 20
-/** Deltas on deltas before one names its sources directly, which bounds the cost of a read. */
+/** Maximum length of a chain of deltas before one names its sources directly, which bounds the cost of a read. */
 const DEPTH_MAX = 64
 /** Smaller middles are not worth a block match. */
 const MATCH_MIN_BYTES = 1024
@@ -50,14 +50,14 @@ const CANDIDATES_MAX = 2
 interface Head {
   readonly seq: number
   readonly body: Uint8Array
-  /** Made when it is needed for the first time. */
+  /** Computed when first needed. */
   readonly sketch: () => ReadonlySet<number>
   /** The body in terms of the bytes stored with each event. */
   readonly rope: Recipe
   readonly depth: number
 }
 
-/** Lengths that a body and a head have in common at both ends. */
+/** Lengths of the common prefix and suffix of a body and a head. */
 interface Ends {
   readonly head: Head
   readonly prefix: number
@@ -70,19 +70,18 @@ interface Match {
   readonly copied: number
 }
 
-/** A body as a recipe over earlier ones; `literals` are the bytes it stores itself. */
+/** A body as a recipe over earlier ones; `literals` are the bytes that it stores itself. */
 export interface Delta {
-  /** The only source of the recipe; absent when it names several. */
+  /** The only source of the recipe; missing if there are several. */
   readonly base?: number
   readonly recipe: Recipe
   readonly literals: readonly Uint8Array[]
 }
 
 /**
- * Stores request bodies as what is new in them. Each request of an agent
- * repeats the conversation so far; a body is compared with the last body of
- * the 16 most recent conversations: first its ends, then blocks of 32 bytes
- * inside the middle that differs.
+ * Stores only the new parts of request bodies. Each request of an agent repeats the conversation so
+ * far, so a body is compared with the last body of the 16 most recent conversations: first its
+ * ends, then blocks of 32 bytes in the differing middle.
  */
 export class DeltaEncoder {
   readonly #equal: WriterPlatform['equal']
@@ -100,14 +99,14 @@ export class DeltaEncoder {
     this.#equal = (a, aFrom, b, bFrom, length) => platform.equal(a, aFrom, b, bFrom, length)
   }
 
-  /** Remembers a body that is stored whole, to compare later ones with it. */
+  /** Registers a body that is stored whole, to compare later ones with it. */
   addWhole(seq: number, body: Uint8Array): void {
     const rope = [{ source: seq, offset: 0, length: body.length }]
     const copy = new Uint8Array(body)
     this.#addHead({ seq, body: copy, sketch: lazySketch(copy), rope, depth: 0 })
   }
 
-  /** The body as a delta; `undefined` when too little of it is known, then it should be stored whole. */
+  /** The body as a delta; `undefined` if too little of it is known, so that it should be stored whole. */
   encode(seq: number, body: Uint8Array): Delta | undefined {
     const copy = new Uint8Array(body)
     const sketch = lazySketch(copy)
@@ -151,7 +150,7 @@ export class DeltaEncoder {
     return best
   }
 
-  /** Equal ends, and whatever of the middle occurs in the head's middle. */
+  /** Equal ends, and those parts of the middle that occur in the head's middle. */
   #match(body: Uint8Array, head: Head, prefix: number, suffix: number): Match {
     const source = head.seq
     const targetTo = body.length - suffix
@@ -184,9 +183,9 @@ export class DeltaEncoder {
 }
 
 /**
- * The heads worth a closer look. When no head shares half of the body at its
- * ends, the ends say little: sub-agents begin with the same prompt, and what
- * they go on with may have moved. Then the heads that share most text come first.
+ * The heads worth a closer look. If no head shares half of the body at its ends, the ends say
+ * little: sub-agents begin with the same prompt, and the rest may have moved. Then heads with the
+ * most common text come first.
  */
 function candidatesOf(
   body: Uint8Array,
@@ -255,7 +254,7 @@ function literalsOf(pieces: Recipe, body: Uint8Array): Uint8Array[] {
 
 type Equal = WriterPlatform['equal']
 
-/** Number of equal bytes at the start of `a` and `b`. Large pieces are compared first. */
+/** Number of equal bytes at the start of `a` and `b`. Compares large pieces first. */
 function commonPrefix(equal: Equal, a: Uint8Array, b: Uint8Array): number {
   const max = Math.min(a.length, b.length)
   let same = 0

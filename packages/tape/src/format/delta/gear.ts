@@ -1,6 +1,6 @@
 /**
- * A random 32-bit number for each byte value. Shifting a sum of them left once
- * a byte forgets a byte after 32: the hash rolls by itself.
+ * A random 32-bit number for each byte value. A sum of them that is shifted left once per byte
+ * forgets a byte after 32 steps, which makes it a rolling hash.
  */
 export const GEAR: Int32Array = gearTable()
 

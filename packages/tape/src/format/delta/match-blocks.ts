@@ -27,14 +27,17 @@ const BLOCK_BITS = 5
 const SLOTS_MAX = (2 * MATCH_MAX_BYTES) / BLOCK
 const GOLDEN = 0x9e3779b1
 
-/** Slot of a block's hash: its base offset plus one, 0 when empty; and the hash itself, so that most false hits cost no comparison. */
+/**
+ * Slot of a block's hash: its base offset plus one, or 0 if empty; and the hash itself, so that
+ * most false hits need no comparison.
+ */
 const slotOffset = new Int32Array(SLOTS_MAX)
 const slotHash = new Int32Array(SLOTS_MAX)
 
 /**
- * Finds, in order of the target, stretches of 32 bytes or more that also occur
- * somewhere in the base. Every 32nd base position is entered in a hash table,
- * every target position is looked up, and each hit is extended both ways.
+ * Finds, in order of the target, ranges of at least 32 bytes that also occur in the base. Every
+ * 32nd base position is in a hash table, every target position is looked up, and each hit is
+ * extended both ways.
  */
 export function matchBlocks(equal: WriterPlatform['equal'], ranges: BlockRanges): BlockMatch[] {
   const { base, baseFrom, baseTo, target, targetFrom, targetTo } = ranges
@@ -78,7 +81,7 @@ export function matchBlocks(equal: WriterPlatform['equal'], ranges: BlockRanges)
   return matches
 }
 
-/** Enters the blocks of a range and answers with the size of the table in bits. The first of equal blocks wins. */
+/** Adds the blocks of a range and returns the size of the table in bits. The first of equal blocks wins. */
 function enterBlocks(base: Uint8Array, from: number, to: number): number {
   const blocks = (to - from) >> BLOCK_BITS
   let bits = 10
@@ -100,7 +103,7 @@ function enterBlocks(base: Uint8Array, from: number, to: number): number {
   return bits
 }
 
-/** Base offset of a block with this hash; -1 when there is none. */
+/** Base offset of a block with this hash; -1 if there is none. */
 function findBlock(hash: number, bits: number): number {
   let slot = Math.imul(hash, GOLDEN) >>> (32 - bits)
   if (slotOffset[slot] === 0) return -1

@@ -1,11 +1,11 @@
 /**
- * How a body is built, piece by piece. On tape a recipe is a flat list of
- * numbers: a literal is minus its length, a copy is offset and length, with
- * the number of the event before it if there is no common base.
+ * How a body is built, piece by piece. On tape a recipe is a flat list of numbers: a literal is its
+ * negative length; a copy is offset and length, preceded by the event number if there is no common
+ * base.
  */
 export type Recipe = readonly Piece[]
 
-/** `source`: the event whose body is copied from; absent for bytes that are stored with the record. */
+/** `source`: the event whose body is copied; missing for bytes stored with the record. */
 export interface Piece {
   readonly source?: number
   /** Position in the source's body; unused for literals. */

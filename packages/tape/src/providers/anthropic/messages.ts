@@ -15,7 +15,7 @@ import { unpricedTier } from '../price.js'
 import { jsonAnswer, retryHeaders, scriptedFormat, type WireAnswer } from '../wire-answer.js'
 
 const VERTEX_PATH = /\/models\/([^/:]+):(?:stream)?rawPredict$/i
-/** Vertex charges more in one region than from anywhere, by model. */
+/** Vertex charges more for a specific region, depending on the model. */
 const VERTEX_REGION = /\/locations\/([^/]+)\/.*:(?:stream)?rawPredict$/i
 
 const decodeAnswer = (message: JsonRecord): DecodedResponse => {
@@ -29,7 +29,7 @@ const decodeAnswer = (message: JsonRecord): DecodedResponse => {
   })
 }
 
-/** Results of tools travel in a user message; they are shown as messages of the tool. */
+/** Tool results are part of a user message; they are shown as messages of the tool. */
 const decodeMessage = (message: JsonRecord): Message[] => {
   const parts = contentParts(message['content'])
   const { role: given } = message
@@ -74,8 +74,8 @@ const contentPart = (block: JsonRecord): MessagePart => {
 }
 
 /**
- * The counts of an answer omit tokens that were spent to shorten the conversation
- * before it, which are listed beside them, and requests to other models.
+ * The counts of an answer exclude tokens spent on shortening the conversation before it, which are
+ * listed beside them, and requests to other models.
  */
 const decodeMessageUsage = (message: JsonRecord): Usage | undefined => {
   const given = recordOf(message['usage'])
@@ -98,7 +98,7 @@ const decodeMessageUsage = (message: JsonRecord): Usage | undefined => {
   }
 }
 
-/** The input count leaves out what was read from or written to the cache. */
+/** The input count excludes tokens read from or written to the cache. */
 const decodeUsage = (given: JsonRecord): Usage | undefined => {
   const input = countOf(given['input_tokens'])
   const output = countOf(given['output_tokens'])
@@ -184,7 +184,7 @@ const blockEvents = (block: JsonRecord, index: number, cut: CutText): MessageEve
   ]
 }
 
-/** A block as it starts, and what is added to it; a kind that is not known comes whole. */
+/** A block at its start, and its deltas; a block of an unknown kind comes whole. */
 const streamedBlock = (
   block: JsonRecord,
   cut: CutText,
@@ -265,11 +265,11 @@ const extendBlock = (block: Draft, delta: JsonRecord): void => {
 const closeBlock = (block: JsonRecord): JsonRecord =>
   typeof block['input'] === 'string' ? { ...block, input: parseArguments(block['input']) } : block
 
-/** Counts in a delta are running totals; those it does not name stay. */
+/** Counts in a delta are running totals; missing ones do not change. */
 const mergeUsage = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
   const named = Object.entries(later).filter(([, value]) => value !== null)
   const merged: Draft = { ...earlier, ...Object.fromEntries(named) }
-  // Tools at the provider write more to the cache later on; the total grows, its parts stay behind.
+  // Tools at the provider write more to the cache later: the total grows, its parts do not.
   const { cache_creation_input_tokens: total } = earlier
   const isStale =
     merged['cache_creation_input_tokens'] !== total && !isRecord(later['cache_creation'])
@@ -320,7 +320,7 @@ const FINISH: Readonly<Record<Finish, string>> = {
   filter: 'refusal',
 }
 
-/** A whole message; Bedrock returns the same when Claude is invoked there. */
+/** A whole message; Bedrock returns the same for Claude. */
 const encodeMessage = (reply: Reply): JsonRecord => ({
   model: reply.model,
   id: replyId(reply, 'msg_'),

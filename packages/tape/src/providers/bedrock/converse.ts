@@ -51,7 +51,7 @@ const unescape = (text: string): string => {
   }
 }
 
-/** Messages of Bedrock's Converse API, which Nova also takes when it is invoked. */
+/** Messages of Bedrock's Converse API, which Nova's `invoke` also accepts. */
 export const decodeConversation = (body: JsonRecord): Message[] => [
   ...turnOf('system', decodeBlocks(body['system'])),
   ...recordsOf(body['messages']).flatMap((message): Message[] => {
@@ -60,7 +60,7 @@ export const decodeConversation = (body: JsonRecord): Message[] => [
   }),
 ]
 
-/** Marks of where the cache ends are not content. */
+/** Cache markers are not content. */
 const decodeBlocks = (content: unknown): MessagePart[] =>
   typeof content === 'string'
     ? [textPart(content)]
@@ -71,7 +71,7 @@ const decodeBlocks = (content: unknown): MessagePart[] =>
 const decodeBlock = (block: JsonRecord): MessagePart => {
   const { text: said, toolUse, toolResult, reasoningContent, image } = block
   if (typeof said === 'string') return textPart(said)
-  // Calls that the provider runs itself, such as Nova's code interpreter, need no answer.
+  // Calls that the provider executes itself, such as Nova's code interpreter, need no answer.
   if (recordOf(toolUse)['type'] === 'server_tool_use') return otherPart('server_tool_use', block)
   if (textOf(recordOf(toolResult)['type']).endsWith('_result'))
     return otherPart('server_tool_result', block)
@@ -97,7 +97,7 @@ const decodeBlock = (block: JsonRecord): MessagePart => {
   return otherPart(Object.keys(block)[0] ?? 'block', block)
 }
 
-/** Text when it is only text, the value when it is one JSON value. */
+/** Text if there is only text, or the value if there is a single JSON value. */
 const resultOf = (content: unknown): unknown => {
   const blocks = recordsOf(content)
   if (blocks.length > 0 && blocks.every((block) => typeof block['text'] === 'string'))
@@ -106,7 +106,7 @@ const resultOf = (content: unknown): unknown => {
   return blocks.length === 1 && only !== undefined && 'json' in only ? only['json'] : content
 }
 
-/** Also the body that Nova answers with when it is invoked. */
+/** Also the body of an answer to Nova's `invoke`. */
 export const decodeConverse = (answer: JsonRecord): DecodedResponse => {
   const message = recordOf(recordOf(answer['output'])['message'])
   const isWhole = answer['output'] !== undefined
@@ -129,7 +129,7 @@ const decodeUsage = (answer: JsonRecord): Usage | undefined => {
   const cachedInput = cached('cacheReadInput')
   const cacheWrite = cached('cacheWriteInput')
   const total = countOf(given['totalTokens'])
-  // Some models leave cached tokens out of the total.
+  // Some models exclude cached tokens from the total.
   const sums = [input + output, input + cachedInput + cacheWrite + output]
   const isOdd = total !== undefined && !sums.includes(total)
   const hourly = recordsOf(given['cacheDetails'])
@@ -166,7 +166,7 @@ export const streamError = (events: readonly SseEvent[]): string | undefined => 
   return failed && (errorMessage(parseJson(failed.data)) ?? failed.event)
 }
 
-/** Sent when a message stops; all else about it comes after, with the counts. */
+/** Sent when a message stops; everything else about it follows with the counts. */
 const AT_STOP = ['stopReason', 'additionalModelResponseFields']
 
 const restreamConverse = (
@@ -205,7 +205,7 @@ const blockEvents = (block: JsonRecord, contentBlockIndex: number, cut: CutText)
   ]
 }
 
-/** Only a call of a tool is announced; a kind that is not known comes whole. */
+/** Only tool calls are announced; a block of an unknown kind comes whole. */
 const streamedBlock = (
   block: JsonRecord,
   cut: CutText,
@@ -229,7 +229,7 @@ const streamedBlock = (
   return { deltas: parts.map((part) => ({ reasoningContent: part })) }
 }
 
-/** Adds the events of a stream, by name, up to the answer that Converse would have given whole. */
+/** Assembles the events of a stream, by name, to an unstreamed answer of Converse. */
 export const assembleConverse = (events: readonly (readonly [string, unknown])[]): JsonRecord => {
   const blocks = new Map<number, Draft>()
   const answer: Draft = {}
@@ -247,7 +247,7 @@ export const assembleConverse = (events: readonly (readonly [string, unknown])[]
     else if (name === 'messageStop' || name === 'metadata') Object.assign(answer, value)
   }
   const content = inOrder(blocks).map(([, block]) => closeBlock(block))
-  // Padding says nothing.
+  // Padding is ignored.
   const { p: _, ...ended } = answer
   return { output: { message: { role, content } }, ...ended }
 }
@@ -282,7 +282,7 @@ const closeBlock = (block: JsonRecord): JsonRecord => {
     : block
 }
 
-/** An event of Bedrock, such as `contentBlockDelta`, or an exception, as its server sends it. */
+/** Encodes an event of Bedrock, such as `contentBlockDelta`, or an exception. */
 const bedrockFrame = ({ event = '', data }: StreamEvent): Uint8Array => {
   const isFailure = /exception$/i.test(event)
   return eventFrameBytes(
@@ -338,7 +338,7 @@ const FINISH: Readonly<Record<Finish, string>> = {
   filter: 'content_filtered',
 }
 
-/** A whole answer of Converse; Nova returns the same when it is invoked. */
+/** A whole answer of Converse; Nova's `invoke` returns the same. */
 const encodeConverse = (reply: Reply): JsonRecord => {
   const { input, cachedInput, cacheWrite, output } = reply.usage
   const thought = { reasoningContent: { reasoningText: { text: reply.reasoning } } }
@@ -381,7 +381,7 @@ export const converseAnswers: AnswerFormat = {
   expectsStream: ({ url }) => /\/converse-stream(?:\?|$)/.test(url),
 }
 
-/** Bedrock's Converse API: one shape for all models, streamed and not. */
+/** Bedrock's Converse API: one format for all models, streamed and unstreamed. */
 export const bedrockConverse: ModelApi = {
   provider: 'bedrock',
   api: 'converse',

@@ -6,8 +6,8 @@ import { bedrockInvoke } from './invoke.js'
 import { type PriceTable, REGIONAL, tokenPrice } from '../price.js'
 
 /**
- * Models on Bedrock other than Claude, as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21
- * (cached input of Nova from the latter).
+ * Models on Bedrock other than Claude, from LiteLLM's table of 2026-08-08 and genai-prices of
+ * 2026-08-21 (cached input of Nova from the latter).
  */
 const BEDROCK_PRICES: PriceTable = {
   'amazon.nova-micro': tokenPrice(0.035, 0.00875, 0.14),
@@ -35,7 +35,8 @@ const address: ProviderAddress = {
   variables: [],
   whenSet: ['AWS_ENDPOINT_URL_BEDROCK_RUNTIME'],
   paths: /^\/model\/[^/]+\/(invoke|converse)/,
-  // Only with a bearer token: a signature is made for the address that the client sees, the proxy's.
+  // Only with a bearer token: a signature covers the address that the client sees, which is the
+  // proxy's.
   within: (env) => {
     const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION']
     if (!env['AWS_BEARER_TOKEN_BEDROCK'] || !region) return address
@@ -57,7 +58,7 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailableException',
 }
 
-/** AWS Bedrock, which serves models of others in two APIs of its own. */
+/** AWS Bedrock, which serves models of other makers in two APIs of its own. */
 export const bedrock: Provider = {
   name: 'bedrock',
   apis: [bedrockConverse, bedrockInvoke],

@@ -20,9 +20,9 @@ import { decodeConversation, decodeConverse, streamError } from './converse.js'
 const BODIES = ['messages', 'prompt', 'inputText', 'message', 'texts']
 
 /**
- * Bedrock's `invoke`, where each family of models has a body of its own: Claude,
- * Nova, Llama, Titan, Cohere, Mistral, and those that speak chat completions.
- * The family is seen from the body, since an id may be that of a profile.
+ * Bedrock's `invoke`, where each family of models has its own body: Claude, Nova, Llama, Titan,
+ * Cohere, Mistral, and those with chat completions. The family is detected from the body, because
+ * an id may be that of a profile.
  */
 export const bedrockInvoke: ModelApi = {
   provider: 'bedrock',
@@ -43,7 +43,7 @@ export const bedrockInvoke: ModelApi = {
   },
 
   decodeResponse: (answer) => {
-    // Its model is that of the request: the id in the path says where it ran.
+    // Uses the model of the request: the id in the path says where it ran.
     const { model: _, ...decoded } = decodeBody(answer)
     const { status, json, events } = answer
     const failed = status >= 400 ? errorMessage(json) : undefined
@@ -76,7 +76,7 @@ const decodeMessages = (request: ProviderRequest): readonly Message[] => {
   return isUntyped ? decodeConversation(body) : messages.map((message) => decodeMessage(message))
 }
 
-/** The conversation with a model that takes only text. */
+/** The conversation with a text-only model. */
 const decodeTextRequest = (body: JsonRecord): Message[] => {
   const { prompt, inputText, message, preamble } = body
   const turn = (role: Message['role'], text: unknown): Message => ({
@@ -133,16 +133,16 @@ const asDelta = (data: string): string => {
 }
 
 /**
- * Answers of models that give only text, each in its own words: Llama, Titan,
- * Mistral, Cohere. A streamed one is a list of such answers, an unstreamed one
- * a list of one.
+ * Answers of text-only models, each in its own format: Llama, Titan, Mistral, Cohere. A streamed
+ * answer is a list of such documents, an unstreamed one a list of one.
  */
 const decodeTextAnswers = (answers: readonly JsonRecord[]): DecodedResponse => {
   const pieces = answers.map((answer) => {
     const { results, outputs, generations, choices } = answer
     return [results, outputs, generations, choices].flatMap(recordsOf)[0] ?? answer
   })
-  // Claude up to version 2 said `completion`. The end of a stream of Cohere repeats the text in `response`.
+  // Claude up to version 2 used `completion`. The end of a Cohere stream repeats the text in
+  // `response`.
   const text = pieces
     .map((piece) =>
       textOf(piece['generation'] ?? piece['outputText'] ?? piece['text'] ?? piece['completion']),
@@ -158,7 +158,7 @@ const decodeTextAnswers = (answers: readonly JsonRecord[]): DecodedResponse => {
   })
 }
 
-/** Command R calls tools without ids; a stream names them once, at the end or on their own. */
+/** Command R calls tools without ids; a stream names them once, at the end or separately. */
 const cohereCalls = (answer: JsonRecord): MessagePart[] =>
   recordsOf(answer['tool_calls']).map(({ name, parameters }) => ({
     type: 'tool_call',
@@ -167,7 +167,7 @@ const cohereCalls = (answer: JsonRecord): MessagePart[] =>
     args: parameters ?? {},
   }))
 
-/** Counts in a stream are running totals, or part of only one of its answers. */
+/** Counts in a stream are running totals, or part of only one document. */
 const countedUsage = (answers: readonly JsonRecord[]): Usage | undefined => {
   const last = (...keys: readonly string[]): number | undefined =>
     answers
@@ -187,10 +187,10 @@ const countedUsage = (answers: readonly JsonRecord[]): Usage | undefined => {
 const isEmbedding = (answer: JsonRecord = {}): boolean =>
   answer['embedding'] !== undefined || answer['embeddings'] !== undefined
 
-/** Counts of Bedrock itself at the end of a stream, whatever the model says. */
+/** Bedrock's own counts at the end of a stream, whatever the model reports. */
 const METRICS = 'amazon-bedrock-invocationMetrics'
 
-/** The counts of Bedrock itself, by what they count: in the metrics of a stream, in headers. */
+/** Names of Bedrock's own counts: in the metrics of a stream, and in headers. */
 const METERS = {
   input: ['inputTokenCount', 'input-token-count'],
   output: ['outputTokenCount', 'output-token-count'],
@@ -230,7 +230,7 @@ const encodeWhole = (reply: Reply, request: ReplyRequest): WireAnswer =>
     ),
   })
 
-/** Each event has the model's own JSON in base64; the last adds Bedrock's counts. */
+/** Each event has the model's JSON in base64; the last one adds Bedrock's counts. */
 const encodeStream = (reply: Reply, request: ReplyRequest): WireAnswer => {
   const metrics = {
     ...Object.fromEntries(meter(reply, 0)),
@@ -252,7 +252,7 @@ interface BedrockFamily {
   readonly chunks: (reply: Reply, request: ReplyRequest) => readonly JsonRecord[]
 }
 
-/** By the body, since an id may not name the family; by the id where two families take a prompt. */
+/** By the body, because an id may not name the family; by the id if two families take a prompt. */
 const familyOf = ({ body, model = '' }: ReplyRequest): BedrockFamily => {
   if ('anthropic_version' in body) return claude
   if ('inputText' in body) return model.includes('embed') ? titanEmbedding : titan
@@ -295,7 +295,7 @@ const chat: BedrockFamily = { whole: encodeCompletion, chunks: completionChunks 
 const finishAs = (reply: Reply, stop: string, length: string): string =>
   reply.finish === 'length' ? length : stop
 
-/** The pieces of the text, each with a function of whether it is the first or last. */
+/** The pieces of the text, each with flags for the first and the last. */
 const pieces = (
   reply: Reply,
   write: (piece: string, isFirst: boolean, isLast: boolean, index: number) => JsonRecord,

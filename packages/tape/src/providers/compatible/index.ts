@@ -3,7 +3,7 @@ import { OPENAI_PATHS } from '../openai/chat-dialect.js'
 import { longInput, tokenPrice, type PriceTable } from '../price.js'
 import type { Provider } from '../provider.js'
 
-/** xAI's price list, as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21. */
+/** xAI's price list, from LiteLLM's table of 2026-08-08 and genai-prices of 2026-08-21. */
 const XAI_PRICES: PriceTable = {
   'grok-3': tokenPrice(3, 0.75, 15),
   'grok-3-mini': tokenPrice(0.3, 0.075, 0.5),
@@ -17,8 +17,8 @@ const XAI_PRICES: PriceTable = {
 }
 
 /**
- * Servers that speak the APIs of others, mostly OpenAI's, without code of their
- * own. DeepSeek's prices depend on the time of day and are not listed.
+ * Servers with APIs of other providers, mostly OpenAI's, that need no code. DeepSeek's prices
+ * depend on the time of day and are not listed.
  */
 export const COMPATIBLE: readonly Provider[] = [
   {

@@ -9,7 +9,7 @@ import { decodeParts } from './gemini.js'
 
 const PATH = /\/([^/:]+):(embedContent|batchEmbedContents)$/
 
-/** Gemini's embeddings. The answer may leave the tokens out; then its cost is not known. */
+/** Gemini's embeddings. The answer may omit the tokens; then the cost is unknown. */
 export const geminiEmbeddings: ModelApi = {
   provider: 'google',
   api: 'embed content',

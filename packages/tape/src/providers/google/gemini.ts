@@ -14,8 +14,8 @@ import { type Usage, usageFromTotals } from '../usage.js'
 import { jsonAnswer, retryHeaders, streamAnswer, type WireAnswer } from '../wire-answer.js'
 
 /**
- * A conversation as Gemini sends it. Results of functions travel in a message
- * of the user, or of a role of their own; they are shown as messages of the tool.
+ * A conversation in Gemini's format. Function results are part of a user message, or of a message
+ * with their own role; they are shown as messages of the tool.
  */
 const decodeContents = (contents: unknown, numbers: CallNumbers): Message[] =>
   contentList(contents).flatMap((content) => decodeContent(content, numbers))
@@ -36,7 +36,7 @@ export const decodeParts = (parts: unknown, numbers: CallNumbers): MessagePart[]
   return mergeParts(list.filter(saysSomething).map((part) => decodePart(part, numbers)))
 }
 
-/** A part may hold nothing but the signature of a thought. */
+/** False for a part that has only the signature of a thought. */
 const saysSomething = (part: JsonRecord): boolean =>
   Object.entries(part).some(
     ([key, value]) => key !== 'thought' && key !== 'thoughtSignature' && value !== '',
@@ -69,7 +69,7 @@ const decodePart = (part: JsonRecord, numbers: CallNumbers): MessagePart => {
   return otherPart(kind, part)
 }
 
-/** SDKs wrap a result that is not an object in one, under one of these names. */
+/** SDKs wrap a result that is not an object, under one of these names. */
 const resultOf = (response: unknown): unknown => {
   const entries = Object.entries(recordOf(response))
   const [only] = entries
@@ -79,8 +79,8 @@ const resultOf = (response: unknown): unknown => {
 }
 
 /**
- * Gemini counts cached tokens inside the prompt, thoughts beside the
- * candidates, and what its own tools read apart from both.
+ * Gemini includes cached tokens in the prompt, but counts thoughts beside the candidates, and
+ * tokens that its own tools read separately.
  */
 const decodeGeminiUsage = (document: JsonRecord): Usage | undefined => {
   const given = recordOf(document['usageMetadata'])
@@ -98,7 +98,7 @@ const decodeGeminiUsage = (document: JsonRecord): Usage | undefined => {
   })
 }
 
-/** Kinds of tokens, tools and ways of serving that the list price of text does not cover. */
+/** Kinds of tokens, tools and service tiers that the list price of text does not cover. */
 const unpricedParts = (document: JsonRecord, given: JsonRecord): string[] => {
   const spoken = hasModality(given['promptTokensDetails'], 'AUDIO')
   const drawn = ['AUDIO', 'IMAGE', 'VIDEO'].filter((kind) =>
@@ -118,7 +118,7 @@ const unpricedParts = (document: JsonRecord, given: JsonRecord): string[] => {
   ]
 }
 
-/** In the order of the numbers that Vertex writes when a client requests them. */
+/** In the order of the numbers that Vertex uses if a client requests them. */
 const MODALITIES = ['MODALITY_UNSPECIFIED', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
 
 const hasModality = (details: unknown, modality: string): boolean =>
@@ -128,10 +128,7 @@ const hasModality = (details: unknown, modality: string): boolean =>
       (countOf(tokenCount) ?? 0) > 0,
   )
 
-/**
- * The items of a JSON array of objects that is still being written, as far as
- * they are complete: what is left of a streamed array that broke off.
- */
+/** The complete items of a JSON array of objects that is still being written or broke off. */
 export const readArrayItems = (text: string): unknown[] => {
   const items: unknown[] = []
   let depth = 0
@@ -171,7 +168,7 @@ const decodeAnswer = (document: JsonRecord, numbers: CallNumbers): DecodedRespon
   })
 }
 
-/** Vertex writes numbers for names when a client requests them, as Google's older one does. */
+/** Vertex uses numbers instead of names if a client requests them, as Google's older client does. */
 const FINISH_REASONS = [
   'FINISH_REASON_UNSPECIFIED',
   'STOP',
@@ -188,7 +185,7 @@ const FINISH_REASONS = [
 const finishReasonOf = (reason: unknown): string | undefined =>
   typeof reason === 'number' ? (FINISH_REASONS[reason] ?? String(reason)) : optionalText(reason)
 
-/** A prompt that was refused has no candidates, only the reason. */
+/** A refused prompt has no candidates, only the reason. */
 const blockMessage = ({ promptFeedback }: JsonRecord): string | undefined => {
   const { blockReason, blockReasonMessage } = recordOf(promptFeedback)
   if (typeof blockReason !== 'string') return undefined
@@ -209,9 +206,8 @@ const documentOf = ({ json, events, text }: ProviderAnswer): JsonRecord => {
 }
 
 /**
- * An answer of Gemini as the chunks of a stream. The last chunk of a candidate
- * says why it ended, the last chunk of all has the usage. Two adjacent parts of
- * text become one when streamed.
+ * An answer of Gemini as the chunks of a stream. The last chunk of a candidate has the finish
+ * reason, the very last chunk the usage. Two adjacent text parts become one when streamed.
  */
 const restreamContent = (
   answer: JsonRecord,
@@ -241,7 +237,7 @@ const candidatePieces = (candidate: JsonRecord, position: number, cut: CutText):
   }))
 }
 
-/** A text in pieces, the signature of a thought with the last; anything else comes whole. */
+/** A text in pieces, with the signature of a thought on the last; anything else comes whole. */
 const partPieces = (part: JsonRecord, cut: CutText): JsonRecord[] => {
   const { text: said, thought, ...others } = part
   if (typeof said !== 'string' || said === '') return [part]
@@ -253,14 +249,14 @@ const partPieces = (part: JsonRecord, cut: CutText): JsonRecord[] => {
   }))
 }
 
-/** Deeper paths are not arguments of a function. */
+/** Deeper paths are not function arguments. */
 const DEPTH_MAX = 100
-/** Larger indexes are not those of a list that a model wrote piece by piece. */
+/** Larger indexes do not belong to a list that a model wrote piece by piece. */
 const INDEX_MAX = 10_000
 
 /**
- * Adds the next piece of a function call that Vertex streams: its arguments
- * come as values with the path where they belong, and texts in several pieces.
+ * Adds the next piece of a function call that Vertex streams: arguments come as values with their
+ * paths, and texts in several pieces.
  */
 const addPartialArgs = (call: JsonRecord, piece: JsonRecord): JsonRecord => {
   const { partialArgs, willContinue, ...named } = piece
@@ -310,7 +306,7 @@ interface CandidateDraft {
   readonly parts: JsonRecord[]
 }
 
-/** Adds the chunks of a stream up to the answer an unstreamed call would have given. */
+/** Assembles the chunks of a stream to an unstreamed answer. */
 const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
   const rest: Draft = {}
   const candidates = new Map<number, CandidateDraft>()
@@ -332,8 +328,8 @@ const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
 }
 
 /**
- * Counts are running totals, and a count that a chunk omits keeps its value. When Google
- * runs a tool in between, counting restarts, and the counts of the chunk apply.
+ * Counts are running totals, and a count that a chunk omits keeps its value. If Google runs a tool
+ * in between, counting restarts, and the counts of the chunk apply.
  */
 const laterCounts = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
   const total = countOf(later['totalTokenCount'])
@@ -364,7 +360,7 @@ const addCandidate = (candidates: Map<number, CandidateDraft>, candidate: JsonRe
   for (const part of recordsOf(parts)) addPart(draft.parts, part)
 }
 
-/** Text continues the text before it, unless one is a thought and the other is not. */
+/** Text continues the previous text, unless only one of them is a thought. */
 const addPart = (parts: JsonRecord[], part: JsonRecord): void => {
   const last = parts.at(-1)
   const open = recordOf(last?.['functionCall'])
@@ -401,7 +397,7 @@ const checkCandidate = record({
 
 const checkContent = record({ usageMetadata: optional(usage()) }, (document) => {
   const { candidates, promptFeedback } = document
-  // A prompt that was blocked has none.
+  // A blocked prompt has none.
   const isBlocked = candidates === undefined && isRecord(promptFeedback)
   return isBlocked ? [] : filledList(checkCandidate)(candidates, 'candidates')
 })
@@ -485,7 +481,7 @@ export const gemini: ModelApi = {
   decodeResponse: (answer, request) => {
     const document = documentOf(answer)
     const numbers = new CallNumbers()
-    // The numbers of calls continue those in the conversation before.
+    // The numbers of calls continue those of the earlier conversation.
     if (request !== undefined && hasBareCalls(document))
       decodeContents(recordOf(request.json())['contents'], numbers)
     return decodeAnswer(document, numbers)
@@ -513,7 +509,7 @@ export const gemini: ModelApi = {
   ],
 }
 
-/** Valid JSON only as a whole, but each element is sent separately. */
+/** Only valid JSON as a whole, but each element is sent separately. */
 const arrayAnswer = (chunks: readonly unknown[]): WireAnswer => ({
   status: 200,
   headers: { 'content-type': 'application/json; charset=UTF-8' },
@@ -533,7 +529,7 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** An error as Google reports it; in an array where a stream would be one. */
+/** An error in Google's format; in an array if the answer would be streamed as one. */
 export const googleFailure = (error: ScriptedError, request: FailedRequest): WireAnswer => {
   const { status: code, message, retryAfter } = error
   const status = error.code ?? STATUSES[code] ?? (code >= 500 ? 'INTERNAL' : 'FAILED_PRECONDITION')

@@ -5,8 +5,8 @@ import { gemini, googleFailure } from './gemini.js'
 import { OVER_200K, type PriceTable, tokenPrice } from '../price.js'
 
 /**
- * Google's price list for text, images and video, as LiteLLM's table had it on
- * 2026-08-08 and genai-prices on 2026-08-21. Prices that are announced to end are left out.
+ * Google's price list for text, images and video, from LiteLLM's table of 2026-08-08 and
+ * genai-prices of 2026-08-21. Prices with an announced end are omitted.
  */
 const GOOGLE_PRICES: PriceTable = {
   'gemini-2.0-flash': tokenPrice(0.1, 0.025, 0.4),
@@ -60,7 +60,7 @@ const listed = (name: string) => ({
   supportedGenerationMethods: [name.includes('embedding') ? 'embedContent' : 'generateContent'],
 })
 
-/** Google Cloud, which serves Gemini and models of others, each in its own API. */
+/** Google Cloud, which serves Gemini and models of other makers, each in its own API. */
 export const vertex: Provider = {
   name: 'vertex',
   hosts: /(^|-|\.)aiplatform\.googleapis\.com$/,

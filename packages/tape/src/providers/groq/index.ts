@@ -24,8 +24,8 @@ const dialect: ChatDialect = {
 }
 
 /**
- * Open models cost what their host charges, so their names carry the host;
- * as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21.
+ * The price of an open model depends on its host, so these names include the host. From LiteLLM's
+ * table of 2026-08-08 and genai-prices of 2026-08-21.
  */
 const PRICES: PriceTable = {
   'groq/llama-3.1-8b-instant': { input: 0.05, output: 0.08 },
@@ -38,7 +38,7 @@ const PRICES: PriceTable = {
   'groq/meta-llama/llama-4-scout-17b-16e-instruct': { input: 0.11, output: 0.34 },
 }
 
-/** Groq, which speaks chat completions. */
+/** Groq, which uses chat completions. */
 export const groq: Provider = {
   name: 'groq',
   hosts: /(^|\.)api\.groq\.com$/,

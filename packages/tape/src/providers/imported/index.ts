@@ -10,23 +10,22 @@ export type SpanAttributes = Readonly<Record<string, unknown>>
 /** Something that happened during a span. */
 export interface SpanEvent {
   readonly name: string
-  /** Nanoseconds since 1970, as text: a number could not hold them. */
+  /** Nanoseconds since 1970, as text, because a number cannot represent them. */
   readonly time: string
   readonly attributes: SpanAttributes
 }
 
-/** Host of the requests that imported calls of models become. Names below `invalid` are never resolved. */
+/** Host of the requests that represent imported model calls. Names below `invalid` are never resolved. */
 const HOST = 'imported.retake.invalid'
 
-/** The URL of an imported call of a model; the first part of its path is the provider. */
+/** The URL of an imported model call; the first part of its path is the provider. */
 export const importedModelUrl = (provider: string): string =>
   `https://${HOST}/${encodeURIComponent(provider)}`
 
 /**
- * A call of a model that was imported as a span. The request has the attributes for which
- * `isInput` is true, the answer the rest of the span, so that both together are the span as it was.
- * Attributes follow `gen_ai.*` of OpenTelemetry, in its current and older names, OpenInference,
- * or the AI SDK.
+ * A model call that was imported as a span. The request has the attributes for which `isInput` is
+ * true, the answer has the rest, so that both together are the original span. Attributes follow
+ * `gen_ai.*` of OpenTelemetry, in current and older names, OpenInference, or the AI SDK.
  */
 const importedSpan: ModelApi = {
   provider: 'imported',
@@ -61,7 +60,7 @@ const importedSpan: ModelApi = {
 
 export const imported: Provider = { name: 'imported', apis: [importedSpan] }
 
-/** True for attributes that say what a model or tool was given; the rest says what came of it. */
+/** True for attributes that describe the input of a model or tool; the others describe its output. */
 export const isInput = (key: string): boolean =>
   /^(?:gen_ai\.(?:input|request|prompt|system_instructions|tool\.(?:definitions|call\.arguments)|.*_message)|input\.|llm\.(?:input_messages|prompt|tools|invocation_parameters)|ai\.(?:prompt|toolCall\.args|request)|tool\.parameters)/.test(
     key,
@@ -129,7 +128,7 @@ function usageOf(attributes: SpanAttributes): Usage | undefined {
     ) ?? 0
   const cached = cachedInput + cacheWrite
   return usageFromTotals({
-    // Some instrumentations leave cached tokens out of the input, as Anthropic's API does.
+    // Some instrumentations exclude cached tokens from the input, as Anthropic's API does.
     allInput: cached > (input ?? 0) ? (input ?? 0) + cached : (input ?? 0),
     cachedInput,
     cacheWrite,
@@ -144,7 +143,7 @@ function usageOf(attributes: SpanAttributes): Usage | undefined {
   })
 }
 
-/** Kind of an imported span, by the conventions it follows. */
+/** Kind of an imported span, by the conventions that it follows. */
 export type SpanRole = 'model' | 'tool' | 'agent' | 'workflow' | 'http' | 'other'
 
 const OPERATIONS: Readonly<Record<string, SpanRole>> = {

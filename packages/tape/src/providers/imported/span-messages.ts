@@ -9,7 +9,7 @@ import { parseJson, recordOf, recordsOf, textOf, type JsonRecord } from '../../v
 import { type Message, type MessagePart, otherPart, textPart } from '../message.js'
 import type { SpanAttributes, SpanEvent } from './index.js'
 
-/** The conversation that a span was given. */
+/** The conversation in the input of a span. */
 export function inputMessages(
   attributes: SpanAttributes,
   events: readonly SpanEvent[],
@@ -97,7 +97,7 @@ const listValue = (...values: readonly unknown[]): readonly unknown[] => {
   return listOf(typeof value === 'string' ? parseJson(value) : value)
 }
 
-/** Messages in a value that the conventions leave open: a list, `{ messages }`, or text. */
+/** Messages in a value without a fixed form: a list, `{ messages }`, or text. */
 function wholeValue(value: unknown, role: Message['role']): readonly Message[] {
   if (value === undefined || value === null || value === '') return []
   const parsed = typeof value === 'string' ? (parseJson(value) ?? value) : value
@@ -109,7 +109,7 @@ function wholeValue(value: unknown, role: Message['role']): readonly Message[] {
   return [{ role, parts: [textPart(text)] }]
 }
 
-/** The older events have the message as JSON, or as attributes of their own. */
+/** Older events have the message as JSON, or as separate attributes. */
 const eventMessage = (attributes: SpanAttributes): unknown => {
   const { message, content, ...rest } = attributes
   if (isRecord(message)) return message
@@ -139,7 +139,7 @@ function messageOf(given: unknown, otherwise: string): Message {
     ? given['tool_calls']
     : numbered(given['tool_calls'])
   const id = filledText(given['tool_call_id'])
-  // The result of a tool, as chat completions write it.
+  // A tool result in the format of chat completions.
   if (role === 'tool' && id !== undefined && parts.every(({ type }) => type === 'text'))
     return { role, parts: [{ type: 'tool_result', id, content: textOf(own) }] }
   return { role, parts: [...parts, ...recordsOf(calls).map(callOf)] }

@@ -37,9 +37,8 @@ function callId(reply: Reply, index: number): string {
 }
 
 /**
- * Mistral's price list, as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21
- * (cached input from the latter). Names that move, such as
- * `mistral-large-latest`, are left out.
+ * Mistral's price list, from LiteLLM's table of 2026-08-08 and genai-prices of 2026-08-21 (cached
+ * input from the latter). Moving names, such as `mistral-large-latest`, are omitted.
  */
 const PRICES: PriceTable = {
   'mistral-large-2411': { input: 2, output: 6 },
@@ -57,7 +56,7 @@ const PRICES: PriceTable = {
   'mistral-embed': { input: 0.1, output: 0 },
 }
 
-/** Mistral, which speaks chat completions. */
+/** Mistral, which uses chat completions. */
 export const mistral: Provider = {
   name: 'mistral',
   hosts: /(^|\.)mistral\.ai$/,

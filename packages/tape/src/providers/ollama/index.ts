@@ -16,7 +16,7 @@ import { jsonAnswer, retryHeaders, scriptedFormat } from '../wire-answer.js'
 
 const PATH = /\/api\/(chat|generate|embed)$/
 
-/** An old server says that it is done, but not why. */
+/** An old server reports the end, but not the reason. */
 const doneReason = ({ done, done_reason }: JsonRecord): string | undefined =>
   done === true ? (optionalText(done_reason) ?? 'stop') : undefined
 
@@ -63,20 +63,20 @@ const answerParts = (
       : { content: piece['response'], thinking: piece['thinking'] },
   )
   const numbers = new CallNumbers()
-  // The numbers of calls continue those in the conversation before.
+  // The numbers of calls continue those of the earlier conversation.
   if (request !== undefined && messages.some(({ tool_calls }) => Array.isArray(tool_calls)))
     requestMessages(recordOf(request.json()), numbers)
   return [...spokenParts(messages), ...messages.flatMap((message) => callsOf(message, numbers))]
 }
 
-/** Thoughts, then what was said. */
+/** Thoughts, then the text. */
 const spokenParts = (messages: readonly JsonRecord[]): MessagePart[] =>
   saidParts({
     reasoning: messages.map(({ thinking }) => textOf(thinking)).join(''),
     text: messages.map(({ content }) => textOf(content)).join(''),
   })
 
-/** Arguments come parsed and whole. */
+/** Arguments come parsed and complete. */
 const callsOf = (message: JsonRecord, numbers: CallNumbers): MessagePart[] =>
   recordsOf(message['tool_calls']).map((call) => {
     const { name: called, arguments: args } = recordOf(call['function'])
@@ -84,7 +84,7 @@ const callsOf = (message: JsonRecord, numbers: CallNumbers): MessagePart[] =>
     return { type: 'tool_call', id: numbers.call(textOf(call['id']), name), name, args: args ?? {} }
   })
 
-/** Reading the prompt is not counted when all of it was in the cache. */
+/** The prompt is not counted if all of it was in the cache. */
 const decodeUsage = (last: JsonRecord): Usage | undefined => {
   const input = countOf(last['prompt_eval_count'])
   const output = countOf(last['eval_count'])
@@ -92,10 +92,10 @@ const decodeUsage = (last: JsonRecord): Usage | undefined => {
   return { ...NO_USAGE, input: input ?? 0, output: output ?? 0 }
 }
 
-/** Texts that come in pieces: of a chat inside its message, of a completion beside the model. */
+/** Texts that come in pieces: inside the message of a chat, or beside the model of a completion. */
 const STREAMED = ['thinking', 'content', 'response'] as const
 
-/** Adds the lines of a stream up to the answer that Ollama gives to a request without `stream`. */
+/** Assembles the lines of a stream to an unstreamed answer. */
 const assembleOllama = (events: readonly SseEvent[]): JsonRecord => {
   const lines = events.map(({ data }) => parseJson(data)).filter(isRecord)
   const last = lines.at(-1) ?? {}
@@ -111,7 +111,7 @@ const assembleOllama = (events: readonly SseEvent[]): JsonRecord => {
   return { ...last, message }
 }
 
-/** The texts of the pieces, joined; those that no piece has are left out. */
+/** The joined texts of the pieces; texts that no piece has are omitted. */
 const added = (pieces: readonly JsonRecord[]): JsonRecord =>
   Object.fromEntries(
     STREAMED.filter((key) => pieces.some((piece) => typeof piece[key] === 'string')).map((key) => [
@@ -226,7 +226,7 @@ const ollamaApi: ModelApi = {
   matches: ({ method, url, mentions }) => {
     const [, action] = PATH.exec(url.pathname) ?? []
     if (method !== 'POST' || action === undefined || !mentions('model')) return false
-    // A web application's own `/api/chat` talks to a browser, in the AI SDK's messages.
+    // A web application's own `/api/chat` talks to a browser, in messages of the AI SDK.
     if (mentions('parts')) return false
     return mentions({ chat: 'messages', generate: 'prompt', embed: 'input' }[action] ?? '')
   },

@@ -1,7 +1,7 @@
 import { defined, type JsonRecord } from '../../values/json-shape.js'
 import { callId, type Reply, type ScriptedUsage } from '../reply.js'
 
-/** Paths of all servers compatible with OpenAI; only decides where one of them is routed. */
+/** Paths of all servers compatible with OpenAI; only used for routing. */
 export const OPENAI_PATHS =
   /^(\/openai)?(\/v\d+)?\/(chat\/completions|responses|completions|embeddings|models|files|images|audio|moderations|batches)(\/|$)/
 

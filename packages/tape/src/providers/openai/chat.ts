@@ -56,7 +56,7 @@ const contentPart = (part: JsonRecord): MessagePart => {
   }
 }
 
-/** Inline images are named by their type only: their data can be megabytes. */
+/** Only the type of an inline image: its data can be megabytes. */
 const imageSource = (part: JsonRecord): string => {
   const image = part['image_url']
   const url = typeof image === 'string' ? image : textOf(recordOf(image)['url'])
@@ -67,7 +67,7 @@ const imageSource = (part: JsonRecord): string => {
 export const requestedModel = ({ url }: ProviderRequest, body: JsonRecord): string | undefined =>
   filledText(body['model']) ?? /\/deployments\/([^/]+)\//.exec(url.pathname)?.[1]
 
-/** Google's compatible server counts thoughts in the total only; they are billed as output. */
+/** Google's compatible server includes thoughts only in the total; they are billed as output. */
 const withThoughts = (completion: JsonRecord): JsonRecord => {
   const given = recordOf(completion['usage'])
   const input = countOf(given['prompt_tokens'])
@@ -81,7 +81,7 @@ const withThoughts = (completion: JsonRecord): JsonRecord => {
   return { ...completion, usage: { ...given, ...counted } }
 }
 
-/** Also the body that many models on Bedrock answer with. */
+/** Also the answer of many models on Bedrock. */
 export const decodeCompletion = (
   completion: JsonRecord,
   headers: readonly HeaderPair[] = [],
@@ -99,7 +99,7 @@ export const decodeCompletion = (
   })
 }
 
-/** Routers report a failure in the middle of an answer in the choice, Groq beside it. */
+/** Routers report a failure in the middle of an answer inside the choice, Groq beside it. */
 const completionError = (
   completion: JsonRecord,
   choices: readonly JsonRecord[],
@@ -131,7 +131,7 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
     ...mergeParts(contentParts(message['content'])),
     ...saidParts({ text: textOf(message['refusal']) }),
     ...recordsOf(message['tool_calls']).map(decodeToolCall),
-    // A server that fills in every field there is names no function where none was called.
+    // A server that fills in every field sends no function name if none was called.
     ...(filledText(recordOf(message['function_call'])['name']) === undefined
       ? []
       : [decodeToolCall({ function: message['function_call'] })]),
@@ -139,7 +139,7 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
   return { role, parts }
 }
 
-/** vLLM, DeepSeek and xAI say `reasoning_content`, Groq and OpenRouter `reasoning` or details of it. */
+/** vLLM, DeepSeek and xAI use `reasoning_content`, Groq and OpenRouter `reasoning` or details of it. */
 const reasoningOf = (message: JsonRecord): string =>
   filledText(message['reasoning_content']) ??
   filledText(message['reasoning']) ??
@@ -158,13 +158,13 @@ const decodeToolCall = (call: JsonRecord): MessagePart => {
   return { type: 'tool_call', id: textOf(call['id'] ?? name), name: textOf(name), args }
 }
 
-/** Cost of a call as LiteLLM reports it: 0 for a model that it has no price for. */
+/** Cost of a call as LiteLLM reports it: 0 for a model without a price. */
 const headerCost = (headers: readonly HeaderPair[]): number | undefined => {
   const cost = Number(headerValue(headers, 'x-litellm-response-cost') ?? Number.NaN)
   return Number.isFinite(cost) && cost > 0 ? cost : undefined
 }
 
-/** The tokens of a chat completion, with the words that compatible servers have for them. */
+/** The tokens of a chat completion, with the field names of compatible servers. */
 const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
   const given = usageRecord(completion)
   const allInput = countOf(given['prompt_tokens'])
@@ -175,7 +175,7 @@ const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
   const total = countOf(given['total_tokens'])
   const reasoning =
     countOf(outputDetails['reasoning_tokens']) ?? countOf(given['reasoning_tokens']) ?? 0
-  // xAI counts reasoning beside the completion, all others inside it; the total tells which.
+  // xAI counts reasoning beside the completion, all others inside it; the total shows which.
   const isBeside = reasoning > 0 && total === allInput + said + reasoning
   return usageFromTotals({
     allInput,
@@ -192,7 +192,7 @@ const decodeChatUsage = (completion: JsonRecord): Usage | undefined => {
   })
 }
 
-/** Groq puts the usage of a stream where OpenAI's clients do not look for it. */
+/** Groq puts the usage of a stream where OpenAI's clients do not look. */
 const usageRecord = ({ usage: given, x_groq }: JsonRecord): JsonRecord =>
   isRecord(given) ? given : recordOf(recordOf(x_groq)['usage'])
 
@@ -208,17 +208,17 @@ const unpricedParts = (
   return [
     ...(audio > 0 ? ['audio tokens'] : []),
     ...(ran ? ['tools run by the provider'] : []),
-    // Mistral says the tier among the counts.
+    // Mistral reports the tier among the counts.
     ...unpricedTier({ ...usageRecord(completion), ...completion }),
   ]
 }
 
-/** xAI counts what it charges in ticks. */
+/** xAI reports its charge in ticks. */
 const TICKS_PER_DOLLAR = 1e10
 
 /**
- * The cost that the answer itself reports. OpenRouter counts in dollars; with a key
- * of the user's own it charges a fee, and the model's price on top is reported separately.
+ * The cost that the answer reports. OpenRouter reports dollars; with the user's own key it charges
+ * a fee, and reports the model's price separately.
  */
 export const reportedCost = (completion: JsonRecord): number | undefined => {
   const given = usageRecord(completion)
@@ -230,7 +230,7 @@ export const reportedCost = (completion: JsonRecord): number | undefined => {
   return upstream === undefined ? undefined : cost + upstream
 }
 
-/** Texts of a message that come in pieces after the chunk with its role; all else comes whole. */
+/** Texts of a message that come in pieces after the chunk with its role; everything else comes whole. */
 const STREAMED = ['reasoning_content', 'reasoning', 'content', 'refusal']
 
 /** Where a stream reports its usage. */
@@ -263,8 +263,8 @@ const chatChunks = (
 }
 
 /**
- * Usage is sent where the recorded stream had it, and omitted if it had none: a client that
- * did not request it may not expect a chunk without choices.
+ * Usage is sent where the recorded stream had it, and omitted if it had none: a client that did not
+ * request it may not expect a chunk without choices.
  */
 const usagePositionIn = ({ events, request }: StreamOptions): UsagePosition => {
   if (events.length === 0) return isUsageRequested(request) ? 'own chunk' : 'nowhere'
@@ -276,7 +276,7 @@ const usagePositionIn = ({ events, request }: StreamOptions): UsagePosition => {
 const isUsageRequested = (request: unknown): boolean =>
   recordOf(recordOf(request)['stream_options'])['include_usage'] === true
 
-/** Choices of the chunks that make up one choice: role, texts, calls, and why it stopped. */
+/** The chunks of one choice: role, texts, calls, and the finish reason. */
 const choicePieces = (choice: JsonRecord, position: number, cut: CutText): JsonRecord[] => {
   const { index = position, message, finish_reason = null, logprobs, ...others } = choice
   const { tool_calls, function_call, ...fields } = recordOf(message)
@@ -331,10 +331,10 @@ interface ChoiceDraft {
   readonly calls: Map<number, Draft>
 }
 
-/** Padding and framing that belong to a chunk, not to what the chunks add up to. */
+/** Padding and framing of a chunk that are not part of the completion. */
 const OF_CHUNK = new Set(['object', 'choices', 'obfuscation'])
 
-/** Adds the chunks of a stream up to the completion an unstreamed call would have given. */
+/** Assembles the chunks of a stream to an unstreamed completion. */
 export const assembleChat = (events: readonly SseEvent[]): JsonRecord => {
   const rest: Draft = {}
   const choices = new Map<number, ChoiceDraft>()
@@ -369,7 +369,7 @@ const addChoice = (choices: Map<number, ChoiceDraft>, choice: JsonRecord): void 
 
 const addField = (message: Draft, key: string, value: unknown): void => {
   const { [key]: earlier } = message
-  // Mistral changes between text and a list of parts within one answer.
+  // Mistral switches between text and a list of parts within one answer.
   const isListed = key === 'content' && (Array.isArray(earlier) || Array.isArray(value))
   if (isListed) message[key] = [...partsOf(earlier), ...partsOf(value)]
   else if (STREAMED.includes(key) && typeof value === 'string')
@@ -383,7 +383,7 @@ const partsOf = (content: unknown): readonly unknown[] =>
     ? [{ type: 'text', text: content }]
     : listOf(content)
 
-/** Lists of log probabilities, one for the content and one for a refusal, grow. */
+/** Appends lists of log probabilities, one for the content and one for a refusal. */
 const addLogprobs = (fields: Draft, logprobs: unknown): void => {
   const { logprobs: earlier } = fields
   if (!isRecord(logprobs) || !isRecord(earlier)) return setUnlessNull(fields, 'logprobs', logprobs)
@@ -401,7 +401,7 @@ const addToolCall = ({ calls }: ChoiceDraft, part: JsonRecord): void => {
   }
 }
 
-/** Gemini's compatible server numbers every call 0; another id with a name is another call. */
+/** Gemini's compatible server gives every call the index 0; a new id with a name is another call. */
 const callIndex = (
   calls: ChoiceDraft['calls'],
   { id, function: called }: JsonRecord,
@@ -427,7 +427,7 @@ const closeChoice = (index: number, { fields, message, calls }: ChoiceDraft): Js
   const { finish_reason = null, ...others } = fields
   const toolCalls = inOrder(calls).map(([, { id, type, ...call }]) => ({
     ...defined({ id }),
-    // Some servers leave out the type, which is then a function.
+    // Some servers omit the type, which is then a function.
     type: type ?? (call['custom'] === undefined ? 'function' : 'custom'),
     ...call,
   }))
@@ -508,7 +508,7 @@ export const encodeCompletion = (
   }
 }
 
-/** The chunks of a streamed completion, without the mark of its end. */
+/** The chunks of a streamed completion, without the end marker. */
 export const completionChunks = (reply: Reply, request: ReplyRequest): JsonRecord[] => {
   const { dialect = openaiDialect, body } = request
   const { usage: spent, ...completion } = encodeCompletion(reply, { ...request, stream: true })
@@ -551,7 +551,7 @@ const chatAnswers: AnswerFormat = {
   closing: { data: '[DONE]' },
 }
 
-/** Chat Completions, as OpenAI defined it and many servers speak it. */
+/** Chat Completions, as defined by OpenAI and used by many servers. */
 export const openaiChat: ModelApi = {
   provider: 'openai',
   api: 'chat completions',
@@ -598,7 +598,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
   429: 'rate_limit_error',
 }
 
-/** An error as OpenAI and compatible servers report it. */
+/** An error in the format of OpenAI and compatible servers. */
 export const openaiFailure = (error: ScriptedError, request: FailedRequest): WireAnswer => {
   const { message, status, code = null } = error
   const { dialect = openaiDialect } = request

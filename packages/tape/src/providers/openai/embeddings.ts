@@ -7,7 +7,7 @@ import { jsonAnswer } from '../wire-answer.js'
 import { requestedModel } from './chat.js'
 import { promptMessages } from './completions.js'
 
-/** OpenAI's embeddings, which Azure, Mistral, vLLM and others also speak. */
+/** OpenAI's embeddings, also used by Azure, Mistral, vLLM and others. */
 export const openaiEmbeddings: ModelApi = {
   provider: 'openai',
   api: 'embeddings',

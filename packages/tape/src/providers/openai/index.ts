@@ -13,9 +13,9 @@ const withWrites = (input: number, cachedInput: number, output: number): Price =
   tokenPrice(input, cachedInput, output, { cacheWrite: input * 1.25, ...OVER_272K })
 
 /**
- * OpenAI's price list, as LiteLLM's table had it on 2026-08-08 and genai-prices
- * on 2026-08-21; GPT-6, and GPT-5.6 Sol after its price was cut, as of
- * September 2026. Azure's global deployments cost the same.
+ * OpenAI's price list, from LiteLLM's table of 2026-08-08 and genai-prices of 2026-08-21; GPT-6,
+ * and GPT-5.6 Sol after its price cut, as of September 2026. Azure's global deployments cost the
+ * same.
  */
 const OPENAI_PRICES: PriceTable = {
   'gpt-3.5-turbo': { input: 0.5, output: 1.5 },
@@ -90,7 +90,7 @@ export const openai: Provider = {
         ? undefined
         : openai.address,
     keys: ['OPENAI_API_KEY'],
-    // Tracing would go to OpenAI, whatever the base URL.
+    // Tracing goes to OpenAI, whatever the base URL.
     testVariables: { OPENAI_AGENTS_DISABLE_TRACING: '1' },
   },
   prices: OPENAI_PRICES,

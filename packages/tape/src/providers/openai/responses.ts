@@ -31,7 +31,7 @@ const decodeAnswer = (response: JsonRecord): DecodedResponse => {
   })
 }
 
-/** One turn of the assistant comes as several items: reasoning, text, calls. */
+/** One turn of the assistant consists of several items: reasoning, text, calls. */
 const joinItems = (items: unknown): Message[] =>
   joinTurns(recordsOf(items).map(decodeItem), ['assistant'])
 
@@ -68,7 +68,7 @@ const decodeTurnPart = (kind: string, item: JsonRecord): MessagePart => {
 
 /** Tools that run at the provider cost extra. */
 const HOSTED_CALLS = /^(web_search|x_search|file_search|code_interpreter|image_generation)_call$/
-/** Tools that OpenAI describes and the client runs, each with words of its own for what to do. */
+/** Tools that OpenAI defines and the client executes, each with its own fields. */
 const CLIENT_CALLS = /^(shell|local_shell|apply_patch|computer)_call$/
 
 /** A shell may also run in a container of the provider. */
@@ -105,8 +105,8 @@ const AT_END = ['usage', 'completed_at', 'incomplete_details', 'error']
 const FINAL = ['completed', 'incomplete', 'failed']
 
 /**
- * Text that streams into an item, by the type of the item; the events are named after both,
- * such as `response.function_call_arguments.delta`.
+ * Texts that stream into an item, by the type of the item; both are part of the event names, such
+ * as `response.function_call_arguments.delta`.
  */
 const ITEM_TEXTS: Readonly<Record<string, string>> = {
   function_call: 'arguments',
@@ -114,7 +114,7 @@ const ITEM_TEXTS: Readonly<Record<string, string>> = {
   custom_tool_call: 'input',
 }
 
-/** Text that streams into a part of an item, by the type of the part, which names the events. */
+/** Texts that stream into a part of an item, by the type of the part, which is part of the event names. */
 const PART_TEXTS: Readonly<Record<string, string>> = {
   output_text: 'text',
   refusal: 'refusal',
@@ -127,7 +127,7 @@ const restreamResponse = (
 ): StreamEvent[] => {
   const open: Record<string, unknown> = { ...response, status: 'in_progress', output: [] }
   for (const key of AT_END) if (Object.hasOwn(open, key)) open[key] = null
-  // Derived by clients, not sent by the API.
+  // Added by clients, not sent by the API.
   delete open['output_text']
   const status = textOf(response['status'])
   const events: ResponseEvent[] = [
@@ -153,7 +153,7 @@ const itemEvents = (item: JsonRecord, index: number, cut: CutText): ResponseEven
   ]
 }
 
-/** An item as it starts, and the events that fill it; a kind that is not known comes whole. */
+/** An item at its start, and the events that fill it; an item of an unknown kind comes whole. */
 const streamedItem = (
   item: JsonRecord,
   position: JsonRecord,
@@ -242,7 +242,7 @@ const summaryEvents = (item: JsonRecord, position: JsonRecord, cut: CutText): Re
     ]
   })
 
-/** The last event holds the whole response; a stream that broke off is put together from its items. */
+/** The last event has the whole response; a stream that broke off is assembled from its items. */
 const assembleResponse = (events: readonly SseEvent[]): JsonRecord => {
   let response: JsonRecord = {}
   const items = new Map<number, JsonRecord>()
@@ -282,7 +282,7 @@ const extendItem = (item: JsonRecord, kind: string, event: JsonRecord): JsonReco
   }))
 }
 
-/** Parts come in order; one that was never announced is put at the end. */
+/** Parts come in order; a part that was never announced is appended. */
 const withPart = (
   item: JsonRecord,
   list: string,

@@ -22,8 +22,8 @@ import { headerValue } from '../../http/http1.js'
 import { parseJson } from '../../values/json-shape.js'
 
 /**
- * Purpose of one HTTP request of a client. `answer`: the client answers a request
- * that the server made on a stream. `listen` and `end` have no message.
+ * Purpose of an HTTP request of a client. `answer`: the client answers a request that the server
+ * made on a stream. `listen` and `end` have no message.
  */
 type HttpMessage =
   | Exclude<RpcFrame, { readonly kind: 'answer' }>
@@ -32,7 +32,7 @@ type HttpMessage =
   | { readonly kind: 'listen' }
   | { readonly kind: 'end' }
 
-/** The message in an HTTP request; `undefined` when it is no MCP. */
+/** The message in an HTTP request; `undefined` if it is not MCP. */
 const httpMessage = (
   { method, headers }: RequestEvent,
   body: () => string | undefined,
@@ -55,7 +55,7 @@ const hasMcpHeader = (headers: RequestEvent['headers']): boolean =>
 
 const HEADERS = ['mcp-protocol-version', 'mcp-session-id', 'mcp-method']
 
-/** True if a request opens a stream for messages that a server sends by itself. It may stay open for ever. */
+/** True if a request opens a stream for messages that a server sends unprompted. It may stay open forever. */
 export const isListening = ({
   method,
   headers,
@@ -110,7 +110,7 @@ const httpExchange = (
       return { ...base, method: 'end session' }
     case 'notification': {
       const { method, params } = message
-      // A notification that was refused is answered without an id.
+      // A refused notification is answered without an id.
       return { ...base, method, params, error: answers[0]?.error }
     }
     case 'answer': {
@@ -141,7 +141,7 @@ const httpExchange = (
   }
 }
 
-/** An answer without an id is for the only request that was sent. */
+/** An answer without an id belongs to the only request that was sent. */
 const isFor = (answered: RpcId | undefined, request: RpcId): boolean =>
   answered === undefined || idKey(answered) === idKey(request)
 
@@ -156,7 +156,7 @@ export class HttpServers {
     this.#context = context
   }
 
-  /** Name that the server at an address gives itself. */
+  /** Name that the server at an address reports. */
   nameAt(url: string): string | undefined {
     if (!this.#names.has(url)) this.#names.set(url, this.#findName(url))
     return this.#names.get(url)
@@ -186,7 +186,7 @@ export class HttpServers {
         const info = frame.kind === 'answer' ? serverInfoIn(frame.result) : undefined
         if (info !== undefined) return info.name
       }
-      // The handshake comes first; the newer protocol says it in every answer.
+      // The handshake comes first; the newer protocol repeats it in every answer.
       if (message.method === 'tools/call') return undefined
     }
     return undefined
@@ -237,7 +237,7 @@ export class HttpMcp {
     return isTool ? 'tool' : 'mcp'
   }
 
-  /** The tool that is called, if one is. */
+  /** Name of the called tool, if any. */
   get toolName(): string | undefined {
     const message = this.#message
     return this.kind === 'tool' && message.kind === 'request'
@@ -254,7 +254,7 @@ export class HttpMcp {
     return this.#read().failure
   }
 
-  /** `undefined` when the state of the HTTP exchange is the state of the step. */
+  /** `undefined` if the state of the HTTP exchange is the state of the step. */
   stateBy(head: AnswerHead | undefined): StepState | undefined {
     const { failure, isAnswered } = this.#read()
     if (failure !== undefined) return 'failed'
@@ -297,5 +297,5 @@ export class HttpMcp {
   }
 }
 
-/** A server need not have a stream to listen to, nor end sessions. */
+/** A server may offer neither a stream to listen to nor an end of sessions. */
 const NOT_OFFERED = 405

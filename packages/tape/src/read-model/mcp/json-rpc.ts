@@ -10,34 +10,34 @@ export interface McpNotification {
   readonly params: unknown
 }
 
-/** A JSON-RPC request of the Model Context Protocol and what came of it. */
+/** A JSON-RPC request of the Model Context Protocol with its outcome. */
 export interface McpExchange {
   readonly transport: 'stdio' | 'http'
-  /** Name that the server gives itself, if it does. */
+  /** Name that the server reports, if any. */
   readonly server: string | undefined
-  /** Servers ask their clients too: for a completion, for roots, for input. */
+  /** Servers also send requests to their clients: for a completion, for roots, for input. */
   readonly askedBy: 'client' | 'server'
-  /** For HTTP without a message, what it is for: `listen`, `end session`. */
+  /** For HTTP without a message, its purpose: `listen`, `end session`. */
   readonly method: string
   readonly id: RpcId | undefined
   readonly params: unknown
-  /** `undefined` when there is no answer, or an error. */
+  /** `undefined` if there is no answer, or an error. */
   readonly result: unknown
   readonly error: RpcError | undefined
   readonly notifications: readonly McpNotification[]
 }
 
-/** Who answers, as it names itself. */
+/** How a server names itself. */
 export interface McpServerInfo {
   readonly name: string
   readonly version: string | undefined
 }
 
-/** `tools/call` made by the agent is a tool step; all else is about the protocol. */
+/** `tools/call` by the agent is a tool step; everything else belongs to the protocol. */
 export const isToolCall = ({ method, askedBy }: Pick<McpExchange, 'method' | 'askedBy'>): boolean =>
   method === 'tools/call' && askedBy === 'client'
 
-/** A server of the newer protocol may answer that it needs something first; the client then asks again. */
+/** A server of the newer protocol may answer that it needs input first; the client then repeats the request. */
 export const needsInput = (result: unknown): boolean =>
   recordOf(result)['resultType'] === 'input_required'
 
@@ -67,7 +67,7 @@ export const toolOf = (params: unknown): { name: string; args: unknown } => {
   return { name: optionalText(name) ?? 'tool', args }
 }
 
-/** Name, arguments and result of a tool; of another request, its method, parameters and result. */
+/** Name, arguments and result of a tool; for another request, its method, parameters and result. */
 export const mcpCall = (exchange: McpExchange): CallDetail => {
   const { method, params, result, error } = exchange
   const { name, args } = isToolCall(exchange)
@@ -76,7 +76,7 @@ export const mcpCall = (exchange: McpExchange): CallDetail => {
   return { name, args, result, error: error && recordedError(error), output: [] }
 }
 
-/** Every request of the newer protocol repeats who asks and in which version. */
+/** Every request of the newer protocol repeats the client and the version. */
 const withoutEnvelope = (params: unknown): unknown => {
   const { _meta: meta, ...rest } = recordOf(params)
   const own = Object.entries(recordOf(meta)).filter(
@@ -111,22 +111,22 @@ export const mcpFailure = ({
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
-/** Who a result comes from: said in the handshake, or in every result of the newer protocol. */
+/** The server of a result: from the handshake, or from every result of the newer protocol. */
 export const serverInfoIn = (result: unknown): McpServerInfo | undefined => {
   const { serverInfo, _meta: meta } = recordOf(result)
   const { name, version } = recordOf(serverInfo ?? recordOf(meta)[SERVER_INFO])
   return typeof name === 'string' ? { name, version: optionalText(version) } : undefined
 }
 
-/** Methods that no other protocol over JSON-RPC has. `tasks/…` and `ping` are used by others too. */
+/** Methods that no other protocol over JSON-RPC has. Others also use `tasks/…` and `ping`. */
 const METHOD =
   /^(server\/discover|(tools|resources|prompts|sampling|elicitation|roots|completion|logging|subscriptions|notifications)\/.+)$/
 
-/** True if a message belongs to the Model Context Protocol, judged by itself alone. */
+/** True if a message alone shows that it belongs to the Model Context Protocol. */
 export const isMcpFrame = (frame: RpcFrame): boolean => {
   if (frame.kind === 'answer') return false
   if (METHOD.test(frame.method)) return true
-  // Others shake hands by `initialize` as well; here versions are dates.
+  // Other protocols also start with `initialize`; MCP versions are dates.
   const { protocolVersion } = recordOf(frame.params)
   return (
     frame.method === 'initialize' &&
@@ -137,7 +137,7 @@ export const isMcpFrame = (frame: RpcFrame): boolean => {
 
 export type RpcId = string | number
 
-/** The error of an answer, as JSON-RPC has it. */
+/** The error of a JSON-RPC answer. */
 export interface RpcError {
   readonly code: number | undefined
   readonly message: string
@@ -155,13 +155,13 @@ export type RpcFrame =
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
   | {
       readonly kind: 'answer'
-      /** `undefined` when the other side could not read what was asked. */
+      /** `undefined` if the other side could not read the request. */
       readonly id: RpcId | undefined
       readonly result: unknown
       readonly error: RpcError | undefined
     }
 
-/** The messages in a piece of JSON: one, or those of a batch. None when it is no JSON-RPC 2.0. */
+/** The messages in a JSON value: one, or those of a batch. Empty if it is not JSON-RPC 2.0. */
 export const framesIn = (json: unknown): readonly RpcFrame[] =>
   (Array.isArray(json) ? json : [json]).map(frameOf).filter((frame) => frame !== undefined)
 

@@ -17,7 +17,7 @@ export type StepSource = StepOp | NoteEvent | StdioRequestSource
 
 /** Additions of MCP over stdio to the index of a run. */
 export interface StdioIndex {
-  /** All steps in order, those on pipes among them. */
+  /** All steps in order, including those on pipes. */
   readonly sources: readonly StepSource[]
   readonly trace: readonly TraceEntry[]
   /** By the event that started the process. */
@@ -25,9 +25,8 @@ export interface StdioIndex {
 }
 
 /**
- * Finds MCP servers among the child processes that the agent wrote to. Reads what
- * was written to them, and their output if it is MCP; a run without such children
- * is indexed as before, and nothing is read.
+ * Finds MCP servers among the child processes that the agent wrote to. Reads what was written to
+ * them, and their output if it is MCP. For a run without such children, nothing is read.
  */
 export const indexStdio = (tape: TapeLike, index: RunIndex): StdioIndex => {
   const sessions = new Map<number, StdioSession>()
@@ -50,9 +49,9 @@ const seqOf = (source: StepSource): number => {
 }
 
 /**
- * The order of things with requests in the place of pipes: a request starts where
- * it was written, and a piece of output is news of the request it answers. The
- * server itself runs beside everything and holds no lane open.
+ * The trace with requests instead of pipes: a request starts where it was written, and a piece of
+ * output belongs to the request it answers. The server itself runs in the background and does not
+ * keep a lane open.
  */
 const traceWith = (
   trace: readonly TraceEntry[],
@@ -82,7 +81,7 @@ const traceWith = (
   return result
 }
 
-/** A request on the pipes of a child process, as the index finds it. */
+/** A request on the pipes of a child process. */
 export interface StdioRequestSource {
   readonly mcp: StdioRequest
   readonly session: StdioSession
@@ -91,8 +90,8 @@ export interface StdioRequestSource {
 }
 
 /**
- * A request to an MCP server over stdio, or one of the server's to the agent.
- * `tools/call` is a tool like any other; the rest is of kind `mcp`.
+ * A request to an MCP server over stdio, or of the server to the agent. `tools/call` is an ordinary
+ * tool; everything else has the kind `mcp`.
  */
 export class McpStep extends StepBase {
   readonly kind: StepKind
@@ -119,7 +118,7 @@ export class McpStep extends StepBase {
     return 'mcp'
   }
 
-  /** The model step that asked for the tool, else the process of the server. */
+  /** The model step that requested the tool, else the process of the server. */
   override get parent(): string {
     return this.context.askedBy(this.seq) ?? this.#processLabel
   }

@@ -16,7 +16,7 @@ import {
   serverInfoIn,
 } from './json-rpc.js'
 
-/** Parameters of a request, read from the tape again. */
+/** Parameters of a request, read from the tape on demand. */
 export const readStdioParams = (
   tape: TapeLike,
   { id, method, requestSeqs }: StdioRequest,
@@ -27,7 +27,7 @@ export const readStdioParams = (
   return found?.kind === 'request' ? found.params : undefined
 }
 
-/** The contents of a request and its answer, read from the tape again. */
+/** The contents of a request and its answer, read from the tape on demand. */
 export const readStdioExchange = (
   tape: TapeLike,
   request: StdioRequest,
@@ -54,7 +54,7 @@ export const readStdioExchange = (
 const isSameId = (left: RpcId | undefined, right: RpcId): boolean =>
   left !== undefined && idKey(left) === idKey(right)
 
-/** Pieces that were read last: one may contain many messages, and each is looked up by itself. */
+/** Number of cached pieces: one may contain many messages, and each is looked up separately. */
 const PIECES_MAX = 8
 const lastRead = new WeakMap<TapeLike, Map<string, readonly RpcFrame[]>>()
 
@@ -71,7 +71,7 @@ const framesAt = (tape: TapeLike, seqs: readonly number[]): readonly RpcFrame[] 
   return frames
 }
 
-/** The lines that some events carry together; the first and the last may be cut. */
+/** The lines in some events together; the first and the last may be cut. */
 const linesAt = (tape: TapeLike, seqs: readonly number[]): string[] => {
   const decoder = new TextDecoder()
   return seqs
@@ -86,19 +86,19 @@ const progressAt = (tape: TapeLike, seqs: readonly number[], at: number): McpNot
     .filter(({ method }) => method === 'notifications/progress')
     .map(({ method, params }) => ({ at, method, params }))
 
-/** A line with the events that carry it. */
+/** A line with the events that contain it. */
 interface ReadLine {
   readonly text: string
   readonly first: EventMark
-  /** Position of its newline; for the rest of a stream without one, its last piece. */
+  /** Position of its newline; without one, the last piece of the stream. */
   readonly last: EventMark
-  /** All events that carry a part of it. */
+  /** All events that contain a part of it. */
   readonly seqs: readonly number[]
   /** False for text after the last newline. */
   readonly whole: boolean
 }
 
-/** Puts lines together from pieces that are cut anywhere, in the middle of a character too. */
+/** Joins lines from pieces that may be split anywhere, even inside a character. */
 class LineReader {
   readonly #decoder = new TextDecoder()
   #pending = ''
@@ -112,7 +112,7 @@ class LineReader {
       this.#pending += piece
       if (index < pieces.length - 1) lines.push(this.#take(true))
     }
-    // A piece that ends with a newline has no part of the next line.
+    // A piece that ends with a newline contains no part of the next line.
     if (this.#pending === '' && lines.length > 0) this.#marks = []
     return lines
   }
@@ -140,32 +140,32 @@ class LineReader {
   }
 }
 
-/** A request on the pipes of a child process: positions of it and its answer, without their contents. */
+/** A request on the pipes of a child process: positions of the request and its answer, without their contents. */
 export interface StdioRequest {
   readonly askedBy: McpExchange['askedBy']
   readonly id: RpcId
   readonly method: string
-  /** The event that starts the step: where the agent wrote it, or where the server's came in whole. */
+  /** The event that starts the step: where the agent wrote the request, or where the server's was complete. */
   readonly start: EventMark
-  /** Events that carry the request. */
+  /** Events that contain the request. */
   readonly requestSeqs: readonly number[]
   answered?: { readonly last: EventMark; readonly seqs: readonly number[] }
   /** The failure that the answer reports. */
   failure?: string
-  /** The answer asks for something in return. */
+  /** True if the answer asks for input. */
   isInputRequired?: boolean
-  /** Why the side that asked no longer wants an answer. */
+  /** Why the side that made the request no longer needs an answer. */
   cancelled?: string
   readonly notified: { readonly at: number; readonly seqs: readonly number[] }[]
 }
 
-/** A line on stdout or stdin that is not a message, and what is not part of a request. */
+/** A line on stdout or stdin that is not a message, or a message that belongs to no request. */
 export interface StdioRemark {
   readonly at: number
   /** The event that completes the line. */
   readonly seq: number
   readonly from: 'client' | 'server'
-  /** Method of a notification; missing for a line that is no JSON-RPC. */
+  /** Method of a notification; missing for a line that is not JSON-RPC. */
   readonly method?: string
   readonly text: string
 }
@@ -174,19 +174,19 @@ type Side = 'client' | 'server'
 type Message = RpcFrame & { readonly line: ReadLine }
 
 /**
- * Reads the pipes of a child process as newline-delimited JSON-RPC. Lines that are
- * no messages are kept as remarks: servers that print to stdout are common.
+ * Parses the pipes of a child process as newline-delimited JSON-RPC. Other lines are stored as
+ * remarks: servers that print to stdout are common.
  */
 export class StdioSession {
   readonly requests: StdioRequest[] = []
   readonly remarks: StdioRemark[] = []
   server: McpServerInfo | undefined
-  /** Requests that a piece of output brings news of, by the event of the piece. */
+  /** Requests that a piece of output concerns, by the event of the piece. */
   readonly newsOf = new Map<number, StdioRequest[]>()
   readonly #open = new Map<string, StdioRequest>()
   readonly #byProgress = new Map<string, StdioRequest>()
 
-  /** `undefined` when what the agent wrote to it is something else. */
+  /** `undefined` if the agent wrote something other than MCP. */
   static read(
     tape: TapeLike,
     process: Pick<StepOp, 'writes' | 'chunks'>,
@@ -283,14 +283,14 @@ const progressToken = (message: unknown): string | undefined => {
   return isId(token) ? idKey(token) : undefined
 }
 
-/** Goes by the first line that the agent wrote; the rest is read only if that is MCP. */
+/** Judges by the first line that the agent wrote; the rest is read only if that is MCP. */
 const opensWithMcp = (tape: TapeLike, { writes }: Pick<StepOp, 'writes'>): boolean => {
   const reader = new LineReader()
   for (const mark of writes) {
     const body = tape.body(mark.seq)
     const [line] = reader.push(mark, body)
     if (line !== undefined) return framesIn(parseJson(line.text)).some(isMcpFrame)
-    // Other programs read anything; only JSON is worth going on for.
+    // Other programs read anything; only JSON is worth parsing.
     if (!/^\s*[[{]/.test(new TextDecoder().decode(body.subarray(0, 8)))) return false
   }
   return false

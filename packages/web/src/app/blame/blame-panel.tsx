@@ -16,10 +16,8 @@ import {
 import { type ReactNode, useRef, useState } from 'react'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { ErrorNote, ImportedNote, Spinner } from '../design/notes.js'
-import { CopyCommand } from '../design/toast.js'
+import { ErrorNote, NotSearchedNote, Spinner } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
-import { useBackend } from '../sources/backend.js'
 import { FieldSection } from '../step/field.js'
 import { indexed } from '../step/text-parts.js'
 import { VisibleText } from '../step/text.js'
@@ -38,7 +36,7 @@ import { blameCommand, useBlame } from './use-blame.js'
 import { useSize } from '../run/timeline/timeline-canvas.js'
 import { useSelection } from '../run/use-selection.js'
 
-/** With more points only the line is drawn. */
+/** Above this number of points only the line is drawn. */
 const DOTS_MOST = 200
 
 interface RiskDrawingProps {
@@ -47,7 +45,7 @@ interface RiskDrawingProps {
   readonly scale: RiskScale
 }
 
-/** Dots with whiskers, and the moments that matter. A click on a dot opens its step. */
+/** Dots with whiskers, and the decisive moments. A click on a dot opens its step. */
 function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
   const { select } = useSelection()
   const { width, height, left, right, x, y } = scale
@@ -147,7 +145,7 @@ function summary(view: BlameView, points: readonly IndexedRisk[]): string {
 
 const ROWS_MOST = 300
 
-/** Failure rate with the steps up to one pinned, as a curve and as a table. */
+/** Failure rate with all steps up to a given one pinned, as a curve and as a table. */
 function RiskCurve({ run, view }: { run: Run; view: BlameView }) {
   const box = useRef<HTMLDivElement>(null)
   const { width } = useSize(box)
@@ -338,7 +336,7 @@ const pinnedWords = (steps: number, inputs: number): string => {
 const isUneven = (shares: readonly number[]): boolean =>
   shares.some((share) => Math.abs(share - (shares[0] ?? share)) > 0.01)
 
-/** With few probes all are shown. */
+/** Up to this number of probes, all are shown. */
 const OPEN_MAX = 12
 /** Probes of one kind shown at first, and added on demand. */
 const PROBES_SHOWN = 30
@@ -405,7 +403,7 @@ function Probes({ view, group }: { view: BlameView; group: EvidenceGroup }) {
   )
 }
 
-/** A coalition of many single steps is long; its beginning identifies it. */
+/** The beginning identifies a coalition of many single steps. */
 const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
 
 const Conclusion = ({ probe: { fails, undefinedForks, mode } }: { probe: BlameProbe }) => (
@@ -560,8 +558,8 @@ function BlameVerdict({ run, view }: { run: Run; view: BlameView }) {
           {confidence}{' '}
           {mode === 'frozen' && (
             <>
-              <Badge>frozen</Badge> Tested with everything else pinned as recorded: a repair in a
-              live tail does not help.
+              <Badge>frozen</Badge> Tested with everything else pinned: a repair does not help if
+              the rest of the run is live.
             </>
           )}
         </p>
@@ -635,24 +633,14 @@ const Row = ({ name, children }: { name: string; children: ReactNode }) => (
   </>
 )
 
-/** Shown before any search: how to start one. */
-function NotSearched({ run }: { run: Run }) {
-  const { report } = useBackend()
-  if (run.head.recorded === 'import') return <ImportedNote what="A search for causes" />
-  return (
-    <div className="flex flex-col items-start gap-2 p-1">
-      <p>
-        {run.head.status === 'recording'
-          ? 'The run is still being recorded. If it fails, this finds the steps that caused it.'
-          : report === undefined
-            ? 'No blame search was made for this run. Start one with:'
-            : 'This report has no blame search. Run this where the run is stored, then make the report again:'}
-      </p>
-      <CopyCommand command={blameCommand(run.head)} />
-      <p className="text-muted">
-        <code className="font-mono text-sm">--expect</code> or{' '}
-        <code className="font-mono text-sm">--oracle</code> says what passing means.
-      </p>
-    </div>
-  )
-}
+const NotSearched = ({ run: { head } }: { run: Run }) => (
+  <NotSearchedNote
+    head={head}
+    search="search for causes"
+    purpose="finds the steps that caused it"
+    command={blameCommand(head)}
+  >
+    Define a pass with <code className="font-mono text-sm">--expect</code> or{' '}
+    <code className="font-mono text-sm">--oracle</code>.
+  </NotSearchedNote>
+)

@@ -85,7 +85,7 @@ export const riskPoints = (
     .toSorted((a, b) => a.index - b.index)
 
 /**
- * Between two points nothing was measured: the risk rises somewhere there, so the line is
+ * Nothing was measured between two points, and the risk rises somewhere between them: the line is
  * level up to the later one.
  */
 export const riskPath = (points: readonly IndexedRisk[], { x, y }: RiskScale): string =>

@@ -16,7 +16,7 @@ export const RateLine = ({ rate, className }: { rate: Rate; className?: string }
     <RateBar {...(rate.forks > 0 && { share: rate.fails / rate.forks, interval: rate })} />
     <span className="min-w-24">{failuresText(rate)}</span>
     {rate.forks > 0 && (
-      <span data-interval className="min-w-16 text-muted" title="95 %, whenever it was stopped">
+      <span data-interval className="min-w-16 text-muted" title="95 %, valid at any stopping time">
         {intervalText(rate)}
       </span>
     )}
@@ -68,7 +68,7 @@ export function RoleName({ role, intervention }: RoleNameProps) {
   )
 }
 
-const NEEDED = 'The failure depends on it. That its answer was wrong is not known.'
+const NEEDED = 'The failure depends on this step. Its answer may still be correct.'
 
 interface RoleLegendProps {
   readonly roles: readonly SeenRole[]

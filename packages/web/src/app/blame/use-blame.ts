@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { RunHead } from '../../model/run-source.js'
 import { useCommands } from '../commands/commands.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useList, useSelection } from '../run/use-selection.js'
 import { useRefresh } from '../sources/backend.js'
@@ -31,15 +31,9 @@ export function useBlame(run: Run): LoadedBlame {
   }
 }
 
-/** After a search, or when the connection was lost in the meantime. */
-const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
-  change.type === 'blame' || (change.type === 'connection' && change.state === 'open')
-    ? 0
-    : undefined
-
 /**
- * The command that starts a search. Only the user knows what passing means; a run that ended
- * with an error probably should not have.
+ * The command that starts a search. Only the user can define a pass; a run that ended with an error
+ * probably failed.
  */
 export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
@@ -47,14 +41,14 @@ export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string
 }
 
 export function useBlameCommands(run: Run): void {
-  useRefresh('blame', delayOf)
+  useRefresh('blame')
   const { view, error } = useBlame(run)
   const { step, select } = useSelection()
   const { list, show } = useList()
   const disabled =
     view === undefined
       ? error === null
-        ? 'No blame search was made: see Blame.'
+        ? 'No search for causes was made: see Blame.'
         : 'The findings cannot be read: see Blame.'
       : view.causeLabels.length === 0
         ? 'No step was found to be a cause.'
@@ -74,7 +68,7 @@ export function useBlameCommands(run: Run): void {
     add(
       'Move',
       'blame.cause',
-      'Go to the cause; again: to the next one',
+      'Go to the next cause',
       { keys: ['r'], words: 'blame root next cause', disabled },
       () => go(1),
     )
@@ -93,7 +87,7 @@ export function useBlameCommands(run: Run): void {
         words: 'blame',
         disabled: run.head.recorded === 'import' ? 'the run was imported' : undefined,
       },
-      () => void copyAndSay('the command', blameCommand(run.head)),
+      () => void copyWithToast('the command', blameCommand(run.head)),
     )
   })
 }

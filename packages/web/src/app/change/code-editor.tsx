@@ -24,7 +24,7 @@ import { useEffect, useRef } from 'react'
 const cspNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
 
-/** Line with a mistake, from 1; undefined for none. */
+/** Line with an error, from 1; undefined if there is none. */
 const setProblemLine = StateEffect.define<number | undefined>()
 
 const problemLine = StateField.define<DecorationSet>({

@@ -39,15 +39,15 @@ const CLOSED: DebugState = {
 }
 
 /**
- * The debug session of one run on this page. Moves run one after another; of several steps
- * requested meanwhile, only the last is used.
+ * The debug session of one run on this page. Moves are executed one after another; of several steps
+ * requested meanwhile, only the last one is used.
  */
 export class DebugSession extends Store<DebugState> {
   #session: Promise<string> | undefined
   #waiting: Move | undefined
   #isMoving = false
-  /** Changes with every move and close: late answers from before are ignored. */
-  #life = 0
+  /** Incremented with every move and close, to ignore late answers. */
+  #generation = 0
   #lastId = 0
   readonly #run: string
   readonly #live: LiveActions
@@ -111,14 +111,14 @@ export class DebugSession extends Store<DebugState> {
       error: undefined,
     })
     this.#session ??= this.#open()
-    const life = ++this.#life
+    const life = ++this.#generation
     try {
       const position = await this.#use((session) => this.#live.move(session, to))
-      if (this.#life !== life) return
+      if (this.#generation !== life) return
       this.#change({ phase: 'paused', goal: undefined, position })
       await this.#watchAgain(life)
     } catch (thrown) {
-      if (this.#life !== life) return
+      if (this.#generation !== life) return
       const hasPosition = this.get().position !== undefined
       if (!hasPosition) this.#end()
       this.#change({
@@ -129,7 +129,7 @@ export class DebugSession extends Store<DebugState> {
     }
   }
 
-  /** Uses the session. One that the server closed for being idle is reopened at the same step. */
+  /** Uses the session. Reopens one that the server closed because it was idle, at the same step. */
   async #use<T>(request: (session: string) => Promise<T>): Promise<T> {
     const session = this.#session
     if (session === undefined) throw new Error('no program is paused')
@@ -149,7 +149,7 @@ export class DebugSession extends Store<DebugState> {
   #end(): void {
     const session = this.#session
     this.#session = undefined
-    this.#life++
+    this.#generation++
     void session?.then((id) => this.#live.closeSession(id)).catch(() => {})
   }
 
@@ -163,7 +163,7 @@ export class DebugSession extends Store<DebugState> {
     const again: Evaluated[] = []
     for (const { id, expression } of this.get().watched) {
       const done = await this.#evaluate(expression, id)
-      if (this.#life !== life) return
+      if (this.#generation !== life) return
       again.push(done)
     }
     if (again.length > 0) this.#change({ watched: again })

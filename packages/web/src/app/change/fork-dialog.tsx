@@ -28,9 +28,9 @@ import {
 } from './fork-draft.js'
 import { branchOf } from './jobs.js'
 
-const NO_BRANCH = 'The branch ended before anything of its own was recorded.'
+const NO_BRANCH = 'The branch ended before it recorded anything new.'
 
-/** Starts the fork and opens its branch. If it is refused the draft stays. */
+/** Starts the fork and opens its branch. If it is refused, the draft stays. */
 function useStartFork({ run, step, onClose }: ForkDialogProps) {
   const backend = useBackend()
   const navigate = useNavigate()
@@ -58,7 +58,7 @@ function useStartFork({ run, step, onClose }: ForkDialogProps) {
   return { start, isStarting, error, forget: () => setError(undefined) }
 }
 
-/** The server refused an answer that this provider never gives; the user can force it. */
+/** The server refused an answer that is invalid for this provider; the user can force it. */
 const REFUSED = 'EDIT_INVALID_ANSWER'
 
 interface ForkDialogProps {
@@ -97,7 +97,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
       () => form.current?.requestSubmit(),
     )
   })
-  // Only a refused answer can be forced, and only then.
+  // Only a refused answer can be forced.
   const force = (
     <Checkbox
       label="Use this answer anyway, to see how the agent handles it"
@@ -229,7 +229,7 @@ function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['cho
   let count = 0
   for (let index = 0; index < length; index++) {
     if (index === own || inferred[index]) continue
-    // An unknown latency is NaN, which is not less than anything.
+    // An unknown latency is NaN, and comparisons with it are false.
     if ((at[index] ?? 0) + (latencyMs[index] ?? Number.NaN) <= until) count += 1
   }
   return count
@@ -280,17 +280,16 @@ function ChoiceGroup<T extends string>({ label, value, onChange, choices }: Choi
 
 /** The price of a fork. `served`: steps served from the tape, without this one. */
 function costText(served: number, choice: ForkDraft['choice'], tail: ForkDraft['tail']): string {
-  const others = served === 1 ? '1 step that was' : `${served} steps that were`
+  const others = served === 1 ? '1 earlier step' : `${served} earlier steps`
   const parts = [
-    served > 0 &&
-      `${others} answered by then, and requests under way: served from the tape, at no cost.`,
+    served > 0 && `${others} and requests in progress: served from the tape, at no cost.`,
     choice === 'answer'
       ? 'This step: answered with your text, at no cost.'
-      : 'This step: requested live.',
+      : 'This step: sent live.',
     tail === 'offline'
-      ? 'After this step: served from the tape while requests are identical; the branch stops at the first other one.'
+      ? 'After this step: identical requests are served from the tape; the branch stops at the first other one.'
       : 'After this step: live, with your real keys; model calls cost money, and tools have real effects.',
-    'Files are written beside the branch, and the recorded run stays as it is.',
+    'Files are written to a folder beside the branch, and the recorded run does not change.',
   ]
   return parts.filter(Boolean).join(' ')
 }
@@ -334,7 +333,7 @@ interface PayloadEditorProps {
   readonly onChange: (change: Partial<ForkDraft>) => void
 }
 
-/** The answer or the request as text: its usual texts first, everything as JSON behind a button. */
+/** The answer or the request as text: the usual texts first, the whole JSON behind a button. */
 function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) {
   const key = what === 'answer' ? 'answer' : 'request'
   const text = draft[key] ?? recorded.text
@@ -417,7 +416,7 @@ interface DraftFieldEditorProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** A text is edited as it is; everything else as JSON, with the type that it has. */
+/** A text is edited unchanged; everything else as JSON, keeping its type. */
 function DraftFieldEditor({ field, recorded, onChange }: DraftFieldEditorProps) {
   const id = useId()
   const { label, value } = field
@@ -464,7 +463,7 @@ interface LeafFieldProps {
   readonly onChange: (value: DraftField['value']) => void
 }
 
-/** The text stays as it was typed while it means the value: `1.0` is on the way to `1.05`. */
+/** Keeps the text as typed while it means the same value: `1.0` may become `1.05`. */
 function LeafField({ id, value, onChange }: LeafFieldProps) {
   const [typed, setTyped] = useState(String(value))
   const text = readLeaf(typed) === value ? typed : String(value)

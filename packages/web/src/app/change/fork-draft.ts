@@ -4,8 +4,8 @@ import type { Editable, ForkRequest } from '../../api/run-repository.js'
 import { Store, useStore } from '../store.js'
 
 /**
- * Drafts of this page, by run and step. Closing a dialog or opening another step does not lose
- * them; another tab has its own.
+ * Drafts of this page, by run and step. They survive closing a dialog or opening another step;
+ * another tab has its own.
  */
 class ForkDrafts extends Store<ReadonlyMap<string, ForkDraft>> {
   of(run: string, step: string): ForkDraft {
@@ -36,12 +36,12 @@ const confirmLeaving = (event: BeforeUnloadEvent): void => event.preventDefault(
 
 export const forkDrafts = new ForkDrafts(new Map())
 
-/** The step whose fork dialog is open, with its run as one text; undefined for none. */
+/** Run and step of the open fork dialog, as one text; undefined if none is open. */
 const openedFork = new Store<string | undefined>(undefined)
 
 export const openFork = (run: string, step: string): void => openedFork.set(keyOf(run, step))
 
-/** Its dialog is open; the function closes it. */
+/** True if its dialog is open; the function closes it. */
 export function useOpenFork(run: string, step: string): [isOpen: boolean, close: () => void] {
   return [useStore(openedFork) === keyOf(run, step), () => openedFork.set(undefined)]
 }
@@ -83,9 +83,9 @@ type Pattern = { readonly label: string; readonly path: readonly string[] }
 /** Texts of a model or an MCP server in each format; `*` is every item of a list. */
 const PATTERNS: readonly Pattern[] = [
   ['What the model said', 'choices * message content'],
-  ['Arguments it calls with', 'choices * message tool_calls * function arguments'],
+  ['Arguments of the tool call', 'choices * message tool_calls * function arguments'],
   ['What the model said', 'output * content * text'],
-  ['Arguments it calls with', 'output * arguments'],
+  ['Arguments of the tool call', 'output * arguments'],
   ['What the model said', 'content * text'],
   ['What the model said', 'candidates * content parts * text'],
   ['What the model said', 'output message content * text'],
@@ -96,8 +96,8 @@ const PATTERNS: readonly Pattern[] = [
 const FIELDS_MAX = 24
 
 /**
- * The values of an answer that have a field of their own: what a model or server said, or else
- * every text, number, boolean and null. Empty if there are too many; then it is edited as JSON.
+ * The values of an answer that get a field: the words of a model or server, or else every text,
+ * number, boolean and null. Empty if there are too many; then the answer is edited as JSON.
  */
 export function draftFields(data: unknown): readonly DraftField[] {
   if (isLeaf(data)) return [{ at: [], label: 'Value', value: data }]
@@ -127,7 +127,7 @@ function matches(
 /** Undefined if a part cannot be edited as a field: a value that JSON cannot express. */
 function leaves(data: unknown, at: JsonLocation): DraftField[] | undefined {
   if (isLeaf(data)) return [{ at, label: at.join('.'), value: data }]
-  // `$` marks a value that JSON cannot express; its parts are not values of their own.
+  // `$` marks a value that JSON cannot express; its parts cannot be edited separately.
   if (isRecord(data) && Object.hasOwn(data, '$')) return undefined
   const parts: [string | number, unknown][] = Array.isArray(data)
     ? data.map((item: unknown, index) => [index, item])
@@ -141,7 +141,7 @@ function leaves(data: unknown, at: JsonLocation): DraftField[] | undefined {
   return found
 }
 
-/** Value typed into a field for a number, a boolean or null: JSON, or else a text. */
+/** The value typed into a field for a number, a boolean or null: JSON, else a text. */
 export function readLeaf(text: string): JsonLeaf {
   try {
     const value: unknown = JSON.parse(text)
@@ -162,7 +162,7 @@ type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: JsonProblem }
 
-/** Parses JSON. Errors have a location, which browsers do not always give. */
+/** Parses JSON. Errors have a location, which some browsers do not report. */
 export function readJson(text: string): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
@@ -298,7 +298,7 @@ type ReadyFork =
   | { readonly ok: true; readonly request: ForkRequest }
   | { readonly ok: false; readonly why: string; readonly problem?: JsonProblem }
 
-/** The request for a draft, or why it cannot be sent. The server finds what has changed. */
+/** The request for a draft, or the reason why it cannot be sent. The server computes the changes. */
 export function readyFork(at: string, draft: ForkDraft, editable: Editable): ReadyFork {
   const { choice, tail, name, status, force } = draft
   const base = { at, tail, ...(name !== '' && { name }) }

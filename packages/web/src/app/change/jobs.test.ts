@@ -14,17 +14,17 @@ const job = (id: string, change: Partial<Job>): Job => ({
 })
 
 test('the answer to a start that arrives after the news does not undo them', async () => {
-  jobs.hear(job('a', { written: true }))
-  jobs.hear(job('a', {}))
+  jobs.update(job('a', { written: true }))
+  jobs.update(job('a', {}))
   expect(await jobs.when('a', ({ written }) => written)).toMatchObject({ written: true })
-  jobs.hear(job('a', { state: 'done', written: true }))
-  jobs.hear(job('a', { written: true }))
+  jobs.update(job('a', { state: 'done', written: true }))
+  jobs.update(job('a', { written: true }))
   expect(jobs.get().find(({ id }) => id === 'a')?.state).toBe('done')
 })
 
 test('who waits for a job is told as soon as it is so', async () => {
   const ended = jobs.when('b', ({ state }) => state === 'failed')
-  jobs.hear(job('b', {}))
-  jobs.hear(job('b', { state: 'failed' }))
+  jobs.update(job('b', {}))
+  jobs.update(job('b', { state: 'failed' }))
   expect((await ended).run).toBe('b-branch')
 })

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import type { Job } from '../../api/run-repository.js'
-import { useBackend, type ViewerBackend } from '../sources/backend.js'
+import { isReconnected, useBackend, type ViewerBackend } from '../sources/backend.js'
 import { Store, useStore } from '../store.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
@@ -9,8 +9,8 @@ const progressOf = (job: Job): number => (isOver(job) ? 2 : 0) + (job.written ? 
 
 /** Forks and reruns of this page. */
 class Jobs extends Store<readonly Job[]> {
-  /** The response to a start may arrive after later news: older states are ignored. */
-  hear(job: Job): void {
+  /** The response to a start may arrive after later updates: older states are ignored. */
+  update(job: Job): void {
     const known = this.get().find(({ id }) => id === job.id)
     if (known !== undefined && progressOf(known) > progressOf(job)) return
     this.set([...this.get().filter(({ id }) => id !== job.id), job])
@@ -38,27 +38,24 @@ export function useJobs(): readonly Job[] {
   useEffect(() => {
     const read = (): void =>
       void backend.live?.jobs().then(
-        (all) => all.forEach((job) => jobs.hear(job)),
+        (all) => all.forEach((job) => jobs.update(job)),
         () => {},
       )
     read()
     return backend.watch((change) => {
-      if (change.type === 'job') jobs.hear(change.job)
+      if (change.type === 'job') jobs.update(change.job)
       // Changes in the meantime were not reported.
-      else if (change.type === 'connection' && change.state === 'open') read()
+      else if (isReconnected(change)) read()
     })
   }, [backend])
   return useStore(jobs)
 }
 
-/**
- * Waits until the branch of a job can be opened, or the job is over. A job may end without a
- * branch.
- */
+/** Waits until the branch of a job can be opened, or the job is over. A job may end without a branch. */
 export async function branchOf(backend: ViewerBackend, started: Job): Promise<Job> {
-  jobs.hear(started)
+  jobs.update(started)
   const stop = backend.watch((change) => {
-    if (change.type === 'job') jobs.hear(change.job)
+    if (change.type === 'job') jobs.update(change.job)
   })
   try {
     return await jobs.when(started.id, (job) => job.written || isOver(job))

@@ -13,7 +13,7 @@ export function LiveForkButton({ run, step }: ForkButtonProps) {
   const draft = useForkDraft(run.id, step.label)
   const { fork } = useAbilities(run.id, run.head.status)
   const reason = step.inferred
-    ? 'this step was not recorded itself; fork at the step that called it'
+    ? 'this call was not recorded; fork at the step that called it'
     : reasonOf(fork)
   const open = (): void => openFork(run.id, step.label)
   useCommands((add) => {

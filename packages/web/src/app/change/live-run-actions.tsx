@@ -13,7 +13,7 @@ import { Dialog } from '../design/dialog.js'
 import { TextField } from '../design/fields.js'
 import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
 import { ErrorNote } from '../design/notes.js'
-import { CopyCommand, copyAndSay, showToast } from '../design/toast.js'
+import { CopyCommand, copyWithToast, showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { explainError } from '../sources/backend-error.js'
@@ -188,13 +188,13 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
       add('Look', 'trials', 'Models and prompts that were compared for this run', [], () =>
         setOpen('trials'),
       )
-    const test = 'Write a test of this run: replays it offline and fails when the agent changes'
+    const test = 'Write a test that replays this run offline and fails when the agent changes'
     add('Share', 'write-test', test, { disabled: reasonOf(rerun), words: 'vitest jest keep' }, () =>
       setOpen('test'),
     )
     const report = 'Copy the command that writes this run as a report file'
     add('Share', 'copy-report', report, { words: 'html export send keep' }, () => {
-      void copyAndSay('the command', `npx retake report ${run.id}`)
+      void copyWithToast('the command', `npx retake report ${run.id}`)
     })
   })
   return (
@@ -288,9 +288,9 @@ function RerunDialog({
         }}
       >
         <p>
-          Runs the program as it is on disk now. What still matches the tape is served and costs
-          nothing. Where the code asks for something else it goes live, with your real keys, and
-          what follows is recorded as a branch. The recorded run stays as it is.
+          Runs the current code. Requests that are on the tape get their recorded answer, at no
+          cost. Other requests are sent live, with your real keys. The result is recorded as a
+          branch; the recorded run does not change.
         </p>
         {job === undefined && (
           <TextField

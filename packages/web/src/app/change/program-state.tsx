@@ -8,7 +8,7 @@ import { fieldLook } from '../design/fields.js'
 import { CloseIcon } from '../design/icons.js'
 import { ErrorNote, Spinner } from '../design/notes.js'
 import type { LiveActions } from '../sources/backend.js'
-import { spokenTree } from '../step/json-tree.js'
+import { describeTree } from '../step/json-tree.js'
 import { JsonTree } from '../step/json-tree.js'
 import type { LiveStateProps } from '../step/state-tab.js'
 import { type DebugSession, debugSessionOf, debugText, type Evaluated } from './debug-session.js'
@@ -83,7 +83,7 @@ interface ValueTreeProps {
 }
 
 function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
-  const tree = useMemo(() => spokenTree(json), [json])
+  const tree = useMemo(() => describeTree(json), [json])
   return (
     <>
       {hasParts(json) ? (
@@ -189,7 +189,8 @@ export function ProgramState({ run, step, note, live }: ProgramStateProps) {
       {error !== undefined && <ErrorNote error={error} />}
       {debug.changedSources.length > 0 && (
         <p className="text-sm text-warning">
-          Saved after the recording; lines are the current ones: {debug.changedSources.join(', ')}
+          Changed since the recording; the current lines are shown:{' '}
+          {debug.changedSources.join(', ')}
         </p>
       )}
       {position?.kind === 'stop' && <StopLocation position={position} />}
@@ -254,7 +255,7 @@ function StopLocation({ position: { state, stack } }: { position: StopPosition }
       )}
       {!state.isDirect && (
         <p className="text-sm text-muted">
-          No line ran for this answer alone; this one ran for a later one.
+          No line of your code ran for this answer alone; this line ran for a later one.
         </p>
       )}
       <CallStack stack={stack} />

@@ -22,7 +22,7 @@ export function useApprovals(): readonly WaitingApproval[] {
     queryFn: async () => (await live?.approvals()) ?? NONE,
     enabled: live !== undefined,
     refetchInterval: ({ state }) => (state.status === 'error' ? 10 : 1) * LOOK_MS,
-    // The title of a tab in the background says that somebody is needed.
+    // The title of a background tab says that a decision is needed.
     refetchIntervalInBackground: true,
   })
   return data
@@ -42,7 +42,7 @@ export function TimeLeft({ until }: { until: number }) {
   return <span className="tabular-nums">{text}</span>
 }
 
-/** Status of a run in a list: a run that waits for somebody says so. */
+/** Status of a run in a list, including that it waits for a decision. */
 export function ListedRunStatus({ run }: { run: Pick<RunCard, 'id' | 'status' | 'failedCheck'> }) {
   const waiting = useApprovals().find((approval) => approval.run === run.id)
   if (waiting === undefined)
@@ -54,7 +54,7 @@ export function ListedRunStatus({ run }: { run: Pick<RunCard, 'id' | 'status' | 
   )
 }
 
-/** Tells which steps of a run wait for approval. */
+/** Returns whether a step of the run waits for approval. */
 export function useWaiting(run: string): (step: Pick<StepRow, 'state' | 'tool'>) => boolean {
   const waiting = new Set<string | undefined>(
     useApprovals().flatMap((approval) => (approval.run === run ? [approval.tool] : [])),
@@ -62,11 +62,14 @@ export function useWaiting(run: string): (step: Pick<StepRow, 'state' | 'tool'>)
   return ({ state, tool }) => state === 'running' && waiting.has(tool)
 }
 
-/** State of a step: one that waits for somebody says so. */
+/** State of a step, including that it waits for a decision. */
 export const StepState = ({ state, isWaiting }: { state: RowState; isWaiting: boolean }) =>
   isWaiting ? <Badge tone="warning">waits for approval</Badge> : <StateBadge state={state} />
 
-/** On every page: the next call to expire, and how many wait; not those of the run that is open. */
+/**
+ * Shown on every page: the next call to expire, and the number of waiting calls, except those of
+ * the open run.
+ */
 export function ApprovalsLink({ open }: { open: string | undefined }) {
   const waiting = useApprovals().filter(({ run }) => run !== open)
   const [next] = waiting

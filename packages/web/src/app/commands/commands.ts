@@ -4,8 +4,8 @@ import { readRemembered, useRemembered } from '../design/remembered.js'
 import { Store, useStore } from '../store.js'
 
 /**
- * Runs the command of a key, but not while the user types, and in a dialog only commands meant
- * for dialogs. The later of two commands with one key wins.
+ * Runs the command of a key, except while the user types. In a dialog, only commands for dialogs
+ * run. If two commands have the same key, the later one wins.
  */
 export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent): void => {
@@ -49,7 +49,7 @@ function isWriting(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
 }
 
-/** Commands of the current screen. Those added last win, also of two with one id. */
+/** Commands of the current screen. If two have the same id, the later one wins. */
 class CommandRegistry extends Store<readonly PageCommand[]> {
   #groups: readonly (readonly PageCommand[])[] = []
 
@@ -72,8 +72,8 @@ export type KeyPress = Pick<
 > & { readonly code?: string; getModifierState?(name: string): boolean }
 
 /**
- * A key as commands name it. Modifiers that only produce the character (Shift, AltGr, Option
- * on a Mac) are omitted. On a layout of another script the physical key counts.
+ * A key in the notation of commands. Modifiers that only produce the character (Shift, AltGr,
+ * Option on a Mac) are omitted. On a keyboard layout for another script, the physical key is used.
  */
 export function keyOf(event: KeyPress, isMac = IS_MAC): string {
   const isCharacter = event.key.length === 1
@@ -83,7 +83,7 @@ export function keyOf(event: KeyPress, isMac = IS_MAC): string {
   const isMod = (isMac ? event.metaKey : event.ctrlKey) && !isThirdLevel
   return [
     ...(isMod ? ['Mod'] : []),
-    // Ctrl on a Mac and Meta elsewhere belong to the system; they make it another key.
+    // Ctrl on a Mac and Meta elsewhere belong to the system, so the key is a different one.
     ...((isMac ? event.ctrlKey : event.metaKey) ? ['Other'] : []),
     ...(event.altKey && !isThirdLevel ? ['Alt'] : []),
     ...(event.shiftKey && (!isCharacter || isMod) ? ['Shift'] : []),
@@ -98,7 +98,7 @@ function characterOf({ key, code = '' }: KeyPress, isMod: boolean): string {
   return isMod ? character.toLowerCase() : character
 }
 
-/** A single character: it may be pressed by accident, or by speech input. */
+/** A single character can be pressed by accident, or by speech input. */
 const isSingleKey = (key: string): boolean => key.length === 1
 
 /** WCAG 2.1.4: keys of one character can be changed and turned off. */
@@ -111,11 +111,11 @@ interface KeySettings {
 const KEY = 'keys'
 const USUAL: KeySettings = { singleKeys: true, changed: {} }
 
-const readKeySettings = (): KeySettings => sane(readRemembered<unknown>(KEY, USUAL))
+const readKeySettings = (): KeySettings => validSettings(readRemembered<unknown>(KEY, USUAL))
 
 export function useKeySettings(): [KeySettings, (settings: KeySettings) => void] {
   const [stored, store] = useRemembered<unknown>(KEY, USUAL)
-  return [useMemo(() => sane(stored), [stored]), store]
+  return [useMemo(() => validSettings(stored), [stored]), store]
 }
 
 export const keysOf = (
@@ -126,8 +126,8 @@ export const keysOf = (
     (key) => singleKeys || !isSingleKey(key),
   )
 
-/** Stored settings may be anything. */
-function sane(stored: unknown): KeySettings {
+/** Validates stored settings, which may be anything. */
+function validSettings(stored: unknown): KeySettings {
   if (typeof stored !== 'object' || stored === null) return USUAL
   const { singleKeys, changed } = stored as Partial<Record<keyof KeySettings, unknown>>
   const pairs = typeof changed === 'object' && changed !== null ? Object.entries(changed) : []
@@ -155,12 +155,12 @@ export interface PageCommand {
   /** Why it is not available; the palette shows the reason. */
   readonly disabled?: string | undefined
   readonly inDialogs?: boolean
-  /** More words to find it by. */
+  /** More words to search by. */
   readonly words?: string
   readonly run: () => void
 }
 
-/** Offers one command; without options, only its keys. */
+/** Registers one command; without options, only its keys. */
 type AddCommand = (
   group: PageCommand['group'],
   id: string,
@@ -187,7 +187,7 @@ export const GROUPS = [
 ] as const satisfies readonly PageCommand['group'][]
 
 /**
- * Offers commands while the component is mounted. Functions may change with every render;
+ * Registers commands while the component is mounted. Functions may change with every render;
  * titles, keys and reasons are compared. Registered before paint, so that keys work as soon as
  * something is visible.
  */

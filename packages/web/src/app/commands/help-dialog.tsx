@@ -79,7 +79,7 @@ function HelpRow({ command, keys, rivals }: HelpRowProps) {
   )
 }
 
-/** All keys of the page; they can be changed here, and those of one character turned off. */
+/** All keys of the page. They can be changed here, and single-character keys can be turned off. */
 export function HelpDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const commands = useAllCommands()
   const [settings, setSettings] = useKeySettings()
@@ -95,7 +95,7 @@ export function HelpDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () =
       <div className="mb-3 flex flex-wrap items-center justify-between gap-2">
         <Checkbox
           label="Single-key shortcuts"
-          hint="Off: only keys with Ctrl or Cmd, and named keys such as F10, work."
+          hint="If off, only named keys such as F10 and keys with Ctrl or Cmd work."
           isChecked={settings.singleKeys}
           onChange={(singleKeys) => setSettings({ ...settings, singleKeys })}
         />

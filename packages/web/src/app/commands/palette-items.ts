@@ -9,8 +9,8 @@ interface Match {
 }
 
 /**
- * Finds the letters of a query in order, not necessarily adjacent. Beginnings of words and
- * adjacent letters score higher; every word of the query must match.
+ * Finds the letters of a query in order, not necessarily adjacent. Beginnings of words and adjacent
+ * letters score higher; every word of the query must match.
  */
 export function fuzzyMatch(query: string, text: string): Match | undefined {
   const lower = text.toLowerCase()
@@ -141,7 +141,7 @@ export const runItems = (
     }),
   )
 
-/** Steps by number or title. `isPartial`: the budget did not suffice for all. */
+/** Steps by number or title. `isPartial`: the time budget ran out. */
 export function stepItems(
   query: string,
   rows: RowStore,

@@ -40,7 +40,7 @@ function Finder({ onChoose }: { onChoose: (item: PaletteItem) => void }) {
   const [at, setAt] = useState(0)
   const find = useFind()
   const deferred = useDeferredValue(query)
-  // Not again for every arrow key: there may be 100,000 steps.
+  // Not recomputed for every arrow key: there may be 100,000 steps.
   const { items, isPartial } = useMemo(() => find(deferred), [find, deferred])
   const index = Math.min(at, items.length - 1)
 
@@ -133,7 +133,7 @@ function useFind(): Find {
   }, [commands, settings, run, known, navigate])
 }
 
-// ARIA listbox driven by an input: there is no element for it.
+// ARIA listbox driven by an input, for which HTML has no element.
 /* oxlint-disable jsx-a11y/prefer-tag-over-role */
 
 interface PaletteListProps {

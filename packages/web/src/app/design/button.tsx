@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'Space',
 }
 
-/** Key names for people; `+` itself is a key too. */
+/** Key names to show; `+` itself is a key too. */
 const keyNames = (keys: string): readonly string[] =>
   (keys === '+' ? ['+'] : keys.replace(/\+\+$/, '+Plus').split('+')).map((part, index, all) =>
     part === 'Plus'
@@ -116,7 +116,7 @@ interface TooltipProps {
   readonly children: ReactElement<Record<string, unknown>>
 }
 
-/** Must never be the only source of a piece of information. */
+/** Must never be the only source of information. */
 const Tooltip = ({ text, children }: TooltipProps) => (
   <Base.Root>
     <Base.Trigger render={children} delay={500} />

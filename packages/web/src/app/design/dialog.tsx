@@ -101,8 +101,8 @@ interface FinderDialogProps {
 }
 
 /**
- * A dialog that is one field and a list. Focuses the field as soon as it exists: the dialog
- * would do so a frame later, and the first letter of a fast typist would be lost.
+ * A dialog with one field and a list. Focuses the field as soon as it exists: the dialog would do
+ * so a frame later, and lose the first letter of a fast typist.
  */
 export function FinderDialog(props: FinderDialogProps) {
   const { label, isOpen, onClose, onClosed, className, children } = props

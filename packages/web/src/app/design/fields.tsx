@@ -1,13 +1,13 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { classes } from './classes.js'
 
-/** On a phone the font is large enough that the page does not zoom. */
+/** On a phone, the font is large enough to prevent zooming. */
 export const fieldLook =
   'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 aria-invalid:border-danger max-sm:h-8 max-sm:text-[1rem]'
 
 interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
   readonly label: string
-  /** The context makes the label obvious; it is only read aloud. */
+  /** The context makes the label obvious; only screen readers get it. */
   readonly hidesLabel?: boolean
   readonly value: string
   readonly onChange: (value: string) => void
@@ -82,7 +82,7 @@ export const Checkbox = ({ label, isChecked, onChange, disabled = false, hint }:
 
 interface SelectProps<T extends string> {
   readonly label: string
-  /** The context makes the label obvious; it is only read aloud. */
+  /** The context makes the label obvious; only screen readers get it. */
   readonly hidesLabel?: boolean
   readonly value: T
   readonly options: readonly { readonly value: T; readonly title: string }[]
@@ -91,7 +91,7 @@ interface SelectProps<T extends string> {
   readonly className?: string
 }
 
-/** The native list, which is the best one on a phone. */
+/** The native control, which works best on a phone. */
 export function Select<T extends string>({
   label,
   hidesLabel = false,

@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react'
+import type { RunHead } from '../../model/run-source.js'
 import { explainError } from '../sources/backend-error.js'
+import { useBackend } from '../sources/backend.js'
 import { WarningIcon } from './icons.js'
+import { CopyCommand } from './toast.js'
 
 export const EmptyNote = ({ title, children }: { title: ReactNode; children?: ReactNode }) => (
   <div className="flex flex-col items-center gap-1.5 px-4 py-10 text-center text-muted">
@@ -9,16 +12,43 @@ export const EmptyNote = ({ title, children }: { title: ReactNode; children?: Re
   </div>
 )
 
-/** With reduced motion the ring does not spin. */
-/** In place of a command that needs the program of a run. */
-export const ImportedNote = ({ what }: { what: string }) => (
-  <p className="p-1">
-    {what} runs the program again. This run was imported from another tool: it has what was reported
-    about a program, not what is needed to repeat it. Record the program with{' '}
-    <code className="font-mono text-sm">retake record</code>.
-  </p>
-)
+interface NotSearchedNoteProps {
+  readonly head: Pick<RunHead, 'recorded' | 'status'>
+  /** `search for causes`: runs the program again. */
+  readonly search: string
+  readonly purpose: string
+  readonly command: string
+  /** Shown below the command. */
+  readonly children: ReactNode
+}
 
+/** Shown before any search: how to start one, or why it is not possible. */
+export function NotSearchedNote({ head, search, ...rest }: NotSearchedNoteProps) {
+  const { report } = useBackend()
+  if (head.recorded === 'import')
+    return (
+      <p className="p-1">
+        A {search} runs the program again. This run was imported from another tool, and a trace does
+        not contain what a program needs to run again. Record the program with{' '}
+        <code className="font-mono text-sm">retake record</code>.
+      </p>
+    )
+  return (
+    <div className="flex flex-col items-start gap-2 p-1">
+      <p>
+        {head.status === 'recording'
+          ? `The run is still being recorded. If it fails, this ${rest.purpose}.`
+          : report === undefined
+            ? `No ${search} was made for this run. Start one:`
+            : `This report has no ${search}. Run this command where the run is stored, then write the report again:`}
+      </p>
+      <CopyCommand command={rest.command} />
+      <p className="text-muted">{rest.children}</p>
+    </div>
+  )
+}
+
+/** With reduced motion the ring does not spin. */
 export const Spinner = ({ label = 'Loading…' }: { label?: string }) => (
   <output className="inline-flex items-center gap-2 text-muted">
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" className="animate-spin">

@@ -4,7 +4,7 @@ import { classes } from './classes.js'
 interface SplitterProps {
   readonly label: string
   readonly orientation: 'vertical' | 'horizontal'
-  /** Pixels of the part before it (after it, with `isReversed`). */
+  /** Size in pixels of the part before it (after it, with `isReversed`). */
   readonly size: number
   readonly onSize: (size: number) => void
   readonly min: number

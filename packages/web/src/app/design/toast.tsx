@@ -102,7 +102,7 @@ function copyBySelecting(text: string): boolean {
 }
 
 /** Copies a text and says so. */
-export async function copyAndSay(
+export async function copyWithToast(
   what: string,
   text: string | (() => string | Promise<string>),
 ): Promise<boolean> {
@@ -133,7 +133,7 @@ export function CopyButton({
 }: CopyButtonProps) {
   const [isCopied, setIsCopied] = useState(false)
   const copy = async (): Promise<void> => {
-    const isDone = await copyAndSay('', text)
+    const isDone = await copyWithToast('', text)
     setIsCopied(isDone)
     if (isDone) setTimeout(() => setIsCopied(false), 1500)
   }

@@ -8,8 +8,8 @@ import { useCommands } from '../commands/commands.js'
 import { Badge, type BadgeProps } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { CheckIcon } from '../design/icons.js'
-import { ErrorNote, ImportedNote, Spinner } from '../design/notes.js'
-import { copyAndSay, CopyCommand } from '../design/toast.js'
+import { ErrorNote, NotSearchedNote, Spinner } from '../design/notes.js'
+import { copyWithToast, CopyCommand } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useList } from '../run/use-selection.js'
 import { type LiveActions, useBackend, useRefresh } from '../sources/backend.js'
@@ -27,29 +27,25 @@ function useFix(run: Run) {
   })
 }
 
-/** After a fix was searched, applied or undone, or when the connection was lost in the meantime. */
-const delayOf = (change: { readonly type: string; readonly state?: string }): number | undefined =>
-  change.type === 'fix' || (change.type === 'connection' && change.state === 'open') ? 0 : undefined
-
-/** Only the user knows what passing means, unless the run ended with an error. */
+/** Only the user can define a pass, unless the run ended with an error. */
 function fixCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
   const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
   return `npx retake fix ${id}${isWrong ? '' : " --oracle 'stdout:/what it should say/'"}`
 }
 
 export function useFixCommands(run: Run): void {
-  useRefresh('fix', delayOf)
+  useRefresh('fix')
   const { list, show } = useList()
   useCommands((add) => {
     const isOn = list === 'fix'
-    const title = isOn ? 'List steps' : 'Fix: changes of the source that were tried'
+    const title = isOn ? 'List steps' : 'Fix: changes to the source that were tried'
     add('Look', 'fix.show', title, { keys: ['i'], words: 'repair patch diff apply undo' }, () =>
       show(isOn ? 'steps' : 'fix'),
     )
     const copy = 'Copy the command that searches for a fix'
     const disabled = run.head.recorded === 'import' ? 'the run was imported' : undefined
     add('Share', 'fix.copy-command', copy, { disabled }, () => {
-      void copyAndSay('the command', fixCommand(run.head))
+      void copyWithToast('the command', fixCommand(run.head))
     })
   })
 }
@@ -142,7 +138,7 @@ const TONES = {
   undecided: 'warning',
 } as const satisfies Record<FixView['verdict'], BadgeProps['tone']>
 
-/** One change with its evidence. Those that were not proven are folded. */
+/** One change with its evidence. Unproven ones are folded. */
 function Candidate({ run, fix }: { run: Run; fix: FixView }) {
   const { live } = useBackend()
   const { title, verdict, reason, author, why, facts, files, isApplied } = fix
@@ -274,21 +270,13 @@ function ApplyFix({ run, fix: { id, isApplied, files }, live }: ApplyFixProps) {
   )
 }
 
-/** Shown before any search: how to start one. */
-function NotTried({ run }: { run: Run }) {
-  const { report } = useBackend()
-  if (run.head.recorded === 'import') return <ImportedNote what="A search for a fix" />
-  return (
-    <div className="flex flex-col items-start gap-2 p-1">
-      <p>
-        {run.head.status === 'recording'
-          ? 'The run is still being recorded. If it fails, this searches for a change that repairs it.'
-          : report === undefined
-            ? 'No fix was searched for this run. Start with:'
-            : 'This report has no fix. Run this where the run is stored, then make the report again:'}
-      </p>
-      <CopyCommand command={fixCommand(run.head)} />
-      <p className="text-muted">It tries changes in a copy of the project. No file is changed.</p>
-    </div>
-  )
-}
+const NotTried = ({ run: { head } }: { run: Run }) => (
+  <NotSearchedNote
+    head={head}
+    search="search for a fix"
+    purpose="searches for a change that repairs it"
+    command={fixCommand(head)}
+  >
+    It tries changes in a copy of the project. No file is changed.
+  </NotSearchedNote>
+)

@@ -34,10 +34,10 @@ function useEvents(
 interface EventSelection {
   readonly isOn: boolean
   readonly event: number | undefined
-  /** Text that the listed events contain; all without it. */
+  /** Filter: text that listed events contain. */
   readonly find: string | undefined
   readonly setFind: (text: string) => void
-  /** Lists the events, at this one. */
+  /** Opens the list at this event. */
   readonly toggle: (at: number | undefined) => void
   readonly select: (event: number | undefined, options?: { readonly replace?: boolean }) => void
 }
@@ -62,7 +62,7 @@ export function useEventSelection(): EventSelection {
 interface ListedEvents {
   readonly count: number
   readonly seqAt: (index: number) => number
-  /** Index of an event, or of the next one that is listed. */
+  /** Index of an event, or of the next listed one. */
   readonly indexFrom: (seq: number) => number
   /** Events that match the filter; undefined without one. */
   readonly found: readonly EventRow[] | undefined
@@ -253,7 +253,7 @@ interface EventMoves {
 
 interface EventCommands {
   readonly listed: ListedEvents
-  /** The event to begin with. */
+  /** The event to start with. */
   readonly at: number | undefined
   readonly onOpen: () => void
 }

@@ -51,7 +51,7 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
   )
 }
 
-/** Always says what is hidden, including steps that only might match. */
+/** Always says what is hidden, including steps that might match. */
 function hiddenText({ rows, filter, steps }: FilteredRows): string {
   const text = `${count(steps)} of ${plural(rows.steps, 'step')}`
   const unknown = filter.costMin === undefined ? 0 : (rows.totals?.unknownCost.length ?? 0)
@@ -155,7 +155,7 @@ function FilterMenu(props: FilterMenuProps) {
 
 type ChoicesProps = Required<FilterMenuProps> & { readonly chosen: readonly (string | number)[] }
 
-/** Counted when the menu opens, not before. */
+/** Counted when the menu opens. */
 function Choices({ field, rows, filtering, nameOf, chosen }: ChoicesProps) {
   const choices = choicesOf(rows.columns, field, filtering.filter)
   const toggle = (value: string | number): void => {

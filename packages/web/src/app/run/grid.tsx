@@ -7,12 +7,12 @@ import { classes } from '../design/classes.js'
 const HEADER_HEIGHT = 28
 
 export interface ListMoves {
-  /** Relative, or to either end of the list. */
+  /** Relative, or to the start or end of the list. */
   readonly onMove: (by: number | 'first' | 'last') => void
   readonly onOpen: () => void
 }
 
-/** A virtualised list of rows of one height. */
+/** A virtualised list of rows of equal height. */
 export function useGrid(count: number, rowHeight: number) {
   const scroller = useRef<HTMLDivElement>(null)
   const id = useId()
@@ -34,7 +34,7 @@ interface GridProps extends ListMoves {
     /** For a heading without text. */
     readonly label?: string
   }[]
-  /** The selected row and the end of its element's id. */
+  /** The selected row, and the end of its element's id. */
   readonly selected: { readonly index: number; readonly key: string | number | undefined }
   readonly note?: ReactNode
   readonly empty?: ReactNode
@@ -128,7 +128,7 @@ export function bringRowIntoView(
   else if (top + rowHeight > offset + room) scrollElement.scrollTop = top + rowHeight - room
 }
 
-/** Keys of a list that has the focus itself. `page` is the number of visible rows. */
+/** Handles keys for a focused list. `page` is the number of visible rows. */
 function pressInList(event: KeyboardEvent, { onMove, onOpen }: ListMoves, page: number): void {
   const moves: Record<string, () => void> = {
     ArrowDown: () => onMove(1),

@@ -4,7 +4,7 @@ import { type ListColumns, lowerBound, type RowStore } from './row-store.js'
 
 const FAILED = STATES.indexOf('failed')
 
-/** The row so many shown rows away, within the ends; -1 if none is shown. */
+/** The row that is `by` shown rows away, within the list; -1 if none is shown. */
 export function moveBy(shown: FilteredRows, position: number, by: number): number {
   if (shown.length === 0) return -1
   if (position < 0) return shown.rowAt(by > 0 ? 0 : shown.length - 1)
@@ -40,10 +40,10 @@ function find(
 }
 
 /**
- * The initial selection: the first failure, else the first step, or the last of a run that is
- * being watched. Undefined while unknown.
+ * The initial selection: the first failure, else the first step, or the last step of a run in
+ * progress. Undefined while unknown.
  */
-export function firstLook(rows: RowStore, wasGrowing = false): number | undefined {
+export function initialStep(rows: RowStore, wasGrowing = false): number | undefined {
   const { state } = rows.columns
   for (let index = 0; index < rows.length; index++) if (state[index] === FAILED) return index
   if (!rows.isComplete || rows.length === 0) return undefined
@@ -69,7 +69,7 @@ export class FilteredRows {
     return this.#indexes === undefined ? this.rows.length : this.#count
   }
 
-  /** Without the row of a crash. */
+  /** Without the crash row. */
   get steps(): number {
     const crash = this.rows.indexOf(CRASH_LABEL)
     return this.length - (crash >= 0 && this.has(crash) ? 1 : 0)
@@ -89,7 +89,7 @@ export class FilteredRows {
     return index < this.length && this.rowAt(index) === position
   }
 
-  /** Index in the filtered list of a row, or of the next one that is shown. */
+  /** Index of a row in the filtered list, or of the next shown one. */
   indexFrom(index: number): number {
     const indexes = this.#indexes
     return indexes === undefined
@@ -145,7 +145,7 @@ export const NO_FILTER: RowFilter = {
 export const isEmpty = (filter: RowFilter): boolean =>
   Object.values(filter).every((value) => value === undefined || (value as unknown[]).length === 0)
 
-/** Where the values of a field are: in a fixed list, or among the names that occur. */
+/** Where the values of a field come from: a fixed list, or the names that occur. */
 const FIELDS = {
   kinds: { column: 'kind', values: KINDS },
   states: { column: 'state', values: STATES },

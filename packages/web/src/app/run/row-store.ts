@@ -149,7 +149,7 @@ export function makeListColumns(): ListColumns {
   return columns
 }
 
-/** The first index for which a condition that is true up to some index is false. */
+/** The first index at which a condition becomes false. */
 export function lowerBound(length: number, isBefore: (index: number) => boolean): number {
   let [low, high] = [0, length]
   while (low < high) {
@@ -198,7 +198,7 @@ export class RowStore {
   readonly #made = new Map<number, StepRow>()
   readonly #changes = new RowChanges()
 
-  /** Changes with everything that could change the screen. */
+  /** Incremented with every change that could affect the screen. */
   get version(): number {
     return this.#changes.version
   }
@@ -207,7 +207,7 @@ export class RowStore {
     return this.columns.length
   }
 
-  /** Without the row of a crash. */
+  /** Without the crash row. */
   get steps(): number {
     return this.length - (this.indexOf(CRASH_LABEL) < 0 ? 0 : 1)
   }
@@ -220,7 +220,7 @@ export class RowStore {
     this.#changes.add(message.type === 'rows' ? this.#addRows(message) : this.#addRest(message))
   }
 
-  /** Another run has replaced this one: nothing that was read is valid. */
+  /** Another run has replaced this one: everything read so far is invalid. */
   clear(): void {
     this.columns.length = 0
     this.#pieces.clear()

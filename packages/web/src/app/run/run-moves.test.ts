@@ -2,7 +2,7 @@ import { blankRow, type RowState, type StepRow, toColumns } from '@retake/tape/p
 import { describe, expect, test } from 'vitest'
 import { FilteredRows, NO_FILTER, type RowFilter } from './row-filter.js'
 import { RowStore } from './row-store.js'
-import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
+import { initialStep, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 
 /** Rows as `lane:state`. */
 function rowsOf(...texts: readonly string[]): RowStore {
@@ -59,11 +59,11 @@ describe('moving through the steps', () => {
   })
 
   test('looks first at what failed, else at the beginning when all is read', () => {
-    expect(firstLook(rowsOf('0', '0:failed'))).toBe(1)
+    expect(initialStep(rowsOf('0', '0:failed'))).toBe(1)
     const store = rowsOf('0', '0')
-    expect(firstLook(store)).toBeUndefined()
+    expect(initialStep(store)).toBeUndefined()
     store.add({ type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never })
-    expect(firstLook(store)).toBe(0)
-    expect(firstLook(store, true)).toBe(1)
+    expect(initialStep(store)).toBe(0)
+    expect(initialStep(store, true)).toBe(1)
   })
 })

@@ -58,7 +58,7 @@ function tokensOfRun({ columns, totals }: RowStore): string | undefined {
   return tokensText(totals, { answered, counted })
 }
 
-/** Why it ended as it did, in one line. Nothing for a run that simply ended. */
+/** One line that explains the outcome. Empty for a run that simply ended. */
 function RunOutcome({ run }: { run: Run }) {
   const { head } = run
   const { view: blame } = useBlame(run)
@@ -144,7 +144,7 @@ function RunFacts({ run: { head, rows } }: { run: Run }) {
   )
 }
 
-/** The price of a call that is under way is not missing, only not known yet. */
+/** The price of a call in progress is not missing, only not known yet. */
 function costSoFar(totals: RunTotals, { status }: RunHead): string | undefined {
   if (status !== 'recording') return costText(totals)
   return totals.knownCostUsd > 0 ? `${cost(totals.knownCostUsd)} so far` : undefined
@@ -157,7 +157,7 @@ function failedSteps({ columns }: RowStore): number {
   return failed
 }
 
-/** Shows only the failed steps; again: all. */
+/** Shows only the failed steps; a second click shows all. */
 function FailedLink({ count: failed }: { count: number }) {
   const { filter, change } = useFilter()
   const isOn = filter.states.length === 1 && filter.states[0] === 'failed'
@@ -174,7 +174,7 @@ function FailedLink({ count: failed }: { count: number }) {
   )
 }
 
-/** A run that ended well and failed the check of a blame search did not end well. */
+/** A run that ended well but failed the check of a blame search counts as failed. */
 function RunPageStatus({ run }: { run: Run }) {
   const { view } = useBlame(run)
   const { status } = run.head
@@ -351,13 +351,12 @@ function RunStatusLine({ run: { head, rows }, hasFailed }: { run: Run; hasFailed
     : `${plural(rows.steps, 'step')}, ${plural(head.events, 'event')}`
 }
 
-/** Problems of an open run; the part that was read is still shown. */
+/** Problems with an open run; the part that was read is still shown. */
 function RunTrouble({ reading: { isGone, isLost, error } }: { reading: Reading }) {
   if (isGone)
     return (
       <p role="alert" className="border-b border-line bg-warning-soft px-3 py-1 text-warning">
-        This run was deleted. Its steps are still listed as they were read; what was not opened
-        before is gone.
+        This run was deleted. Parts that were already loaded are still shown; the rest is gone.
       </p>
     )
   // The status line reports a lost connection.

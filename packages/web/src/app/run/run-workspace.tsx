@@ -21,7 +21,7 @@ import {
 } from './event-list.js'
 import { FilterBar } from './filter-bar.js'
 import { type FilteredRows, isEmpty } from './row-filter.js'
-import { firstLook, moveBy, moveInLane, moveToFailed } from './row-filter.js'
+import { initialStep, moveBy, moveInLane, moveToFailed } from './row-filter.js'
 import { StepList } from './step-list.js'
 import { Transcript } from './transcript.js'
 import { TimelinePanel } from './timeline/timeline.js'
@@ -85,7 +85,7 @@ function useRunCommands(
 
 /** With nothing selected, the first key goes to the initial selection. */
 function startOf(shown: FilteredRows): number {
-  const first = firstLook(shown.rows)
+  const first = initialStep(shown.rows)
   return first !== undefined && shown.has(first) ? first : moveBy(shown, -1, 1)
 }
 
@@ -94,7 +94,7 @@ const LISTS = [
   { value: 'transcript', name: 'Transcript', title: 'Read the whole run as a conversation (v)' },
   { value: 'events', name: 'Events', title: 'List events (e)' },
   { value: 'blame', name: 'Blame', title: 'Which steps caused the failure (w)' },
-  { value: 'fix', name: 'Fix', title: 'Changes of the source that were tried (i)' },
+  { value: 'fix', name: 'Fix', title: 'Changes to the source that were tried (i)' },
 ] as const
 
 const BACK_TO = {
@@ -136,7 +136,7 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
       show(isOn ? 'steps' : 'transcript'),
     )
   })
-  useFirstLook(run, isNarrow || events.isOn)
+  useInitialStep(run, isNarrow || events.isOn)
   const { isFollowing, follow } = useFollow(run, isNarrow || events.isOn)
 
   const list = events.isOn ? (
@@ -250,7 +250,7 @@ export function RunWorkspace({ run, facts }: RunWorkspaceProps) {
  * If the address names no step: the cause that blame found, else the error that ended the run,
  * else the edited step of a fork, else the first failure, else the first step.
  */
-function useFirstLook(run: Run, isOff: boolean): void {
+function useInitialStep(run: Run, isOff: boolean): void {
   const { head, rows } = run
   useRows(rows)
   const { step, select } = useSelection()
@@ -259,7 +259,7 @@ function useFirstLook(run: Run, isOff: boolean): void {
   const [wasGrowing] = useState(isRecording)
   const isWanted = step === undefined && !isOff && !isRecording && (isRead || error !== null)
   const known = view?.causeLabels[0] ?? head.exitStep ?? editedStep(head)
-  const first = isWanted && known === undefined ? firstLook(rows, wasGrowing) : undefined
+  const first = isWanted && known === undefined ? initialStep(rows, wasGrowing) : undefined
   const chosen = first === undefined ? known : rows.at(first).label
   const label = isWanted ? chosen : undefined
   useEffect(() => {

@@ -82,7 +82,7 @@ const StepListRow = memo(function StepListRow(props: StepListRowProps) {
           {isSeen(role) && <RoleName role={role} />}
           <StepState state={row.state} isWaiting={isWaiting} />
           {row.inferred && (
-            <Badge title="Inferred from the conversation: not recorded as a call of its own.">
+            <Badge title="Inferred from the conversation: the call itself was not recorded.">
               inferred
             </Badge>
           )}

@@ -5,7 +5,7 @@ import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react'
 import type { StepDetail } from '../../model/run-source.js'
 import { KindMark, StateBadge } from '../design/badge.js'
 import { QueryNote } from '../design/notes.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import { FieldLinksProvider, useLinkTo } from '../step/field.js'
 import { rowTextOf } from '../step/json-tree.js'
 import { type ChatLook, ChatLookProvider, MessageView } from '../step/message-view.js'
@@ -20,8 +20,8 @@ import { useSelection } from './use-selection.js'
 const NO_PAIRS = { results: new Map(), calls: new Map() }
 
 /**
- * The whole run as a conversation: what is new in each model call, its answer, and the calls in
- * between, of all lanes in the order they began. Only what is near the screen is read.
+ * The whole run as a conversation: the new messages of each model call, its answer, and the calls
+ * in between, of all lanes in the order they began. Reads only what is near the screen.
  */
 export function Transcript({ run, shown }: { run: Run; shown: FilteredRows }) {
   const { rows, head } = run
@@ -115,7 +115,7 @@ const Entry = memo(function Entry({ run, row, lane, isSelected, onSelect }: Entr
   )
 })
 
-/** Messages of others are answers and results of earlier entries. */
+/** Messages of other roles are answers and results of earlier entries. */
 const OWN_ROLES = new Set(['system', 'developer', 'user'])
 
 function Said({ run, detail }: { run: Run; detail: StepDetail }) {
@@ -147,7 +147,7 @@ function Said({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-/** Links to fields lead to the step; those of the address are marked there. */
+/** Links to fields lead to the step, where the field of the address is marked. */
 function Chat(props: { readonly run: Run; readonly label: string; readonly children: ReactNode }) {
   const { run, label, children } = props
   const linkTo = useLinkTo()
@@ -155,7 +155,10 @@ function Chat(props: { readonly run: Run; readonly label: string; readonly child
     () => ({
       field: undefined,
       copyLink: (path: string) =>
-        void copyAndSay(`the link to ${path}`, linkTo({ step: label, tab: 'chat', field: path })),
+        void copyWithToast(
+          `the link to ${path}`,
+          linkTo({ step: label, tab: 'chat', field: path }),
+        ),
     }),
     [linkTo, label],
   )
@@ -180,7 +183,7 @@ function Chat(props: { readonly run: Run; readonly label: string; readonly child
 
 const LINE = 600
 
-/** A call in two lines; its step has all of it. */
+/** A call in two lines; the step shows all of it. */
 function Call({ detail: { title, call, error, failure } }: { detail: StepDetail }) {
   const failed = error ?? failure?.message
   return (

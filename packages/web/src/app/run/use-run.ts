@@ -9,7 +9,7 @@ import { explainError } from '../sources/backend-error.js'
 
 export interface Reading {
   readonly head: RunHead | undefined
-  /** The run was deleted while it was open; the part that was read stays. */
+  /** True if the run was deleted while open; the part that was read stays. */
   readonly isGone: boolean
   readonly isLost: boolean
   readonly error: Explained | undefined
@@ -17,7 +17,7 @@ export interface Reading {
 
 const RETRY_MS = 2000
 
-/** A row that was open is read again for this long afterwards, and this many at the end always. */
+/** A row without an answer is read again for this long after it got one; the last rows always are. */
 const SETTLE_MS = 5000
 const SETTLE_ROWS = 20
 
@@ -25,8 +25,8 @@ const SETTLE_ROWS = 20
 const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 
 /**
- * Reads a run, and continues while it is recorded. Data that was read is never withdrawn: a
- * deleted run or a lost connection is reported beside it, and reading catches up later.
+ * Reads a run, and continues while it is recorded. Never withdraws data that was read: a deleted
+ * run or a lost connection is reported beside it, and reading catches up later.
  */
 export class RunReader extends Store<Reading> {
   readonly rows = new RowStore()
@@ -38,7 +38,7 @@ export class RunReader extends Store<Reading> {
   #isStale = false
   #settling: readonly { readonly from: number; readonly at: number }[] = []
 
-  /** `grew` is called when cached answers about this run may be old. */
+  /** Calls `grew` when cached answers about this run may be outdated. */
   constructor(backend: ViewerBackend, id: string, grew: () => void) {
     super({ head: undefined, isGone: false, isLost: false, error: undefined })
     this.#backend = backend
@@ -119,7 +119,7 @@ export class RunReader extends Store<Reading> {
     return Math.min(...this.#settling.map((read) => read.from))
   }
 
-  /** An error with an explanation is an answer; anything else may be temporary. */
+  /** An error with an explanation is final; any other may be temporary. */
   #failed(error: unknown, signal: AbortSignal): void {
     const explained = explainError(error)
     const isAnswer = !MAY_PASS.has(explained.code)
@@ -143,7 +143,7 @@ export class RunReader extends Store<Reading> {
   }
 }
 
-/** Another run has the same name, or this one lost events. */
+/** True if another run has the same name, or this one lost events. */
 const isAnother = (before: RunHead, now: RunHead): boolean =>
   before.startedAt !== now.startedAt ||
   now.events < before.events ||

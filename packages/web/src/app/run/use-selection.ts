@@ -130,8 +130,8 @@ interface Selection {
   readonly tab: string | undefined
   readonly field: string | undefined
   /**
-   * `replace` for moves that are not separate history entries, such as those by keys. `follows`:
-   * not a choice of the user.
+   * `replace` for moves that are not separate history entries, such as moves by keys. `follows`:
+   * not chosen by the user.
    */
   readonly select: (
     step: string,
@@ -141,7 +141,7 @@ interface Selection {
   readonly leave: () => void
 }
 
-/** Id of the run whose newest step is selected as it grows, until the user selects one. */
+/** Id of the run whose newest step is selected while it grows, until the user selects a step. */
 export const followedRun = new Store<string | undefined>(undefined)
 
 type Search = RunSearch & { readonly q?: string }

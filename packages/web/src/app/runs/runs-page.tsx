@@ -15,7 +15,7 @@ import { DiffIcon } from '../design/icons.js'
 import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
 import { CopyButton } from '../design/toast.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { type ConnectionChange, useBackend, useRefresh } from '../sources/backend.js'
+import { type ConnectionChange, isReconnected, useBackend, useRefresh } from '../sources/backend.js'
 import { VisibleText } from '../step/text.js'
 import {
   countByStatus,
@@ -32,11 +32,10 @@ import {
 /** Growing runs are fetched at most once a second. */
 function delayOf(change: RepositoryChange | ConnectionChange): number | undefined {
   if (change.type === 'runs' || change.type === 'gone' || change.type === 'blame') return 0
-  const isBack = change.type === 'connection' && change.state === 'open'
-  return change.type === 'grew' || isBack ? 1000 : undefined
+  return change.type === 'grew' || isReconnected(change) ? 1000 : undefined
 }
 
-/** The time, every half minute. */
+/** The current time, updated every half minute. */
 function useNow(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -54,7 +53,7 @@ interface RunRowProps {
   readonly onChoose: (isChosen: boolean) => void
 }
 
-/** On a narrow screen the figures are a line of their own. */
+/** On a narrow screen the figures have their own line. */
 const COLUMNS =
   'grid grid-cols-[1.25rem_minmax(0,1fr)] items-start gap-x-3 px-3 lg:grid-cols-[1.25rem_minmax(0,1fr)_9rem_3.5rem_4.5rem_5rem_5rem_5.5rem]'
 
@@ -143,7 +142,7 @@ function RunRow({ run, depth, now, isChosen, onChoose }: RunRowProps) {
   )
 }
 
-/** The word is only needed where there is no heading above. */
+/** The word is only needed without a heading above. */
 const Figure = (props: {
   readonly of: string | undefined
   readonly word?: string
@@ -158,7 +157,7 @@ const Figure = (props: {
   </span>
 )
 
-/** Distinguishes a run from others of its name: the error, or the last line of output. */
+/** Distinguishes a run from others with the same name: the error, or the last line of output. */
 function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   if (failure !== undefined)
     return (
@@ -175,7 +174,7 @@ function SecondLine({ run: { failure, lastLine, input } }: { run: RunCard }) {
   )
 }
 
-/** Headings that sort. The first click shows the largest first. */
+/** Headings that sort. The first click sorts in descending order. */
 function SortBar({ search, onSort }: { search: RunsSearch; onSort: (next: RunsSearch) => void }) {
   const { sort, up, ...rest } = search
   const next = (column: RunSort): RunsSearch => {
@@ -236,7 +235,7 @@ function RunsList({ rows, search, onSort, chosen, onChoose }: RunsListProps) {
     overscan: 15,
   })
 
-  /** Moves the focus between runs; unreadable ones have nothing to focus. */
+  /** Moves the focus between runs; unreadable ones cannot be focused. */
   const move = (by: 1 | -1): void => {
     const now = document.activeElement?.closest('li')?.querySelector<HTMLElement>('[data-run]')
     const from = runs.findIndex(({ id }) => id === now?.dataset['run'])
@@ -456,7 +455,7 @@ interface StatusChipsProps {
   readonly onChange: (status: StatusFilter | undefined) => void
 }
 
-/** One for each status that occurs, with its number of runs. */
+/** One chip per status that occurs, with its number of runs. */
 const StatusChips = ({ runs, status, onChange }: StatusChipsProps) => (
   // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
   <div role="group" aria-label="Status" className="flex flex-wrap items-center gap-1">
@@ -485,7 +484,7 @@ const NoRuns = () => (
     <CommandLine line="retake record agent.ts" />
     <p>Or record a demo agent with a bug:</p>
     <CommandLine line="retake demo" />
-    <p>The list updates by itself.</p>
+    <p>The list updates automatically.</p>
   </EmptyNote>
 )
 

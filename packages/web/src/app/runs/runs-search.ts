@@ -16,7 +16,7 @@ export function filterRuns(
   )
 }
 
-/** A run that failed the check of a blame search is a failed one. */
+/** A run that failed the check of a blame search counts as failed. */
 const listedStatus = (run: ListedRun): StatusFilter =>
   'error' in run
     ? 'unreadable'
@@ -31,7 +31,7 @@ const wordsOf = (run: ListedRun): readonly string[] => {
   return [...texts.filter((each) => each !== undefined), ...models, ...tags]
 }
 
-/** How many runs have each status, in the order of `STATUS_FILTERS`, without those of none. */
+/** Number of runs by status, in the order of `STATUS_FILTERS`, without zeros. */
 export function countByStatus(
   runs: readonly ListedRun[],
 ): readonly { readonly status: StatusFilter; readonly count: number }[] {
@@ -58,14 +58,14 @@ const VALUES: Readonly<Record<RunSort, (run: RunCard) => number | string | undef
 
 export interface ListedRow {
   readonly run: ListedRun
-  /** Branches are below the run that they continue, if it is listed. */
+  /** Depth below the parent run, if that is listed. */
   readonly depth: number
 }
 
 /**
- * Rows in order. By time, which is how they come, branches are below their parents, and the
- * family with the latest run is first; sorted by anything else, each run is for itself. Unknown
- * values and unreadable runs are last.
+ * Rows in order. By time (default), branches are below their parents, and the family with the
+ * latest run comes first. Otherwise each run is sorted separately. Unknown values and unreadable
+ * runs come last.
  */
 export function sortRuns(runs: readonly ListedRun[], { sort, up }: RunsSearch): ListedRow[] {
   if (sort === undefined) return nestRuns(runs)
@@ -128,7 +128,7 @@ export interface RunsSearch {
   readonly status?: StatusFilter
   /** Newest first by default, with branches below their parents. */
   readonly sort?: RunSort
-  /** Smallest first. */
+  /** Ascending order. */
   readonly up?: true
 }
 

@@ -31,7 +31,7 @@ function useSearch() {
   useEffect(() => {
     if (q === '') searchStore.clear()
     else void searchStore.start(source, q)
-    // Not again when the run becomes known meanwhile: both sources answer the same.
+    // Does not restart when the run becomes known: both sources give the same answer.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [id, q])
   useEffect(() => () => searchStore.clear(), [])
@@ -52,7 +52,7 @@ function useSearch() {
     }))
   }
 
-  /** A hit outside of steps is shown at the last step begun by then. */
+  /** A hit outside of steps is shown at the last step that had begun. */
   const stepBefore = ({ seq }: SearchHit): string | undefined => {
     const rows = known?.rows
     if (rows === undefined) return undefined
@@ -66,7 +66,7 @@ function useSearch() {
   return { q, request, go, rows: known?.rows }
 }
 
-/** Search in the whole run: its key, its dialog, and moving to the next hit without it. */
+/** Search in the whole run: its key, its dialog, and moving to the next hit without the dialog. */
 export function SearchHost() {
   const { q, step } = route.useSearch()
   // A link with only a search opens the results; a link with a step shows the step.
@@ -239,7 +239,7 @@ function Hit({ hit, index, count, isCurrent, style, onOpen }: HitProps) {
 
 const NEAR = 16
 
-/** On a phone only the end of the text, so that the hit is visible. */
+/** On a phone, shows only the end of the text, so that the hit is visible. */
 function Before({ text }: { text: string }) {
   if (text.length <= NEAR) return text
   return (
@@ -356,7 +356,7 @@ function SearchProgressLine({ state, at }: { state: SearchState; at: number }) {
       <div className="flex min-h-7 flex-wrap items-center gap-x-4 px-4 py-1">
         <output className="min-w-0 flex-1">
           {query === ''
-            ? 'Case does not matter. Titles, messages, arguments, results, bodies, headers, errors, output and files are searched.'
+            ? 'Ignores case. Titles, messages, arguments, results, bodies, headers, errors, output and files are searched.'
             : [
                 hits.length > 0 &&
                   `${count(at + 1)} of ${plural(hits.length, 'hit')} in ${plural(steps, 'step')}`,

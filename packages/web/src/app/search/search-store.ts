@@ -29,7 +29,7 @@ export const NO_SEARCH: SearchState = {
 /** Throttles updates of the screen. */
 const PAUSE_MS = 60
 
-/** The search of the run on the screen. A new one cancels the previous one. */
+/** The search in the run on the screen. A new search cancels the previous one. */
 export class SearchStore extends Store<SearchState> {
   #giveUp: AbortController | undefined
   #timer: ReturnType<typeof setTimeout> | undefined

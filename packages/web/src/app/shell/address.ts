@@ -1,7 +1,7 @@
 /**
- * Search parameters of an address. Texts are written as they are, so that people can read and
- * write links: `?step=3&q=refund`. Lists are JSON, and so is a text that looks like JSON.
- * Pages validate the values.
+ * Search parameters of an address. Texts are not encoded as JSON, so that people can read and write
+ * links: `?step=3&q=refund`. Lists are JSON, and so is a text that looks like JSON. Pages validate
+ * the values.
  */
 export const readAddress = (search: string): Record<string, unknown> =>
   Object.fromEntries(

@@ -114,7 +114,7 @@ interface Crumb {
 
 interface PageFrameProps {
   readonly title: ReactNode
-  /** For the browser tab, if `title` is more than text. */
+  /** Title of the browser tab, if `title` is not plain text. */
   readonly documentTitle?: string
   readonly crumbs?: readonly Crumb[]
   readonly run?: Run | undefined
@@ -198,7 +198,7 @@ const Separator = () => (
 )
 
 interface CommandButtonProps {
-  /** Nothing is shown if there is no such command. */
+  /** Renders nothing if there is no such command. */
   readonly command: string
   readonly icon: ReactNode
 }

@@ -11,7 +11,7 @@ function apply(): void {
   document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
 }
 
-// Immediately, before the first paint.
+// Runs before the first paint.
 apply()
 dark.addEventListener('change', apply)
 onRemembered(KEY, 'system', apply)

@@ -20,7 +20,7 @@ export interface ViewerBackend {
   runs(): Promise<readonly (RunCard | UnreadableRun)[]>
   run(id: string): RunSource
   abilities(id: string): Promise<Abilities>
-  /** Reports changes, and those of the connection, until the returned function is called. */
+  /** Reports changes of runs and of the connection until the returned function is called. */
   watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
   /** Only if programs can be executed. */
   readonly live: LiveActions | undefined
@@ -52,20 +52,28 @@ export function useBackend(): ViewerBackend {
   return backend
 }
 
+type AnyChange = RepositoryChange | ConnectionChange
+
+/** True if changes may have been missed. */
+export const isReconnected = (change: AnyChange): boolean =>
+  change.type === 'connection' && change.state === 'open'
+
 /**
  * Fetches a query again after changes: immediately, or after a pause for those that come in
- * bursts. `delayOf` must be identical at every render.
+ * bursts. By default, after changes that have the name of the query. `delayOf` must be identical
+ * at every render.
  */
 export function useRefresh(
   queryKey: string,
-  delayOf: (change: RepositoryChange | ConnectionChange) => number | undefined,
+  delayOf?: (change: AnyChange) => number | undefined,
 ): void {
   const backend = useBackend()
   const client = useQueryClient()
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const unwatch = backend.watch((change) => {
-      const delay = delayOf(change)
+      const isOwn = change.type === queryKey || isReconnected(change)
+      const delay = delayOf === undefined ? (isOwn ? 0 : undefined) : delayOf(change)
       if (delay === undefined || (timer !== undefined && delay > 0)) return
       clearTimeout(timer)
       timer = setTimeout(() => {

@@ -39,14 +39,14 @@ async function readError(response: Response): Promise<Explained> {
     const { error } = (await response.json()) as { error: Explained }
     if (typeof error.what === 'string') return error
   } catch {
-    // Not from our server, or cut off.
+    // The response is not from our server, or was cut off.
   }
   return { code: 'VIEWER_NO_ANSWER', what: `The server answered with status ${response.status}.` }
 }
 
 /**
- * The lines of a response as they arrive. An error of the server is its last line, and thrown.
- * A reader that stops cancels the request.
+ * Yields the lines of a response as they arrive. An error of the server comes as the last line, and
+ * is thrown. A reader that stops cancels the request.
  */
 export async function* readLines<T>(path: string, signal?: AbortSignal): AsyncGenerator<T> {
   const { body } = await request(path, { signal })

@@ -11,7 +11,7 @@ type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
 
 const SEEN_MAX = 8
 
-/** Last known states of runs, to find out what a page has missed. */
+/** Last known states of runs, to detect changes that a page has missed. */
 class SeenRuns {
   /** Least recently used first. */
   readonly #seen = new Map<string, Seen>()
@@ -26,7 +26,7 @@ class SeenRuns {
     this.#seen.delete(run)
   }
 
-  /** Reports the runs that changed, or all of them, and those that are gone. */
+  /** Reports the runs that changed or disappeared, or all of them. */
   async notifyChanged(
     request: (run: string) => Promise<RunHead>,
     notify: (change: RepositoryChange) => void,

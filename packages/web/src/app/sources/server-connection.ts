@@ -13,7 +13,7 @@ interface ConnectionParts {
 }
 
 export interface Missed {
-  /** First connection: only data fetched since the page began can be old. */
+  /** First connection: only data fetched since the page loaded can be outdated. */
   readonly isFirst: boolean
   /** The connection broke: requests in the meantime may have failed. */
   readonly wasBroken: boolean
@@ -29,9 +29,9 @@ const SILENCE_MS = 25_000
 const HIDDEN_MS = 30_000
 
 /**
- * The one stream of changes of a page. Reconnects by itself, and reports what happened
- * meanwhile. If a restarted server does not know this page, it says so and keeps trying:
- * opening the new address in another tab is enough.
+ * The stream of changes of a page. Reconnects automatically, and reports what happened meanwhile.
+ * If a restarted server does not know this page, it says so and retries: opening the new address in
+ * another tab is enough.
  */
 export class ServerConnection {
   readonly #parts: ConnectionParts
@@ -61,7 +61,7 @@ export class ServerConnection {
     void this.#run(running.signal)
   }
 
-  /** A re-render unsubscribes and subscribes again immediately. */
+  /** A re-render unsubscribes and immediately subscribes again. */
   #stopSoon(): void {
     setTimeout(() => {
       if (this.#listeners.size > 0) return
@@ -71,7 +71,7 @@ export class ServerConnection {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    // Lost only if it does not come back immediately.
+    // Reported as lost only if it does not come back immediately.
     let waitMs = 0
     while (!signal.aborted) {
       await untilSeen(signal)
@@ -127,7 +127,7 @@ export class ServerConnection {
       this.#lost = undefined
       this.#notify({ type: 'connection', state: 'open' })
     }
-    // If that fails the connection is lost again, and this is repeated.
+    // If this fails, the connection counts as lost, and it is repeated.
     this.#parts.catchUp((change) => this.#notify(change), missed).catch(() => {})
   }
 
@@ -147,7 +147,7 @@ export class ServerConnection {
 const refused = ({ code }: BackendError): Explained => ({
   code,
   what: 'The viewer was restarted and does not know this page.',
-  fix: 'Open the address that `retake ui` printed; this page then reconnects by itself.',
+  fix: 'Open the address that `retake ui` printed; this page then reconnects automatically.',
 })
 
 class HiddenError extends Error {}

@@ -16,7 +16,7 @@ import { JsonTree } from './json-tree.js'
 import { hexLine, hexLineCount, indexed } from './text-parts.js'
 import { LongText, VisibleText } from './text.js'
 
-/** Bytes shown; download the file for more. */
+/** Number of bytes shown; a download has all of them. */
 const SHOWN = 65_536
 const LINE = 18
 

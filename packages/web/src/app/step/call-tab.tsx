@@ -103,7 +103,7 @@ function ChildOutput(props: {
 
 interface GuardSectionProps {
   readonly guard: StepGuard
-  /** It has not been decided yet. */
+  /** True if it has not been decided yet. */
   readonly isOpen: boolean
   readonly latencyMs: number | undefined
 }

@@ -28,7 +28,7 @@ interface ShownMessages {
 
 const NOTHING: Conversation = { total: 0, from: 0, messages: [], newFrom: 0, answer: [] }
 
-/** Messages from an index to the end, as far as they are loaded. */
+/** Messages from an index to the end, as far as loaded. */
 function useMessages(run: Run, detail: StepDetail, wanted: number): ShownMessages {
   const given = detail.conversation ?? NOTHING
   const starts = useMemo(() => pagesBetween(wanted, given.from), [wanted, given.from])
@@ -91,10 +91,7 @@ export interface ToolPairs {
   readonly calls: ReadonlyMap<string, ToolCallPart>
 }
 
-/**
- * Pairs results and calls by id. A call without an id has no result. `from`: index of the
- * first message.
- */
+/** Pairs results and calls by id. A call without an id has no result. `from`: index of the first message. */
 export function pairTools(messages: readonly Message[], from: number): ToolPairs {
   const results = new Map<string, FoundResult>()
   const calls = new Map<string, ToolCallPart>()
@@ -123,12 +120,12 @@ export function firstShown({ messages, from, newFrom }: Conversation): number {
   return requesting < 0 ? newFrom : from + requesting
 }
 
-/** How far after a model step its tool steps are searched. */
+/** Number of steps after a model step in which its tool steps are searched. */
 const LOOK_AHEAD = 500
 
 /**
- * Finds the steps that ran the calls of a model: calls and steps of one name are paired in
- * order. Only for the answer; earlier calls belong to earlier steps.
+ * Finds the steps that executed the calls of a model: calls and steps with the same name are paired
+ * in order. Only for the answer; earlier calls belong to earlier steps.
  */
 function callFinder(rows: RowStore, detail: StepDetail): (path: string) => string | undefined {
   let found: Map<string, string> | undefined

@@ -10,7 +10,7 @@ import { LongText, Lossy } from './text.js'
 
 const PAGE = 400
 
-/** The terminal as of this step's answer. */
+/** The terminal at the time of this step's answer. */
 export function ConsoleTab({ run, detail }: TabProps) {
   const [isLaterShown, setLaterShown] = useState(false)
   const [requested, setRequested] = useState(PAGE)
@@ -77,7 +77,7 @@ export interface PrintedLine extends ConsolePart {
 
 const JOINED_MAX = 32_768
 
-/** A stream that is printed word by word is one line, as in a terminal. */
+/** A stream that is printed word by word becomes one line, as in a terminal. */
 export function joinWrites(parts: readonly ConsolePart[]): PrintedLine[] {
   const lines: { first: ConsolePart; last: ConsolePart; texts: string[]; seqs: number[] }[] = []
   let length = 0

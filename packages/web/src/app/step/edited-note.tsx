@@ -9,7 +9,7 @@ import { VisibleText } from './text.js'
 
 const SHOWN = 400
 
-/** The change that a fork made at its step: before, as the parent recorded it, and after. */
+/** The change that a fork made at its step: the recorded value of the parent, and the new one. */
 export function EditedNote({ head, label }: { head: RunHead; label: string }) {
   const { branch, parent } = head
   if (branch?.kind !== 'fork' || branch.at !== label || parent === undefined) return null

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { siteInStack } from '../../model/site-in-stack.js'
 import { TextButton } from '../design/button.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { Field, FieldSection, StepLink, type TabProps } from './field.js'
@@ -45,7 +45,9 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
             <span className="text-muted">code</span> <VisibleText text={String(error.code)} />
           </span>
         )}
-        <TextButton onClick={() => void copyAndSay('the error', error.stack ?? `${name}: ${text}`)}>
+        <TextButton
+          onClick={() => void copyWithToast('the error', error.stack ?? `${name}: ${text}`)}
+        >
           Copy
         </TextButton>
       </p>

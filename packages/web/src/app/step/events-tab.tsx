@@ -44,7 +44,7 @@ export function EventsTab({ run, detail }: TabProps) {
   if (detail.inferred)
     return (
       <p className="p-3 text-muted">
-        This step has no events of its own: it is seen in the conversation only.
+        This step has no events: it appears only in the conversation.
       </p>
     )
   if (events.data === undefined) return <QueryNote what="the events" error={events.error} />

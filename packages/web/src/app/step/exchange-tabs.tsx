@@ -65,12 +65,12 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
       )}
       {undecoded !== undefined && (
         <p className="text-warning">
-          Shown as it came: its encoding <VisibleText text={undecoded} /> could not be undone here.
+          Shown encoded: <VisibleText text={undecoded} /> cannot be decoded here.
         </p>
       )}
       {encoding !== undefined && (
         <p className="text-muted">
-          Its encoding <VisibleText text={encoding} /> is undone in what is shown and downloaded.
+          Shown and downloaded without its encoding, <VisibleText text={encoding} />.
         </p>
       )}
       <FieldSection title={`Headers, ${headers.length}`}>

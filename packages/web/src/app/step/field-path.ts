@@ -24,8 +24,8 @@ export function tabOfField(path: string): string | undefined {
 }
 
 /**
- * Paths of fields in links, in the notation of `retake fork --set`: keys with dots between,
- * quotes around a key with special characters.
+ * Paths of fields in links, in the notation of `retake fork --set`: keys separated by dots, with
+ * quotes around keys that have special characters.
  */
 export const joinPath = (base: string, key: string): string =>
   base === '' ? quoteKey(key) : `${base}.${quoteKey(key)}`
@@ -35,7 +35,7 @@ const quoteKey = (key: string): string =>
 
 const KEY = /"((?:\\[^]|[^"\\])*)"|((?:\\[^]|[^.\\])+)/y
 
-/** The keys of a path. Anything invalid ends it: a link may come from anywhere. */
+/** The keys of a path, up to the first invalid one: a link may come from anywhere. */
 export function readFieldPath(path: string): string[] {
   const keys: string[] = []
   let at = 0

@@ -6,7 +6,7 @@ import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { keysWithin } from './field-path.js'
 
-/** The event of a step's answer; its beginning if there is none. */
+/** The event of a step's answer; its first event if there is none. */
 export const fieldMoment = (detail: Pick<StepDetail, 'seq' | 'answeredSeq'>): number =>
   detail.answeredSeq ?? detail.seq
 
@@ -85,14 +85,14 @@ export const MARKED = 'bg-warning-soft outline-2 outline-warning'
 
 interface FieldProps {
   readonly path: string
-  /** Links to something inside that is not shown on its own lead here too. */
+  /** True if links to parts that are not shown separately lead here too. */
   readonly isWhole?: boolean
   readonly isInline?: boolean
   readonly className?: string
   readonly children: ReactNode
 }
 
-/** A value with an address of its own: marked when the link points to it. */
+/** A value with its own address: marked when the link points to it. */
 export function Field(props: FieldProps) {
   const { path, isWhole = false, isInline = false, className = '', children } = props
   const { field } = useFieldLinks()

@@ -6,12 +6,12 @@ import {
   nodesTo,
   openAtFirst,
   rowPath,
-  spokenLine,
-  spokenTree,
+  describeLine,
+  describeTree,
 } from './json-tree.js'
 
 const linesOf = (json: unknown) => {
-  const tree = spokenTree(json)
+  const tree = describeTree(json)
   return jsonRows(tree, openAtFirst(tree)).map(({ key, value, size }) =>
     size === undefined ? `${key}: ${String(value)}` : `${key} ${size}`,
   )
@@ -51,12 +51,12 @@ test('what has members stays a node, and a copy is what was captured', () => {
     '0: a',
     '1: undefined',
   ])
-  expect(JSON.parse(JSON.stringify(spokenTree(json)))).toEqual(json)
+  expect(JSON.parse(JSON.stringify(describeTree(json)))).toEqual(json)
 })
 
 test('in one line it is JSON, with words where JSON has none', () => {
   expect(
-    spokenLine({ a: [1, { $type: 'cut', of: 'object' }], 'b c': { $type: 'undefined' } }),
+    describeLine({ a: [1, { $type: 'cut', of: 'object' }], 'b c': { $type: 'undefined' } }),
   ).toBe('{"a":[1,{…}],"b c":undefined}')
 })
 

@@ -11,7 +11,7 @@ import {
   useState,
 } from 'react'
 import { classes } from '../design/classes.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import { joinPath, keysWithin } from './field-path.js'
 import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
 import { LongText, VisibleText } from './text.js'
@@ -19,10 +19,10 @@ import { DESCRIBED_WORDS } from '@retake/tape'
 import type { Clipped } from '../../model/run-source.js'
 
 /**
- * A value that JSON cannot express, such as a function, or that was cut: one line of a tree,
- * in words. Copying it copies what was captured.
+ * A value that JSON cannot express, such as a function, or that was cut: shown as one line of text.
+ * Copying it copies what was captured.
  */
-export class SpokenValue {
+export class DescribedValue {
   readonly #text: string
   readonly #captured: unknown
 
@@ -41,27 +41,27 @@ export class SpokenValue {
 }
 
 /**
- * A captured value for a tree: an object with `$type` is put into words. Captured values have
- * a limited depth. Not for foreign JSON, where `$type` is an ordinary key.
+ * A captured value as a tree: an object with `$type` becomes text. Captured values have a limited
+ * depth. Not for foreign JSON, where `$type` is an ordinary key.
  */
-export function spokenTree(json: unknown): unknown {
+export function describeTree(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json
-  if (Array.isArray(json)) return json.map(spokenTree)
+  if (Array.isArray(json)) return json.map(describeTree)
   const text = wordsFor(json as Readonly<Record<string, unknown>>)
-  if (text !== undefined) return new SpokenValue(text, json)
+  if (text !== undefined) return new DescribedValue(text, json)
   return Object.fromEntries(
-    Object.entries(json).map(([name, member]) => [name, spokenTree(member)]),
+    Object.entries(json).map(([name, member]) => [name, describeTree(member)]),
   )
 }
 
 /** A captured value in one line. */
-export function spokenLine(json: unknown): string {
+export function describeLine(json: unknown): string {
   if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
-  if (Array.isArray(json)) return `[${json.map(spokenLine).join(',')}]`
+  if (Array.isArray(json)) return `[${json.map(describeLine).join(',')}]`
   const text = wordsFor(json as Readonly<Record<string, unknown>>)
   if (text !== undefined) return text
   const members = Object.entries(json).map(
-    ([name, member]) => `${JSON.stringify(name)}:${spokenLine(member)}`,
+    ([name, member]) => `${JSON.stringify(name)}:${describeLine(member)}`,
   )
   return `{${members.join(',')}}`
 }
@@ -93,7 +93,7 @@ type OpenNodes = ReadonlySet<object>
 const isNode = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&
-  !(value instanceof SpokenValue) &&
+  !(value instanceof DescribedValue) &&
   asClipped(value) === undefined &&
   leftOutOf(undefined, value) === undefined
 
@@ -306,7 +306,7 @@ interface JsonLineProps {
   readonly onKey: (event: KeyboardEvent) => void
 }
 
-/** The value is below a longer key. */
+/** Longer keys have their value below them. */
 const KEY_BESIDE = 32
 
 /** Deeper lines are not indented further. */
@@ -383,7 +383,7 @@ const LineActions = memo(function LineActions({
         className={look}
         onClick={(event) => {
           event.stopPropagation()
-          void copyAndSay('the value', copyOf(row.value))
+          void copyWithToast('the value', copyOf(row.value))
         }}
       >
         copy
@@ -394,7 +394,7 @@ const LineActions = memo(function LineActions({
         className={look}
         onClick={(event) => {
           event.stopPropagation()
-          void copyAndSay('the path', rowPath(row, ''))
+          void copyWithToast('the path', rowPath(row, ''))
         }}
       >
         path
@@ -437,7 +437,7 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
 
 const shortKey = (key: string): string => (key.length > 200 ? `${key.slice(0, 200)}…` : key)
 
-/** Text as it is, everything else as JSON. */
+/** Copies text unchanged, everything else as JSON. */
 function copyOf(value: unknown): string {
   const clipped = asClipped(value)
   if (clipped) return clipped.head

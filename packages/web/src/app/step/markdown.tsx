@@ -3,13 +3,13 @@ import { memo, type ReactNode } from 'react'
 import { indexed } from './text-parts.js'
 import { VisibleText } from './text.js'
 
-/** Characters of a text, and of a part without an empty line: time grows with the square of the latter. */
+/** Maximum characters of a text, and of a paragraph: parsing time grows with the square of the latter. */
 const LENGTH_MAX = 30_000
 const PART_MAX = 8000
-/** Marks in a row that take the parser long and mean nothing. */
+/** Sequences of marks that are slow to parse and mean nothing. */
 const TANGLED = /(?:[>*_[\]()`~!\\] ?){60}|(?:[-+] ){30}|(?:\d[.)] ){30}|^[ \t]{80}/m
 
-/** Blocks of a text; undefined if it is shown as it is. */
+/** Blocks of a text; undefined if it is shown unparsed. */
 export function markdownTokens(text: string): readonly Token[] | undefined {
   if (text.length > LENGTH_MAX || TANGLED.test(text)) return undefined
   if (text.split(/\n\s*\n/).some(({ length }) => length > PART_MAX)) return undefined
@@ -23,9 +23,8 @@ export function markdownTokens(text: string): readonly Token[] | undefined {
 const WRAP = 'whitespace-pre-wrap wrap-anywhere'
 
 /**
- * Markdown as elements of the page: nothing is ever parsed as HTML, nothing is loaded, and
- * nothing of the text is left out. Links are not links, because a model or a tool wrote them:
- * their address is shown.
+ * Markdown as page elements. Nothing is parsed as HTML, nothing is loaded, and no text is omitted.
+ * Links are not clickable, because a model or a tool wrote them; their address is shown.
  */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const tokens = markdownTokens(text)

@@ -70,7 +70,7 @@ function MessagePartView({ part, path, pairs }: MessagePartProps) {
       )
     }
     case 'image':
-      // Only named: pictures are never loaded from anywhere.
+      // Only named: pictures are never loaded.
       return (
         <Field
           path={`${path}.source`}
@@ -135,7 +135,7 @@ const ROLES: Readonly<Record<Message['role'], RoleLook>> = {
   tool: { name: 'Tool', edge: 'border-l-kind-tool', color: 'text-kind-tool' },
 }
 
-/** Off-screen messages are not painted. A message of results that are shown at their calls is not repeated. */
+/** Off-screen messages are not painted. Results that are shown at their calls are not repeated. */
 export const MessageView = memo(function MessageView(props: MessageViewProps) {
   const { message, path, pairs, isNew = false, isAnswer = false } = props
   const { role, parts } = message
@@ -216,7 +216,7 @@ function ToolCallView({ call, path, result }: ToolCallViewProps) {
   )
 }
 
-/** A tree if it is JSON, even as text; text otherwise. */
+/** A tree if the value is JSON, even as text; otherwise text. */
 export function ToolContent({ value, path }: { value: unknown; path: string }) {
   const parsed = typeof value === 'string' ? jsonIn(value) : undefined
   const tree = parsed ?? value

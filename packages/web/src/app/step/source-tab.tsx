@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { TextButton } from '../design/button.js'
 import { QueryNote } from '../design/notes.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import type { SourceExcerpt } from '../../model/run-source.js'
 import type { Run } from '../run/use-run.js'
 import { useBackend } from '../sources/backend.js'
@@ -17,7 +17,7 @@ export function SourceView({ run, site }: { run: Run; site: string }) {
     <div>
       <p className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
         <VisibleText text={site} className="font-mono [overflow-wrap:anywhere]" />
-        <TextButton onClick={() => void copyAndSay('the place', site)}>Copy</TextButton>
+        <TextButton onClick={() => void copyWithToast('the location', site)}>Copy</TextButton>
         {excerpt.data && <EditorLink excerpt={excerpt.data} />}
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}

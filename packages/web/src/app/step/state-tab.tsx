@@ -7,11 +7,11 @@ import { TextButton } from '../design/button.js'
 import { Badge } from '../design/badge.js'
 import { latePart } from '../design/late-part.js'
 import { QueryNote } from '../design/notes.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import { useBackend } from '../sources/backend.js'
 import { Field, FieldSection, StepLink, type TabProps } from './field.js'
-import { spokenLine, spokenTree, SpokenValue } from './json-tree.js'
+import { describeLine, describeTree, DescribedValue } from './json-tree.js'
 import { JsonTree } from './json-tree.js'
 import { indexed } from './text-parts.js'
 import { VisibleText } from './text.js'
@@ -39,7 +39,7 @@ function StateDetail({ state }: { state: StateView }) {
     <>
       {!state.isDirect && (
         <p className="text-warning">
-          No line ran for this answer alone. This is the state at a later one.
+          No line of your code ran for this answer alone. This is the state after a later one.
         </p>
       )}
       <FieldSection
@@ -68,7 +68,7 @@ function StateDetail({ state }: { state: StateView }) {
   )
 }
 
-/** Variables by frame; those that have changed are marked. */
+/** Variables by frame; changed ones are marked. */
 export function Frames({ state }: { state: StateView }) {
   const changed = changedVariables(state)
   return indexed(state.frames).map(({ index: position, item: frame }) => (
@@ -141,8 +141,8 @@ function Variable(props: {
 }) {
   const { variable, path, isChanged } = props
   const { name, scope, type, text, json, cut } = variable
-  const tree = useMemo(() => spokenTree(json), [json])
-  const isTree = typeof tree === 'object' && tree !== null && !(tree instanceof SpokenValue)
+  const tree = useMemo(() => describeTree(json), [json])
+  const isTree = typeof tree === 'object' && tree !== null && !(tree instanceof DescribedValue)
   return (
     <div
       className={`border-l-2 py-0.5 pl-2 ${isChanged ? 'border-accent bg-accent-soft' : 'border-transparent'}`}
@@ -162,7 +162,7 @@ function Variable(props: {
 }
 
 const shortLine = (value: unknown): string => {
-  const text = spokenLine(value)
+  const text = describeLine(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
@@ -173,7 +173,7 @@ export const stateQuery = (run: Run, label: string) =>
     staleTime: 0,
   })
 
-/** After a crash no program can be paused: the last step before it is next to it. */
+/** After a crash, no program can be paused, so the last step before it is used. */
 const pausedAt = ({ kind, label, parent }: TabProps['detail']): string =>
   kind === 'crash' ? (parent ?? label) : label
 
@@ -199,7 +199,7 @@ function NoVariables({ run }: { run: Run }) {
       <p>No variables were captured at this step. To capture them at every step, run</p>
       <p className="mt-1 flex items-center gap-2">
         <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">{command}</code>
-        <TextButton className="text-sm" onClick={() => void copyAndSay('the command', command)}>
+        <TextButton className="text-sm" onClick={() => void copyWithToast('the command', command)}>
           Copy
         </TextButton>
       </p>

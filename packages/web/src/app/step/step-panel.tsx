@@ -14,7 +14,7 @@ import { latePart } from '../design/late-part.js'
 import { Menu } from '../design/menu.js'
 import { EmptyNote, QueryNote } from '../design/notes.js'
 import { Tabs } from '../design/tabs.js'
-import { copyAndSay } from '../design/toast.js'
+import { copyWithToast } from '../design/toast.js'
 import { type Run, useRows } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { useBackend } from '../sources/backend.js'
@@ -118,14 +118,14 @@ function useCopies(run: Run, detail: StepDetail): readonly PageCommand[] {
   const json = (): string => JSON.stringify(detail, undefined, 2)
   return useCommands((add) => {
     add('Share', 'step.copy-link', 'Copy link', ['y'], () => {
-      void copyAndSay('the link', linkTo({ step: label, tab, field }))
+      void copyWithToast('the link', linkTo({ step: label, tab, field }))
     })
     const disabled = request === undefined ? 'This step is not an HTTP request.' : undefined
     add('Share', 'step.copy-curl', 'Copy as curl', { keys: ['c'], disabled }, () => {
-      void copyAndSay('the request as curl', () => curlOf(run, detail))
+      void copyWithToast('the request as curl', () => curlOf(run, detail))
     })
     add('Share', 'step.copy-json', 'Copy step as JSON', [], () => {
-      void copyAndSay('the step as JSON', json())
+      void copyWithToast('the step as JSON', json())
     })
     add('Share', 'step.download-json', 'Download step as JSON', [], () =>
       saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
@@ -147,7 +147,7 @@ async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
 interface Fact {
   readonly path: string
   readonly name: string
-  /** Undefined if it should be known and is not. */
+  /** Undefined if it should be known but is not. */
   readonly value: string | undefined
 }
 
@@ -227,7 +227,9 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
             <OriginBadge origin={detail.origin} />
           )}
           {detail.inferred && (
-            <Badge title="Not recorded itself: inferred from the conversation">inferred</Badge>
+            <Badge title="Inferred from the conversation: the call itself was not recorded.">
+              inferred
+            </Badge>
           )}
         </span>
         {factsOf(detail, run.head).map(({ path, name, value }) => (
@@ -262,7 +264,7 @@ function StepHeader({ run, detail }: { run: Run; detail: StepDetail }) {
   )
 }
 
-/** Names come from outside: one must not push out the others. Its tab has it whole. */
+/** Names come from outside: a long one must not push out the others. Its tab shows all of it. */
 const shortValue = (value: string): string =>
   value.length > 120 ? `${value.slice(0, 120)}…` : value
 
@@ -360,7 +362,7 @@ function LinkedFields(props: {
   const linkTo = useLinkTo()
   const links = useMemo(() => {
     const copyLink = (path: string): void =>
-      void copyAndSay(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
+      void copyWithToast(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
     return { field, copyLink }
   }, [field, linkTo, label, tab])
   return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
@@ -368,7 +370,7 @@ function LinkedFields(props: {
 
 interface LoadedStep {
   readonly detail: StepDetail | undefined
-  /** `detail` is of the previous step; this one is loading. */
+  /** True if `detail` is still that of the previous step. */
   readonly isOld: boolean
   readonly isGone: boolean
   readonly error: Error | null

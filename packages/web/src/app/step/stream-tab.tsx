@@ -10,11 +10,11 @@ import { FieldSection, type TabProps } from './field.js'
 import { MessageView } from './message-view.js'
 import { indexed } from './text-parts.js'
 
-/** As recorded, four times as fast, or in about a second. */
+/** At recorded speed, four times as fast, or in about a second. */
 const SPEEDS = ['1', '4', 'max'] as const
 type Speed = (typeof SPEEDS)[number]
 
-/** The position after some time of the wall clock; not beyond the end. */
+/** The position after some wall-clock time; not beyond the end. */
 export function advance(
   position: number,
   elapsedMs: number,
@@ -24,7 +24,7 @@ export function advance(
   return Math.min(endMs, position + elapsedMs * factor)
 }
 
-/** The last frame by a moment; -1 before the first. */
+/** The last frame up to a moment; -1 before the first. */
 export function frameAt(frames: readonly { readonly at: number }[], position: number): number {
   let [low, high] = [0, frames.length]
   while (low < high) {
@@ -45,7 +45,7 @@ interface Playback {
   readonly scrub: (position: number) => void
 }
 
-/** Plays `endMs` of recorded time. Starts by itself unless the user prefers reduced motion. */
+/** Plays `endMs` of recorded time. Starts automatically unless the user prefers reduced motion. */
 function usePlayback(endMs: number): Playback {
   const [isStill] = useState(() => matchMedia('(prefers-reduced-motion: reduce)').matches)
   const [position, setPosition] = useState(isStill ? endMs : 0)

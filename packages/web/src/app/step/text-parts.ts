@@ -10,7 +10,7 @@ const WIDTH = 16
 
 export const hexLineCount = (bytes: number): number => Math.ceil(bytes / WIDTH)
 
-/** Only printable ASCII appears in its text. */
+/** Shows only printable ASCII as text. */
 export function hexLine(bytes: Uint8Array, line: number): HexLine {
   const piece = bytes.subarray(line * WIDTH, (line + 1) * WIDTH)
   const pairs = Array.from(piece, (byte) => byte.toString(16).padStart(2, '0'))
@@ -25,9 +25,9 @@ export function hexLine(bytes: Uint8Array, line: number): HexLine {
 
 export interface StackFrame {
   readonly text: string
-  /** `file:line:column`, where it can be read. */
+  /** `file:line:column`, if it can be parsed. */
   readonly site: string | undefined
-  /** Neither Node nor a package. */
+  /** True if it is in neither Node nor a package. */
   readonly isOwn: boolean
 }
 
@@ -57,7 +57,7 @@ export function foldAt(text: string): number {
     at = next + 1
     if (line === LINES - 1) end = next
   }
-  // A little more than the limit is not worth a button.
+  // Slightly more than the limit is not worth a button.
   return text.length <= end * 1.25 ? text.length : end
 }
 
@@ -83,10 +83,7 @@ const TONES: Readonly<Record<number, AnsiTone>> = {
   6: 'accent',
 }
 
-/**
- * Maps colours to the tones of the page and removes all other escapes. Cursor movements are
- * not followed.
- */
+/** Maps colours to the tones of the page and removes all other escapes. Cursor movements are not followed. */
 export function readAnsi(text: string): AnsiSpan[] {
   const spans: AnsiSpan[] = []
   let [tone, bold, at]: [AnsiTone | undefined, boolean, number] = [undefined, false, 0]
@@ -128,25 +125,21 @@ function readColours(
   return [tone, bold]
 }
 
-/**
- * Items with their indexes, which are stable keys for React lists because tapes are
- * append-only.
- */
+/** Items with their indexes, which are stable keys for React lists because tapes are append-only. */
 export const indexed = <T>(
   items: readonly T[],
   from = 0,
 ): readonly { readonly index: number; readonly item: T }[] =>
   items.map((item, index) => ({ index: from + index, item }))
 
-/** Text, or characters that are invisible or change how others are shown. */
+/** Text, or characters that are invisible or change how others are displayed. */
 type VisiblePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'mark'; readonly text: string; readonly name: string }
 
 /**
- * Controls, direction overrides, zero-width characters, tags and lone surrogates. Line feeds
- * and tabs are text; so is a carriage return before a line feed, and a joiner between two
- * pictures.
+ * Controls, direction overrides, zero-width characters, tags and lone surrogates. Line feeds and
+ * tabs are text; so are a carriage return before a line feed, and a joiner between two emoji.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these are looked for
@@ -184,10 +177,10 @@ const CONTROLS =
     ' ',
   )
 
-/** Marks per text; further characters are part of the text around them. */
+/** Maximum number of marks per text; further characters stay part of the text. */
 const MARKS = 400
 
-/** Makes every character visible. A run of equal characters is one mark. */
+/** Makes every character visible. A run of equal characters becomes one mark. */
 export function visibleParts(text: string): VisiblePart[] {
   const parts: VisiblePart[] = []
   let at = 0
@@ -241,7 +234,7 @@ function nameOf(char: string): string {
   return name === undefined ? hex : `${name}, ${hex}`
 }
 
-/** The encoding that was undone for display and download; undefined if the body is as it came. */
+/** The encoding that was removed for display and download; undefined if the body is unchanged. */
 export function encodingUndone({
   headers,
   body,

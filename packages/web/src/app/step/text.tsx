@@ -33,7 +33,7 @@ interface VisibleTextProps {
   readonly className?: string
 }
 
-/** Text from a tape: never markup, and nothing stays invisible. */
+/** Text from a tape: never interpreted as markup, with every character visible. */
 export const VisibleText = memo(function VisibleText({ text, className }: VisibleTextProps) {
   const parts = indexed(visibleParts(text)).map(({ index, item: part }) =>
     part.type === 'text' ? (

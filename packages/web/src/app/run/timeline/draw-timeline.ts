@@ -105,12 +105,12 @@ const FRAMES = {
   affected: undefined,
 } as const
 
-/** Least distance of marks: where several would overlap, the worst is shown. */
+/** Minimum distance of marks: if several would overlap, the worst is shown. */
 const APART = 9
 
 /** Drawn before the blocks, one path per role: there may be many thousands. */
 function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
-  // The worst last, so that it is on top.
+  // The worst comes last, so that it is on top.
   for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
     const frame = FRAMES[name]
     if (frame === undefined || !heat.seen.includes(name)) continue
@@ -145,7 +145,7 @@ function addFrames(
     if (isFiltered && shown.has(position) === isOut) continue
     const x = Math.round(xOf(scene, data.from[position] ?? 0))
     const end = Math.max(x + 2, xOf(scene, data.to[position] ?? 0))
-    // One of many that share a pixel is enough.
+    // One of many steps that share a pixel is enough.
     if (end < gutter || x > width || (end - x < 3 && x === lastX && line === lastLine)) continue
     ;[lastX, lastLine] = [x, line]
     const top = topOf(scene, line)
@@ -176,7 +176,7 @@ function drawBand(
   clipped(context, [gutter, top, width - gutter, height], draw)
 }
 
-/** A mark for each role, so that causes are visible whichever lanes are. */
+/** A mark for each role, so that causes are visible even if their lanes are not. */
 function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
   const { data, width, gutter, shown } = scene
   const top = scene.height - belowLanes(scene)
@@ -252,7 +252,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: Scene): void {
 /** Width of a failed step, however short it was. */
 const FAILURE_WIDTH = 4
 
-/** Failures are on top of everything else, and one of several at the same pixels is enough. */
+/** Failures are on top of everything else; one of several at the same pixels is enough. */
 function drawFailures(
   context: CanvasRenderingContext2D,
   scene: Scene,
@@ -340,7 +340,7 @@ function drawLine(
     }
     context.globalAlpha = isOut ? 0.2 : 1
     const left = Math.max(x, scene.gutter - 4)
-    // A step without an answer has no end: draw it wide enough to recognise.
+    // A step without an answer has no end: draw it wide enough to be recognised.
     const least = state === IN_DOUBT || state === ABORTED || state === RUNNING ? 9 : 2
     const right = Math.min(x + Math.max(least, length - 1), width + 4)
     drawBlock(context, scene, { index: position, state, left, top, width: right - left, hatch })
@@ -357,7 +357,7 @@ interface Block {
   readonly hatch: CanvasPattern | null
 }
 
-/** Colour is the kind; the state is a form as well: hatched, or an outline. */
+/** Colour shows the kind, hatching or an outline the state. */
 function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block): void {
   const { columns, colors } = scene
   const { index, state, left, top, width } = block
@@ -510,7 +510,7 @@ function clipped(
   context.restore()
 }
 
-/** Veils the time outside of the filter. */
+/** Dims the time outside of the filter. */
 function drawRange(context: CanvasRenderingContext2D, scene: Scene): void {
   const { range, data, colors, width, height } = scene
   if (range === undefined) return
@@ -633,7 +633,7 @@ function drawOverlay(
       }
       if (x === lastPixel && index < data.count - 1) continue
       lastPixel = x
-      // A sum grows at a step, not on the way to it.
+      // A sum grows at a step, not between steps.
       context.lineTo(x, level)
       level = ground - (all === 0 ? 0 : ((sums[index] ?? 0) / all) * room)
       context.lineTo(x, level)

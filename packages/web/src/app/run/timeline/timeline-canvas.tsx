@@ -339,7 +339,7 @@ function useTimelinePointer(options: PointerOptions) {
   const [marked, setMarked] = useState<readonly [from: number, to: number]>()
   const drag = useRef<Drag | undefined>(undefined)
   const latest = useRef(options)
-  // Before paint: the wheel may turn at any time.
+  // Before paint, because the wheel may turn at any time.
   useLayoutEffect(() => {
     latest.current = options
   })
@@ -458,7 +458,7 @@ export function useSize(element: RefObject<HTMLElement | null>): Size {
   return size
 }
 
-/** Drawn at most once per frame, in device pixels. */
+/** Draws at most once per frame, in device pixels. */
 function useCanvas(
   { width, height }: Size,
   draw: (context: CanvasRenderingContext2D) => void,

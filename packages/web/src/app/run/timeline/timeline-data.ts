@@ -59,7 +59,7 @@ export const isMissing = (columns: ListColumns, overlay: TimelineOverlay, index:
   overlay !== 'latency' &&
   columns.kind[index] === MODEL &&
   columns.state[index] !== RUNNING &&
-  // A refused call costs nothing; one that broke off may.
+  // A refused call costs nothing; one that broke off may cost something.
   !(columns.state[index] === FAILED && Number.isNaN(columns.tokensIn[index] ?? Number.NaN))
 
 type Figure = Exclude<TimelineOverlay, 'none'>
@@ -72,7 +72,7 @@ const FORMATS: Readonly<Record<Figure, (value: number) => string>> = {
 
 export const overlayText = (overlay: Figure, value: number): string => FORMATS[overlay](value)
 
-/** The sum at a row, of the total. Mentions calls that the sums do not cover. */
+/** The sum up to a row, and the total. Mentions calls that the sums do not cover. */
 export function sumText(overlay: Figure, { sums, unknown }: OverlayValues, index: number): string {
   const all = sums.at(-1) ?? 0
   const missing = unknown.at(-1) ?? 0
@@ -84,7 +84,7 @@ export function sumText(overlay: Figure, { sums, unknown }: OverlayValues, index
     : `${text}, without ${plural(missing, 'call')} of unknown ${overlay}`
 }
 
-/** Rows with a role in the failure, built once so that drawing reads only these. */
+/** Rows with a role in the failure, collected once so that drawing reads only these. */
 export interface Heat {
   /** Indexes in the list, by role, the worst first. */
   readonly indexes: Int32Array
@@ -93,7 +93,7 @@ export interface Heat {
   readonly roleAt: (index: number) => SeenRole | undefined
 }
 
-/** Undefined if no step is involved, as far as is known. */
+/** Undefined if no step is known to be involved. */
 export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
   const found: { index: number; role: number }[] = []
   for (const { label, role } of view.findings.steps) {
@@ -132,7 +132,7 @@ export function markNear(
 
 export interface LineRows {
   readonly indexes: Int32Array
-  /** Furthest end of the rows up to each: where to begin when only a part is visible. */
+  /** Furthest end of all rows up to each row: where to start if only a part is visible. */
   readonly reach: Float64Array
 }
 
@@ -189,7 +189,7 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   return { scale, lines, lineOf, rows, from, to, count, failed: Int32Array.from(failed) }
 }
 
-/** Sorts the rows of a line (nearly always sorted) and computes how far they reach. */
+/** Sorts the rows of a line (nearly always sorted) and computes their reach. */
 function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64Array): void {
   const startOf = (index: number): number => from[indexes[index] ?? 0] ?? 0
   for (let index = 1; index < indexes.length; index++) {
@@ -208,10 +208,7 @@ function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64A
 export const firstReaching = ({ reach }: LineRows, drawn: number): number =>
   lowerBound(reach.length, (index) => (reach[index] ?? 0) < drawn)
 
-/**
- * The row that was active in a line at a drawn time, or the nearest within a distance; -1 for
- * none.
- */
+/** The row that was active in a line at a drawn time, or the nearest within a distance; -1 for none. */
 export function rowNear(
   data: TimelineData,
   line: number,
@@ -249,10 +246,7 @@ interface LaneLine {
   readonly name: string
 }
 
-/**
- * Each lane below its parent, in the order they began. Lanes that the head does not know yet
- * are at the end.
- */
+/** Each lane below its parent, in the order they began. Lanes that the head does not know yet are at the end. */
 export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): LaneLine[] {
   const known = new Map(lanes.map((lane) => [lane.id, lane]))
   const children = new Map<number | undefined, LaneHead[]>()

@@ -20,7 +20,7 @@ interface TickOptions {
   readonly from: number
   readonly to: number
   readonly pixelsPerMs: number
-  /** Least distance in pixels. */
+  /** Minimum distance in pixels. */
   readonly apart: number
 }
 
@@ -51,7 +51,7 @@ export function ticksOf(scale: TimeScale, options: TickOptions): Tick[] {
   return ticks
 }
 
-/** As many digits as distinguish two ticks. */
+/** Uses enough digits to distinguish two ticks. */
 export function tickText(time: number, step: number): string {
   if (time === 0) return '0'
   if (time < SECOND && step < SECOND) return `${Math.round(time)} ms`
@@ -71,7 +71,7 @@ export function tickText(time: number, step: number): string {
   return hours > 0 ? `${hours}:${two(minutes % 60)}:${rest}` : `${minutes}:${rest}`
 }
 
-/** Idle time, drawn shorter than it was. */
+/** Idle time, which is drawn compressed. */
 interface Gap {
   /** Milliseconds since the start. */
   readonly from: number
@@ -150,8 +150,8 @@ export class TimeScale {
 }
 
 /**
- * Gaps up to this length are not compressed: those that are small compared with all work, and
- * with one stretch of work, so that many long pauses do not squeeze the work.
+ * Gaps up to this length are not compressed. Relative to all work and to one stretch of work, so
+ * that many long pauses do not squeeze the work.
  */
 const thresholdOf = (work: number, stretches: number): number =>
   Math.max(LEAST_GAP_MS, Math.min(work / 16, (3 * work) / Math.max(1, stretches)))
@@ -163,7 +163,7 @@ function drawnIn(gap: Gap | undefined, time: number): number {
   return gap.drawnFrom + part * (gap.drawnTo - gap.drawnFrom)
 }
 
-/** A span without a length counts a little, or a run of marks would have no work at all. */
+/** A span of length 0 counts a little; otherwise a run of marks would have no work at all. */
 function sumOf(busy: Spans): number {
   let sum = 0
   for (let at = 0; at < busy.length; at += 2)
@@ -203,7 +203,7 @@ export function mergeSpans(starts: Float64Array, ends: Float64Array, count: numb
   return merged.subarray(0, size)
 }
 
-/** Indexes by start; undefined if they are in order already, as they nearly always are. */
+/** Indexes in order of start; undefined if already in order, as they nearly always are. */
 function inOrder(starts: Float64Array, count: number): Uint32Array | undefined {
   let isSorted = true
   for (let index = 1; index < count && isSorted; index++)
@@ -220,10 +220,10 @@ export interface TimelineView {
   readonly span: number
 }
 
-/** A function, so that several changes between two renders all count. */
+/** A function, so that several changes between two renders add up. */
 export type ViewChange = (view: TimelineView) => TimelineView
 
-/** A part that the user chose. It stays the same part when more rows change the scale. */
+/** The part chosen by the user. It stays the same when more rows change the scale. */
 export interface TimelineLook {
   readonly view: TimelineView
   readonly scale: TimeScale
@@ -273,7 +273,7 @@ export function viewOn(scale: TimeScale, look: TimelineLook | undefined): Timeli
 }
 
 /**
- * undefined is everything. Zooming out as far as one had zoomed in shows everything again,
+ * Undefined means everything. Zooming out as far as the user had zoomed in shows everything again,
  * even if the timeline has grown.
  */
 export function lookAgain(

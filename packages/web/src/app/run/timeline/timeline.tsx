@@ -25,14 +25,14 @@ import { type TimelineLook, lookAgain, type ViewChange, viewOn, zoomAt } from '.
 
 const PAUSE_MS = 400
 
-/** Recomputed only now and then while rows arrive. */
+/** Recomputed only at intervals while rows arrive. */
 function useTimelineData({ rows, head }: Run): TimelineData {
   const version = useRows(rows)
   const [drawn, setDrawn] = useState(version)
   const isWaiting = !rows.isComplete && drawn !== version
   useEffect(() => {
     if (!isWaiting) return
-    // More rows take longer, and a few more change less.
+    // With more rows it takes longer, and new ones matter less.
     const pause = Math.max(PAUSE_MS, rows.length / 40)
     const timer = setTimeout(() => setDrawn(rows.version), pause)
     return () => clearTimeout(timer)
