@@ -11,6 +11,8 @@ const soak = process.env['RETAKE_SOAK'] === '1'
 
 export default defineConfig({
   test: {
+    // A second, which polls have by themselves, is not enough on a busy machine.
+    expect: { poll: { timeout: 90_000 } },
     projects: [
       {
         extends: true,

@@ -202,7 +202,7 @@ test.concurrent(
 )
 
 test.runIf(isSoak).concurrent(
-  'killed between each intent and its effect, it reports what is not safe to repeat and does the rest',
+  'killed between each intent and its effect, it reports what is not safe to repeat and performs the rest',
   async () => {
     const spots = EFFECTS.map((label) => `before-effect ${label}`)
     const ended = await runToEnd('before', spots)

@@ -110,7 +110,7 @@ describe('kills at random moments', () => {
   )
 
   test(
-    'lose events of a writer that promises too early, so the test can see it',
+    'lose events of a writer that acknowledges too early, so the test can detect it',
     async () => {
       const { lost } = await killMany('unsafe', 10)
       expect(lost).toBeGreaterThan(3)
@@ -120,7 +120,7 @@ describe('kills at random moments', () => {
 })
 
 test(
-  `${killCount(50)} kills on one tape, each followed by recovery, leave one whole run`,
+  `${killCount(50)} kills on one tape, each followed by recovery, leave one complete run`,
   async () => {
     const path = join(folder, 'reopened.tape')
     let promised = 0

@@ -110,7 +110,7 @@ test('a file that a tool has opened is closed when its call is over, whatever th
         .catch((error: unknown) => (error as { code?: string }).code)
       return new Promise(() => {})
     },
-    { timeoutMs: 50 },
+    { timeoutMs: 1500 },
   )
   expect((await run.call('linger', {})).exitReason).toBe('timeout')
   isOver()

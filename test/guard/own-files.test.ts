@@ -34,7 +34,7 @@ test('a model that may write the project cannot approve its own call', async () 
     const found = names.find((name) => name.endsWith('.request.json'))
     if (found === undefined) throw new Error('not asked yet')
     return join(runs, found)
-  })
+  }, 60_000)
   const denied = { status: 'denied', error: { code: 'GUARD_OWN_FILES', rule: 'guard/own-files' } }
   expect(await run.call('read', { path: request })).toMatchObject(denied)
   const decision = request.replace(/\.request\.json$/, '.decision.json')

@@ -104,7 +104,7 @@ afterAll(async () => {
 })
 
 test.each(sampled(Object.keys(agents), (_, index) => index % 3 === 0))(
-  'an agent that leaves a stream early ends by itself, recorded and replayed: %s',
+  'an agent that leaves a stream early exits on its own, recorded and replayed: %s',
   async (name) => {
     const options = {
       timeoutMs: 60_000,

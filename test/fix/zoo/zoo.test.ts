@@ -95,7 +95,7 @@ describe('with a model that proposes', () => {
   const kinds = ['wrong', 'partial', 'hostile'] as const
   const patches = kinds.flatMap((kind) => ZOO.map(({ name }) => [kind, name] as const))
   test.each(sampled(patches, ([kind, name]) => kind === 'hostile' && name === 'fenced-json'))(
-    'a %s patch, nothing is harmed by the one for %s',
+    'a %s patch, the one for %s does no harm',
     async (fixer, name) => {
       const result = await fixAnimal(named(name), { ...options, fixer, more: noRules })
       const details = JSON.stringify(result)
