@@ -289,7 +289,7 @@ test('failures of the same kind are one cluster, and fix --cluster repairs the n
   expect(await retake('failures', '--since', 'yesterday')).toMatchObject({ code: 2 })
 }, 600_000)
 
-test('a failure that is left to chance is flaky, and no model is paid to fix it', async () => {
+test('a failure that depends on chance is flaky, and no model is paid to fix it', async () => {
   const { fix, next, prompts } = await projectWith(['1'], wrongWord)
   // From now on the model gives the other answer.
   next.push(...Array.from({ length: 3 }, () => '{ "verdict": "deny" }'))

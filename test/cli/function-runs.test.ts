@@ -196,7 +196,7 @@ test('without an entry the error says what to add', async () => {
     )
 })
 
-test('a replay that lacks what earlier calls left in the module says so', async () => {
+test('a replay that lacks module state of earlier calls says so', async () => {
   const { retake, folder } = await folderWith({
     'sum.mjs': `import { boundary } from '${library}'
 const note = boundary('note', async (text) => text)
@@ -225,7 +225,7 @@ test('an entry that cannot be called is reported', async () => {
   )
 })
 
-test('a module that connects when it is imported reaches nobody in a replay', async () => {
+test('a module that connects on import reaches nothing in a replay', async () => {
   const { retake, ids, folder, env } = await served()
   let connections = 0
   const outside = createServer((socket) => {

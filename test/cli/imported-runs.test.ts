@@ -38,12 +38,12 @@ describe('an imported run', () => {
     expect([code, errorCode], said).toEqual(FINDS_NOTHING[verb] ?? [0, undefined])
   })
 
-  test.concurrent('is not trusted, and starts nothing when it should be', async () => {
+  test.concurrent('is not trusted, and starts nothing if trusted', async () => {
     expect((await workspace.retake(['trust', run])).stderr).toContain('RUN_IMPORTED')
     expect((await workspace.retake(['replay', run, '--trust'])).stderr).toContain('RUN_IMPORTED')
   })
 
-  test.concurrent('is left out of commands that start many runs, with the reason', async () => {
+  test.concurrent('is skipped by commands that start many runs, with the reason', async () => {
     const all = [
       ['ci', '.retake/runs', '--oracle', 'exit:0', '--yes'],
       ['eval', '--all', '--at', 'agent.mjs:1', '1'],

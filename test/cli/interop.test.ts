@@ -30,7 +30,7 @@ async function withRun(): Promise<Workspace> {
 
 const FOLDER = ['--dir', 'imported']
 
-test('an exported run, imported again, is listed, shown and exported as it was', async () => {
+test('an exported run is listed, shown and exported unchanged after an import', async () => {
   const { folder, retake } = await withRun()
   for (const format of ['otlp-json', 'otlp-protobuf']) {
     const dir = ['--dir', `from-${format}`]
@@ -122,7 +122,7 @@ async function receiver(...answers: readonly number[]): Promise<{ url: string; b
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies }
 }
 
-test('a busy receiver is tried again, with the same bytes', async () => {
+test('a busy receiver gets the same bytes again', async () => {
   const { retake } = await withRun()
   const { url, bodies } = await receiver(503, 200)
   const { stdout, stderr, code } = await retake(['export', 'last', '--endpoint', url])
@@ -152,7 +152,7 @@ test('a receiver that is down or refuses fails the export, and says what was acc
   expect(bodies).toHaveLength(1)
 })
 
-test('a receiver of our own takes what an export sends', async () => {
+test('a custom receiver accepts what an export sends', async () => {
   const { retake, folder } = await withRun()
   const child = spawn(process.execPath, [cli, 'import', '--listen=0', '--json', ...FOLDER], {
     cwd: folder,
@@ -245,7 +245,7 @@ test('files that cannot be imported are named, with the reason', async () => {
     expect((await retake(['import', file, '--json', ...FOLDER])).stdout).toContain(code)
 })
 
-test('commands report themselves only if the environment says so', async () => {
+test('commands send telemetry only if the environment enables it', async () => {
   const { retake } = await withRun()
   const { url, bodies } = await receiver(200)
   expect((await retake(['list'])).stderr).toBe('')

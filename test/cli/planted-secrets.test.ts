@@ -117,7 +117,7 @@ function* filesIn(folder: string): Generator<string> {
 const named = (found: readonly { kind: string; place: string; encoding: string }[]): string[] =>
   found.map(({ kind, place, encoding }) => `${kind}, ${place}, ${encoding}`)
 
-test('none of hundreds of planted secrets can be read in anything that is written, and the run replays', async () => {
+test('none of hundreds of planted secrets is in any written file, and the run replays', async () => {
   expect(planted.length).toBeGreaterThanOrEqual(300)
   const { workspace, variables, recorded, tape } = await recordPlanted()
   const { folder, retake } = workspace

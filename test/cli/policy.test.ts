@@ -204,7 +204,7 @@ test('a suggested rule is YAML that blocks the call and spares the passing runs'
   })
 })
 
-test('a call like those of passing runs has no rule, and a step that is no tool call is refused', async () => {
+test('a call like those of passing runs gets no rule, and a step that is not a tool call is refused', async () => {
   const { folder, retake } = await folderWith({})
   const tapes = join(folder, '.retake', 'runs')
   for (const calls of passing) await recordCalls(tapes, calls)
@@ -216,7 +216,7 @@ test('a call like those of passing runs has no rule, and a step that is no tool 
   expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'STEP_NOT_A_TOOL_CALL' } })
 })
 
-test('what is wrong in a policy file is told with line and column', async () => {
+test('mistakes in a policy file are reported with line and column', async () => {
   const { retake } = await folderWith({
     'good.yaml': policyText,
     'presets.yaml': 'name: mine\npresets: [readOnly, { sandbox: { root: ./work } }]\n',
@@ -255,7 +255,7 @@ test('what is wrong in a policy file is told with line and column', async () => 
   )
 })
 
-test('problems are told in the order of the file, tabs and missing files with what to do', async () => {
+test('problems are reported in file order, tabs and missing files with a fix', async () => {
   soakOnly()
   const { folder, retake } = await folderWith({
     'bad.yaml':
@@ -356,7 +356,7 @@ test('a policy tried on what was recorded under it changes nothing', async () =>
   }
 })
 
-test('a policy is tried on what ran, nested calls and those that took too long among it', async () => {
+test('a policy is tried on all calls that ran, including nested and timed-out ones', async () => {
   soakOnly()
   const folderName = mkdtempSync(join(tmpdir(), 'retake-root-'))
   const { folder, retake } = await folderWith({
@@ -415,7 +415,7 @@ rules:
   expect(text.stdout).toMatch(/inside step 1 +deny +strict\/1 +secret/)
 })
 
-test('arguments that JSON has no word for are shown all the same', async () => {
+test('arguments that JSON cannot represent are shown nevertheless', async () => {
   soakOnly()
   const { folder, retake } = await folderWith({
     'policy.yaml': 'name: p\nrules: [{ deny: pay }]\n',

@@ -209,7 +209,7 @@ function addRead(file: string, copy: string, read: EnvironmentRead, isCut: boole
   else writer.seal()
 }
 
-describe('a variable that loads code, added to those a trusted run read, is not used', () => {
+describe('a variable that loads code, added to those of a trusted run, is not used', () => {
   const agent = `import { spawnSync } from 'node:child_process'
 Date.now()
 const env = { ...process.env }
@@ -261,7 +261,7 @@ process.exitCode = 1
 /** `script` gives a program a terminal of its own. */
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-test.skipIf(!hasScript)('on a terminal it is asked for, and a yes is remembered', async () => {
+test.skipIf(!hasScript)('a terminal prompts for trust and remembers a yes', async () => {
   const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
   await retake(['record', 'agent.mjs'], { env: { XDG_STATE_HOME: join(folder, 'theirs') } })
   const env = { XDG_STATE_HOME: join(folder, 'ours') }
@@ -297,7 +297,7 @@ describe('a run that was recorded here', () => {
     expect(other.code).toBe(2)
   })
 
-  test('is not trusted any more when its command was changed', async () => {
+  test('is no longer trusted if its command was changed', async () => {
     const workspace = await folderWith({ 'agent.mjs': smallAgent, 'other.mjs': smallAgent })
     const { retake, folder } = workspace
     await retake(['record', 'agent.mjs'])
@@ -324,7 +324,7 @@ describe('a run that was recorded here', () => {
     expect((await retake(['replay', 'last'], { env: before })).code).toBe(2)
   })
 
-  test('is recorded also where nothing can be remembered, and the receipt says so', async () => {
+  test('is recorded even if trust cannot be stored, and the receipt says so', async () => {
     soakOnly()
     const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent, state: 'a file' })
     const env = { XDG_STATE_HOME: join(folder, 'state') }

@@ -134,7 +134,7 @@ test.each(sampled(local, () => false).map((scene) => [scene.title, scene] as con
   },
 )
 
-test('with --content nothing that was said is left, and the vault has it all', async () => {
+test('with --content no message is left, and the vault has them all', async () => {
   const run = await recordedRun('openai')
   const { state: env, copy } = run
   const scrub = ['scrub', 'last', '-o', 'shared', '--content', ...RULES, '--vault']
