@@ -44,7 +44,7 @@ function foreignMarkers(path: string, own: string, all: readonly string[]): stri
 }
 
 test(
-  `${runsAtOnce} runs recorded at once replay alone and at once, ${rounds} times`,
+  `${runsAtOnce} runs recorded concurrently replay alone and concurrently, ${rounds} times`,
   { timeout: 600_000 + rounds * 60_000 },
   async () => {
     for (let round = 1; round <= rounds; round++) {

@@ -35,7 +35,7 @@ const agents: readonly [string, number][] = [
 ]
 
 test.each(sampled(agents, ([agent]) => /stress|throws/.test(agent)))(
-  '%s replays identically while it is looked into',
+  '%s replays identically while it is inspected',
   async (agent, exitCode) => {
     await workspace.record(agent, { provider })
     const tape = (await tapesOf(workspace)).at(-1) ?? ''
