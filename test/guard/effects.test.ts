@@ -63,14 +63,14 @@ test.each(['write', 'network', 'shell'] as const)(
   },
 )
 
-test('reading files needs no word', async () => {
+test('reading files needs no declaration', async () => {
   const { run, folder } = await guarded()
   writeFileSync(join(folder, 'note'), 'hi')
   run.tool('read', () => readFileSync(join(folder, 'note'), 'utf8'), { effects: ['network'] })
   expect((await run.call('read', {})).output).toBe('hi')
 })
 
-test('after a secret was read, a tool that hides its network use gets nowhere', async () => {
+test('after a secret was read, a tool with undeclared network use reaches nothing', async () => {
   const { run: _, folder, url } = await guarded()
   const run = guard({
     name: 'leak',

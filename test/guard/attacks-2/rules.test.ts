@@ -467,7 +467,7 @@ describe('order and number of calls', () => {
     },
   })
 
-  attack('the same call with its names in another order, so that it is no repetition', {
+  attack('the same call with its keys in another order, to avoid the count of repetitions', {
     attack: async () => {
       const { call, refunds } = makeWorld(() => ({ limits: { repeats: 3 } }))
       for (let n = 0; n < 20; n += 1) await call('refund', n % 2 ? { a: 1, b: 2 } : { b: 2, a: 1 })
@@ -533,7 +533,7 @@ describe('limits', () => {
     twin: async () => expect(await spending([0.4, 0.4])()).toBeCloseTo(0.8),
   })
 
-  attack('calls that are given up, so that they seem to have cost nothing', {
+  attack('aborted calls that seem to have cost nothing', {
     attack: async () => {
       const world = limited({ costUsd: 1 })
       let started = 0
@@ -569,7 +569,7 @@ describe('limits', () => {
     },
   })
 
-  attack('failing calls that are tried again past the budget', {
+  attack('failing calls that are retried past the budget', {
     attack: async () => {
       const world = limited({ costUsd: 1 })
       let started = 0
@@ -601,7 +601,7 @@ describe('limits', () => {
     },
   })
 
-  attack('work that goes on after its time, and writes then', {
+  attack('work that continues after its timeout, and writes then', {
     attack: async () => {
       const world = limited({ timeoutMs: 40 })
       const late = join(world.work, 'late.txt')
