@@ -113,7 +113,7 @@ describe('filtered rows', () => {
     expect(Math.min(...times)).toBeLessThan(20)
   })
 
-  test('values to choose from come with how many rows have them, and what is chosen is among them', () => {
+  test('selectable values come with their row counts, and include the selected ones', () => {
     const store = new RowStore()
     store.add(
       message(0, [
