@@ -59,7 +59,7 @@ function plantTape(folder: string, details: RunDetails): string {
   return id
 }
 
-describe('no command starts what a tape from elsewhere names', () => {
+describe('a run from elsewhere', () => {
   let workspace: Workspace
   let beacon: Awaited<ReturnType<typeof startBeacon>>
   const runs: Record<string, string> = {}
@@ -101,34 +101,34 @@ describe('no command starts what a tape from elsewhere names', () => {
     expect(Object.keys(VERB_ARGUMENTS).toSorted()).toEqual(Object.keys(verbs).toSorted())
   })
 
-  const attempt = async (verb: string, kind: string) => {
-    const args = VERB_ARGUMENTS[verb]?.(runs[kind] ?? '') ?? []
-    const { code, stdout, stderr } = await workspace.retake([verb, ...args])
-    return { started: beacon.take() > 0, code, said: stdout + stderr }
-  }
-  const refused = {
-    started: false,
-    code: 2,
-    said: expect.stringContaining('RUN_NOT_TRUSTED') as string,
+  /** Outcomes of verbs, each with the kind of run that it is given. None may start anything. */
+  const attempt = async (verbs: readonly (readonly [verb: string, kind: string])[]) => {
+    const finished = await workspace.retakeEach(
+      verbs.map(([verb, kind]) => [verb, ...(VERB_ARGUMENTS[verb]?.(runs[kind] ?? '') ?? [])]),
+    )
+    const said = finished.map(({ stdout, stderr }) => stdout + stderr)
+    expect(beacon.take(), said.join('\n')).toBe(0)
+    return finished.map(({ code }, index) => ({ verb: verbs[index]?.[0], code, said: said[index] }))
   }
 
-  test.each([
-    ...STARTS.map((verb) => [verb, 'execArgv'] as const),
-    ['replay', 'command'] as const,
-    ['verify', 'command'] as const,
-    ['proxy', 'matcher'] as const,
-  ])('%s refuses its %s', async (verb, kind) => {
-    expect(await attempt(verb, kind)).toEqual(refused)
+  const starting: [verb: string, kind: string][] = STARTS.map((verb) => [verb, 'execArgv'])
+  starting.push(['replay', 'command'], ['verify', 'command'], ['proxy', 'matcher'])
+
+  test(`is refused by ${starting.map(([verb, kind]) => `${verb} (${kind})`).join(', ')}`, async () => {
+    expect(await attempt(starting)).toEqual(
+      starting.map(([verb]) => ({
+        verb,
+        code: 2,
+        said: expect.stringContaining('RUN_NOT_TRUSTED') as string,
+      })),
+    )
   })
 
-  test.each(sampled(READS, (verb) => ['show', 'report'].includes(verb)))(
-    '%s reads it without trust',
-    async (verb) => {
-      const { started, said } = await attempt(verb, 'execArgv')
-      expect(started).toBe(false)
+  const reading = sampled(READS, (verb) => ['show', 'report'].includes(verb))
+  test(`is read without trust by ${reading.join(', ')}`, async () => {
+    for (const { said } of await attempt(reading.map((verb) => [verb, 'execArgv'])))
       expect(said).not.toContain('RUN_NOT_TRUSTED')
-    },
-  )
+  })
 
   test.each([
     ['ci', '.retake/runs', '--oracle', 'exit:0', '--yes'],

@@ -13,7 +13,7 @@ import { isSoak, repetitions, sampled } from '../support/soak.js'
  * moments, while it runs and while it resumes. Its effects are rows of a real PostgreSQL:
  * each must be there exactly once at the end, but for those that are reported in doubt.
  */
-const randomKills = repetitions('RETAKE_GUARD_KILLS', { beforeMerge: 10, soak: 400 })
+const randomKills = repetitions('RETAKE_GUARD_KILLS', { beforeMerge: 6, soak: 400 })
 /** A busy machine starts a hundred processes slowly. */
 const TIMEOUT_MS = 600_000
 const workflow = fileURLToPath(new URL('guard-workflow.mjs', import.meta.url))
@@ -191,7 +191,7 @@ test.concurrent(
       ...STEPS.map((label) => `after-result ${label}`),
       'before-end all',
     ]
-    const spots = sampled(all, (_, index) => index % 3 === 0)
+    const spots = sampled(all, (_, index) => index % 5 === 0)
     const ended = await runToEnd('between', spots)
     expect(ended.kills).toBe(spots.length)
     expect(complaintsAbout(ended)).toEqual([])

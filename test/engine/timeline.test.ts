@@ -86,7 +86,7 @@ describe('a run of four concurrent workers', () => {
 
   test('has the same state at every step, however it was reached', async () => {
     const timeline = await open({ keyframes: 4 })
-    const labels = sampled(shuffled([...straight.keys()]), (_, index) => index < 8)
+    const labels = sampled(shuffled([...straight.keys()]), (_, index) => index < 6)
     for (const [turn, label] of labels.entries()) {
       expect(await timeline.call('jump', label), label).toEqual(straight.get(label))
       // In a hurry first, then at leisure.
@@ -99,7 +99,7 @@ describe('a run of four concurrent workers', () => {
   test('back after next is the identical stop, all the way to the start', async () => {
     const timeline = await open()
     const labels = [...straight.keys()]
-    const [far, turns] = isSoak ? [12, 4] : [5, 2]
+    const [far, turns] = isSoak ? [12, 4] : [3, 1]
     await timeline.call('jump', labels[far])
     for (let turn = 0; turn < turns; turn++) {
       expect(await timeline.call('next')).toEqual(straight.get(labels[far + 1] ?? ''))
@@ -122,7 +122,7 @@ describe('a run of four concurrent workers', () => {
     expect(await timeline.call('nextInLane', { lane: first.moment.lane })).toEqual(lane[0])
     for (const stop of lane.slice(1)) expect(await timeline.call('nextInLane')).toEqual(stop)
     expect(await timeline.call('nextInLane')).toEqual({ kind: 'end' })
-    const beginning = isSoak ? lane : lane.slice(0, 4)
+    const beginning = isSoak ? lane : lane.slice(0, 3)
     await timeline.call('jump', beginning.at(-1)?.moment.label)
     for (const stop of beginning.toReversed().slice(1))
       expect(await timeline.call('backInLane')).toEqual(stop)
