@@ -59,7 +59,7 @@ function plantTape(folder: string, details: RunDetails): string {
   return id
 }
 
-describe('a run from elsewhere', () => {
+describe('a run from elsewhere that is not trusted', () => {
   let workspace: Workspace
   let beacon: Awaited<ReturnType<typeof startBeacon>>
   const runs: Record<string, string> = {}
