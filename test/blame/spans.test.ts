@@ -40,7 +40,7 @@ test('a fork sends a model its prompt without some words, and the run continues 
       answers: { [steps[1]?.label ?? '']: { error: 'not asked' } },
       simulator,
       seed: 1,
-      timeoutMs: 60_000,
+      timeoutMs: 600_000,
       signal: new AbortController().signal,
     })
   const without = (...left: number[]) =>

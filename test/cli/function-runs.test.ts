@@ -82,6 +82,7 @@ test('runs of a server are replayed, inspected, forked and verified on the comma
 })
 
 test('chaos and blame run the function of a server again', async () => {
+  soakOnly()
   const { retake, ids, env } = await served()
   const races = await retake(['chaos', ids[0], '--seeds', '2', '--json'], { env })
   expect(JSON.parse(races.stdout)).toMatchObject({ orders: 2, changed: [] })

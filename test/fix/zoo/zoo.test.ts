@@ -66,11 +66,10 @@ const options = isSoak ? {} : { passing: 1 }
 
 describe('without a model', () => {
   const SAMPLE = ['prose-around-json']
-  test.each(
-    sampled([...ZOO, ...HELD_OUT], ({ name }) => SAMPLE.includes(name)).map(
-      (animal) => [animal.name, animal] as const,
-    ),
-  )('%s is fixed, or the command says that it cannot', async (name, animal) => {
+  // Before a merge, test/cli/fix.test.ts has a fix by a rule.
+  const animals = [...ZOO, ...HELD_OUT].map((animal) => [animal.name, animal] as const)
+  test.each(animals)('%s is fixed, or the command says that it cannot', async (name, animal) => {
+    soakOnly()
     const result = await fixAnimal(animal, options)
     const details = JSON.stringify(result)
     expect(harm(result), details).toEqual(noHarm)
