@@ -387,11 +387,16 @@ describe('failures are recorded and replayed identically', () => {
     })
     const client = async (url: string) => {
       const left = await rawRequest(url, ask('/stream'), 'first')
-      const stalled = await fetch(`${url}/stall`, { signal: AbortSignal.timeout(150) }).catch(
+      const patience = new AbortController()
+      const stalled = fetch(`${url}/stall`, { signal: patience.signal }).catch(
         (error: unknown) => (error as Error).name,
       )
+      // A timer could end before the request has arrived.
       await heard()
-      return [left, stalled]
+      patience.abort(new DOMException('too slow', 'TimeoutError'))
+      expect(await stalled).toBe('TimeoutError')
+      await heard()
+      return [left, await stalled]
     }
     const { recorded, replayed, tape } = await both(upstream, client)
     expect(recorded[1]).toBe('TimeoutError')
