@@ -445,7 +445,7 @@ describe('the process of a sandboxed tool', () => {
       const world = makeModule({ sandbox: () => ({ processes: 10 }) })
       // None of them may end before they are counted, on a busy machine either.
       const text =
-        'n=0; while [ $n -lt 80 ]; do sleep 600 & n=$((n+1)); done 2> /dev/null; ls -d /proc/[0-9]* | wc -l'
+        'n=0; while [ $n -lt 80 ]; do sleep 600 > /dev/null 2>&1 & n=$((n+1)); done 2> /dev/null; ls -d /proc/[0-9]* | wc -l'
       expect(Number.parseInt(String(await world.tool({ does: 'sh', text })), 10) || 0).toBeLessThan(
         40,
       )
