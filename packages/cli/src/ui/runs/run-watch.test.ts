@@ -66,7 +66,7 @@ test('a run that was requested before its first record is complete is reported o
     writeFileSync(join(folder, 'a.tape'), part)
     const store = new RunStore(folder)
     const models = new RunModels(store)
-    expect(() => models.open('a')).toThrow()
+    expect(() => models.open('a')).toThrow(/tape/i)
     const changes: RepositoryChange[] = []
     unwatch = new RunWatch(store, models).watch((change) => changes.push(change))
     writeFileSync(join(folder, 'a.tape'), whole)
